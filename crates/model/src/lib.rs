@@ -1,0 +1,40 @@
+//! The nouns that every part of Evenkeel shares: zones and nodes, endpoints and slices, Services,
+//! Pods, and the selection a client ends up with.
+//!
+//! What passes between two crates lives here, already checked: ports are numbers, conditions are
+//! known or said to be unknown, zones and nodes are ids. What does *not* live here: API objects
+//! (crate `k8s`), decisions (crate `topology` and its sisters), and anything with a clock, a socket
+//! or a task.
+//!
+//! ```text
+//!   Service ──selects──► Pod ──becomes──► Endpoint ──is kept in──► Slice
+//!      │                  │ runs on          │ hints: for which zones, for which nodes
+//!      │                  ▼                  ▼
+//!      └─ policy        Node ──in──► Zone   Candidate ──select──► Selection
+//! ```
+
+mod endpoint;
+mod few;
+mod names;
+mod node;
+mod pod;
+mod reason;
+mod selection;
+mod service;
+mod slice;
+mod snapshot;
+
+pub use crate::{
+    endpoint::{Address, Candidate, Conditions, Endpoint, Hints, Target},
+    few::Few,
+    names::{Id, Names, NodeId, Topology, ZoneId},
+    node::Node,
+    pod::{ContainerPort, Pod, PodPhase},
+    reason::{Reason, Said},
+    selection::{Selection, Share, Viewpoint},
+    service::{
+        Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,
+    },
+    slice::{AddressType, EndpointPort, Slice},
+    snapshot::{Autoscaler, EventNote, ServiceState, Snapshot},
+};

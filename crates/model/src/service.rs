@@ -1,0 +1,148 @@
+//! Services, as far as endpoints and traffic policies need them.
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use serde::Serialize;
+
+use crate::AddressType;
+
+/// Labels and annotations that carry meaning here.
+pub mod label {
+    pub const ZONE: &str = "topology.kubernetes.io/zone";
+    pub const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
+    pub const MASTER: &str = "node-role.kubernetes.io/master";
+    pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
+    pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+    pub const HEADLESS: &str = "service.kubernetes.io/headless";
+    pub const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
+    /// The older name of [`TOPOLOGY_MODE`]; it wins when both are set.
+    pub const TOPOLOGY_AWARE_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
+    /// Heuristics of our own: API servers refuse unknown values of `spec.trafficDistribution`.
+    pub const TRAFFIC_DISTRIBUTION: &str = "evenkeel.dev/traffic-distribution";
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ServiceKey {
+    pub namespace: Arc<str>,
+    pub name: Arc<str>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Protocol {
+    #[default]
+    Tcp,
+    Udp,
+    Sctp,
+}
+
+/// `spec.ports[].targetPort`: a number, or the name of a container port.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum TargetPort {
+    Number(u16),
+    Name(Arc<str>),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServicePort {
+    pub name: Arc<str>,
+    pub port: u16,
+    pub target: TargetPort,
+    pub protocol: Protocol,
+    pub app_protocol: Option<Arc<str>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+pub enum TrafficPolicy {
+    #[default]
+    Cluster,
+    Local,
+}
+
+/// Through which doors traffic reaches a Service, and what each door demands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exposure {
+    pub internal: TrafficPolicy,
+    /// `None` when there is no door from outside: no node port, external or load-balancer address.
+    pub external: Option<TrafficPolicy>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    pub key: ServiceKey,
+    pub uid: Arc<str>,
+    pub labels: BTreeMap<Arc<str>, Arc<str>>,
+    pub annotations: BTreeMap<Arc<str>, Arc<str>>,
+    /// `None`: the Service has no selector (or an empty one), its slices are somebody else's.
+    pub selector: Option<BTreeMap<Arc<str>, Arc<str>>>,
+    pub ports: Vec<ServicePort>,
+    /// The address families its slices have.
+    pub families: Vec<AddressType>,
+    /// No cluster IP: `None` or not assigned.
+    pub headless: bool,
+    /// `spec.clusterIP` is `None` by wish; such a Service may have no ports.
+    pub cluster_ip_none: bool,
+    pub publish_not_ready: bool,
+    pub traffic_distribution: Option<Arc<str>>,
+    pub exposure: Exposure,
+    /// `metadata.deletionTimestamp` is set.
+    pub deleting: bool,
+}
+
+// === impl ServiceKey ===
+
+impl ServiceKey {
+    pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
+        ServiceKey {
+            namespace: namespace.into(),
+            name: name.into(),
+        }
+    }
+}
+
+impl fmt::Display for ServiceKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
+// === impl Protocol ===
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Protocol::Tcp => "TCP",
+            Protocol::Udp => "UDP",
+            Protocol::Sctp => "SCTP",
+        })
+    }
+}
+
+// === impl Exposure ===
+
+impl Exposure {
+    /// Some traffic may go to any endpoint of the cluster. Traffic from outside always may: even
+    /// under policy Local, Pods that use the outside address are let through to all endpoints.
+    pub fn uses_cluster(self) -> bool {
+        self.internal == TrafficPolicy::Cluster || self.external.is_some()
+    }
+
+    /// Some traffic must stay on its node.
+    pub fn uses_local(self) -> bool {
+        self.internal == TrafficPolicy::Local || self.external == Some(TrafficPolicy::Local)
+    }
+}
+
+// === impl Service ===
+
+impl Service {
+    /// Whether the selector picks a Pod with these labels. No selector picks no Pod.
+    pub fn selects<'a>(&self, mut label: impl FnMut(&str) -> Option<&'a str>) -> bool {
+        let Some(selector) = &self.selector else {
+            return false;
+        };
+        selector
+            .iter()
+            .all(|(key, value)| label(key) == Some(&**value))
+    }
+}
