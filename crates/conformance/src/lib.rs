@@ -1,1 +1,26 @@
+//! Runs recorded cases of real systems against our core.
+//!
+//! The cases lie in `conformance/<suite>/*.jsonl` at the root of the project, one JSON object a
+//! line; `EVENKEEL_VECTORS=DIR` points the runner at others. A case passes when our outcome equals
+//! the recorded one, or one of the recorded ones where the real system picks at random.
 
+mod report;
+pub mod topology;
+
+use std::path::{Path, PathBuf};
+
+pub use crate::report::{Failure, Report};
+
+/// A suite: its name, and what runs it.
+pub type Suite = (&'static str, fn(&Path) -> Result<Report, String>);
+
+/// All suites. Adding one is one line.
+pub const SUITES: &[Suite] = &[("topology", topology::run)];
+
+/// Where the cases are: `EVENKEEL_VECTORS`, or the project's own.
+pub fn vectors() -> PathBuf {
+    match std::env::var_os("EVENKEEL_VECTORS") {
+        Some(dir) => dir.into(),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance"),
+    }
+}

@@ -16,7 +16,7 @@ pub struct ZoneId(u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(u32);
 
-/// An id that a [`Names`] table hands out.
+/// An id that a [`Names`] table hands out. Index 0 is the empty name in every table.
 pub trait Id: Copy {
     fn from_index(index: u32) -> Self;
     fn index(self) -> usize;
@@ -37,6 +37,11 @@ pub struct Topology {
 }
 
 // === impl ZoneId, NodeId ===
+
+impl ZoneId {
+    /// The zone of the empty name, which is no zone for most purposes.
+    pub const EMPTY: ZoneId = ZoneId(0);
+}
 
 impl Id for ZoneId {
     fn from_index(index: u32) -> Self {
@@ -87,21 +92,18 @@ impl<I: Id> Names<I> {
         &self.names[id.index()]
     }
 
-    /// How many names there are; every id's index is below it.
-    pub fn len(&self) -> usize {
+    /// Every id's index is below this.
+    pub fn bound(&self) -> usize {
         self.names.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
     }
 }
 
 impl<I> Default for Names<I> {
     fn default() -> Self {
+        let empty: Arc<str> = "".into();
         Names {
-            ids: FxHashMap::default(),
-            names: Vec::new(),
+            ids: [(Arc::clone(&empty), 0)].into_iter().collect(),
+            names: vec![empty],
             kind: PhantomData,
         }
     }
@@ -137,5 +139,6 @@ mod tests {
         assert_eq!(zones.find("zone-b"), Some(b));
         assert_eq!(zones.find("zone-c"), None);
         assert_eq!(&**zones.name(b), "zone-b");
+        assert_eq!(zones.intern(""), ZoneId::EMPTY);
     }
 }

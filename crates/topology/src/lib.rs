@@ -1,1 +1,37 @@
+//! Who may use which endpoint, and why.
+//!
+//! Two halves that meet in the hints of EndpointSlices, as KEP-2433 and KEP-4444 split them:
+//!
+//! ```text
+//!  producer                                             consumer, on each node
+//!  Service, Pods, Nodes, slices ──► plan ──► slices ──► select ──► endpoints with weights
+//!                                    │ hints by:
+//!                                    ├ auto          zone CPU, within an overload threshold
+//!                                    └ distribution  own zone, own node
+//! ```
+//!
+//! Everything here is a function of its arguments: no clock, no I/O, no randomness; ties are
+//! broken by name. Each outcome carries its reasons as data. What is *not* here: API objects
+//! (crate `k8s`), writing slices (`controller`), programming the kernel (`nft`, `proxy`).
 
+pub mod auto;
+pub mod capacity;
+pub mod distribution;
+mod draft;
+pub mod overload;
+mod pack;
+pub mod plan;
+pub mod policy;
+mod reason;
+pub mod select;
+mod settings;
+
+pub use crate::{
+    capacity::{Capacity, measure},
+    draft::{Draft, Role},
+    plan::{Plan, Sync, plan},
+    policy::{Asked, Policy, PolicyReason},
+    reason::{HintEvent, NoHints},
+    select::{Rule, Selected, select},
+    settings::{Assignment, Gates, NodeHintRule, Settings, SettingsError, UnknownCpu},
+};

@@ -1,0 +1,145 @@
+//! `select_endpoints.jsonl`: what a proxy on one node uses.
+
+use evenkeel_model::{Candidate, Exposure, Topology, TrafficPolicy, Viewpoint};
+use evenkeel_topology::{Settings, select};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::report::diff;
+
+#[derive(Deserialize)]
+pub(super) struct Case {
+    node: NodeCase,
+    service: ServiceCase,
+    endpoints: Vec<EndpointCase>,
+    expect: Value,
+}
+
+#[derive(Deserialize)]
+struct NodeCase {
+    name: String,
+    zone: String,
+}
+
+#[derive(Deserialize)]
+struct ServiceCase {
+    #[serde(rename = "type")]
+    kind: String,
+    internal_traffic_policy: Option<String>,
+    external_traffic_policy: Option<String>,
+    node_port: u16,
+    #[serde(default)]
+    external_ips: Vec<String>,
+    #[serde(default)]
+    load_balancer_ips: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct EndpointCase {
+    ip: String,
+    port: u16,
+    node: Option<String>,
+    ready: bool,
+    serving: bool,
+    terminating: bool,
+    zone_hints: Option<Vec<String>>,
+    node_hints: Option<Vec<String>>,
+}
+
+pub(super) fn run(case: &Case) -> Vec<String> {
+    let mut topology = Topology::default();
+    let from = Viewpoint {
+        node: Some(topology.nodes.intern(&case.node.name)),
+        zone: Some(&*case.node.zone)
+            .filter(|z| !z.is_empty())
+            .map(|z| topology.zones.intern(z)),
+    };
+    let candidates: Vec<Candidate> = case
+        .endpoints
+        .iter()
+        .map(|e| e.candidate(&mut topology))
+        .collect();
+    let exposure = case.service.exposure();
+    let selected = select(from, exposure, &candidates, true, &Settings::kubernetes());
+
+    let text = |indices: Vec<u32>| {
+        let at = |i: u32| case.endpoints[i as usize].text();
+        let mut list: Vec<String> = indices.into_iter().map(at).collect();
+        list.sort();
+        json!(list)
+    };
+    let shares = |s: &Option<evenkeel_model::Selection<_>>| {
+        let shares = s.as_ref().map(|s| s.shares.as_slice()).unwrap_or_default();
+        text(shares.iter().map(|s| s.endpoint).collect())
+    };
+    let got = json!({
+        "uses_cluster_endpoints": exposure.uses_cluster(),
+        "uses_local_endpoints": exposure.uses_local(),
+        "cluster": shares(&selected.cluster),
+        "local": shares(&selected.local),
+        "all_reachable": text(selected.reachable()),
+        "has_any": selected.any_in_cluster,
+    });
+    diff("", &without_nulls(&case.expect), &got)
+}
+
+/// A list that was never built counts as empty.
+fn without_nulls(expect: &Value) -> Value {
+    let mut expect = expect.clone();
+    for list in ["cluster", "local", "all_reachable"] {
+        if expect[list].is_null() {
+            expect[list] = json!([]);
+        }
+    }
+    expect
+}
+
+impl ServiceCase {
+    fn exposure(&self) -> Exposure {
+        let local = |policy: &Option<String>| policy.as_deref() == Some("Local");
+        let policy = |local| {
+            if local {
+                TrafficPolicy::Local
+            } else {
+                TrafficPolicy::Cluster
+            }
+        };
+        let accessible = self.node_port != 0
+            || !self.external_ips.is_empty()
+            || !self.load_balancer_ips.is_empty();
+        let may_be_local = self.kind != "ClusterIP" || !self.external_ips.is_empty();
+        let external_local = local(&self.external_traffic_policy) && may_be_local;
+        Exposure {
+            internal: policy(local(&self.internal_traffic_policy)),
+            external: accessible.then_some(policy(external_local)),
+        }
+    }
+}
+
+impl EndpointCase {
+    fn candidate(&self, topology: &mut Topology) -> Candidate {
+        let names = |list: &Option<Vec<String>>| list.clone().unwrap_or_default();
+        let node = self.node.as_deref().filter(|n| !n.is_empty());
+        Candidate {
+            for_zones: names(&self.zone_hints)
+                .iter()
+                .map(|z| topology.zones.intern(z))
+                .collect(),
+            for_nodes: names(&self.node_hints)
+                .iter()
+                .map(|n| topology.nodes.intern(n))
+                .collect(),
+            node: node.map(|n| topology.nodes.intern(n)),
+            ready: self.ready,
+            serving_terminating: self.serving && self.terminating,
+        }
+    }
+
+    fn text(&self) -> String {
+        if self.ip.contains(':') {
+            format!("[{}]:{}", self.ip, self.port)
+        } else {
+            format!("{}:{}", self.ip, self.port)
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Auto: ready endpoints are shared out among zones in proportion to the zones' CPU, unless that
+//! would overload one.
+//!
+//! Source: KEP-2433 ("EndpointSlice Controller", "Overload") and the docs page's first three
+//! safeguards. With `n` ready endpoints, a zone with the part `r` of all CPU should have `r·n`
+//! endpoints and must have at least `⌈r·n / (1 + threshold)⌉`: with fewer, each of its endpoints
+//! would be expected to take more than `1 + threshold` times its fair load. If the zones' minimums
+//! sum to more than `n`, there are no hints.
+//!
+//! [`bounds`] holds that arithmetic, [`least_change`] and [`whole_slices`] are the two ways to meet
+//! it (see [`Assignment`]).
+
+pub mod bounds;
+pub mod least_change;
+pub mod whole_slices;
+
+use std::sync::Arc;
+
+use evenkeel_model::{Endpoint, ZoneId};
+
+pub use self::bounds::{Bounds, bounds};
+use crate::{Assignment, Capacity, Draft, NoHints, Settings, draft::remove_hints};
+
+/// How many ready endpoints are hinted for each zone, in no particular order. A zone that was never
+/// given a count is not the same as one with zero.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ZoneCounts(Vec<(ZoneId, u32)>);
+
+/// Gives hints to the ready endpoints of one Service and address family, or takes them all off and
+/// says why. `in_force`: hints are there already, so the keep threshold holds.
+pub fn assign(
+    drafts: &mut [Draft<'_>],
+    capacity: Result<&Capacity, &NoHints>,
+    in_force: bool,
+    settings: &Settings,
+) -> Result<ZoneCounts, NoHints> {
+    let outcome = try_assign(drafts, capacity, in_force, settings);
+    if outcome.is_err() {
+        remove_hints(drafts);
+    }
+    outcome
+}
+
+fn try_assign(
+    drafts: &mut [Draft<'_>],
+    capacity: Result<&Capacity, &NoHints>,
+    in_force: bool,
+    settings: &Settings,
+) -> Result<ZoneCounts, NoHints> {
+    let capacity = capacity.map_err(NoHints::clone)?;
+    let ready = drafts
+        .iter()
+        .flat_map(|d| &d.slice.endpoints)
+        .filter(|e| e.is_ready());
+    let n = u32::try_from(ready.count()).expect("fewer than 2^32 endpoints");
+    let bounds = bounds(capacity, n, settings.threshold(in_force))?;
+    match settings.assignment {
+        Assignment::LeastChange => least_change::assign_slices(drafts, capacity, &bounds),
+        Assignment::WholeSlices => whole_slices::assign(drafts, capacity, &bounds),
+    }
+}
+
+/// Whether hints are in force: there are ready endpoints, and all have zone hints.
+pub fn in_force<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>) -> bool {
+    let mut ready = endpoints.into_iter().filter(|e| e.is_ready()).peekable();
+    ready.peek().is_some() && ready.all(|e| !e.zone_hints().is_empty())
+}
+
+/// The zone of a ready endpoint; without one there can be no hints (an empty zone is none).
+fn zone_of(endpoint: &Endpoint) -> Result<ZoneId, NoHints> {
+    let zone = endpoint.zone.filter(|&zone| zone != ZoneId::EMPTY);
+    zone.ok_or_else(|| NoHints::EndpointWithoutZone {
+        address: match endpoint.address() {
+            Some(address) => address.to_string().into(),
+            None => Arc::from("without address"),
+        },
+    })
+}
+
+// === impl ZoneCounts ===
+
+impl ZoneCounts {
+    pub fn add(&mut self, zone: ZoneId, endpoints: u32) {
+        match self.0.iter_mut().find(|(known, _)| *known == zone) {
+            Some((_, count)) => *count += endpoints,
+            None => self.0.push((zone, endpoints)),
+        }
+    }
+
+    /// `None`: the zone was never given a count.
+    pub fn get(&self, zone: ZoneId) -> Option<u32> {
+        let found = self.0.iter().find(|(known, _)| *known == zone);
+        found.map(|(_, count)| *count)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (ZoneId, u32)> + '_ {
+        self.0.iter().copied()
+    }
+
+    pub fn total(&self) -> u32 {
+        self.0.iter().map(|(_, count)| count).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl FromIterator<(ZoneId, u32)> for ZoneCounts {
+    fn from_iter<I: IntoIterator<Item = (ZoneId, u32)>>(counts: I) -> Self {
+        let mut all = ZoneCounts::default();
+        for (zone, count) in counts {
+            all.add(zone, count);
+        }
+        all
+    }
+}

@@ -1,0 +1,48 @@
+//! A slice on its way: what is to become of it, and its content, copied only when changed.
+
+use std::borrow::Cow;
+
+use evenkeel_model::{Endpoint, Hints, Slice};
+
+/// What will happen to a slice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    Create,
+    Update,
+    /// Nothing, so far. A draft whose hints must change becomes an update.
+    Unchanged,
+}
+
+#[derive(Clone, Debug)]
+pub struct Draft<'a> {
+    pub role: Role,
+    pub slice: Cow<'a, Slice>,
+}
+
+/// Takes the hints off all endpoints. Slices that had none and need no write stay unchanged.
+pub(crate) fn remove_hints(drafts: &mut [Draft<'_>]) {
+    for draft in drafts {
+        if draft.slice.endpoints.iter().any(|e| e.hints.is_some()) {
+            for endpoint in draft.change() {
+                endpoint.hints = None;
+            }
+        }
+    }
+}
+
+impl Draft<'_> {
+    /// The endpoints, to be changed: the draft becomes a write.
+    pub(crate) fn change(&mut self) -> &mut [Endpoint] {
+        if self.role == Role::Unchanged {
+            self.role = Role::Update;
+        }
+        &mut self.slice.to_mut().endpoints
+    }
+
+    /// Gives the endpoint this hint, unless it has it already.
+    pub(crate) fn set_hints(&mut self, endpoint: usize, hints: Option<Hints>) {
+        if self.slice.endpoints[endpoint].hints != hints {
+            self.change()[endpoint].hints = hints;
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Which Services a node change concerns.
+//!
+//! Source: KEP-2433, "Handling Node Updates": slices are looked at again only when a change carries
+//! a Service over a threshold: (1) hints in force overload a zone; (2) hints become possible for
+//! the first time (ours; today's Kubernetes leaves such a Service alone until it is next synced).
+//! O(Services · zones) for a change of capacity, nothing when capacity stays the same.
+
+use std::collections::BTreeMap;
+
+use evenkeel_model::{AddressType, ServiceKey};
+
+use crate::{
+    Capacity, Settings,
+    auto::{ZoneCounts, bounds, bounds::minimum},
+};
+
+/// What became of one address family of a Service that asked for Auto.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Standing {
+    Hinted(ZoneCounts),
+    /// No hints so far, with this many ready endpoints.
+    Refused {
+        endpoints: u32,
+    },
+}
+
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    families: BTreeMap<AddressType, Standing>,
+    /// Hints were given and not taken back since, in any family. Events hang on it.
+    populated: bool,
+}
+
+/// The Services in Auto mode and where they stand.
+#[derive(Clone, Debug, Default)]
+pub struct Ledger {
+    services: BTreeMap<ServiceKey, Entry>,
+}
+
+/// Why a Service is to be looked at again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resync {
+    Overloaded,
+    NowPossible,
+}
+
+// === impl Ledger ===
+
+impl Ledger {
+    /// Hints were given.
+    pub fn hinted(&mut self, service: &ServiceKey, family: AddressType, counts: ZoneCounts) {
+        let entry = self.services.entry(service.clone()).or_default();
+        entry.families.insert(family, Standing::Hinted(counts));
+        entry.populated = true;
+    }
+
+    /// Hints were asked for and could not be given.
+    pub fn refused(&mut self, service: &ServiceKey, family: AddressType, endpoints: u32) {
+        let entry = self.services.entry(service.clone()).or_default();
+        entry
+            .families
+            .insert(family, Standing::Refused { endpoints });
+        entry.populated = false;
+    }
+
+    /// Hints are no longer asked for.
+    pub fn removed(&mut self, service: &ServiceKey, family: AddressType) {
+        if let Some(entry) = self.services.get_mut(service) {
+            entry.families.remove(&family);
+            entry.populated = false;
+            if entry.families.is_empty() {
+                self.services.remove(service);
+            }
+        }
+    }
+
+    /// Whether hints were given for the Service and not taken back since.
+    pub fn is_populated(&self, service: &ServiceKey) -> bool {
+        self.services.get(service).is_some_and(|e| e.populated)
+    }
+
+    /// The Services to look at after nodes changed, in order of their names.
+    pub fn resync(
+        &self,
+        capacity: Option<&Capacity>,
+        settings: &Settings,
+    ) -> Vec<(&ServiceKey, Resync)> {
+        let due = |entry: &Entry| {
+            let of = |f: &Standing| resync_family(f, capacity, settings);
+            let mut all = entry.families.values().filter_map(of);
+            let first = all.next()?;
+            Some(if all.any(|r| r == Resync::Overloaded) {
+                Resync::Overloaded
+            } else {
+                first
+            })
+        };
+        let services = self.services.iter();
+        services
+            .filter_map(|(key, entry)| Some((key, due(entry)?)))
+            .collect()
+    }
+}
+
+fn resync_family(
+    standing: &Standing,
+    capacity: Option<&Capacity>,
+    settings: &Settings,
+) -> Option<Resync> {
+    match (standing, capacity) {
+        (Standing::Hinted(counts), _) => {
+            is_overloaded(counts, capacity, settings.keep_threshold).then_some(Resync::Overloaded)
+        }
+        (Standing::Refused { endpoints }, Some(capacity)) if settings.resync_when_possible => {
+            let possible = bounds(capacity, *endpoints, settings.assign_threshold).is_ok();
+            possible.then_some(Resync::NowPossible)
+        }
+        (Standing::Refused { .. }, _) => None,
+    }
+}
+
+/// Whether some zone has fewer hinted endpoints than it needs. Without capacity every Service with
+/// hints counts as overloaded, so that its hints are taken off.
+pub fn is_overloaded(counts: &ZoneCounts, capacity: Option<&Capacity>, threshold: f64) -> bool {
+    if counts.is_empty() {
+        return false;
+    }
+    let Some(capacity) = capacity else {
+        return true;
+    };
+    let total = f64::from(counts.total());
+    capacity
+        .zones()
+        .iter()
+        .any(|zone| match counts.get(zone.zone) {
+            Some(count) => count < minimum(total * zone.ratio, threshold),
+            None => true,
+        })
+}

@@ -1,0 +1,201 @@
+//! The producer's half: from Pods, Nodes and the slices that exist to the writes that bring slices
+//! and hints up to date.
+//!
+//! Source: the EndpointSlice controller, KEP-2433 and KEP-4444. For each address family of the
+//! Service: pack Pods into slices ([`crate::pack`]), give hints by the Service's policy, then turn
+//! creations into updates of slices that would be deleted. Planning again on the outcome writes
+//! nothing. O(Pods + endpoints) plus what the policy costs.
+
+use std::sync::Arc;
+
+use evenkeel_model::{AddressType, Id, Node, NodeId, Pod, Service, Slice};
+
+use crate::{
+    Asked, Capacity, Draft, HintEvent, NoHints, Policy, Role, Settings, auto, distribution,
+    draft::remove_hints,
+    pack::{Packed, pack},
+    policy,
+};
+
+/// Nodes by their id.
+#[derive(Clone, Debug, Default)]
+pub struct NodeTable(Vec<Option<Node>>);
+
+/// What one Service is planned from.
+#[derive(Clone, Copy, Debug)]
+pub struct Sync<'a> {
+    pub service: &'a Service,
+    /// The Pods its selector picks.
+    pub pods: &'a [Pod],
+    pub nodes: &'a NodeTable,
+    pub capacity: Result<&'a Capacity, &'a NoHints>,
+    /// The slices this controller manages for the Service.
+    pub existing: &'a [Slice],
+    /// Hints were given before and that was told ([`crate::overload::Ledger::is_populated`]).
+    pub populated: bool,
+    pub settings: &'a Settings,
+}
+
+/// What is to be written. A dry run is this, printed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// Without names: whoever creates them names them.
+    pub create: Vec<Slice>,
+    pub update: Vec<Slice>,
+    pub delete: Vec<Arc<str>>,
+    pub unchanged: Vec<Arc<str>>,
+    pub families: Vec<FamilyPlan>,
+    pub events: Vec<HintEvent>,
+    /// Pods left out because their node is not known: to be tried again.
+    pub without_node: Vec<Arc<str>>,
+}
+
+/// How hints of one address family came out.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FamilyPlan {
+    pub family: AddressType,
+    pub hints: HintOutcome,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum HintOutcome {
+    /// None are wanted.
+    NotAsked,
+    Auto(auto::ZoneCounts),
+    AutoRefused(NoHints),
+    OwnZone,
+    OwnNode,
+}
+
+/// Plans one Service.
+pub fn plan(sync: &Sync<'_>) -> Plan {
+    let asked = policy::asked(sync.service, sync.settings.gates);
+    let mut plan = Plan::default();
+    let mut populated = sync.populated;
+    for &family in &sync.service.families {
+        let existing: Vec<&Slice> = sync
+            .existing
+            .iter()
+            .filter(|s| s.address_type == family)
+            .collect();
+        let mut packed = pack(sync, family, &existing);
+        let in_force = auto::in_force(existing.iter().flat_map(|s| &s.endpoints));
+        let hints = hint(&mut packed.drafts, &asked, in_force, sync);
+        plan.events.extend(event(family, &hints, populated));
+        populated = matches!(hints, HintOutcome::Auto(_));
+        plan.families.push(FamilyPlan { family, hints });
+        finish(packed, sync.service, &mut plan);
+    }
+    let gone = |s: &&Slice| !sync.service.families.contains(&s.address_type);
+    let gone = sync.existing.iter().filter(gone);
+    plan.delete.extend(gone.map(|s| Arc::clone(&s.name)));
+    plan
+}
+
+/// Gives hints to the slices of one family, as the policy wants them.
+pub fn hint(
+    drafts: &mut [Draft<'_>],
+    asked: &Asked,
+    in_force: bool,
+    sync: &Sync<'_>,
+) -> HintOutcome {
+    match asked.policy {
+        Policy::None => {
+            remove_hints(drafts);
+            HintOutcome::NotAsked
+        }
+        Policy::Auto => match auto::assign(drafts, sync.capacity, in_force, sync.settings) {
+            Ok(counts) => HintOutcome::Auto(counts),
+            Err(why) => HintOutcome::AutoRefused(why),
+        },
+        Policy::PreferSameZone => {
+            distribution::assign(drafts, false);
+            HintOutcome::OwnZone
+        }
+        Policy::PreferSameNode => {
+            distribution::assign(drafts, true);
+            HintOutcome::OwnNode
+        }
+    }
+}
+
+/// The Event that the outcome is worth. `populated`: the Service had Auto hints before.
+fn event(family: AddressType, hints: &HintOutcome, populated: bool) -> Option<HintEvent> {
+    match hints {
+        HintOutcome::Auto(_) if populated => None,
+        HintOutcome::Auto(_) => Some(HintEvent::Enabled { family }),
+        HintOutcome::AutoRefused(why) => Some(HintEvent::Disabled {
+            family,
+            why: why.clone(),
+        }),
+        HintOutcome::NotAsked | HintOutcome::OwnZone | HintOutcome::OwnNode => {
+            let why = NoHints::NoLongerAsked;
+            populated.then_some(HintEvent::Disabled { family, why })
+        }
+    }
+}
+
+/// Sorts drafts into writes. A creation takes over the name of a slice that would be deleted: one
+/// write instead of two, and no moment without endpoints.
+fn finish(packed: Packed<'_>, service: &Service, plan: &mut Plan) {
+    let Packed {
+        drafts,
+        mut delete,
+        without_node,
+    } = packed;
+    let mut create = Vec::new();
+    for draft in drafts {
+        match draft.role {
+            Role::Create => create.push(draft.slice.into_owned()),
+            Role::Update => plan.update.push(draft.slice.into_owned()),
+            Role::Unchanged => plan.unchanged.push(Arc::clone(&draft.slice.name)),
+        }
+    }
+    // A slice of an earlier Service of the same name is being collected: it is not to be reused.
+    delete.retain(|slice| {
+        let ours = slice.owner.as_deref() == Some(&*service.uid);
+        let Some(mut replacement) = create.pop_if(|_| ours) else {
+            plan.delete.push(Arc::clone(&slice.name));
+            return false;
+        };
+        replacement.name = Arc::clone(&slice.name);
+        plan.update.push(replacement);
+        false
+    });
+    // While a Service is being deleted, new slices would race with the garbage collector.
+    if !service.deleting {
+        plan.create.extend(create);
+    }
+    plan.without_node.extend(without_node);
+}
+
+// === impl NodeTable ===
+
+impl NodeTable {
+    pub fn get(&self, id: NodeId) -> Option<&Node> {
+        self.0.get(id.index())?.as_ref()
+    }
+}
+
+impl FromIterator<Node> for NodeTable {
+    fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Self {
+        let mut table = Vec::new();
+        for node in nodes {
+            let index = node.id.index();
+            if table.len() <= index {
+                table.resize(index + 1, None);
+            }
+            table[index] = Some(node);
+        }
+        NodeTable(table)
+    }
+}
+
+// === impl Plan ===
+
+impl Plan {
+    /// Nothing is to be written.
+    pub fn is_empty(&self) -> bool {
+        self.create.is_empty() && self.update.is_empty() && self.delete.is_empty()
+    }
+}

@@ -1,0 +1,186 @@
+//! Which policy a Service asks for: annotations before the field, gates before both.
+//!
+//! Source: KEP-4444 ("Risks and Mitigations": the annotation takes precedence) and KEP-2433. The
+//! older annotation `topology-aware-hints` beats `topology-mode`; only `Auto` and `auto` count, as
+//! in the real controller.
+
+use std::{fmt, sync::Arc};
+
+use evenkeel_model::{Reason, Service, label};
+use serde::Serialize;
+
+use crate::Gates;
+
+/// How traffic to a Service is to be kept near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+pub enum Policy {
+    /// No preference: any endpoint of the cluster.
+    None,
+    /// Endpoints are shared out among zones in proportion to their CPU.
+    Auto,
+    PreferSameZone,
+    PreferSameNode,
+}
+
+/// What the Service asked for and what became of it. Codes and fields are API.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "code")]
+#[non_exhaustive]
+pub enum PolicyReason {
+    NotAsked,
+    AskedByAnnotation {
+        annotation: &'static str,
+        value: Arc<str>,
+    },
+    AskedByField {
+        value: Arc<str>,
+    },
+    /// A value that no heuristic here knows: no hints.
+    UnknownValue {
+        place: &'static str,
+        value: Arc<str>,
+    },
+    GateOff {
+        gate: &'static str,
+        value: Arc<str>,
+    },
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Asked {
+    pub policy: Policy,
+    pub why: PolicyReason,
+}
+
+/// The field that holds the preference.
+pub const FIELD: &str = "spec.trafficDistribution";
+
+/// The policy in force for `service`.
+pub fn asked(service: &Service, gates: Gates) -> Asked {
+    if let Some((annotation, value)) = auto_annotation(service) {
+        return if gates.topology_aware_hints {
+            Asked {
+                policy: Policy::Auto,
+                why: PolicyReason::AskedByAnnotation { annotation, value },
+            }
+        } else {
+            // Kubernetes lets no field take over from an annotation that asks for Auto.
+            gate_off("TopologyAwareHints", value)
+        };
+    }
+    let own = service.annotations.get(label::TRAFFIC_DISTRIBUTION);
+    let (place, value) = match (own, &service.traffic_distribution) {
+        (Some(value), _) => (label::TRAFFIC_DISTRIBUTION, value),
+        (None, Some(value)) => (FIELD, value),
+        (None, None) => {
+            return Asked {
+                policy: Policy::None,
+                why: PolicyReason::NotAsked,
+            };
+        }
+    };
+    distribution(place, Arc::clone(value), gates)
+}
+
+/// The policy named by a value of `trafficDistribution`.
+fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> Asked {
+    if !gates.service_traffic_distribution {
+        return gate_off("ServiceTrafficDistribution", value);
+    }
+    let policy = match &*value {
+        "PreferClose" | "PreferSameZone" => Policy::PreferSameZone,
+        "PreferSameNode" => Policy::PreferSameNode,
+        _ => {
+            let why = PolicyReason::UnknownValue { place, value };
+            return Asked {
+                policy: Policy::None,
+                why,
+            };
+        }
+    };
+    if &*value != "PreferClose" && !gates.prefer_same_traffic_distribution {
+        return gate_off("PreferSameTrafficDistribution", value);
+    }
+    let why = if place == FIELD {
+        PolicyReason::AskedByField { value }
+    } else {
+        PolicyReason::AskedByAnnotation {
+            annotation: place,
+            value,
+        }
+    };
+    Asked { policy, why }
+}
+
+/// The annotation that asks for Auto, if one does.
+fn auto_annotation(service: &Service) -> Option<(&'static str, Arc<str>)> {
+    let (annotation, value) = [label::TOPOLOGY_AWARE_HINTS, label::TOPOLOGY_MODE]
+        .into_iter()
+        .find_map(|name| Some((name, service.annotations.get(name)?)))?;
+    matches!(&**value, "Auto" | "auto").then(|| (annotation, Arc::clone(value)))
+}
+
+/// Whether consumers look at hints at all. KEP-4444: always, while its gate is on; before it, only
+/// for Services in Auto mode.
+pub fn hints_count(service: &Service, gates: Gates) -> bool {
+    gates.service_traffic_distribution
+        || (gates.topology_aware_hints && auto_annotation(service).is_some())
+}
+
+fn gate_off(gate: &'static str, value: Arc<str>) -> Asked {
+    Asked {
+        policy: Policy::None,
+        why: PolicyReason::GateOff { gate, value },
+    }
+}
+
+// === impl Policy ===
+
+impl Policy {
+    pub const ALL: [Policy; 4] = [
+        Policy::None,
+        Policy::Auto,
+        Policy::PreferSameZone,
+        Policy::PreferSameNode,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Policy::None => "none",
+            Policy::Auto => "Auto",
+            Policy::PreferSameZone => "PreferSameZone",
+            Policy::PreferSameNode => "PreferSameNode",
+        }
+    }
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+// === impl PolicyReason ===
+
+impl Reason for PolicyReason {}
+
+impl fmt::Display for PolicyReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PolicyReason::NotAsked => {
+                write!(f, "neither {FIELD} nor an annotation asks for near traffic")
+            }
+            PolicyReason::AskedByAnnotation { annotation, value } => {
+                write!(f, "annotation {annotation}: {value}")
+            }
+            PolicyReason::AskedByField { value } => write!(f, "{FIELD}: {value}"),
+            PolicyReason::UnknownValue { place, value } => write!(
+                f,
+                "{place}: {value} is not a value known here, so it has no effect; known are PreferSameZone, PreferClose and PreferSameNode"
+            ),
+            PolicyReason::GateOff { gate, value } => {
+                write!(f, "{value} has no effect while feature gate {gate} is off")
+            }
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Why hints are not given, and the Events that say so. The only place that words either.
+
+use std::{fmt, sync::Arc};
+
+use evenkeel_model::{AddressType, Reason};
+use serde::Serialize;
+
+/// Why a Service that asked for Auto has no hints. Codes and fields are API.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "code")]
+#[non_exhaustive]
+pub enum NoHints {
+    /// The list of nodes was never given.
+    NodesUnknown,
+    NoReadyNodes,
+    NodeWithoutZone {
+        node: Arc<str>,
+    },
+    NodeWithoutCpu {
+        node: Arc<str>,
+    },
+    OneZoneOnly {
+        zone: Arc<str>,
+    },
+    TooManyZones {
+        zones: usize,
+    },
+    NotEnoughEndpoints {
+        endpoints: u32,
+        zones: u32,
+    },
+    /// Staying within `threshold` would take `required` endpoints.
+    Overload {
+        endpoints: u32,
+        zones: u32,
+        required: u32,
+        threshold: f64,
+    },
+    EndpointWithoutZone {
+        address: Arc<str>,
+    },
+    /// The annotation that asked for hints is gone.
+    NoLongerAsked,
+}
+
+/// An Event on the Service, worded as Kubernetes words it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "event")]
+pub enum HintEvent {
+    Enabled { family: AddressType },
+    Disabled { family: AddressType, why: NoHints },
+}
+
+// === impl NoHints ===
+
+impl Reason for NoHints {}
+
+impl fmt::Display for NoHints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoHints::NodesUnknown => write!(f, "no nodes are known yet"),
+            NoHints::NoReadyNodes => write!(f, "no worker node is ready"),
+            NoHints::NodeWithoutZone { node } => {
+                write!(f, "node {node} has no label topology.kubernetes.io/zone")
+            }
+            NoHints::NodeWithoutCpu { node } => {
+                write!(f, "node {node} does not report allocatable CPU")
+            }
+            NoHints::OneZoneOnly { zone } => {
+                write!(f, "ready worker nodes are in one zone only, {zone}")
+            }
+            NoHints::TooManyZones { zones } => write!(f, "{zones} zones are more than 65535"),
+            NoHints::NotEnoughEndpoints { endpoints, zones } => {
+                write!(
+                    f,
+                    "{endpoints} ready endpoints are fewer than {zones} zones"
+                )
+            }
+            NoHints::Overload {
+                endpoints,
+                zones,
+                required,
+                threshold,
+            } => write!(
+                f,
+                "{endpoints} ready endpoints can't be shared out over {zones} zones with at most {} % overload; it takes {required}",
+                percent(*threshold)
+            ),
+            NoHints::EndpointWithoutZone { address } => {
+                write!(f, "endpoint {address} is in no zone")
+            }
+            NoHints::NoLongerAsked => write!(f, "the Service no longer asks for Auto"),
+        }
+    }
+}
+
+impl NoHints {
+    /// The message Kubernetes puts into its Event, which knows fewer cases.
+    pub fn kubernetes_message(&self) -> String {
+        match self {
+            NoHints::NodesUnknown => "Nodes only ready in one zone".to_owned(),
+            NoHints::NoReadyNodes
+            | NoHints::NodeWithoutZone { .. }
+            | NoHints::NodeWithoutCpu { .. }
+            | NoHints::OneZoneOnly { .. }
+            | NoHints::TooManyZones { .. } => {
+                "Insufficient Node information: allocatable CPU or zone not specified on one or more nodes".to_owned()
+            }
+            NoHints::NotEnoughEndpoints { endpoints, zones } => {
+                format!("Insufficient number of endpoints ({endpoints} endpoints, {zones} zones)")
+            }
+            NoHints::Overload { endpoints, zones, .. } => format!(
+                "Unable to allocate minimum required endpoints to each zone without exceeding overload threshold ({endpoints} endpoints, {zones} zones)"
+            ),
+            NoHints::EndpointWithoutZone { .. } => {
+                "One or more endpoints do not have a zone specified".to_owned()
+            }
+            NoHints::NoLongerAsked => "Topology Aware Hints has been disabled".to_owned(),
+        }
+    }
+}
+
+// === impl HintEvent ===
+
+impl HintEvent {
+    pub fn is_warning(&self) -> bool {
+        matches!(self, HintEvent::Disabled { .. })
+    }
+
+    /// The Event's reason.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            HintEvent::Enabled { .. } => "TopologyAwareHintsEnabled",
+            HintEvent::Disabled { .. } => "TopologyAwareHintsDisabled",
+        }
+    }
+
+    /// The Event's message.
+    pub fn message(&self) -> String {
+        match self {
+            HintEvent::Enabled { family } => {
+                format!("Topology Aware Hints has been enabled, addressType: {family}")
+            }
+            HintEvent::Disabled { family, why } => {
+                format!("{}, addressType: {family}", why.kubernetes_message())
+            }
+        }
+    }
+}
+
+/// 0.2 as 20, 0.125 as 12.5.
+pub(crate) fn percent(ratio: f64) -> f64 {
+    (ratio * 1e6).round() / 1e4
+}

@@ -1,0 +1,209 @@
+//! What can be set, and the two profiles.
+//!
+//! [`Settings::kubernetes`] does what today's Kubernetes does, to the last float.
+//! [`Settings::default`] departs from it only where one of the proposals asks for more; the table
+//! in `ARCHITECTURE.md` lists each departure.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// How Auto hints are given to endpoints when something changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Assignment {
+    /// Keep every hint that is still right; move the fewest endpoints that make the rest right.
+    LeastChange,
+    /// As Kubernetes: every slice that is written anyway starts again from same-zone hints.
+    WholeSlices,
+}
+
+/// When node hints are obeyed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeHintRule {
+    /// KEP-4444: some ready endpoint is hinted for this node.
+    AnyForThisNode,
+    /// Kubernetes: besides, every ready endpoint has a node hint.
+    AllHaveOne,
+}
+
+/// What a counted node without allocatable CPU does to zone capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnknownCpu {
+    /// The docs page's third safeguard: no hints at all.
+    NoHints,
+    /// KEP-2433: all nodes count one core.
+    OneCorePerNode,
+}
+
+/// Kubernetes' feature gates of this field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gates {
+    pub topology_aware_hints: bool,
+    pub service_traffic_distribution: bool,
+    pub prefer_same_traffic_distribution: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// The expected overload up to which hints are given for the first time: 0.2 is 20 %.
+    pub assign_threshold: f64,
+    /// The expected overload up to which hints already in force are kept.
+    pub keep_threshold: f64,
+    pub assignment: Assignment,
+    pub node_hint_rule: NodeHintRule,
+    pub unknown_cpu: UnknownCpu,
+    /// Look at a Service again when a node change makes hints possible for the first time.
+    pub resync_when_possible: bool,
+    pub max_endpoints_per_slice: usize,
+    /// Written to, and expected in, the label `endpointslice.kubernetes.io/managed-by`.
+    pub controller_name: Arc<str>,
+    pub gates: Gates,
+}
+
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SettingsError {
+    #[error("{name} is {value}; it must be a number from 0 to 10, such as 0.2 for 20 %")]
+    Threshold { name: &'static str, value: f64 },
+    #[error(
+        "the keep threshold ({keep}) is below the assign threshold ({assign}): hints would flap; raise it"
+    )]
+    KeepBelowAssign { keep: f64, assign: f64 },
+    #[error("max endpoints per slice is {0}; Kubernetes takes 1 to 1000")]
+    SliceSize(usize),
+    #[error(
+        "no feature gate {0:?}; there are TopologyAwareHints, ServiceTrafficDistribution and PreferSameTrafficDistribution"
+    )]
+    UnknownGate(String),
+}
+
+// === impl Gates ===
+
+impl Gates {
+    pub const ALL_ON: Gates = Gates {
+        topology_aware_hints: true,
+        service_traffic_distribution: true,
+        prefer_same_traffic_distribution: true,
+    };
+
+    /// Sets the gate called `name`, as in `--feature-gates=NAME=true`.
+    pub fn set(&mut self, name: &str, on: bool) -> Result<(), SettingsError> {
+        let gate = match name {
+            "TopologyAwareHints" => &mut self.topology_aware_hints,
+            "ServiceTrafficDistribution" => &mut self.service_traffic_distribution,
+            "PreferSameTrafficDistribution" => &mut self.prefer_same_traffic_distribution,
+            _ => return Err(SettingsError::UnknownGate(name.to_owned())),
+        };
+        *gate = on;
+        Ok(())
+    }
+}
+
+// === impl Settings ===
+
+impl Settings {
+    /// What today's Kubernetes does.
+    pub fn kubernetes() -> Self {
+        Settings {
+            keep_threshold: 0.2,
+            assignment: Assignment::WholeSlices,
+            node_hint_rule: NodeHintRule::AllHaveOne,
+            resync_when_possible: false,
+            ..Settings::default()
+        }
+    }
+
+    /// Refuses what can't work.
+    pub fn validate(&self) -> Result<(), SettingsError> {
+        let thresholds = [
+            ("the assign threshold", self.assign_threshold),
+            ("the keep threshold", self.keep_threshold),
+        ];
+        for (name, value) in thresholds {
+            if !(0.0..=10.0).contains(&value) {
+                return Err(SettingsError::Threshold { name, value });
+            }
+        }
+        if self.keep_threshold < self.assign_threshold {
+            return Err(SettingsError::KeepBelowAssign {
+                keep: self.keep_threshold,
+                assign: self.assign_threshold,
+            });
+        }
+        if !(1..=1000).contains(&self.max_endpoints_per_slice) {
+            return Err(SettingsError::SliceSize(self.max_endpoints_per_slice));
+        }
+        Ok(())
+    }
+
+    /// The overload that is accepted, depending on whether hints are in force already.
+    pub fn threshold(&self, in_force: bool) -> f64 {
+        if in_force {
+            self.keep_threshold
+        } else {
+            self.assign_threshold
+        }
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Settings {
+            assign_threshold: 0.2,
+            keep_threshold: 0.3,
+            assignment: Assignment::LeastChange,
+            node_hint_rule: NodeHintRule::AnyForThisNode,
+            unknown_cpu: UnknownCpu::NoHints,
+            resync_when_possible: true,
+            max_endpoints_per_slice: 100,
+            controller_name: "endpointslice-controller.k8s.io".into(),
+            gates: Gates::ALL_ON,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_profiles_are_valid() {
+        assert_eq!(Settings::default().validate(), Ok(()));
+        assert_eq!(Settings::kubernetes().validate(), Ok(()));
+    }
+
+    #[test]
+    fn settings_that_cannot_work_are_refused() {
+        let base = Settings::default;
+        let wrong = [
+            Settings {
+                assign_threshold: f64::NAN,
+                ..base()
+            },
+            Settings {
+                assign_threshold: -0.1,
+                ..base()
+            },
+            Settings {
+                keep_threshold: f64::INFINITY,
+                ..base()
+            },
+            Settings {
+                keep_threshold: 0.1,
+                ..base()
+            },
+            Settings {
+                max_endpoints_per_slice: 0,
+                ..base()
+            },
+            Settings {
+                max_endpoints_per_slice: 1001,
+                ..base()
+            },
+        ];
+        for settings in wrong {
+            assert!(settings.validate().is_err(), "{settings:?}");
+        }
+        assert!(Gates::ALL_ON.clone().set("Typo", true).is_err());
+    }
+}
