@@ -1,10 +1,6 @@
 //! `evenkeel-conformance SUITE...`: runs the named suites, or all.
 
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command line tool"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 use std::process::ExitCode;
 
@@ -31,10 +27,7 @@ fn main() -> ExitCode {
             }
         };
         for failure in &report.failures {
-            println!(
-                "FAILED {suite}/{} {}\n{}\n",
-                failure.file, failure.id, failure.diff
-            );
+            println!("FAILED {suite}/{} {}\n{}\n", failure.file, failure.id, failure.diff);
         }
         for (file, n) in &report.passed {
             println!("{suite}/{file}: {n} passed");
@@ -43,9 +36,5 @@ fn main() -> ExitCode {
         failed += report.failures.len();
     }
     println!("{passed} passed, {failed} failed");
-    if failed == 0 && passed > 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if failed == 0 && passed > 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

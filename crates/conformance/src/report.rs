@@ -35,10 +35,7 @@ impl Report {
         let path = dir.join(file);
         let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         let mut passed = 0;
-        for (number, line) in (1..)
-            .zip(text.lines())
-            .filter(|(_, l)| !l.trim().is_empty())
-        {
+        for (number, line) in (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()) {
             let at = |e: &dyn std::fmt::Display| format!("{}:{number}: {e}", path.display());
             let value: Value = serde_json::from_str(line).map_err(|e| at(&e))?;
             let id = value["id"].as_str().unwrap_or("without id").to_owned();
@@ -78,9 +75,7 @@ pub(crate) fn diff(path: &str, expected: &Value, got: &Value) -> Vec<String> {
         }
         (Value::Array(e), Value::Array(g)) if e.len() == g.len() => {
             let pairs = e.iter().zip(g).enumerate();
-            pairs
-                .flat_map(|(i, (e, g))| diff(&format!("{path}[{i}]"), e, g))
-                .collect()
+            pairs.flat_map(|(i, (e, g))| diff(&format!("{path}[{i}]"), e, g)).collect()
         }
         _ if expected == got => Vec::new(),
         _ => vec![format!("{path}:\n  - {expected}\n  + {got}")],
@@ -90,9 +85,7 @@ pub(crate) fn diff(path: &str, expected: &Value, got: &Value) -> Vec<String> {
 /// The differences to the nearest of several accepted outcomes; none if one is equal.
 pub(crate) fn diff_any(accepted: &[Value], got: &Value) -> Vec<String> {
     let diffs = accepted.iter().map(|e| diff("", e, got));
-    diffs
-        .min_by_key(Vec::len)
-        .unwrap_or_else(|| vec!["no outcome is accepted".to_owned()])
+    diffs.min_by_key(Vec::len).unwrap_or_else(|| vec!["no outcome is accepted".to_owned()])
 }
 
 #[cfg(test)]
@@ -103,11 +96,7 @@ mod tests {
 
     #[test]
     fn a_difference_is_found_and_named() {
-        let got = diff(
-            "",
-            &json!({"a": [1, 2], "b": 1}),
-            &json!({"a": [1, 3], "b": 1}),
-        );
+        let got = diff("", &json!({"a": [1, 2], "b": 1}), &json!({"a": [1, 3], "b": 1}));
         assert_eq!(got, [".a[1]:\n  - 2\n  + 3"]);
         assert!(diff("", &json!({"a": 1}), &json!({"a": 1})).is_empty());
         assert!(!diff("", &json!({"a": 1}), &json!({})).is_empty());

@@ -6,11 +6,7 @@ use evenkeel_conformance::{SUITES, vectors};
 fn every_recorded_case_passes() {
     for (suite, run) in SUITES {
         let report = run(&vectors().join(suite)).unwrap();
-        let failed: Vec<_> = report
-            .failures
-            .iter()
-            .map(|f| (&f.file, &f.id, &f.diff))
-            .collect();
+        let failed: Vec<_> = report.failures.iter().map(|f| (&f.file, &f.id, &f.diff)).collect();
         assert!(failed.is_empty(), "{suite}: {failed:#?}");
         for (file, passed) in &report.passed {
             assert!(*passed > 0, "{suite}/{file} has no case");

@@ -74,11 +74,8 @@ impl fmt::Display for Address {
 // === impl Conditions ===
 
 impl Conditions {
-    pub const READY: Conditions = Conditions {
-        ready: Some(true),
-        serving: Some(true),
-        terminating: Some(false),
-    };
+    pub const READY: Conditions =
+        Conditions { ready: Some(true), serving: Some(true), terminating: Some(false) };
 
     /// Ready as producers of hints count it: unknown is not ready.
     pub fn is_ready(self) -> bool {
@@ -90,10 +87,7 @@ impl Conditions {
 
 impl Hints {
     pub fn zone(zone: ZoneId) -> Self {
-        Hints {
-            zones: Few::One(zone),
-            nodes: Few::None,
-        }
+        Hints { zones: Few::One(zone), nodes: Few::None }
     }
 }
 
@@ -133,13 +127,7 @@ impl Candidate {
             Some(hints) => (hints.zones.clone(), hints.nodes.clone()),
             None => (Few::None, Few::None),
         };
-        Candidate {
-            for_zones,
-            for_nodes,
-            node,
-            ready,
-            serving_terminating: serving && terminating,
-        }
+        Candidate { for_zones, for_nodes, node, ready, serving_terminating: serving && terminating }
     }
 
     pub fn is_usable(&self) -> bool {

@@ -111,11 +111,7 @@ impl<I> Default for Names<I> {
 
 impl<I> Clone for Names<I> {
     fn clone(&self) -> Self {
-        Names {
-            ids: self.ids.clone(),
-            names: self.names.clone(),
-            kind: PhantomData,
-        }
+        Names { ids: self.ids.clone(), names: self.names.clone(), kind: PhantomData }
     }
 }
 

@@ -93,10 +93,7 @@ pub struct Service {
 
 impl ServiceKey {
     pub fn new(namespace: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
-        ServiceKey {
-            namespace: namespace.into(),
-            name: name.into(),
-        }
+        ServiceKey { namespace: namespace.into(), name: name.into() }
     }
 }
 
@@ -141,8 +138,6 @@ impl Service {
         let Some(selector) = &self.selector else {
             return false;
         };
-        selector
-            .iter()
-            .all(|(key, value)| label(key) == Some(&**value))
+        selector.iter().all(|(key, value)| label(key) == Some(&**value))
     }
 }

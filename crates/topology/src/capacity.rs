@@ -92,9 +92,7 @@ impl Capacity {
         match zones.as_slice() {
             [] => return Err(NoHints::NoReadyNodes),
             [only] => {
-                return Err(NoHints::OneZoneOnly {
-                    zone: Arc::clone(&only.name),
-                });
+                return Err(NoHints::OneZoneOnly { zone: Arc::clone(&only.name) });
             }
             _ => {}
         }

@@ -18,6 +18,7 @@ pub mod auto;
 pub mod capacity;
 pub mod distribution;
 mod draft;
+pub mod explain;
 pub mod overload;
 mod pack;
 pub mod plan;
@@ -25,6 +26,7 @@ pub mod policy;
 mod reason;
 pub mod select;
 mod settings;
+pub mod whatif;
 
 pub use crate::{
     capacity::{Capacity, measure},

@@ -57,9 +57,7 @@ impl Ledger {
     /// Hints were asked for and could not be given.
     pub fn refused(&mut self, service: &ServiceKey, family: AddressType, endpoints: u32) {
         let entry = self.services.entry(service.clone()).or_default();
-        entry
-            .families
-            .insert(family, Standing::Refused { endpoints });
+        entry.families.insert(family, Standing::Refused { endpoints });
         entry.populated = false;
     }
 
@@ -89,16 +87,10 @@ impl Ledger {
             let of = |f: &Standing| resync_family(f, capacity, settings);
             let mut all = entry.families.values().filter_map(of);
             let first = all.next()?;
-            Some(if all.any(|r| r == Resync::Overloaded) {
-                Resync::Overloaded
-            } else {
-                first
-            })
+            Some(if all.any(|r| r == Resync::Overloaded) { Resync::Overloaded } else { first })
         };
         let services = self.services.iter();
-        services
-            .filter_map(|(key, entry)| Some((key, due(entry)?)))
-            .collect()
+        services.filter_map(|(key, entry)| Some((key, due(entry)?))).collect()
     }
 }
 
@@ -129,11 +121,8 @@ pub fn is_overloaded(counts: &ZoneCounts, capacity: Option<&Capacity>, threshold
         return true;
     };
     let total = f64::from(counts.total());
-    capacity
-        .zones()
-        .iter()
-        .any(|zone| match counts.get(zone.zone) {
-            Some(count) => count < minimum(total * zone.ratio, threshold),
-            None => true,
-        })
+    capacity.zones().iter().any(|zone| match counts.get(zone.zone) {
+        Some(count) => count < minimum(total * zone.ratio, threshold),
+        None => true,
+    })
 }

@@ -29,19 +29,12 @@ pub(crate) struct Packed<'a> {
 type Ports = Vec<EndpointPort>;
 
 pub(crate) fn pack<'a>(sync: &Sync<'a>, family: AddressType, existing: &[&'a Slice]) -> Packed<'a> {
-    let mut packed = Packed {
-        drafts: Vec::new(),
-        delete: Vec::new(),
-        without_node: Vec::new(),
-    };
+    let mut packed = Packed { drafts: Vec::new(), delete: Vec::new(), without_node: Vec::new() };
     let mut wanted = desired(sync, family, &mut packed.without_node);
     let mut by_ports: BTreeMap<Ports, Vec<&'a Slice>> = BTreeMap::new();
     for &slice in existing {
         if slice.owner.as_deref() == Some(&*sync.service.uid) {
-            by_ports
-                .entry(sorted(&slice.ports))
-                .or_default()
-                .push(slice);
+            by_ports.entry(sorted(&slice.ports)).or_default().push(slice);
         } else {
             packed.delete.push(slice);
         }
@@ -108,12 +101,8 @@ fn endpoint(service: &Service, pod: &Pod, family: AddressType, kind: &Arc<str>) 
         AddressType::IPv6 => ip.is_ipv6(),
         AddressType::Fqdn => false,
     };
-    let mut addresses: Few<Address> = pod
-        .ips
-        .iter()
-        .filter(is_family)
-        .map(|ip| Address::Ip(*ip))
-        .collect();
+    let mut addresses: Few<Address> =
+        pod.ips.iter().filter(is_family).map(|ip| Address::Ip(*ip)).collect();
     if let Few::Many(many) = &mut addresses {
         many.sort_unstable();
     }
@@ -161,9 +150,7 @@ fn resolve_ports(service: &Service, pod: &Pod) -> Ports {
         }
     };
     let ports = service.ports.iter();
-    let ports: Ports = ports
-        .filter_map(|port| Some(endpoint_port(port, number(port)?)))
-        .collect();
+    let ports: Ports = ports.filter_map(|port| Some(endpoint_port(port, number(port)?))).collect();
     sorted(&ports)
 }
 
@@ -195,8 +182,7 @@ impl Group {
 
     fn insert(&mut self, endpoint: Endpoint) {
         let target = endpoint.target.as_ref().expect("made from a Pod");
-        self.by_pod
-            .insert(Arc::clone(&target.name), self.endpoints.len());
+        self.by_pod.insert(Arc::clone(&target.name), self.endpoints.len());
         self.endpoints.push(Some(endpoint));
         self.left += 1;
     }
@@ -263,10 +249,7 @@ fn pack_group<'a>(
                 Some(draft) => &mut drafts[draft],
                 None => {
                     let slice = Cow::Owned(new_slice(sync, family, ports));
-                    drafts.push(Draft {
-                        role: Role::Create,
-                        slice,
-                    });
+                    drafts.push(Draft { role: Role::Create, slice });
                     drafts.last_mut().expect("just pushed")
                 }
             };
@@ -294,29 +277,15 @@ fn refresh<'a>(sync: &Sync<'a>, group: &mut Group, slice: &'a Slice) -> Option<D
     }
     let relabel = labels_changed(sync.service, slice);
     if !changed && !relabel {
-        return Some(Draft {
-            role: Role::Unchanged,
-            slice: Cow::Borrowed(slice),
-        });
+        return Some(Draft { role: Role::Unchanged, slice: Cow::Borrowed(slice) });
     }
     if changed && endpoints.is_empty() {
         return None;
     }
-    let endpoints = if changed {
-        endpoints
-    } else {
-        slice.endpoints.clone()
-    };
+    let endpoints = if changed { endpoints } else { slice.endpoints.clone() };
     let labels = labels(sync);
-    let slice = Slice {
-        endpoints,
-        labels,
-        ..slice.clone()
-    };
-    Some(Draft {
-        role: Role::Update,
-        slice: Cow::Owned(slice),
-    })
+    let slice = Slice { endpoints, labels, ..slice.clone() };
+    Some(Draft { role: Role::Update, slice: Cow::Owned(slice) })
 }
 
 /// Whether the slice must be written for this endpoint.
@@ -332,10 +301,8 @@ fn fill_updates(
     new: &mut impl ExactSizeIterator<Item = Endpoint>,
     max: usize,
 ) {
-    let mut written: Vec<&mut Draft<'_>> = drafts
-        .iter_mut()
-        .filter(|d| d.role == Role::Update)
-        .collect();
+    let mut written: Vec<&mut Draft<'_>> =
+        drafts.iter_mut().filter(|d| d.role == Role::Update).collect();
     written.sort_by(|a, b| {
         let by_size = b.slice.endpoints.len().cmp(&a.slice.endpoints.len());
         by_size.then_with(|| a.slice.name.cmp(&b.slice.name))
@@ -392,23 +359,14 @@ fn new_slice(sync: &Sync<'_>, family: AddressType, ports: &Ports) -> Slice {
 fn add_placeholder<'a>(sync: &Sync<'a>, family: AddressType, packed: &mut Packed<'a>) {
     let placeholder = new_slice(sync, family, &Vec::new());
     if let [only] = packed.delete[..] {
-        let same = Slice {
-            name: Arc::clone(&only.name),
-            ..placeholder.clone()
-        } == *only;
+        let same = Slice { name: Arc::clone(&only.name), ..placeholder.clone() } == *only;
         if same {
             packed.delete.clear();
-            packed.drafts.push(Draft {
-                role: Role::Unchanged,
-                slice: Cow::Borrowed(only),
-            });
+            packed.drafts.push(Draft { role: Role::Unchanged, slice: Cow::Borrowed(only) });
             return;
         }
     }
-    packed.drafts.push(Draft {
-        role: Role::Create,
-        slice: Cow::Owned(placeholder),
-    });
+    packed.drafts.push(Draft { role: Role::Create, slice: Cow::Owned(placeholder) });
 }
 
 const RESERVED: [&str; 3] = [label::SERVICE_NAME, label::MANAGED_BY, label::HEADLESS];
@@ -422,10 +380,7 @@ fn labels(sync: &Sync<'_>) -> BTreeMap<Arc<str>, Arc<str>> {
         labels.insert(label::HEADLESS.into(), "".into());
     }
     labels.insert(label::SERVICE_NAME.into(), Arc::clone(&service.key.name));
-    labels.insert(
-        label::MANAGED_BY.into(),
-        Arc::clone(&sync.settings.controller_name),
-    );
+    labels.insert(label::MANAGED_BY.into(), Arc::clone(&sync.settings.controller_name));
     labels
 }
 
@@ -433,9 +388,5 @@ fn labels(sync: &Sync<'_>) -> BTreeMap<Arc<str>, Arc<str>> {
 /// write.
 fn labels_changed(service: &Service, slice: &Slice) -> bool {
     let free = |(key, _): &(&Arc<str>, &Arc<str>)| !RESERVED.contains(&&***key);
-    !service
-        .labels
-        .iter()
-        .filter(free)
-        .eq(slice.labels.iter().filter(free))
+    !service.labels.iter().filter(free).eq(slice.labels.iter().filter(free))
 }

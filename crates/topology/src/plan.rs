@@ -73,11 +73,8 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
     let mut plan = Plan::default();
     let mut populated = sync.populated;
     for &family in &sync.service.families {
-        let existing: Vec<&Slice> = sync
-            .existing
-            .iter()
-            .filter(|s| s.address_type == family)
-            .collect();
+        let existing: Vec<&Slice> =
+            sync.existing.iter().filter(|s| s.address_type == family).collect();
         let mut packed = pack(sync, family, &existing);
         let in_force = auto::in_force(existing.iter().flat_map(|s| &s.endpoints));
         let hints = hint(&mut packed.drafts, &asked, in_force, sync);
@@ -124,10 +121,7 @@ fn event(family: AddressType, hints: &HintOutcome, populated: bool) -> Option<Hi
     match hints {
         HintOutcome::Auto(_) if populated => None,
         HintOutcome::Auto(_) => Some(HintEvent::Enabled { family }),
-        HintOutcome::AutoRefused(why) => Some(HintEvent::Disabled {
-            family,
-            why: why.clone(),
-        }),
+        HintOutcome::AutoRefused(why) => Some(HintEvent::Disabled { family, why: why.clone() }),
         HintOutcome::NotAsked | HintOutcome::OwnZone | HintOutcome::OwnNode => {
             let why = NoHints::NoLongerAsked;
             populated.then_some(HintEvent::Disabled { family, why })
@@ -138,11 +132,7 @@ fn event(family: AddressType, hints: &HintOutcome, populated: bool) -> Option<Hi
 /// Sorts drafts into writes. A creation takes over the name of a slice that would be deleted: one
 /// write instead of two, and no moment without endpoints.
 fn finish(packed: Packed<'_>, service: &Service, plan: &mut Plan) {
-    let Packed {
-        drafts,
-        mut delete,
-        without_node,
-    } = packed;
+    let Packed { drafts, mut delete, without_node } = packed;
     let mut create = Vec::new();
     for draft in drafts {
         match draft.role {
@@ -172,6 +162,10 @@ fn finish(packed: Packed<'_>, service: &Service, plan: &mut Plan) {
 // === impl NodeTable ===
 
 impl NodeTable {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         self.0.get(id.index())?.as_ref()
     }

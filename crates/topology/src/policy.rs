@@ -73,10 +73,7 @@ pub fn asked(service: &Service, gates: Gates) -> Asked {
         (Some(value), _) => (label::TRAFFIC_DISTRIBUTION, value),
         (None, Some(value)) => (FIELD, value),
         (None, None) => {
-            return Asked {
-                policy: Policy::None,
-                why: PolicyReason::NotAsked,
-            };
+            return Asked { policy: Policy::None, why: PolicyReason::NotAsked };
         }
     };
     distribution(place, Arc::clone(value), gates)
@@ -92,10 +89,7 @@ fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> Asked {
         "PreferSameNode" => Policy::PreferSameNode,
         _ => {
             let why = PolicyReason::UnknownValue { place, value };
-            return Asked {
-                policy: Policy::None,
-                why,
-            };
+            return Asked { policy: Policy::None, why };
         }
     };
     if &*value != "PreferClose" && !gates.prefer_same_traffic_distribution {
@@ -104,10 +98,7 @@ fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> Asked {
     let why = if place == FIELD {
         PolicyReason::AskedByField { value }
     } else {
-        PolicyReason::AskedByAnnotation {
-            annotation: place,
-            value,
-        }
+        PolicyReason::AskedByAnnotation { annotation: place, value }
     };
     Asked { policy, why }
 }
@@ -128,21 +119,14 @@ pub fn hints_count(service: &Service, gates: Gates) -> bool {
 }
 
 fn gate_off(gate: &'static str, value: Arc<str>) -> Asked {
-    Asked {
-        policy: Policy::None,
-        why: PolicyReason::GateOff { gate, value },
-    }
+    Asked { policy: Policy::None, why: PolicyReason::GateOff { gate, value } }
 }
 
 // === impl Policy ===
 
 impl Policy {
-    pub const ALL: [Policy; 4] = [
-        Policy::None,
-        Policy::Auto,
-        Policy::PreferSameZone,
-        Policy::PreferSameNode,
-    ];
+    pub const ALL: [Policy; 4] =
+        [Policy::None, Policy::Auto, Policy::PreferSameZone, Policy::PreferSameNode];
 
     pub fn as_str(self) -> &'static str {
         match self {

@@ -71,17 +71,9 @@ impl fmt::Display for NoHints {
             }
             NoHints::TooManyZones { zones } => write!(f, "{zones} zones are more than 65535"),
             NoHints::NotEnoughEndpoints { endpoints, zones } => {
-                write!(
-                    f,
-                    "{endpoints} ready endpoints are fewer than {zones} zones"
-                )
+                write!(f, "{endpoints} ready endpoints are fewer than {zones} zones")
             }
-            NoHints::Overload {
-                endpoints,
-                zones,
-                required,
-                threshold,
-            } => write!(
+            NoHints::Overload { endpoints, zones, required, threshold } => write!(
                 f,
                 "{endpoints} ready endpoints can't be shared out over {zones} zones with at most {} % overload; it takes {required}",
                 percent(*threshold)

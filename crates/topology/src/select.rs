@@ -67,22 +67,15 @@ pub fn select(
     hints_count: bool,
     settings: &Settings,
 ) -> Selected {
-    let cluster = exposure
-        .uses_cluster()
-        .then(|| select_cluster(from, candidates, hints_count, settings));
-    let local = exposure
-        .uses_local()
-        .then(|| select_local(from.node, candidates));
+    let cluster =
+        exposure.uses_cluster().then(|| select_cluster(from, candidates, hints_count, settings));
+    let local = exposure.uses_local().then(|| select_local(from.node, candidates));
     let found = |s: &Option<Selection<Rule>>| s.as_ref().is_some_and(|s| !s.shares.is_empty());
     // Only when nothing was found for policy Local alone must the whole list be looked at.
     let any_in_cluster = found(&cluster)
         || found(&local)
         || (local.is_some() && candidates.iter().any(Candidate::is_usable));
-    Selected {
-        cluster,
-        local,
-        any_in_cluster,
-    }
+    Selected { cluster, local, any_in_cluster }
 }
 
 /// The endpoints for traffic that may leave the node.
@@ -103,12 +96,12 @@ pub fn select_cluster(
     };
     let zone = zone_of(from);
     let shares = match (rule, from.node) {
-        (Rule::SameNode, Some(node)) => shares(candidates, survey.for_node, |c| {
-            c.ready && c.for_nodes.contains(&node)
-        }),
-        (Rule::SameZone, _) => shares(candidates, survey.for_zone, |c| {
-            c.ready && c.for_zones.contains(&zone)
-        }),
+        (Rule::SameNode, Some(node)) => {
+            shares(candidates, survey.for_node, |c| c.ready && c.for_nodes.contains(&node))
+        }
+        (Rule::SameZone, _) => {
+            shares(candidates, survey.for_zone, |c| c.ready && c.for_zones.contains(&zone))
+        }
         _ => shares(candidates, survey.ready, |c| c.ready),
     };
     Selection { shares, rule }
@@ -121,10 +114,7 @@ fn select_local(node: Option<NodeId>, candidates: &[Candidate]) -> Selection<Rul
     if ready.is_empty() {
         return serving_terminating(candidates, is_local);
     }
-    Selection {
-        shares: ready,
-        rule: Rule::LocalReady,
-    }
+    Selection { shares: ready, rule: Rule::LocalReady }
 }
 
 /// What hints the ready endpoints have, seen from one place.
@@ -177,9 +167,7 @@ fn rule_from_hints(seen: &Survey, from: Viewpoint, settings: &Settings) -> Rule 
     Rule::All(if seen.with_zone_hint == 0 {
         HintsIgnored::NoHints
     } else if seen.with_zone_hint < seen.ready {
-        HintsIgnored::MissingOn {
-            endpoints: seen.ready - seen.with_zone_hint,
-        }
+        HintsIgnored::MissingOn { endpoints: seen.ready - seen.with_zone_hint }
     } else if from.zone.is_none() {
         HintsIgnored::ClientWithoutZone
     } else {
@@ -192,11 +180,7 @@ fn serving_terminating(
     fits: impl Fn(&Candidate) -> bool,
 ) -> Selection<Rule> {
     let shares = shares(candidates, 0, |c| c.serving_terminating && fits(c));
-    let rule = if shares.is_empty() {
-        Rule::Nothing
-    } else {
-        Rule::ServingTerminating
-    };
+    let rule = if shares.is_empty() { Rule::Nothing } else { Rule::ServingTerminating };
     Selection { shares, rule }
 }
 
@@ -209,10 +193,7 @@ fn shares(
     let mut shares = Vec::with_capacity(expected as usize);
     for (endpoint, candidate) in (0u32..).zip(candidates) {
         if fits(candidate) {
-            shares.push(Share {
-                endpoint,
-                weight: 1,
-            });
+            shares.push(Share { endpoint, weight: 1 });
         }
     }
     shares

@@ -138,11 +138,7 @@ impl Settings {
 
     /// The overload that is accepted, depending on whether hints are in force already.
     pub fn threshold(&self, in_force: bool) -> f64 {
-        if in_force {
-            self.keep_threshold
-        } else {
-            self.assign_threshold
-        }
+        if in_force { self.keep_threshold } else { self.assign_threshold }
     }
 }
 
@@ -176,30 +172,12 @@ mod tests {
     fn settings_that_cannot_work_are_refused() {
         let base = Settings::default;
         let wrong = [
-            Settings {
-                assign_threshold: f64::NAN,
-                ..base()
-            },
-            Settings {
-                assign_threshold: -0.1,
-                ..base()
-            },
-            Settings {
-                keep_threshold: f64::INFINITY,
-                ..base()
-            },
-            Settings {
-                keep_threshold: 0.1,
-                ..base()
-            },
-            Settings {
-                max_endpoints_per_slice: 0,
-                ..base()
-            },
-            Settings {
-                max_endpoints_per_slice: 1001,
-                ..base()
-            },
+            Settings { assign_threshold: f64::NAN, ..base() },
+            Settings { assign_threshold: -0.1, ..base() },
+            Settings { keep_threshold: f64::INFINITY, ..base() },
+            Settings { keep_threshold: 0.1, ..base() },
+            Settings { max_endpoints_per_slice: 0, ..base() },
+            Settings { max_endpoints_per_slice: 1001, ..base() },
         ];
         for settings in wrong {
             assert!(settings.validate().is_err(), "{settings:?}");

@@ -47,25 +47,14 @@ pub(super) fn run(case: &Case) -> Vec<String> {
         .slices
         .iter()
         .map(|s| {
-            let endpoints = s
-                .endpoints
-                .iter()
-                .map(|e| e.endpoint(&mut topology))
-                .collect();
+            let endpoints = s.endpoints.iter().map(|e| e.endpoint(&mut topology)).collect();
             world::slice(&s.name, family, endpoints)
         })
         .collect();
-    let nodes = case
-        .nodes
-        .as_ref()
-        .map(|nodes| world::nodes(&mut topology, nodes));
+    let nodes = case.nodes.as_ref().map(|nodes| world::nodes(&mut topology, nodes));
     let capacity = world::capacity(&topology, nodes.as_deref());
-    let mut drafts: Vec<Draft<'_>> = case
-        .slices
-        .iter()
-        .zip(&slices)
-        .map(|(c, s)| world::draft(c.role, s))
-        .collect();
+    let mut drafts: Vec<Draft<'_>> =
+        case.slices.iter().zip(&slices).map(|(c, s)| world::draft(c.role, s)).collect();
     let populated = case.cached_hints.is_some();
     let settings = Settings::kubernetes();
 
@@ -73,27 +62,16 @@ pub(super) fn run(case: &Case) -> Vec<String> {
     let events: Vec<HintEvent> = match &outcome {
         Ok(_) if populated => vec![],
         Ok(_) => vec![HintEvent::Enabled { family }],
-        Err(why) => vec![HintEvent::Disabled {
-            family,
-            why: why.clone(),
-        }],
+        Err(why) => vec![HintEvent::Disabled { family, why: why.clone() }],
     };
     let overloaded = outcome.as_ref().is_ok_and(|counts: &ZoneCounts| {
         is_overloaded(counts, capacity.as_ref().ok(), settings.keep_threshold)
     });
     let got = outcome_of(&drafts, &topology, outcome.is_ok(), &events, overloaded);
 
-    let ready = drafts
-        .iter()
-        .flat_map(|d| &d.slice.endpoints)
-        .filter(|e| e.is_ready())
-        .count();
+    let ready = drafts.iter().flat_map(|d| &d.slice.endpoints).filter(|e| e.is_ready()).count();
     let mut diffs = diff_any(&case.expect.accept, &got);
-    diffs.extend(diff(
-        "ready",
-        &json!(case.expect.ready_endpoints),
-        &json!(ready),
-    ));
+    diffs.extend(diff("ready", &json!(case.expect.ready_endpoints), &json!(ready)));
     if let Some(exact) = &case.expect.exact_hints {
         diffs.extend(diff("exact_hints", exact, &exact_hints(&drafts, &topology)));
     }
@@ -109,11 +87,7 @@ fn outcome_of(
 ) -> Value {
     let mut per_zone: BTreeMap<String, u32> = BTreeMap::new();
     let mut same_zone = 0;
-    for endpoint in drafts
-        .iter()
-        .flat_map(|d| &d.slice.endpoints)
-        .filter(|e| e.is_ready())
-    {
+    for endpoint in drafts.iter().flat_map(|d| &d.slice.endpoints).filter(|e| e.is_ready()) {
         for zone in world::zone_names(topology, endpoint) {
             *per_zone.entry(zone).or_default() += 1;
         }
@@ -140,11 +114,7 @@ fn outcome_of(
 
 /// An Event as the cases write it.
 pub(super) fn event(event: &HintEvent) -> Value {
-    let kind = if event.is_warning() {
-        "Warning"
-    } else {
-        "Normal"
-    };
+    let kind = if event.is_warning() { "Warning" } else { "Normal" };
     json!({"type": kind, "reason": event.reason(), "message": event.message()})
 }
 
@@ -160,10 +130,7 @@ fn exact_hints(drafts: &[Draft<'_>], topology: &Topology) -> Value {
 impl EndpointCase {
     fn endpoint(&self, topology: &mut Topology) -> evenkeel_model::Endpoint {
         let place = (self.zone.as_deref(), self.node.as_deref());
-        let conditions = Conditions {
-            ready: self.ready,
-            ..Conditions::default()
-        };
+        let conditions = Conditions { ready: self.ready, ..Conditions::default() };
         let mut endpoint = world::endpoint(topology, &self.address, place, conditions);
         if !self.hint_zones.is_empty() {
             endpoint.hints = Some(world::hints(topology, &self.hint_zones, &[]));

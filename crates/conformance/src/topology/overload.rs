@@ -28,18 +28,9 @@ struct Step {
 #[derive(Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 enum Op {
-    SetNodes {
-        nodes: Vec<NodeCase>,
-    },
-    SetHints {
-        service: String,
-        address_type: String,
-        zones: BTreeMap<String, u32>,
-    },
-    RemoveHints {
-        service: String,
-        address_type: String,
-    },
+    SetNodes { nodes: Vec<NodeCase> },
+    SetHints { service: String, address_type: String, zones: BTreeMap<String, u32> },
+    RemoveHints { service: String, address_type: String },
 }
 
 pub(super) fn run(case: &Case) -> Vec<String> {
@@ -51,23 +42,14 @@ pub(super) fn run(case: &Case) -> Vec<String> {
     for (number, step) in case.steps.iter().enumerate() {
         match &step.op {
             Op::SetNodes { nodes: cases } => nodes = Some(world::nodes(&mut topology, cases)),
-            Op::SetHints {
-                service,
-                address_type,
-                zones,
-            } => {
+            Op::SetHints { service, address_type, zones } => {
                 let counts = zones.iter();
-                let counts = counts
-                    .map(|(z, n)| (topology.zones.intern(z), *n))
-                    .collect();
+                let counts = counts.map(|(z, n)| (topology.zones.intern(z), *n)).collect();
                 let key = key(service);
                 ledger.hinted(&key, world::address_type(address_type), counts);
                 seen.insert(key);
             }
-            Op::RemoveHints {
-                service,
-                address_type,
-            } => {
+            Op::RemoveHints { service, address_type } => {
                 ledger.removed(&key(service), world::address_type(address_type));
             }
         }

@@ -50,15 +50,10 @@ pub(super) fn run(case: &Case) -> Vec<String> {
     let mut topology = Topology::default();
     let from = Viewpoint {
         node: Some(topology.nodes.intern(&case.node.name)),
-        zone: Some(&*case.node.zone)
-            .filter(|z| !z.is_empty())
-            .map(|z| topology.zones.intern(z)),
+        zone: Some(&*case.node.zone).filter(|z| !z.is_empty()).map(|z| topology.zones.intern(z)),
     };
-    let candidates: Vec<Candidate> = case
-        .endpoints
-        .iter()
-        .map(|e| e.candidate(&mut topology))
-        .collect();
+    let candidates: Vec<Candidate> =
+        case.endpoints.iter().map(|e| e.candidate(&mut topology)).collect();
     let exposure = case.service.exposure();
     let selected = select(from, exposure, &candidates, true, &Settings::kubernetes());
 
@@ -98,11 +93,7 @@ impl ServiceCase {
     fn exposure(&self) -> Exposure {
         let local = |policy: &Option<String>| policy.as_deref() == Some("Local");
         let policy = |local| {
-            if local {
-                TrafficPolicy::Local
-            } else {
-                TrafficPolicy::Cluster
-            }
+            if local { TrafficPolicy::Local } else { TrafficPolicy::Cluster }
         };
         let accessible = self.node_port != 0
             || !self.external_ips.is_empty()
@@ -121,14 +112,8 @@ impl EndpointCase {
         let names = |list: &Option<Vec<String>>| list.clone().unwrap_or_default();
         let node = self.node.as_deref().filter(|n| !n.is_empty());
         Candidate {
-            for_zones: names(&self.zone_hints)
-                .iter()
-                .map(|z| topology.zones.intern(z))
-                .collect(),
-            for_nodes: names(&self.node_hints)
-                .iter()
-                .map(|n| topology.nodes.intern(n))
-                .collect(),
+            for_zones: names(&self.zone_hints).iter().map(|z| topology.zones.intern(z)).collect(),
+            for_nodes: names(&self.node_hints).iter().map(|n| topology.nodes.intern(n)).collect(),
             node: node.map(|n| topology.nodes.intern(n)),
             ready: self.ready,
             serving_terminating: self.serving && self.terminating,

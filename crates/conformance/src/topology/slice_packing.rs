@@ -18,27 +18,19 @@ pub(super) fn run(case: &Case) -> Vec<String> {
     steps
         .flat_map(|(number, step)| {
             let diffs = run_step(step, case.max_endpoints_per_slice);
-            diffs
-                .into_iter()
-                .map(move |diff| format!("step {number}{diff}"))
+            diffs.into_iter().map(move |diff| format!("step {number}{diff}"))
         })
         .collect()
 }
 
 fn run_step(step: &Step, max_endpoints_per_slice: usize) -> Vec<String> {
-    let settings = Settings {
-        max_endpoints_per_slice,
-        ..Settings::kubernetes()
-    };
+    let settings = Settings { max_endpoints_per_slice, ..Settings::kubernetes() };
     let mut topology = Topology::default();
     let nodes = world::nodes(&mut topology, &step.nodes);
     let service = step.service.service();
     let pods: Vec<_> = step.pods.iter().map(|pod| pod.pod(&mut topology)).collect();
-    let existing: Vec<_> = step
-        .existing_slices
-        .iter()
-        .map(|s| s.slice(&mut topology, &settings))
-        .collect();
+    let existing: Vec<_> =
+        step.existing_slices.iter().map(|s| s.slice(&mut topology, &settings)).collect();
     let capacity = world::capacity(&topology, Some(&nodes));
     let planned = plan(&Sync {
         service: &service,
@@ -54,11 +46,7 @@ fn run_step(step: &Step, max_endpoints_per_slice: usize) -> Vec<String> {
     let expect = &step.expect;
     let accepted: Vec<Value> = expect.accept.iter().map(canonical).collect();
     let mut diffs = diff_any(&accepted, &canonical(&outcome(&after, &planned, &topology)));
-    diffs.extend(diff(
-        ".error",
-        &json!(expect.error),
-        &json!(!planned.without_node.is_empty()),
-    ));
+    diffs.extend(diff(".error", &json!(expect.error), &json!(!planned.without_node.is_empty())));
     let mut endpoints = endpoints(&after, &topology);
     if expect.endpoint_hints_vary {
         for endpoint in &mut endpoints {
@@ -113,11 +101,8 @@ fn outcome(after: &[Slice], plan: &Plan, topology: &Topology) -> Value {
 }
 
 fn endpoints(after: &[Slice], topology: &Topology) -> Vec<Value> {
-    let all = after
-        .iter()
-        .flat_map(|s| s.endpoints.iter().map(move |e| (s, e)));
-    all.map(|(slice, endpoint)| endpoint_json(slice, endpoint, topology))
-        .collect()
+    let all = after.iter().flat_map(|s| s.endpoints.iter().map(move |e| (s, e)));
+    all.map(|(slice, endpoint)| endpoint_json(slice, endpoint, topology)).collect()
 }
 
 /// An endpoint as the cases write it: what is unset is left out.
@@ -141,9 +126,7 @@ fn endpoint_json(slice: &Slice, endpoint: &Endpoint, topology: &Topology) -> Val
         "hint_zones": (!zones.is_empty()).then_some(zones),
         "hint_nodes": (!nodes.is_empty()).then_some(nodes),
     });
-    json.as_object_mut()
-        .expect("made above")
-        .retain(|_, value| !value.is_null());
+    json.as_object_mut().expect("made above").retain(|_, value| !value.is_null());
     json
 }
 
@@ -159,11 +142,7 @@ fn ports(ports: &[EndpointPort]) -> Vec<Value> {
 }
 
 fn text_labels(slice: &Slice) -> BTreeMap<String, String> {
-    slice
-        .labels
-        .iter()
-        .map(|(k, v)| (k.to_string(), v.to_string()))
-        .collect()
+    slice.labels.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
 }
 
 /// Lists are sets in these cases: sorted by their text.
@@ -174,10 +153,9 @@ fn canonical(value: &Value) -> Value {
             items.sort_by_cached_key(ToString::to_string);
             Value::Array(items)
         }
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| (key.clone(), canonical(value)))
-            .collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(key, value)| (key.clone(), canonical(value))).collect()
+        }
         other => other.clone(),
     }
 }

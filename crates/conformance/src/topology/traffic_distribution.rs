@@ -42,28 +42,18 @@ pub(super) fn run(case: &Case) -> Vec<String> {
         .slices
         .iter()
         .map(|s| {
-            let endpoints = s
-                .endpoints
-                .iter()
-                .map(|e| e.endpoint(&mut topology))
-                .collect();
+            let endpoints = s.endpoints.iter().map(|e| e.endpoint(&mut topology)).collect();
             world::slice(&s.name, AddressType::IPv4, endpoints)
         })
         .collect();
-    let mut drafts: Vec<Draft<'_>> = case
-        .slices
-        .iter()
-        .zip(&slices)
-        .map(|(c, s)| world::draft(c.role, s))
-        .collect();
+    let mut drafts: Vec<Draft<'_>> =
+        case.slices.iter().zip(&slices).map(|(c, s)| world::draft(c.role, s)).collect();
     hint(case.traffic_distribution.as_deref(), &mut drafts);
 
     let mut diffs = Vec::new();
     for ((draft, before), expect) in drafts.iter().zip(&slices).zip(&case.expect) {
         let pairs = draft.slice.endpoints.iter().zip(&before.endpoints);
-        let changed = pairs
-            .clone()
-            .any(|(after, before)| after.hints != before.hints);
+        let changed = pairs.clone().any(|(after, before)| after.hints != before.hints);
         let hints: Vec<Value> = pairs.map(|(after, _)| hints_of(&topology, after)).collect();
         let mut expect = expect.clone();
         if let Some(fields) = expect.as_object_mut() {
@@ -76,11 +66,7 @@ pub(super) fn run(case: &Case) -> Vec<String> {
         });
         diffs.extend(diff(&before.name, &expect, &got));
     }
-    diffs.extend(diff(
-        "slices",
-        &json!(case.expect.len()),
-        &json!(drafts.len()),
-    ));
+    diffs.extend(diff("slices", &json!(case.expect.len()), &json!(drafts.len())));
     diffs
 }
 
@@ -128,11 +114,8 @@ fn hints_of(topology: &Topology, endpoint: &Endpoint) -> Value {
 impl EndpointCase {
     fn endpoint(&self, topology: &mut Topology) -> Endpoint {
         let place = (self.zone.as_deref(), self.node.as_deref());
-        let conditions = Conditions {
-            ready: self.ready,
-            serving: self.serving,
-            terminating: self.terminating,
-        };
+        let conditions =
+            Conditions { ready: self.ready, serving: self.serving, terminating: self.terminating };
         let mut endpoint = world::endpoint(topology, &self.address, place, conditions);
         endpoint.hints = self.hints.as_ref().map(|hints| {
             let names = |list: &Option<Vec<String>>| list.clone().unwrap_or_default();

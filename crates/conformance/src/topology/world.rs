@@ -62,29 +62,19 @@ pub(super) fn address(text: &str) -> Address {
 
 pub(super) fn hints(topology: &mut Topology, zones: &[String], nodes: &[String]) -> Hints {
     Hints {
-        zones: zones
-            .iter()
-            .map(|zone| topology.zones.intern(zone))
-            .collect(),
-        nodes: nodes
-            .iter()
-            .map(|node| topology.nodes.intern(node))
-            .collect(),
+        zones: zones.iter().map(|zone| topology.zones.intern(zone)).collect(),
+        nodes: nodes.iter().map(|node| topology.nodes.intern(node)).collect(),
     }
 }
 
 pub(super) fn zone_names(topology: &Topology, endpoint: &Endpoint) -> Vec<String> {
     let zones = endpoint.zone_hints().iter();
-    zones
-        .map(|&zone| topology.zones.name(zone).to_string())
-        .collect()
+    zones.map(|&zone| topology.zones.name(zone).to_string()).collect()
 }
 
 pub(super) fn node_names(topology: &Topology, endpoint: &Endpoint) -> Vec<String> {
     let nodes = endpoint.node_hints().iter();
-    nodes
-        .map(|&node| topology.nodes.name(node).to_string())
-        .collect()
+    nodes.map(|&node| topology.nodes.name(node).to_string()).collect()
 }
 
 pub(super) fn slice(name: &str, address_type: AddressType, endpoints: Vec<Endpoint>) -> Slice {
@@ -99,10 +89,7 @@ pub(super) fn slice(name: &str, address_type: AddressType, endpoints: Vec<Endpoi
 }
 
 pub(super) fn draft(role: RoleCase, slice: &Slice) -> Draft<'_> {
-    Draft {
-        role: role.into(),
-        slice: std::borrow::Cow::Borrowed(slice),
-    }
+    Draft { role: role.into(), slice: std::borrow::Cow::Borrowed(slice) }
 }
 
 pub(super) fn nodes(topology: &mut Topology, cases: &[NodeCase]) -> Vec<Node> {
@@ -111,11 +98,7 @@ pub(super) fn nodes(topology: &mut Topology, cases: &[NodeCase]) -> Vec<Node> {
 
 /// `None` as the nodes: the list was never given.
 pub(super) fn capacity(topology: &Topology, nodes: Option<&[Node]>) -> Result<Capacity, NoHints> {
-    measure(
-        nodes.ok_or(NoHints::NodesUnknown)?,
-        topology,
-        &Settings::kubernetes(),
-    )
+    measure(nodes.ok_or(NoHints::NodesUnknown)?, topology, &Settings::kubernetes())
 }
 
 pub(super) fn address_type(text: &str) -> AddressType {

@@ -20,10 +20,7 @@ pub struct Bounds {
 pub fn bounds(capacity: &Capacity, n: u32, threshold: f64) -> Result<Vec<Bounds>, NoHints> {
     let zones = u32::try_from(capacity.zones().len()).expect("zones are counted in 16 bits");
     if zones > n {
-        return Err(NoHints::NotEnoughEndpoints {
-            endpoints: n,
-            zones,
-        });
+        return Err(NoHints::NotEnoughEndpoints { endpoints: n, zones });
     }
     let mut bounds: Vec<Bounds> = capacity
         .zones()
@@ -31,21 +28,12 @@ pub fn bounds(capacity: &Capacity, n: u32, threshold: f64) -> Result<Vec<Bounds>
         .map(|zone| {
             let desired = zone.ratio * f64::from(n);
             let minimum = minimum(desired, threshold);
-            Bounds {
-                minimum,
-                maximum: 0,
-                desired: desired.max(f64::from(minimum)),
-            }
+            Bounds { minimum, maximum: 0, desired: desired.max(f64::from(minimum)) }
         })
         .collect();
     let required: u32 = bounds.iter().map(|b| b.minimum).sum();
     if required > n {
-        return Err(NoHints::Overload {
-            endpoints: n,
-            zones,
-            required,
-            threshold,
-        });
+        return Err(NoHints::Overload { endpoints: n, zones, required, threshold });
     }
     for zone in &mut bounds {
         zone.maximum = zone.minimum + (n - required);

@@ -106,12 +106,8 @@ fn place_free(places: &[Place], bounds: &[Bounds], kept: &[u32], targets: &mut [
         }
     }
     let quota = quotas(bounds, kept, &at_home, homeless);
-    let mut leave: Vec<u32> = (0..n_zones)
-        .map(|z| at_home[z].saturating_sub(quota[z]))
-        .collect();
-    let mut enter: Vec<u32> = (0..n_zones)
-        .map(|z| quota[z].saturating_sub(at_home[z]))
-        .collect();
+    let mut leave: Vec<u32> = (0..n_zones).map(|z| at_home[z].saturating_sub(quota[z])).collect();
+    let mut enter: Vec<u32> = (0..n_zones).map(|z| quota[z].saturating_sub(at_home[z])).collect();
     for (place, target) in places.iter().zip(targets).filter(|(_, t)| **t == NO_ZONE) {
         let stays = match leave.get_mut(usize::from(place.home)) {
             Some(0) => true,
@@ -124,10 +120,7 @@ fn place_free(places: &[Place], bounds: &[Bounds], kept: &[u32], targets: &mut [
         *target = if stays {
             place.home
         } else {
-            let to = enter
-                .iter()
-                .position(|&count| count > 0)
-                .expect("quotas sum to all free");
+            let to = enter.iter().position(|&count| count > 0).expect("quotas sum to all free");
             enter[to] -= 1;
             ZoneIdx::try_from(to).expect("an index of a zone")
         };
@@ -172,11 +165,7 @@ pub(super) fn assign_slices(
     bounds: &[Bounds],
 ) -> Result<ZoneCounts, NoHints> {
     let mut places = Vec::new();
-    for endpoint in drafts
-        .iter()
-        .flat_map(|d| &d.slice.endpoints)
-        .filter(|e| e.is_ready())
-    {
+    for endpoint in drafts.iter().flat_map(|d| &d.slice.endpoints).filter(|e| e.is_ready()) {
         places.push(Place {
             home: capacity.index_of(zone_of(endpoint)?),
             hinted: hinted(endpoint.hints.as_ref(), capacity),
@@ -204,10 +193,7 @@ pub(super) fn assign_slices(
 /// The zone that a hint names, if the hint could stay: one zone with capacity, and no nodes.
 fn hinted(hints: Option<&Hints>, capacity: &Capacity) -> ZoneIdx {
     match hints {
-        Some(Hints {
-            zones: Few::One(zone),
-            nodes: Few::None,
-        }) => capacity.index_of(*zone),
+        Some(Hints { zones: Few::One(zone), nodes: Few::None }) => capacity.index_of(*zone),
         _ => NO_ZONE,
     }
 }

@@ -48,10 +48,7 @@ fn try_assign(
     settings: &Settings,
 ) -> Result<ZoneCounts, NoHints> {
     let capacity = capacity.map_err(NoHints::clone)?;
-    let ready = drafts
-        .iter()
-        .flat_map(|d| &d.slice.endpoints)
-        .filter(|e| e.is_ready());
+    let ready = drafts.iter().flat_map(|d| &d.slice.endpoints).filter(|e| e.is_ready());
     let n = u32::try_from(ready.count()).expect("fewer than 2^32 endpoints");
     let bounds = bounds(capacity, n, settings.threshold(in_force))?;
     match settings.assignment {

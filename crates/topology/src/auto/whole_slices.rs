@@ -31,11 +31,8 @@ pub(super) fn assign(
         }
     }
 
-    let held: Vec<u32> = capacity
-        .zones()
-        .iter()
-        .map(|zone| counts.get(zone.zone).unwrap_or(0))
-        .collect();
+    let held: Vec<u32> =
+        capacity.zones().iter().map(|zone| counts.get(zone.zone).unwrap_or(0)).collect();
     let (mut giving, mut receiving) = balance(bounds, &held, &vec![u32::MAX; held.len()]);
     let mut moved = vec![0i64; held.len()];
     for &draft in &order {
@@ -55,10 +52,7 @@ fn keep_fitting_slices(
 ) -> ZoneCounts {
     let mut held = vec![0u32; bounds.len()];
     let mut touched = vec![false; bounds.len()];
-    let unchanged = drafts
-        .iter_mut()
-        .enumerate()
-        .filter(|(_, d)| d.role == Role::Unchanged);
+    let unchanged = drafts.iter_mut().enumerate().filter(|(_, d)| d.role == Role::Unchanged);
     for (index, draft) in unchanged {
         match hints_of(&draft.slice.endpoints, capacity, bounds, &held) {
             Some(hints) => {
@@ -74,8 +68,7 @@ fn keep_fitting_slices(
         }
     }
     let kept = (0..bounds.len()).filter(|&idx| touched[idx]);
-    kept.map(|idx| (capacity.zones()[idx].zone, held[idx]))
-        .collect()
+    kept.map(|idx| (capacity.zones()[idx].zone, held[idx])).collect()
 }
 
 /// The hints that a slice holds for each zone, or `None` when it must be written: a ready endpoint
@@ -103,9 +96,7 @@ fn hints_of(
 }
 
 fn with_role(drafts: &[Draft<'_>], role: Role) -> Vec<usize> {
-    (0..drafts.len())
-        .filter(|&i| drafts[i].role == role)
-        .collect()
+    (0..drafts.len()).filter(|&i| drafts[i].role == role).collect()
 }
 
 /// How many endpoints each zone gives to others and gets from others. A zone gives at most what it
@@ -113,9 +104,8 @@ fn with_role(drafts: &[Draft<'_>], role: Role) -> Vec<usize> {
 pub(super) fn balance(bounds: &[Bounds], held: &[u32], can_give: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let excess = |idx: usize| f64::from(held[idx]) - bounds[idx].desired;
     let mut surplus: Vec<f64> = (0..held.len()).map(|idx| excess(idx).max(0.0)).collect();
-    let mut need: Vec<f64> = (0..held.len())
-        .map(|idx| (bounds[idx].desired - f64::from(held[idx])).max(0.0))
-        .collect();
+    let mut need: Vec<f64> =
+        (0..held.len()).map(|idx| (bounds[idx].desired - f64::from(held[idx])).max(0.0)).collect();
     let (mut giving, mut receiving) = (vec![0; held.len()], vec![0; held.len()]);
     loop {
         for idx in 0..held.len() {
@@ -158,9 +148,7 @@ fn give_away(
     moved: &mut [i64],
 ) {
     for endpoint in endpoints.iter_mut().filter(|e| e.is_ready()) {
-        let home = endpoint
-            .zone
-            .map_or(NO_ZONE, |zone| capacity.index_of(zone));
+        let home = endpoint.zone.map_or(NO_ZONE, |zone| capacity.index_of(zone));
         let Some(home) = Some(usize::from(home)).filter(|&h| h < giving.len() && giving[h] > 0)
         else {
             continue;
@@ -185,10 +173,8 @@ fn settle(counts: &ZoneCounts, capacity: &Capacity, moved: &[i64]) -> ZoneCounts
         };
         u32::try_from(i64::from(count) + by).expect("a zone gives only what it has")
     };
-    let mut settled: ZoneCounts = counts
-        .iter()
-        .map(|(zone, count)| (zone, after(zone, count)))
-        .collect();
+    let mut settled: ZoneCounts =
+        counts.iter().map(|(zone, count)| (zone, after(zone, count))).collect();
     for (zone, &by) in capacity.zones().iter().zip(moved) {
         if counts.get(zone.zone).is_none() && by > 0 {
             settled.add(zone.zone, u32::try_from(by).expect("positive"));

@@ -186,19 +186,14 @@ impl PodCase {
         let named =
             |name: &Option<String>| name.as_deref().filter(|n| !n.is_empty()).map(Into::into);
         let node = self.node.as_deref().filter(|n| !n.is_empty());
-        let main = self
-            .container_ports
-            .iter()
-            .filter(|p| !p.in_sidecar && !p.in_plain_init);
+        let main = self.container_ports.iter().filter(|p| !p.in_sidecar && !p.in_plain_init);
         let sidecars = self.container_ports.iter().filter(|p| p.in_sidecar);
         let ips = self.ips.iter().flatten();
         Pod {
             namespace: NAMESPACE.into(),
             name: (&*self.name).into(),
             uid: self.uid.as_deref().unwrap_or(&self.name).into(),
-            ips: ips
-                .map(|ip| ip.parse().expect("an address in the case"))
-                .collect(),
+            ips: ips.map(|ip| ip.parse().expect("an address in the case")).collect(),
             node: node.map(|n| topology.nodes.intern(n)),
             phase: match self.phase.as_deref() {
                 Some("Succeeded") => PodPhase::Succeeded,
@@ -231,28 +226,15 @@ impl ExistingCase {
     pub(super) fn slice(&self, topology: &mut Topology, settings: &Settings) -> Slice {
         let endpoints = self.endpoints.iter().flatten();
         let endpoints = endpoints.map(|e| e.endpoint(topology)).collect();
-        let mut slice = world::slice(
-            &self.name,
-            world::address_type(&self.address_type),
-            endpoints,
-        );
-        slice.owner = Some(
-            if self.not_owned {
-                "another uid"
-            } else {
-                OWN_UID
-            }
-            .into(),
-        );
+        let mut slice =
+            world::slice(&self.name, world::address_type(&self.address_type), endpoints);
+        slice.owner = Some(if self.not_owned { "another uid" } else { OWN_UID }.into());
         slice.ports = self.ports.iter().flatten().map(PortCase::port).collect();
         slice.labels = match &self.labels {
             Some(labels) => arcs(labels),
             None => [
                 (label::SERVICE_NAME.into(), "web".into()),
-                (
-                    label::MANAGED_BY.into(),
-                    Arc::clone(&settings.controller_name),
-                ),
+                (label::MANAGED_BY.into(), Arc::clone(&settings.controller_name)),
             ]
             .into(),
         };
@@ -273,11 +255,8 @@ impl PortCase {
 
 impl ExistingEndpointCase {
     fn endpoint(&self, topology: &mut Topology) -> Endpoint {
-        let conditions = Conditions {
-            ready: self.ready,
-            serving: self.serving,
-            terminating: self.terminating,
-        };
+        let conditions =
+            Conditions { ready: self.ready, serving: self.serving, terminating: self.terminating };
         let place = (self.zone.as_deref(), self.node.as_deref());
         let hinted = !self.hint_zones.is_empty() || !self.hint_nodes.is_empty();
         let hints = hinted.then(|| world::hints(topology, &self.hint_zones, &self.hint_nodes));
@@ -305,7 +284,5 @@ fn protocol(text: &str) -> Protocol {
 }
 
 fn arcs(map: &BTreeMap<String, String>) -> BTreeMap<Arc<str>, Arc<str>> {
-    map.iter()
-        .map(|(k, v)| ((&**k).into(), (&**v).into()))
-        .collect()
+    map.iter().map(|(k, v)| ((&**k).into(), (&**v).into())).collect()
 }

@@ -1,0 +1,225 @@
+//! Why traffic to a Service goes where it goes: every decision of this crate about one Service, in
+//! one value that can be printed.
+//!
+//! Nothing is decided here. Selection, policy and hints come from the functions that decide them
+//! for real, so that an explanation can't drift from the truth. O(endpoints · zones).
+
+mod advice;
+mod checks;
+mod hints;
+mod views;
+mod warnings;
+
+use std::sync::Arc;
+
+use evenkeel_model::{
+    AddressType, Endpoint, Said, ServiceState, Snapshot, Topology, TrafficPolicy, ZoneId,
+};
+use serde::Serialize;
+
+pub(crate) use self::hints::outcome;
+pub use self::{
+    advice::Advice,
+    checks::{Check, Finding, Status},
+    hints::{Coverage, Difference, HintsView, Outcome},
+    views::{Client, LeftOut, LeftOutReason, RuleReason, Traffic, Use, View},
+    warnings::Warning,
+};
+use crate::{
+    Capacity, NoHints, Policy, PolicyReason, Settings,
+    capacity::{ZoneCapacity, is_counted},
+    measure, policy,
+};
+
+/// From where to look.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct From {
+    pub zones: Vec<Arc<str>>,
+    pub nodes: Vec<Arc<str>>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Explanation {
+    pub namespace: Arc<str>,
+    pub service: Arc<str>,
+    pub policy: Policy,
+    pub because: Said<PolicyReason>,
+    pub internal_traffic_policy: TrafficPolicy,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub external_traffic_policy: Option<TrafficPolicy>,
+    pub zones: Vec<ZoneView>,
+    /// Why zones have no capacity to share endpoints out by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub no_capacity: Option<Said<NoHints>>,
+    pub families: Vec<FamilyView>,
+    pub checks: Vec<Check>,
+    pub warnings: Vec<Said<Warning>>,
+    pub advice: Said<Advice>,
+}
+
+/// A zone with its part of the cluster's CPU.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ZoneView {
+    pub name: Arc<str>,
+    pub nodes: u32,
+    pub cpu_milli: u64,
+    pub ratio: f64,
+}
+
+/// One address family of the Service.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FamilyView {
+    pub family: AddressType,
+    pub endpoints: usize,
+    pub ready: usize,
+    pub hints: HintsView,
+    pub views: Vec<View>,
+}
+
+/// An endpoint as people know it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EndpointName {
+    pub address: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pod: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub node: Option<Arc<str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<Arc<str>>,
+}
+
+/// What all parts of an explanation look at.
+pub(crate) struct Subject<'a> {
+    pub snapshot: &'a Snapshot,
+    pub state: &'a ServiceState,
+    pub capacity: Result<Capacity, NoHints>,
+    pub asked: policy::Asked,
+    pub settings: &'a Settings,
+}
+
+/// Explains one Service of the snapshot, as seen from all zones or from where `from` says.
+pub fn explain(
+    snapshot: &Snapshot,
+    state: &ServiceState,
+    from: &From,
+    settings: &Settings,
+) -> Explanation {
+    let subject = Subject {
+        snapshot,
+        state,
+        capacity: capacity(snapshot, settings),
+        asked: policy::asked(&state.service, settings.gates),
+        settings,
+    };
+    let families: Vec<FamilyView> =
+        subject.families().into_iter().map(|f| family_view(&subject, f, from)).collect();
+    let service = &state.service;
+    Explanation {
+        namespace: Arc::clone(&service.key.namespace),
+        service: Arc::clone(&service.key.name),
+        policy: subject.asked.policy,
+        because: subject.asked.why.clone().into(),
+        internal_traffic_policy: service.exposure.internal,
+        external_traffic_policy: service.exposure.external,
+        zones: subject.capacity.iter().flat_map(Capacity::zones).map(zone_view).collect(),
+        no_capacity: subject.capacity.as_ref().err().cloned().map(Said::from),
+        checks: checks::checks(&subject, &families),
+        warnings: warnings::warnings(&subject).into_iter().map(Said::from).collect(),
+        advice: advice::advice(&subject, &families).into(),
+        families,
+    }
+}
+
+/// Zone capacity of a snapshot. One without any node was taken without looking at nodes.
+pub(crate) fn capacity(snapshot: &Snapshot, settings: &Settings) -> Result<Capacity, NoHints> {
+    if snapshot.nodes.is_empty() {
+        return Err(NoHints::NodesUnknown);
+    }
+    measure(&snapshot.nodes, &snapshot.topology, settings)
+}
+
+fn family_view(subject: &Subject<'_>, family: AddressType, from: &From) -> FamilyView {
+    let endpoints = subject.endpoints(family);
+    FamilyView {
+        family,
+        endpoints: endpoints.len(),
+        ready: endpoints.iter().filter(|e| e.is_ready()).count(),
+        hints: hints::view(subject, family, &endpoints),
+        views: views::views(subject, &endpoints, from),
+    }
+}
+
+fn zone_view(zone: &ZoneCapacity) -> ZoneView {
+    ZoneView {
+        name: Arc::clone(&zone.name),
+        nodes: zone.nodes,
+        cpu_milli: zone.cpu_milli,
+        ratio: zone.ratio,
+    }
+}
+
+// === impl Subject ===
+
+impl<'a> Subject<'a> {
+    /// The families that have slices, else those the Service asks for.
+    fn families(&self) -> Vec<AddressType> {
+        let mut families: Vec<AddressType> =
+            self.state.slices.iter().map(|slice| slice.address_type).collect();
+        families.sort_unstable();
+        families.dedup();
+        if families.is_empty() {
+            families.clone_from(&self.state.service.families);
+        }
+        families
+    }
+
+    /// The endpoints of one family, each address once: ports are shared out the same way.
+    pub(crate) fn endpoints(&self, family: AddressType) -> Vec<&'a Endpoint> {
+        let slices = self.state.slices.iter().filter(|s| s.address_type == family);
+        let mut seen = std::collections::BTreeSet::new();
+        let endpoints = slices.flat_map(|slice| &slice.endpoints);
+        endpoints.filter(|e| e.address().is_some_and(|a| seen.insert(a))).collect()
+    }
+
+    /// The zones that have nodes, or if nodes are not known, endpoints or hints; sorted by name.
+    pub(crate) fn zones(&self) -> Vec<ZoneId> {
+        let snapshot = self.snapshot;
+        let mut zones: Vec<ZoneId> =
+            snapshot.nodes.iter().filter(|n| !n.control_plane).filter_map(|n| n.zone).collect();
+        if zones.is_empty() {
+            let endpoints = self.state.slices.iter().flat_map(|s| &s.endpoints);
+            zones = endpoints
+                .flat_map(|e| e.zone.iter().chain(e.zone_hints()))
+                .copied()
+                .filter(|&zone| zone != ZoneId::EMPTY)
+                .collect();
+        }
+        zones.sort_unstable_by_key(|&zone| snapshot.topology.zones.name(zone));
+        zones.dedup();
+        zones
+    }
+
+    /// Worker nodes that are not ready, and all worker nodes.
+    pub(crate) fn unready_workers(&self) -> (usize, usize) {
+        let workers = self.snapshot.nodes.iter().filter(|n| !n.control_plane);
+        let unready = workers.clone().filter(|n| !is_counted(n)).count();
+        (unready, workers.count())
+    }
+}
+
+// === impl EndpointName ===
+
+impl EndpointName {
+    pub(crate) fn new(endpoint: &Endpoint, topology: &Topology) -> Self {
+        let zone = endpoint.zone.filter(|&zone| zone != ZoneId::EMPTY);
+        EndpointName {
+            address: endpoint.address().map(ToString::to_string).unwrap_or_default(),
+            pod: endpoint.target.as_ref().map(|target| Arc::clone(&target.name)),
+            node: endpoint.node.map(|node| Arc::clone(topology.nodes.name(node))),
+            zone: zone.map(|zone| Arc::clone(topology.zones.name(zone))),
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! What the docs page warns of ("Constraints"), where it holds for this cluster.
+
+use std::{fmt, sync::Arc};
+
+use evenkeel_model::Reason;
+use serde::Serialize;
+
+use super::Subject;
+use crate::{Policy, auto::bounds::next_possible, reason::percent};
+
+/// A circumstance under which near traffic may not do what was hoped. Codes and fields are API.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "code")]
+#[non_exhaustive]
+pub enum Warning {
+    ManyNodesUnready {
+        unready: usize,
+        workers: usize,
+    },
+    PodsConfined {
+        pods: usize,
+    },
+    /// Clients of the zone take more than `load` times their fair part of its endpoints.
+    ZoneOverloaded {
+        zone: Arc<str>,
+        endpoints: u32,
+        load: f64,
+    },
+    ZoneWithoutEndpoint {
+        zone: Arc<str>,
+    },
+    Autoscaled {
+        autoscaler: Arc<str>,
+        max_replicas: u32,
+    },
+    /// Auto takes hints off between the autoscaler's bounds.
+    HintsComeAndGo {
+        replicas: Vec<u32>,
+    },
+    LocalIgnoresHints,
+    Headless,
+}
+
+pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    let service = &subject.state.service;
+    if subject.asked.policy == Policy::None {
+        return warnings;
+    }
+    if service.headless {
+        warnings.push(Warning::Headless);
+    }
+    if service.exposure.uses_local() {
+        warnings.push(Warning::LocalIgnoresHints);
+    }
+    let (unready, workers) = subject.unready_workers();
+    if unready * 5 > workers {
+        warnings.push(Warning::ManyNodesUnready { unready, workers });
+    }
+    let confined = subject.state.pods.iter().filter(|pod| pod.confined).count();
+    if confined > 0 {
+        warnings.push(Warning::PodsConfined { pods: confined });
+    }
+    warnings.extend(zones(subject));
+    warnings.extend(autoscaling(subject));
+    warnings
+}
+
+/// Zones whose own endpoints are too few for their part of the CPU: under PreferSameZone and
+/// PreferSameNode nothing evens that out.
+fn zones(subject: &Subject<'_>) -> Vec<Warning> {
+    let Ok(capacity) = &subject.capacity else {
+        return Vec::new();
+    };
+    if subject.asked.policy == Policy::Auto {
+        return Vec::new();
+    }
+    let Some(&family) = subject.families().first() else {
+        return Vec::new();
+    };
+    let ready: Vec<_> = subject.endpoints(family).into_iter().filter(|e| e.is_ready()).collect();
+    if ready.is_empty() {
+        return Vec::new();
+    }
+    let of_zone = |zone| ready.iter().filter(|e| e.zone == Some(zone)).count();
+    let warning = |zone: &crate::capacity::ZoneCapacity| {
+        let name = Arc::clone(&zone.name);
+        match of_zone(zone.zone) {
+            0 => Some(Warning::ZoneWithoutEndpoint { zone: name }),
+            own => {
+                let load = zone.ratio * ready.len() as f64 / own as f64;
+                let endpoints = u32::try_from(own).unwrap_or(u32::MAX);
+                (load > 1.0 + subject.settings.assign_threshold)
+                    .then_some(Warning::ZoneOverloaded { zone: name, endpoints, load })
+            }
+        }
+    };
+    capacity.zones().iter().filter_map(warning).collect()
+}
+
+fn autoscaling(subject: &Subject<'_>) -> Vec<Warning> {
+    let Some(autoscaler) = &subject.state.autoscaler else {
+        return Vec::new();
+    };
+    let mut warnings = vec![Warning::Autoscaled {
+        autoscaler: Arc::clone(&autoscaler.name),
+        max_replicas: autoscaler.max_replicas,
+    }];
+    if let (Policy::Auto, Ok(capacity)) = (subject.asked.policy, &subject.capacity) {
+        let threshold = subject.settings.keep_threshold;
+        // Beyond some dozens of replicas hints always fit; a list that long helps nobody.
+        let last = autoscaler.max_replicas.min(100);
+        let lost = |n: &u32| next_possible(capacity, *n, threshold, *n).is_none();
+        let replicas: Vec<u32> = (autoscaler.min_replicas..=last).filter(lost).collect();
+        if !replicas.is_empty() {
+            warnings.push(Warning::HintsComeAndGo { replicas });
+        }
+    }
+    warnings
+}
+
+// === impl Warning ===
+
+impl Reason for Warning {}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::ManyNodesUnready { unready, workers } => write!(
+                f,
+                "{unready} of {workers} worker nodes are not ready and don't count towards their zone"
+            ),
+            Warning::PodsConfined { pods } => write!(
+                f,
+                "{pods} Pods are bound to some nodes by a selector or affinity, which zone capacity does not know"
+            ),
+            Warning::ZoneOverloaded { zone, endpoints, load } => write!(
+                f,
+                "{zone} has {endpoints} endpoints of its own and would load each with {} % of its fair share",
+                percent(*load).round()
+            ),
+            Warning::ZoneWithoutEndpoint { zone } => {
+                write!(f, "{zone} has no endpoint of its own, so its clients go anywhere")
+            }
+            Warning::Autoscaled { autoscaler, max_replicas } => write!(
+                f,
+                "autoscaler {autoscaler} (up to {max_replicas}) sees the average of all zones, and may add Pods where they don't help"
+            ),
+            Warning::HintsComeAndGo { replicas } => {
+                let replicas: Vec<String> = replicas.iter().map(ToString::to_string).collect();
+                write!(f, "hints are lost at {} replicas", replicas.join(", "))
+            }
+            Warning::LocalIgnoresHints => {
+                write!(f, "traffic under policy Local stays on its node and ignores hints")
+            }
+            Warning::Headless => write!(
+                f,
+                "the Service is headless: clients get all addresses by DNS, and no proxy obeys hints"
+            ),
+        }
+    }
+}

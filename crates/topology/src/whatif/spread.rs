@@ -1,0 +1,131 @@
+//! Where a month of traffic goes: the load of each endpoint, and what crosses zones.
+//!
+//! The same outcome as selecting on every node and adding up, but O(endpoints · zones + nodes): a
+//! zone is selected for once, and only nodes with endpoints of their own are looked at singly (a
+//! property test compares with the slow way).
+
+use evenkeel_model::{Candidate, Id, NodeId, TrafficPolicy, Viewpoint, ZoneId};
+
+use crate::{NodeHintRule, Settings, select::select_cluster};
+
+/// Clients: each zone's traffic, and each node's part of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clients<'a> {
+    pub zones: &'a [ZoneId],
+    /// Gigabytes of each zone.
+    pub gb: &'a [f64],
+    /// By index of the node: its zone, as an index into `zones`, and its part of that traffic.
+    pub nodes: &'a [Option<(usize, f64)>],
+}
+
+/// Where traffic went.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Spread {
+    /// Gigabytes for each endpoint.
+    pub load: Vec<f64>,
+    pub in_zone_gb: f64,
+    pub cross_zone_gb: f64,
+    /// Under policy Local: traffic of nodes without an endpoint.
+    pub unserved_gb: f64,
+}
+
+pub(super) fn spread(
+    clients: Clients<'_>,
+    candidates: &[Candidate],
+    zones: &[Option<ZoneId>],
+    internal: TrafficPolicy,
+    settings: &Settings,
+) -> Spread {
+    let mut spread = Spread {
+        load: vec![0.0; candidates.len()],
+        in_zone_gb: 0.0,
+        cross_zone_gb: 0.0,
+        unserved_gb: 0.0,
+    };
+    let mut left = clients.gb.to_vec();
+    let own = own_endpoints(candidates, internal, settings);
+    for of_node in own.chunk_by(|a, b| a.0 == b.0) {
+        let Some(&Some((zone, part))) = clients.nodes.get(of_node[0].0.index()) else {
+            continue;
+        };
+        let gb = clients.gb[zone] * part;
+        left[zone] -= gb;
+        spread.send(gb, clients.zones[zone], of_node.iter().map(|own| own.1), zones);
+    }
+    for ((&zone, gb), all) in clients.zones.iter().zip(left).zip(clients.gb) {
+        // Rounding may leave a trace when all nodes of the zone have endpoints of their own.
+        if gb <= all * 1e-9 {
+            continue;
+        }
+        if internal == TrafficPolicy::Local {
+            spread.unserved_gb += gb;
+            continue;
+        }
+        let from = Viewpoint { node: None, zone: Some(zone) };
+        let selection = select_cluster(from, candidates, true, settings);
+        spread.send(gb, zone, selection.shares.iter().map(|s| s.endpoint), zones);
+    }
+    spread
+}
+
+/// The endpoints that clients on a node use for themselves alone, sorted by node.
+fn own_endpoints(
+    candidates: &[Candidate],
+    internal: TrafficPolicy,
+    settings: &Settings,
+) -> Vec<(NodeId, u32)> {
+    let ready = || (0u32..).zip(candidates).filter(|(_, c)| c.ready);
+    let mut own: Vec<(NodeId, u32)> = if internal == TrafficPolicy::Local {
+        ready().filter_map(|(endpoint, c)| Some((c.node?, endpoint))).collect()
+    } else {
+        let all_hinted = || ready().all(|(_, c)| !c.for_nodes.is_empty());
+        let rule_holds = settings.node_hint_rule == NodeHintRule::AnyForThisNode || all_hinted();
+        if !rule_holds || !settings.gates.prefer_same_traffic_distribution {
+            return Vec::new();
+        }
+        let hinted =
+            ready().flat_map(|(endpoint, c)| c.for_nodes.iter().map(move |&n| (n, endpoint)));
+        hinted.collect()
+    };
+    own.sort_unstable();
+    own
+}
+
+impl Spread {
+    fn send(
+        &mut self,
+        gb: f64,
+        from: ZoneId,
+        endpoints: impl ExactSizeIterator<Item = u32>,
+        zones: &[Option<ZoneId>],
+    ) {
+        if endpoints.len() == 0 {
+            self.unserved_gb += gb;
+            return;
+        }
+        let each = gb / endpoints.len() as f64;
+        for endpoint in endpoints {
+            let endpoint = endpoint as usize;
+            self.load[endpoint] += each;
+            if zones[endpoint] == Some(from) {
+                self.in_zone_gb += each;
+            } else {
+                self.cross_zone_gb += each;
+            }
+        }
+    }
+
+    pub(super) fn served_gb(&self) -> f64 {
+        self.in_zone_gb + self.cross_zone_gb
+    }
+
+    /// The most loaded endpoint and its load over the fair share, if there is traffic.
+    pub(super) fn worst(&self) -> Option<(usize, f64)> {
+        let fair = self.served_gb() / self.load.len() as f64;
+        let heavier = |best: usize, i: usize| {
+            if self.load[i] > self.load[best] { i } else { best }
+        };
+        let worst = (0..self.load.len()).reduce(heavier).filter(|_| fair > 0.0)?;
+        Some((worst, self.load[worst] / fair))
+    }
+}
