@@ -1,1 +1,47 @@
-fn main() {}
+//! The commands that developers and CI run.
+//!
+//! `cargo xtask test` is the only one that decides whether a change is good; `bench` and `fuzz` are
+//! recipes. What each runs is a table: [`test::STEPS`], [`prerequisites::TABLE`],
+//! [`bench::BENCHES`].
+
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
+
+mod bench;
+mod failure;
+mod fuzz;
+mod prerequisites;
+mod program;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::failure::Failure;
+
+#[derive(Parser)]
+#[command(bin_name = "cargo xtask", about = "The commands of this workspace")]
+enum Xtask {
+    /// Check everything: format, lints, tests, documentation, conformance
+    Test(test::Args),
+    /// Run benchmarks
+    Bench(bench::Args),
+    /// Feed mutated example files to a parser
+    #[command(disable_help_flag = true)]
+    Fuzz(fuzz::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Xtask::parse() {
+        Xtask::Test(args) => test::run(&args),
+        Xtask::Bench(args) => bench::run(&args),
+        Xtask::Fuzz(args) => fuzz::run(&args),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("\nerror: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `cargo xtask bench`: the benchmarks by name, so that nobody has to know which crate has them.
+
+use clap::builder::PossibleValuesParser;
+
+use crate::{
+    Failure,
+    program::{program, root, status},
+};
+
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// Which benchmark; all of them by default
+    #[arg(value_parser = PossibleValuesParser::new(BENCHES.iter().map(|bench| bench.name)))]
+    name: Option<String>,
+    /// Print the benchmarks and what they run
+    #[arg(long)]
+    list: bool,
+    /// Arguments for the benchmark itself, such as a filter
+    #[arg(last = true)]
+    args: Vec<String>,
+}
+
+pub(crate) struct Bench {
+    name: &'static str,
+    targets: &'static [Target],
+}
+
+/// `crates/FOLDER/benches/FILE.rs`
+struct Target {
+    folder: &'static str,
+    file: &'static str,
+}
+
+pub(crate) const BENCHES: &[Bench] = &[Bench {
+    name: "topology",
+    targets: &[Target::new("topology", "topology"), Target::new("k8s", "objects")],
+}];
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let wanted = |bench: &&Bench| args.name.as_ref().is_none_or(|name| name == bench.name);
+    for bench in BENCHES.iter().filter(wanted) {
+        for target in bench.targets {
+            if !target.exists() {
+                eprintln!("{}/{}: not there, passed over", target.folder, target.file);
+            } else if args.list {
+                println!("{:14} {}", bench.name, target.alone());
+            } else {
+                target.run(&args.args)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+// === impl Target ===
+
+impl Target {
+    const fn new(folder: &'static str, file: &'static str) -> Self {
+        Target { folder, file }
+    }
+
+    fn exists(&self) -> bool {
+        let file = format!("crates/{}/benches/{}.rs", self.folder, self.file);
+        root().join(file).exists()
+    }
+
+    fn run(&self, args: &[String]) -> Result<(), Failure> {
+        let mut cargo = program("cargo");
+        cargo.args(["bench", "--locked"]).args(self.words());
+        cargo.arg("--").args(args);
+        if status(cargo)?.success() {
+            return Ok(());
+        }
+        Err(Failure::Step { name: format!("{}/{}", self.folder, self.file), alone: self.alone() })
+    }
+
+    fn words(&self) -> [String; 4] {
+        let package = format!("evenkeel-{}", self.folder);
+        ["-p".into(), package, "--bench".into(), self.file.into()]
+    }
+
+    fn alone(&self) -> String {
+        format!("cargo bench --locked {}", self.words().join(" "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_names_its_package() {
+        assert_eq!(
+            Target::new("k8s", "objects").alone(),
+            "cargo bench --locked -p evenkeel-k8s --bench objects"
+        );
+    }
+}

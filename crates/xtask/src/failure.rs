@@ -1,0 +1,41 @@
+//! Why a command ended without success.
+
+use std::fmt;
+
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// A step or recipe ran and failed; `alone` runs it again by itself.
+    Step { name: String, alone: String },
+    /// A program could not be started at all.
+    NotStarted { command: String, cause: String },
+    /// Prerequisites are missing and this machine or user cannot install them.
+    Missing { names: Vec<String>, commands: Vec<String> },
+    /// Installing went through, yet the probes still fail.
+    StillMissing { names: Vec<String> },
+    /// The fuzzer was killed, as by a stack overflow, before it could report.
+    Killed { command: String },
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Step { name, alone } => {
+                write!(f, "{name} failed. To run it alone:\n  {alone}")
+            }
+            Failure::NotStarted { command, cause } => {
+                write!(f, "could not start `{command}`: {cause}")
+            }
+            Failure::Missing { names, commands } => {
+                writeln!(f, "prerequisites: missing {}. To install:", names.join(", "))?;
+                write!(f, "  {}", commands.join("\n  "))
+            }
+            Failure::StillMissing { names } => {
+                write!(f, "prerequisites: still missing after the install: {}", names.join(", "))
+            }
+            Failure::Killed { command } => write!(
+                f,
+                "`{command}` was killed. The input it was running is target/fuzz/*-running.yaml"
+            ),
+        }
+    }
+}
