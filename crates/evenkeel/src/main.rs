@@ -1,1 +1,43 @@
-fn main() {}
+//! `evenkeel`: keeps traffic near and requests fair.
+//!
+//! The command line, settings and wiring; every decision is made in the crates below. Data goes to
+//! stdout, all else to stderr, both through [`printer`]. Exit codes: 0 done, 1 failed, 2 wrong
+//! usage or bad input.
+
+mod cli;
+mod error;
+mod explain;
+mod find;
+mod input;
+mod output;
+mod plan;
+mod printer;
+mod progress;
+mod settings;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+
+use crate::cli::{Cli, Command};
+
+fn main() -> ExitCode {
+    let Cli { command } = Cli::parse();
+    let outcome = match command {
+        Command::Explain(args) => explain::run(&args),
+        Command::Plan(args) => plan::run(&args),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut script);
+            printer::data(&String::from_utf8_lossy(&script))
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            printer::error(&error);
+            error.exit_code()
+        }
+    }
+}

@@ -2,7 +2,7 @@
 //! and hints up to date.
 //!
 //! Source: the EndpointSlice controller, KEP-2433 and KEP-4444. For each address family of the
-//! Service: pack Pods into slices ([`crate::pack`]), give hints by the Service's policy, then turn
+//! Service: pack Pods into slices (module `pack`), give hints by the Service's policy, then turn
 //! creations into updates of slices that would be deleted. Planning again on the outcome writes
 //! nothing. O(Pods + endpoints) plus what the policy costs.
 

@@ -15,6 +15,7 @@ use crate::Gates;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Policy {
     /// No preference: any endpoint of the cluster.
+    #[serde(rename = "none")]
     None,
     /// Endpoints are shared out among zones in proportion to their CPU.
     Auto,

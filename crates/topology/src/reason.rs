@@ -71,11 +71,12 @@ impl fmt::Display for NoHints {
             }
             NoHints::TooManyZones { zones } => write!(f, "{zones} zones are more than 65535"),
             NoHints::NotEnoughEndpoints { endpoints, zones } => {
-                write!(f, "{endpoints} ready endpoints are fewer than {zones} zones")
+                let endpoints = count(*endpoints, "ready endpoint");
+                write!(f, "{endpoints} can't serve {zones} zones: each needs one")
             }
             NoHints::Overload { endpoints, zones, required, threshold } => write!(
                 f,
-                "{endpoints} ready endpoints can't be shared out over {zones} zones with at most {} % overload; it takes {required}",
+                "{endpoints} ready endpoints can't be shared out over {zones} zones with at most {} % overload: zones would need {required}",
                 percent(*threshold)
             ),
             NoHints::EndpointWithoutZone { address } => {
@@ -137,6 +138,14 @@ impl HintEvent {
                 format!("{}, addressType: {family}", why.kubernetes_message())
             }
         }
+    }
+}
+
+/// `1 endpoint`, `2 endpoints`.
+pub(crate) fn count(n: impl Into<u64>, noun: &str) -> String {
+    match n.into() {
+        1 => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
     }
 }
 

@@ -7,7 +7,7 @@
 //! would be expected to take more than `1 + threshold` times its fair load. If the zones' minimums
 //! sum to more than `n`, there are no hints.
 //!
-//! [`bounds`] holds that arithmetic, [`least_change`] and [`whole_slices`] are the two ways to meet
+//! [`mod@bounds`] holds that arithmetic, [`least_change`] and [`whole_slices`] are the two ways to meet
 //! it (see [`Assignment`]).
 
 pub mod bounds;

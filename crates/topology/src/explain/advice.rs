@@ -2,11 +2,14 @@
 
 use std::{fmt, sync::Arc};
 
-use evenkeel_model::{Reason, TrafficPolicy};
+use evenkeel_model::{Endpoint, Reason, TrafficPolicy, label};
 use serde::Serialize;
 
 use super::{Coverage, FamilyView, Outcome, Subject};
-use crate::{NoHints, Policy, PolicyReason, auto::bounds::next_possible};
+use crate::{
+    NoHints, Policy, PolicyReason,
+    auto::{bounds::next_possible, in_force},
+};
 
 /// What to do next. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -43,6 +46,13 @@ pub enum Advice {
         next: Option<u32>,
     },
     ControllerBehind,
+    /// A slice of another writer lacks hints, and so all hints are ignored.
+    HintForeignSlice {
+        slice: Arc<str>,
+        manager: Arc<str>,
+    },
+    /// The Service has no selector: no controller gives its endpoints hints.
+    WriteHintsYourself,
     AddEndpointIn {
         zones: Vec<Arc<str>>,
     },
@@ -61,6 +71,9 @@ pub(super) fn advice(subject: &Subject<'_>, families: &[FamilyView]) -> Advice {
     });
     if let Some((why, ready)) = refused {
         return about_refusal(subject, why, u32::try_from(ready).unwrap_or(u32::MAX));
+    }
+    if let Some((slice, manager)) = foreign_without_hints(subject) {
+        return Advice::HintForeignSlice { slice, manager };
     }
     let behind = |f: &FamilyView| {
         let as_they_ought = f.hints.differences.is_empty() && f.hints.missing_pods.is_empty();
@@ -86,6 +99,10 @@ fn about_policy(subject: &Subject<'_>) -> Option<Advice> {
     if subject.state.service.exposure.internal == TrafficPolicy::Local {
         return Some(Advice::RelaxLocalPolicy);
     }
+    if subject.state.service.selector.is_none() {
+        let endpoints = subject.state.slices.iter().flat_map(|s| &s.endpoints);
+        return (!in_force(endpoints)).then_some(Advice::WriteHintsYourself);
+    }
     if subject.asked.policy != Policy::None {
         return None;
     }
@@ -96,6 +113,15 @@ fn about_policy(subject: &Subject<'_>) -> Option<Advice> {
         PolicyReason::GateOff { gate, .. } => Advice::TurnGateOn { gate },
         _ => Advice::AskForIt,
     })
+}
+
+/// A slice that no endpoint controller manages, with a ready endpoint that has no zone hint.
+fn foreign_without_hints(subject: &Subject<'_>) -> Option<(Arc<str>, Arc<str>)> {
+    let lacks = |e: &Endpoint| e.is_ready() && e.zone_hints().is_empty();
+    let foreign = subject.state.slices.iter().filter(|s| !subject.manages(s));
+    let slice = foreign.filter(|s| s.endpoints.iter().any(lacks)).min_by_key(|s| &s.name)?;
+    let manager = slice.labels.get(label::MANAGED_BY).cloned();
+    Some((Arc::clone(&slice.name), manager.unwrap_or_else(|| "nobody".into())))
 }
 
 fn about_refusal(subject: &Subject<'_>, why: &NoHints, now: u32) -> Advice {
@@ -172,6 +198,14 @@ impl fmt::Display for Advice {
             Advice::ControllerBehind => write!(
                 f,
                 "hints are not what they ought to be: see that the EndpointSlice controller runs and has no errors; it may be a moment behind"
+            ),
+            Advice::HintForeignSlice { slice, manager } => write!(
+                f,
+                "slice {slice} is managed by {manager} and lacks zone hints, so no hint counts: have it add hints.forZones, or remove the slice"
+            ),
+            Advice::WriteHintsYourself => write!(
+                f,
+                "the Service has no selector, so no controller writes hints: set zone and hints.forZones in its EndpointSlices yourself"
             ),
             Advice::AddEndpointIn { zones } => {
                 write!(f, "run an endpoint in {}", zones.join(", "))

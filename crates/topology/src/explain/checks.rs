@@ -6,7 +6,7 @@ use evenkeel_model::{Reason, Said};
 use serde::Serialize;
 
 use super::{Coverage, FamilyView, Subject};
-use crate::Policy;
+use crate::{Policy, reason::count};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -134,24 +134,28 @@ impl fmt::Display for Finding {
         match self {
             Finding::PreferenceSet { policy } => write!(f, "the Service asks for {policy}"),
             Finding::NoPreference => write!(f, "the Service asks for no near traffic"),
-            Finding::NoEventOfFailure { events: 0 } => write!(f, "no Event tells of a failure"),
-            Finding::NoEventOfFailure { events } => {
-                write!(f, "none of {events} Events tells of a failure")
-            }
+            Finding::NoEventOfFailure { .. } => write!(f, "no Event tells of a failure"),
             Finding::FailureEvent { reason, text } => write!(f, "Event {reason}: {text}"),
-            Finding::SlicesExist { slices: 1 } => write!(f, "1 EndpointSlice exists"),
-            Finding::SlicesExist { slices } => write!(f, "{slices} EndpointSlices exist"),
+            Finding::SlicesExist { slices } => {
+                write!(f, "it has {}", count(*slices as u64, "EndpointSlice"))
+            }
             Finding::NoSlices => write!(f, "there is no EndpointSlice"),
             Finding::HintsAsTheyOughtToBe => write!(f, "hints are as they ought to be"),
             Finding::HintsDiffer { endpoints } => {
-                write!(f, "hints of {endpoints} endpoints are not what they ought to be")
+                let endpoints = count(*endpoints as u64, "endpoint");
+                write!(f, "hints of {endpoints} are not what they ought to be")
             }
-            Finding::PodsMissing { pods } => write!(f, "{pods} ready Pods are in no slice"),
+            Finding::PodsMissing { pods } => {
+                write!(f, "no slice holds {}", count(*pods as u64, "ready Pod"))
+            }
             Finding::AllHinted { endpoints } => {
                 write!(f, "all {endpoints} ready endpoints have a zone hint")
             }
             Finding::SomeNotHinted { without, of } => {
-                write!(f, "{without} of {of} ready endpoints have no zone hint, so none counts")
+                write!(
+                    f,
+                    "{without} of {of} ready endpoints without a zone hint, so no hint counts"
+                )
             }
             Finding::NoneHinted { of } => write!(f, "none of {of} ready endpoints has a zone hint"),
             Finding::NoReadyEndpoints => write!(f, "no endpoint is ready"),

@@ -98,13 +98,15 @@ fn ought(
     in_force: bool,
 ) -> (HintOutcome, Vec<Endpoint>) {
     let state = subject.state;
+    let existing: Vec<Slice> =
+        state.slices.iter().filter(|s| subject.manages(s)).cloned().collect();
     let nodes: NodeTable = subject.snapshot.nodes.iter().cloned().collect();
     let sync = Sync {
         service: &state.service,
         pods: &state.pods,
         nodes: &nodes,
         capacity: subject.capacity.as_ref(),
-        existing: &state.slices,
+        existing: &existing,
         populated: in_force,
         settings: subject.settings,
     };
@@ -112,11 +114,11 @@ fn ought(
         let plan = plan(&sync);
         let outcome = plan.families.iter().find(|f| f.family == family);
         let outcome = outcome.map_or(HintOutcome::NotAsked, |f| f.hints.clone());
-        let unchanged = state.slices.iter().filter(|s| plan.unchanged.contains(&s.name));
+        let unchanged = existing.iter().filter(|s| plan.unchanged.contains(&s.name));
         let slices = plan.create.iter().chain(&plan.update).chain(unchanged);
         return (outcome, of_family(slices, family));
     }
-    let slices = state.slices.iter().filter(|s| s.address_type == family);
+    let slices = existing.iter().filter(|s| s.address_type == family);
     let mut drafts: Vec<Draft<'_>> =
         slices.map(|slice| Draft { role: Role::Unchanged, slice: Cow::Borrowed(slice) }).collect();
     let outcome = plan::hint(&mut drafts, &subject.asked, in_force, &sync);

@@ -13,7 +13,8 @@ mod warnings;
 use std::sync::Arc;
 
 use evenkeel_model::{
-    AddressType, Endpoint, Said, ServiceState, Snapshot, Topology, TrafficPolicy, ZoneId,
+    AddressType, Endpoint, Said, ServiceState, Slice, Snapshot, Topology, TrafficPolicy, ZoneId,
+    label,
 };
 use serde::Serialize;
 
@@ -182,6 +183,15 @@ impl<'a> Subject<'a> {
         let mut seen = std::collections::BTreeSet::new();
         let endpoints = slices.flat_map(|slice| &slice.endpoints);
         endpoints.filter(|e| e.address().is_some_and(|a| seen.insert(a))).collect()
+    }
+
+    /// Whether an endpoint controller writes this slice. All slices of a Service without selector
+    /// are taken as they are.
+    pub(crate) fn manages(&self, slice: &Slice) -> bool {
+        let manager = slice.labels.get(label::MANAGED_BY).map(AsRef::as_ref);
+        self.state.service.selector.is_none()
+            || manager == Some(&*self.settings.controller_name)
+            || manager == Some(Settings::default().controller_name.as_ref())
     }
 
     /// The zones that have nodes, or if nodes are not known, endpoints or hints; sorted by name.

@@ -209,7 +209,8 @@ fn view(
         })
         .collect();
     let in_zone = |u: &&Use| zone_name(client).is_some() && u.endpoint.zone == zone_name(client);
-    let near: f64 = uses.iter().filter(in_zone).map(|u| u.share).sum();
+    // Summing from zero: the sum of nothing would be -0.
+    let near = uses.iter().filter(in_zone).fold(0.0, |sum, u| sum + u.share);
     let rule = selection.rule;
     View {
         in_zone_share: (zone_name(client).is_some() && !uses.is_empty()).then_some(near),

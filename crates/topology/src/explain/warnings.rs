@@ -6,7 +6,11 @@ use evenkeel_model::Reason;
 use serde::Serialize;
 
 use super::Subject;
-use crate::{Policy, auto::bounds::next_possible, reason::percent};
+use crate::{
+    Policy,
+    auto::bounds::next_possible,
+    reason::{count, percent},
+};
 
 /// A circumstance under which near traffic may not do what was hoped. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -132,11 +136,13 @@ impl fmt::Display for Warning {
             ),
             Warning::PodsConfined { pods } => write!(
                 f,
-                "{pods} Pods are bound to some nodes by a selector or affinity, which zone capacity does not know"
+                "node selectors or affinity bind {} to some nodes, which zone capacity does not know",
+                count(*pods as u64, "Pod")
             ),
             Warning::ZoneOverloaded { zone, endpoints, load } => write!(
                 f,
-                "{zone} has {endpoints} endpoints of its own and would load each with {} % of its fair share",
+                "{zone} has {} of its own: each would take {} % of its fair share",
+                count(*endpoints, "endpoint"),
                 percent(*load).round()
             ),
             Warning::ZoneWithoutEndpoint { zone } => {

@@ -1,9 +1,9 @@
 //! Which policy to take, and why.
 //!
-//! A policy is safe when no endpoint would take more than its fair share by more than the assign
-//! threshold, and no more traffic goes unserved than without a policy. Among the safe ones the
-//! cheapest is recommended; of equals the one in force, else the most predictable: PreferSameZone,
-//! Auto, PreferSameNode, none.
+//! A policy is safe when no endpoint would take more than its fair share by more than a threshold:
+//! the keep threshold for the policy in force, the assign threshold for others, so that advice does
+//! not flap. Among the safe ones the cheapest is recommended; of equals the one in force, else the
+//! most predictable: PreferSameZone, Auto, PreferSameNode, none.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use evenkeel_model::{Reason, Said, ServiceState, TrafficPolicy};
 use serde::Serialize;
 
 use super::Forecast;
-use crate::{Policy, Settings, explain::Outcome, reason::percent};
+use crate::{NoHints, Policy, Settings, explain::Outcome, reason::percent};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recommendation {
@@ -39,6 +39,11 @@ pub enum Why {
     Safer {
         worst_before: f64,
         worst_after: f64,
+        costs: f64,
+    },
+    /// The policy in force can't do anything now, and no other that is safe does better.
+    NoEffectNow {
+        why: NoHints,
     },
     /// Every policy that keeps traffic near would overload an endpoint.
     OnlyEvenIsSafe {
@@ -64,10 +69,8 @@ pub(super) fn recommend(
     if none.figures.worst_endpoint.is_none() {
         return stay(current, Why::NoEndpoints);
     }
-    let is_safe = |f: &Forecast| {
-        f.figures.worst_load <= 1.0 + settings.assign_threshold + 1e-9
-            && !matches!(f.hints.reason, Outcome::Refused { .. })
-    };
+    let is_safe =
+        |f: &Forecast| f.figures.worst_load <= 1.0 + settings.threshold(f.policy == current) + 1e-9;
     let order =
         [current, Policy::PreferSameZone, Policy::Auto, Policy::PreferSameNode, Policy::None];
     let safe = order.into_iter().filter_map(of).filter(|f| is_safe(f));
@@ -91,10 +94,17 @@ fn why(now: &Forecast, best: &Forecast, now_safe: bool, all: &[Forecast]) -> Rec
             Some(f) => Why::OnlyEvenIsSafe { policy: f.policy, worst_load: f.figures.worst_load },
             None => Why::NothingToGain,
         }
+    } else if let (true, Outcome::Refused { why }) = (best.policy == now.policy, &now.hints.reason)
+    {
+        Why::NoEffectNow { why: why.clone() }
     } else if best.policy == now.policy {
         Why::AlreadyBest { in_zone_share: after.in_zone_share }
     } else if !now_safe && before.worst_load > after.worst_load {
-        Why::Safer { worst_before: before.worst_load, worst_after: after.worst_load }
+        Why::Safer {
+            worst_before: before.worst_load,
+            worst_after: after.worst_load,
+            costs: after.cost - before.cost,
+        }
     } else {
         Why::Cheaper {
             saves: before.cost - after.cost,
@@ -117,32 +127,33 @@ impl Reason for Why {}
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let whole = |ratio: f64| percent(ratio).round();
-        match *self {
+        match self {
             Why::NoEndpoints => write!(f, "no endpoint is ready, so there is nothing to compare"),
             Why::LocalDecides => write!(
                 f,
                 "internalTrafficPolicy: Local keeps traffic on its node whatever else is set"
             ),
             Why::AlreadyBest { in_zone_share } => {
-                write!(f, "keeps {} % in zone; no safe policy does better", whole(in_zone_share))
+                write!(f, "keeps {} % in zone; no safe policy does better", whole(*in_zone_share))
             }
             Why::Cheaper { saves, in_zone_before, in_zone_after, worst_load } => write!(
                 f,
                 "{} % in zone instead of {} %, saves {saves:.2} a month; the most loaded endpoint takes {} % of its fair share",
-                whole(in_zone_after),
-                whole(in_zone_before),
-                whole(worst_load)
+                whole(*in_zone_after),
+                whole(*in_zone_before),
+                whole(*worst_load)
             ),
-            Why::Safer { worst_before, worst_after } => write!(
+            Why::Safer { worst_before, worst_after, costs } => write!(
                 f,
-                "the most loaded endpoint would take {} % of its fair share instead of {} %",
-                whole(worst_after),
-                whole(worst_before)
+                "the most loaded endpoint would take {} % of its fair share instead of {} %, for {costs:.2} more a month; as many endpoints in each zone would be better still",
+                whole(*worst_after),
+                whole(*worst_before)
             ),
+            Why::NoEffectNow { why } => write!(f, "it has no effect now: {why}"),
             Why::OnlyEvenIsSafe { policy, worst_load } => write!(
                 f,
                 "{policy} would load an endpoint with {} % of its fair share; spread the Pods evenly over zones first",
-                whole(worst_load)
+                whole(*worst_load)
             ),
             Why::NothingToGain => write!(f, "no policy keeps more traffic near"),
         }

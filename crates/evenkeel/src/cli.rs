@@ -1,0 +1,164 @@
+//! The command line, defined once: help and completions come from it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+/// Keeps traffic near and requests fair, for Kubernetes and Envoy.
+#[derive(Debug, Parser)]
+#[command(name = "evenkeel", version, max_term_width = 100, arg_required_else_help = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Say which endpoints of a Service each zone or node uses, and why
+    #[command(after_help = EXPLAIN_EXAMPLES)]
+    Explain(ExplainArgs),
+    /// Show what other policies would do to Services, and recommend one
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(PlanArgs),
+    /// Print a completion script for a shell
+    Completions { shell: Shell },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The Service, as in `web` or `svc/web`
+    #[arg(value_name = "SERVICE")]
+    pub service: String,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Look from this client zone only; may be repeated
+    #[arg(long, value_name = "ZONE")]
+    pub from_zone: Vec<String>,
+    /// Look from this node only; may be repeated
+    #[arg(long, value_name = "NODE")]
+    pub from_node: Vec<String>,
+    /// The form of the output
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: Output,
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    /// The Services, as in `web` or `svc/web`; all when none is named
+    #[arg(value_name = "SERVICE")]
+    pub services: Vec<String>,
+    #[command(flatten)]
+    pub input: InputArgs,
+    /// Services of all namespaces
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub all_namespaces: bool,
+    /// Traffic and prices, as YAML: gbPerMonth, byZone, price.outPerGb, price.inPerGb, services
+    #[arg(long, value_name = "FILE")]
+    pub traffic: Option<PathBuf>,
+    /// What would happen with N replicas; may be repeated
+    #[arg(long, value_name = "SERVICE=N")]
+    pub replicas: Vec<String>,
+    /// The form of the output; `yaml` prints the patches to apply
+    #[arg(short, long, value_enum, default_value_t)]
+    pub output: Output,
+    #[command(flatten)]
+    pub settings: SettingsArgs,
+}
+
+/// Where objects come from: files, or else a cluster.
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    /// The namespace [default: that of the context, or `default`]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Manifests to read instead of a cluster: a file, a folder, or - for stdin; may be repeated
+    #[arg(short, long, value_name = "FILE", conflicts_with_all = ["kubeconfig", "context"])]
+    pub filename: Vec<PathBuf>,
+    /// The kubeconfig of the cluster to read [default: as kubectl finds it]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The kubeconfig's context to use
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Settings")]
+pub(crate) struct SettingsArgs {
+    /// Which rules hold: ours, or exactly those of today's Kubernetes
+    #[arg(long, value_enum, default_value_t)]
+    pub profile: Profile,
+    /// Feature gates, as in TopologyAwareHints=false
+    #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
+    pub feature_gates: Vec<String>,
+    /// Expected overload up to which Auto gives hints: 0.2 is 20 %
+    #[arg(long, value_name = "RATIO")]
+    pub assign_threshold: Option<f64>,
+    /// Expected overload up to which Auto keeps hints
+    #[arg(long, value_name = "RATIO")]
+    pub keep_threshold: Option<f64>,
+    /// What a node without allocatable CPU means to Auto
+    #[arg(long, value_enum)]
+    pub unknown_cpu: Option<UnknownCpuArg>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Output {
+    #[default]
+    Table,
+    /// The table with every endpoint and every lost zone
+    Wide,
+    Json,
+    Yaml,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Profile {
+    #[default]
+    Evenkeel,
+    Kubernetes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UnknownCpuArg {
+    /// No Service gets Auto hints
+    NoHints,
+    /// All nodes count one core
+    OneCore,
+}
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  evenkeel explain web                               # the cluster of the current context
+  evenkeel explain svc/web -n shop --from-zone zone-a
+  evenkeel explain web -n shop -f examples/three-zones
+  kubectl get svc,endpointslices,nodes,pods -o yaml | evenkeel explain web -f -";
+
+const PLAN_EXAMPLES: &str = "\
+Examples:
+  evenkeel plan -n shop -f examples/three-zones      # all Services of a namespace
+  evenkeel plan web --traffic traffic.yaml -o wide
+  evenkeel plan web --replicas web=11                # what happens at 11 replicas
+  evenkeel plan web -o yaml > patch.yaml && kubectl patch svc web --type merge --patch-file patch.yaml
+
+A traffic file:
+  gbPerMonth: 1000            # each Service, from zones in proportion to their CPU
+  byZone: {zone-a: 800}       # or gigabytes by client zone
+  price: {outPerGb: 0.01, inPerGb: 0.01, currency: USD}
+  services:
+    shop/web: {gbPerMonth: 5000}";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,76 @@
+//! Errors as people meet them: what, where, and what to do.
+
+use std::{io, path::PathBuf, process::ExitCode};
+
+use evenkeel_k8s::{live::LiveError, manifest::ManifestError};
+use evenkeel_topology::{SettingsError, whatif::ProfileError};
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Manifest(#[from] ManifestError),
+    #[error(transparent)]
+    Live(#[from] LiveError),
+    #[error("{}: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{}: not UTF-8 text", path.display())]
+    NotText { path: PathBuf },
+    #[error("{}: no .yaml, .yml or .json file in this folder", path.display())]
+    EmptyFolder { path: PathBuf },
+    #[error("there is no Service {name:?} in namespace {namespace:?}")]
+    NoService { namespace: String, name: String, elsewhere: Vec<String> },
+    #[error("{given:?} is not a Service")]
+    NotAService { given: String },
+    #[error("there is no {what} {name:?}")]
+    NoPlace { what: &'static str, name: String, known: Vec<String> },
+    #[error("{0}")]
+    Settings(#[from] SettingsError),
+    #[error("--feature-gates {given:?}: expected NAME=true or NAME=false")]
+    Gate { given: String },
+    #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]
+    Replicas { given: String },
+    #[error("{}: {field}: {problem}", path.display())]
+    Traffic { path: PathBuf, field: String, problem: String },
+    #[error("stdout: {0}")]
+    Stdout(io::Error),
+    #[error("the output can't be written as {format}: {problem}")]
+    Encode { format: &'static str, problem: String },
+}
+
+impl Error {
+    pub(crate) fn traffic(path: PathBuf, error: &ProfileError) -> Self {
+        let problem = format!("{} is not a number from 0 up", error.value);
+        Error::Traffic { path, field: error.field.clone(), problem }
+    }
+
+    /// What to do about it.
+    pub(crate) fn help(&self) -> Option<String> {
+        match self {
+            Error::Manifest(error) => error.help().map(str::to_owned),
+            Error::Live(error) => error.help(),
+            Error::NoService { elsewhere, .. } if !elsewhere.is_empty() => {
+                Some(format!("there is {}: give its namespace with -n", elsewhere.join(", ")))
+            }
+            Error::NoService { .. } => Some("give its manifest too, or check its name".to_owned()),
+            Error::NotAService { .. } => Some("name a Service, as in web or svc/web".to_owned()),
+            Error::NoPlace { known, .. } if known.is_empty() => {
+                Some("give the Nodes too (kubectl get nodes -o yaml)".to_owned())
+            }
+            Error::NoPlace { known, .. } => Some(format!("there are: {}", known.join(", "))),
+            Error::Traffic { .. } => Some("see `evenkeel plan --help` for the form".to_owned()),
+            _ => None,
+        }
+    }
+
+    /// 2 for wrong usage and bad input, 1 for all that failed on the way.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        let failed = match self {
+            Error::Live(LiveError::Objects(_)) => false,
+            Error::Live(_) | Error::Stdout(_) | Error::Encode { .. } => true,
+            Error::NoService { .. } | Error::NoPlace { .. } => true,
+            _ => false,
+        };
+        ExitCode::from(if failed { 1 } else { 2 })
+    }
+}

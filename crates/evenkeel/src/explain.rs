@@ -1,0 +1,62 @@
+//! `evenkeel explain`.
+
+mod text;
+
+use std::sync::Arc;
+
+use evenkeel_model::Id;
+use evenkeel_topology::explain::{From, explain};
+
+use crate::{
+    cli::{ExplainArgs, Output},
+    error::Error,
+    find,
+    input::{self, Input, Wanted},
+    output, printer,
+    settings::settings,
+};
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
+    let settings = settings(&args.settings)?;
+    let name = find::service_name(&args.service)?;
+    let input = input::read(&args.input, Wanted::One(name))?;
+    let state = find::service(&input, name)?;
+    let from = from(args, &input)?;
+    let explanation = explain(&input.snapshot, state, &from, &settings);
+    let text = match args.output {
+        Output::Table => text::render(&explanation, false),
+        Output::Wide => text::render(&explanation, true),
+        Output::Json => output::json(&explanation)?,
+        Output::Yaml => output::yaml(&explanation)?,
+    };
+    printer::data(&text)
+}
+
+/// The places to look from, known to exist.
+fn from(args: &ExplainArgs, input: &Input) -> Result<From, Error> {
+    let topology = &input.snapshot.topology;
+    let known = |what, names: Vec<Arc<str>>, wanted: &[String]| {
+        wanted
+            .iter()
+            .map(|name| match names.iter().find(|known| ***known == **name) {
+                Some(name) => Ok(Arc::clone(name)),
+                None => Err(Error::NoPlace {
+                    what,
+                    name: name.clone(),
+                    known: names.iter().take(20).map(ToString::to_string).collect(),
+                }),
+            })
+            .collect::<Result<Vec<_>, _>>()
+    };
+    let mut zones: Vec<Arc<str>> = (1..topology.zones.bound())
+        .filter_map(|index| Some(Id::from_index(u32::try_from(index).ok()?)))
+        .map(|zone| Arc::clone(topology.zones.name(zone)))
+        .collect();
+    zones.sort();
+    let nodes = input.snapshot.nodes.iter();
+    let nodes = nodes.map(|node| Arc::clone(topology.nodes.name(node.id))).collect();
+    Ok(From {
+        zones: known("zone", zones, &args.from_zone)?,
+        nodes: known("node", nodes, &args.from_node)?,
+    })
+}

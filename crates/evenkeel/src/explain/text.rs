@@ -1,0 +1,207 @@
+//! An explanation as text for people.
+
+use std::{collections::BTreeMap, fmt::Write};
+
+use evenkeel_model::TrafficPolicy;
+use evenkeel_topology::explain::{
+    Client, Coverage, EndpointName, Explanation, FamilyView, Status, Traffic, View,
+};
+
+use crate::{
+    printer::{BAD, CARE, DIM, GOOD, HEADING, styled},
+    table::{Table, percent},
+};
+
+/// So many endpoints of a view are listed one by one, unless all are wanted.
+const LISTED: usize = 10;
+
+pub(crate) fn render(explanation: &Explanation, wide: bool) -> String {
+    let mut text = String::new();
+    head(explanation, &mut text);
+    zones(explanation, &mut text);
+    for family in &explanation.families {
+        family_text(family, wide, &mut text);
+    }
+    checks(explanation, &mut text);
+    warnings(explanation, &mut text);
+    let _ = writeln!(text, "\n{}", styled(HEADING, "WHAT TO DO"));
+    let _ = writeln!(text, "  {}", explanation.advice.message);
+    text
+}
+
+fn head(explanation: &Explanation, text: &mut String) {
+    let Explanation { namespace, service, policy, because, .. } = explanation;
+    let name = styled(HEADING, format_args!("{namespace}/{service}"));
+    let _ = writeln!(text, "{name}: policy {policy} ({})", because.message);
+    let local = |policy: TrafficPolicy| policy == TrafficPolicy::Local;
+    if local(explanation.internal_traffic_policy) {
+        let _ = writeln!(text, "  internalTrafficPolicy: Local");
+    }
+    if explanation.external_traffic_policy.is_some_and(local) {
+        let _ = writeln!(text, "  externalTrafficPolicy: Local");
+    }
+}
+
+fn zones(explanation: &Explanation, text: &mut String) {
+    if let Some(problem) = &explanation.no_capacity {
+        let _ = writeln!(text, "\nZone capacity is not known: {}", problem.message);
+        return;
+    }
+    let mut table = Table::new(&["ZONE", "NODES", "CPU", "PART OF CPU"]);
+    for zone in &explanation.zones {
+        table.row([
+            zone.name.to_string(),
+            zone.nodes.to_string(),
+            (zone.cpu_milli as f64 / 1000.0).to_string(),
+            percent(zone.ratio),
+        ]);
+    }
+    let _ = write!(text, "\n{}", table.render(""));
+}
+
+fn family_text(family: &FamilyView, wide: bool, text: &mut String) {
+    let in_force = match family.hints.in_force {
+        Coverage::NoEndpoints => "no endpoint is ready",
+        Coverage::None => "no endpoint has hints",
+        Coverage::Some => "some endpoints have hints",
+        Coverage::All => "all endpoints have hints",
+    };
+    let title = styled(HEADING, family.family);
+    let FamilyView { endpoints, ready, .. } = family;
+    let _ = writeln!(text, "\n{title}: {endpoints} endpoints, {ready} ready");
+    let _ = writeln!(text, "  hints in force:  {in_force}");
+    let _ = writeln!(text, "  hints wanted:    {}", family.hints.ought.message);
+    differences(family, wide, text);
+    for view in &family.views {
+        view_text(view, wide, text);
+    }
+}
+
+fn differences(family: &FamilyView, wide: bool, text: &mut String) {
+    let hints = &family.hints;
+    let words = |names: &[std::sync::Arc<str>]| match names {
+        [] => "none".to_owned(),
+        names => names.join(", "),
+    };
+    let listed = if wide { usize::MAX } else { LISTED };
+    for difference in hints.differences.iter().take(listed) {
+        let name = name(&difference.endpoint);
+        let (has, ought) = (words(&difference.has), words(&difference.ought));
+        let _ = writeln!(text, "    {name}: has {has}, ought to have {ought}");
+    }
+    more(hints.differences.len(), listed, text);
+    if !hints.missing_pods.is_empty() {
+        let pods = words(&hints.missing_pods);
+        let _ = writeln!(text, "    ready Pods in no slice: {pods}");
+    }
+}
+
+fn more(all: usize, listed: usize, text: &mut String) {
+    if all > listed {
+        let left = all - listed;
+        let line = format!("    and {left} more (-o wide shows all)");
+        let _ = writeln!(text, "{}", styled(DIM, line));
+    }
+}
+
+fn view_text(view: &View, wide: bool, text: &mut String) {
+    let share = match view.in_zone_share {
+        Some(share) => format!(", {} in zone", percent(share)),
+        None => String::new(),
+    };
+    let client = styled(HEADING, client(view));
+    let _ = writeln!(text, "\n  {client}: {}{share}", view.rule.message);
+    if !view.except_nodes.is_empty() {
+        let some: Vec<&str> = view.except_nodes.iter().take(LISTED).map(AsRef::as_ref).collect();
+        let more = if view.except_nodes.len() > LISTED { " and others" } else { "" };
+        let nodes = some.join(", ");
+        let _ = writeln!(text, "    on {nodes}{more}: the node's own endpoints only; elsewhere:");
+    }
+    let listed = if wide { usize::MAX } else { LISTED };
+    if !view.uses.is_empty() {
+        let mut table = Table::new(&["ENDPOINT", "POD", "NODE", "ZONE", "WEIGHT", "SHARE"]);
+        for used in view.uses.iter().take(listed) {
+            let rest = [used.weight.to_string(), percent(used.share)];
+            table.row(cells(&used.endpoint).into_iter().chain(rest));
+        }
+        text.push_str(&table.render("    "));
+        more(view.uses.len(), listed, text);
+    }
+    left_out(view, wide, text);
+}
+
+fn left_out(view: &View, wide: bool, text: &mut String) {
+    if view.leaves_out.is_empty() {
+        return;
+    }
+    if wide {
+        let mut table = Table::new(&["LEFT OUT", "POD", "NODE", "ZONE", "WHY"]);
+        for left in &view.leaves_out {
+            table.row(cells(&left.endpoint).into_iter().chain([left.why.message.clone()]));
+        }
+        text.push_str(&table.render("    "));
+        return;
+    }
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    for left in &view.leaves_out {
+        *reasons.entry(&left.why.message).or_default() += 1;
+    }
+    let reasons: Vec<String> = reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();
+    let line = format!("    left out: {}", reasons.join("; "));
+    let _ = writeln!(text, "{}", styled(DIM, line));
+}
+
+fn client(view: &View) -> String {
+    let client = match &view.client {
+        Client::Zone { zone } => format!("from {zone}"),
+        Client::NoZone => "from nodes without a zone".to_owned(),
+        Client::Node { node, zone: Some(zone) } => format!("from node {node} in {zone}"),
+        Client::Node { node, zone: None } => format!("from node {node} without a zone"),
+        Client::OtherNodes => "from other nodes".to_owned(),
+    };
+    match view.traffic {
+        Traffic::All => client,
+        Traffic::Internal => format!("{client}, internal traffic"),
+        Traffic::External => format!("{client}, external traffic"),
+    }
+}
+
+fn cells(endpoint: &EndpointName) -> [String; 4] {
+    let word = |name: &Option<std::sync::Arc<str>>| match name {
+        Some(name) => name.to_string(),
+        None => "-".to_owned(),
+    };
+    let EndpointName { address, pod, node, zone } = endpoint;
+    [address.clone(), word(pod), word(node), word(zone)]
+}
+
+fn name(endpoint: &EndpointName) -> String {
+    match &endpoint.pod {
+        Some(pod) => format!("{pod} ({})", endpoint.address),
+        None => endpoint.address.clone(),
+    }
+}
+
+fn checks(explanation: &Explanation, text: &mut String) {
+    let _ = writeln!(text, "\n{}", styled(HEADING, "CHECKS"));
+    for check in &explanation.checks {
+        let (style, word) = match check.status {
+            Status::Ok => (GOOD, "ok"),
+            Status::Failed => (BAD, "FAILED"),
+            Status::NotApplicable => (DIM, "-"),
+            Status::Unknown => (DIM, "?"),
+        };
+        let word = styled(style, format_args!("{word:<6}"));
+        let _ = writeln!(text, "  {word}  {}", check.finding.message);
+    }
+}
+
+fn warnings(explanation: &Explanation, text: &mut String) {
+    if explanation.warnings.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "\n{}", styled(CARE, "WARNINGS"));
+    for warning in &explanation.warnings {
+        let _ = writeln!(text, "  {}", warning.message);
+    }
+}

@@ -1,0 +1,131 @@
+//! Objects in, by one door: manifests, or a cluster.
+
+use std::{
+    fs,
+    io::{self, Read},
+    path::{Path, PathBuf},
+};
+
+use evenkeel_k8s::{
+    Objects,
+    live::{self, Scope},
+    manifest, snapshot,
+};
+use evenkeel_model::{ServiceKey, Snapshot};
+
+use crate::{cli::InputArgs, error::Error, printer, progress::Progress};
+
+/// Which Services are wanted, before their namespace is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Wanted<'a> {
+    One(&'a str),
+    Namespace,
+    All,
+}
+
+/// What was read, and the namespace that names without one are in.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub snapshot: Snapshot,
+    pub namespace: String,
+}
+
+pub(crate) fn read(args: &InputArgs, wanted: Wanted<'_>) -> Result<Input, Error> {
+    let (objects, namespace) = if args.filename.is_empty() {
+        read_cluster(args, wanted)?
+    } else {
+        let namespace = args.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        (read_files(&args.filename)?, namespace)
+    };
+    tell_notes(&objects);
+    Ok(Input { snapshot: snapshot::build(objects)?, namespace })
+}
+
+fn read_files(given: &[PathBuf]) -> Result<Objects, Error> {
+    let mut files = Vec::new();
+    for path in given {
+        files.extend(expand(path)?);
+    }
+    let mut progress = Progress::new(Some(files.len() as u64));
+    let mut objects = Objects::default();
+    for (position, path) in (1..).zip(&files) {
+        progress.at(position, &path.display().to_string());
+        let (name, text) = read_text(path)?;
+        manifest::parse(&name, &text, &mut objects)?;
+    }
+    Ok(objects)
+}
+
+/// A folder stands for the manifests in it and below it, in the order of their names.
+fn expand(path: &Path) -> Result<Vec<PathBuf>, Error> {
+    let failed = |source| Error::Read { path: path.to_owned(), source };
+    if path == Path::new("-") || !fs::metadata(path).map_err(failed)?.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    let mut folders = vec![path.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let kind = entry.file_type().map_err(failed)?;
+            let ending = entry.path().extension().map(|e| e.to_string_lossy().to_lowercase());
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if matches!(ending.as_deref(), Some("yaml" | "yml" | "json")) {
+                files.push(entry.path());
+            }
+        }
+    }
+    files.sort();
+    if files.is_empty() {
+        return Err(Error::EmptyFolder { path: path.to_owned() });
+    }
+    Ok(files)
+}
+
+fn read_text(path: &Path) -> Result<(String, String), Error> {
+    let failed = |source| Error::Read { path: path.to_owned(), source };
+    let (name, bytes) = if path == Path::new("-") {
+        let mut bytes = Vec::new();
+        io::stdin().lock().read_to_end(&mut bytes).map_err(failed)?;
+        ("stdin".to_owned(), bytes)
+    } else {
+        (path.display().to_string(), fs::read(path).map_err(failed)?)
+    };
+    let text =
+        String::from_utf8(bytes).map_err(|_| Error::NotText { path: name.clone().into() })?;
+    Ok((name, text))
+}
+
+fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<(Objects, String), Error> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|source| Error::Read { path: "the runtime".into(), source })?;
+    runtime.block_on(async {
+        let client = live::client(args.kubeconfig.clone(), args.context.clone()).await?;
+        let given = args.namespace.clone();
+        let namespace = given.unwrap_or_else(|| client.default_namespace().to_owned());
+        let scope = match wanted {
+            Wanted::One(name) => Scope::Service(ServiceKey::new(&*namespace, name)),
+            Wanted::Namespace => Scope::Namespace(namespace.clone()),
+            Wanted::All => Scope::AllNamespaces,
+        };
+        let mut progress = Progress::new(None);
+        let tell = |kind: &str, n: usize| progress.at(n as u64, &format!("read {n} {kind}"));
+        let objects = live::objects(client, scope, tell).await?;
+        Ok((objects, namespace))
+    })
+}
+
+/// One line for all kinds that were passed over, and one for each list that could not be read.
+fn tell_notes(objects: &Objects) {
+    if !objects.skipped.is_empty() {
+        let kinds: Vec<String> =
+            objects.skipped.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
+        printer::note(format_args!("not used here: {}", kinds.join(", ")));
+    }
+    for note in &objects.notes {
+        printer::note(format_args!("{} could not be read: {}", note.what, note.problem));
+    }
+}

@@ -1,0 +1,43 @@
+//! The one way out: data to stdout, all else to stderr. Colours only on a terminal, and never
+//! needed to understand the text.
+
+use std::{fmt::Display, io::Write};
+
+use anstyle::{AnsiColor, Style};
+
+use crate::error::Error;
+
+pub(crate) const HEADING: Style = Style::new().bold();
+pub(crate) const DIM: Style = Style::new().dimmed();
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+pub(crate) const CARE: Style = AnsiColor::Yellow.on_default();
+
+/// Writes data. A reader that has seen enough (`| head`) is no error.
+pub(crate) fn data(text: &str) -> Result<(), Error> {
+    let mut stdout = anstream::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    match written {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => other.map_err(Error::Stdout),
+    }
+}
+
+/// Tells people something that is no data.
+pub(crate) fn note(text: impl Display) {
+    // There is nowhere left to say that stderr is gone.
+    let _ = writeln!(anstream::stderr(), "{CARE}note{CARE:#}: {text}");
+}
+
+pub(crate) fn error(error: &Error) {
+    let mut stderr = anstream::stderr();
+    let _ = writeln!(stderr, "{BAD}error{BAD:#}: {error}");
+    if let Some(help) = error.help() {
+        let _ = writeln!(stderr, "  {GOOD}help{GOOD:#}: {help}");
+    }
+}
+
+/// Text in a style.
+pub(crate) fn styled(style: Style, text: impl Display) -> String {
+    format!("{style}{text}{style:#}")
+}

@@ -1,0 +1,157 @@
+use serde_json::Value;
+
+use crate::run::{evenkeel, golden, on_example};
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&on_example(args)).unwrap()
+}
+
+#[test]
+fn hints_in_force_are_explained() {
+    golden("explain-web.txt", &on_example(&["explain", "web"]));
+}
+
+#[test]
+fn a_refusal_says_why_and_what_to_do() {
+    golden("explain-cart.txt", &on_example(&["explain", "cart"]));
+}
+
+#[test]
+fn a_slice_of_somebody_else_is_found_to_spoil_hints() {
+    golden("explain-checkout.txt", &on_example(&["explain", "checkout"]));
+}
+
+#[test]
+fn a_zone_without_endpoints_and_an_autoscaler_are_warned_of() {
+    golden("explain-search-wide.txt", &on_example(&["explain", "search", "-o", "wide"]));
+}
+
+#[test]
+fn node_preference_shows_which_nodes_use_their_own() {
+    let text = on_example(&["explain", "dns-cache", "--from-zone", "zone-a"]);
+    assert!(text.contains("on node-a1, node-a2: the node's own endpoints only"), "{text}");
+    let text = on_example(&["explain", "dns-cache", "--from-node", "node-b1"]);
+    assert!(
+        text.contains("from node node-b1 in zone-b: endpoints hinted for node node-b1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn local_traffic_is_shown_by_node() {
+    let text = on_example(&["explain", "metrics-agent"]);
+    assert!(text.contains("endpoints on node node-a1 only (Local)"), "{text}");
+    assert!(text.contains("from other nodes: nothing: no endpoint on the node (Local)"), "{text}");
+}
+
+#[test]
+fn a_service_without_selector_is_explained_from_its_own_slices() {
+    let text = on_example(&["explain", "legacy-db"]);
+    assert!(text.contains("10.20.0.11"), "{text}");
+    assert!(text.contains("the Service has no selector"), "{text}");
+}
+
+#[test]
+fn services_are_named_as_with_kubectl() {
+    let plain = on_example(&["explain", "web"]);
+    for name in ["svc/web", "service/web", "services/web"] {
+        assert_eq!(on_example(&["explain", name]), plain, "{name}");
+    }
+}
+
+#[test]
+fn shares_sum_to_one_in_every_view() {
+    let services = [
+        "web",
+        "cart",
+        "search",
+        "dns-cache",
+        "payments",
+        "metrics-agent",
+        "legacy-db",
+        "checkout",
+    ];
+    for service in services {
+        let explanation = json(&["explain", service, "-o", "json"]);
+        for view in explanation["families"][0]["views"].as_array().unwrap() {
+            let uses = view["uses"].as_array().unwrap();
+            let sum: f64 = uses.iter().map(|u| u["share"].as_f64().unwrap()).sum();
+            let expected = if uses.is_empty() { 0.0 } else { 1.0 };
+            assert!((sum - expected).abs() < 1e-9, "{service}: {view}");
+        }
+    }
+}
+
+#[test]
+fn reasons_carry_code_fields_and_message() {
+    let explanation = json(&["explain", "cart", "-o", "json"]);
+    let ought = &explanation["families"][0]["hints"]["ought"];
+    assert_eq!(ought["code"], "Refused");
+    assert_eq!(ought["why"]["code"], "Overload");
+    assert_eq!((&ought["why"]["endpoints"], &ought["why"]["zones"]), (&4.into(), &3.into()));
+    assert_eq!(explanation["advice"]["code"], "ScaleOrPreferZone");
+    assert_eq!(explanation["advice"]["next"], 6);
+}
+
+#[test]
+fn yaml_says_what_json_says() {
+    let json = json(&["explain", "web", "-o", "json"]);
+    let yaml = on_example(&["explain", "web", "-o", "yaml"]);
+    let yaml: Value = serde_saphyr::from_str(&yaml).unwrap();
+    assert_eq!(json, yaml);
+}
+
+#[test]
+fn manifests_are_read_from_stdin_and_from_several_files() {
+    let folder = crate::run::root().join("examples/three-zones");
+    let read = |file| std::fs::read(folder.join(file)).unwrap();
+    let services = read("services.yaml");
+    let ran = evenkeel(
+        &[
+            "explain",
+            "web",
+            "-n",
+            "shop",
+            "-f",
+            "-",
+            "-f",
+            "examples/three-zones/nodes.yaml",
+            "-f",
+            "examples/three-zones/endpointslices.yaml",
+        ],
+        &services,
+    );
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(
+        ran.stdout.contains("hints wanted:    kept: zone-a 2, zone-b 2, zone-c 2"),
+        "{}",
+        ran.stdout
+    );
+}
+
+#[test]
+fn the_kubernetes_profile_and_gates_can_be_chosen() {
+    let off = "TopologyAwareHints=false,ServiceTrafficDistribution=false";
+    let text = on_example(&["explain", "web", "--feature-gates", off]);
+    assert!(
+        text.contains("Auto has no effect while feature gate TopologyAwareHints is off"),
+        "{text}"
+    );
+    assert!(text.contains("all ready endpoints: feature gates are off"), "{text}");
+    let text = on_example(&["explain", "web", "--profile", "kubernetes"]);
+    assert!(text.contains("endpoints hinted for zone-a"), "{text}");
+}
+
+#[test]
+fn output_is_plain_when_piped() {
+    assert!(!on_example(&["explain", "web"]).contains('\u{1b}'));
+}
+
+#[test]
+fn completions_know_the_commands() {
+    for shell in ["bash", "zsh", "fish"] {
+        let ran = evenkeel(&["completions", shell], b"");
+        assert_eq!(ran.code, 0);
+        assert!(ran.stdout.contains("from-zone"), "{shell}");
+    }
+}

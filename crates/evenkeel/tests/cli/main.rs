@@ -1,0 +1,9 @@
+//! The real binary, as a person runs it.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod bad_input;
+mod explain;
+mod kubectl;
+mod plan;
+mod run;
