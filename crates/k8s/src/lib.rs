@@ -1,1 +1,31 @@
+//! Kubernetes objects to Evenkeel's model and back: the only place that knows both.
+//!
+//! ```text
+//!   text ──manifest──► Objects ◄──live── API server
+//!                         │
+//!                      snapshot (uses convert)
+//!                         ▼
+//!                  model::Snapshot          EndpointSlice ──fast──► candidates, ready zones
+//! ```
+//!
+//! Everything that can be wrong with an object is found here, and said with the name of the
+//! object and the path of the field. Behind this crate there are no `Option<Vec<..>>` and no
+//! unparsed quantities or addresses.
+//!
+//! What this crate does *not* do: it decides nothing (crate `topology`), it never writes to a
+//! cluster, it reads no files (callers hand in the text) and it prints nothing.
 
+pub mod convert;
+pub mod fast;
+pub mod live;
+pub mod manifest;
+pub mod quantity;
+pub mod snapshot;
+
+mod excerpt;
+mod objects;
+
+pub use crate::{
+    convert::FieldError,
+    objects::{Collected, Item, Note, Objects, Origin},
+};

@@ -1,0 +1,125 @@
+//! Slices of the model to EndpointSlices, as the EndpointSlice controller writes them.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use evenkeel_model::{
+    Conditions, Endpoint, EndpointPort, Hints, Id, Names, Slice, Target, Topology, label,
+};
+use k8s_openapi::{
+    api::{core::v1::ObjectReference, discovery::v1 as discovery},
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
+
+/// The object to write for `slice`. A slice without a name gets the prefix from
+/// which the API server makes one.
+///
+/// # Panics
+/// With ids that are not from `topology`.
+pub fn to_endpoint_slice(
+    slice: &Slice,
+    topology: &Topology,
+    namespace: &str,
+) -> discovery::EndpointSlice {
+    let endpoints = slice.endpoints.iter().map(|given| endpoint(given, topology));
+    discovery::EndpointSlice {
+        address_type: slice.address_type.to_string(),
+        endpoints: Some(endpoints.collect()),
+        metadata: ObjectMeta {
+            name: some(&slice.name),
+            generate_name: slice.name.is_empty().then(|| format!("{}-", service_name(slice))),
+            namespace: Some(namespace.to_owned()),
+            labels: labels(slice),
+            owner_references: owner(slice).map(|owner| vec![owner]),
+            ..ObjectMeta::default()
+        },
+        ports: Some(slice.ports.iter().map(port).collect()),
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+fn opt(text: Option<&Arc<str>>) -> Option<String> {
+    text.map(|text| text.as_ref().to_owned())
+}
+
+fn labels(slice: &Slice) -> Option<BTreeMap<String, String>> {
+    let labels = slice.labels.iter();
+    let labels = labels.map(|(key, value)| (key.as_ref().to_owned(), value.as_ref().to_owned()));
+    (!slice.labels.is_empty()).then(|| labels.collect())
+}
+
+/// The Service's name is known only by the label that binds the slice to it.
+fn service_name(slice: &Slice) -> &str {
+    let label = slice.labels.get(label::SERVICE_NAME);
+    label.map_or("", |name| name.as_ref())
+}
+
+fn owner(slice: &Slice) -> Option<OwnerReference> {
+    let uid = slice.owner.as_ref()?;
+    Some(OwnerReference {
+        api_version: "v1".to_owned(),
+        kind: "Service".to_owned(),
+        name: service_name(slice).to_owned(),
+        uid: uid.as_ref().to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    })
+}
+
+fn port(given: &EndpointPort) -> discovery::EndpointPort {
+    discovery::EndpointPort {
+        app_protocol: opt(given.app_protocol.as_ref()),
+        name: Some(given.name.as_ref().to_owned()),
+        port: given.port.map(i32::from),
+        protocol: Some(given.protocol.to_string()),
+    }
+}
+
+fn endpoint(given: &Endpoint, topology: &Topology) -> discovery::Endpoint {
+    discovery::Endpoint {
+        addresses: given.addresses.iter().map(ToString::to_string).collect(),
+        conditions: conditions(given.conditions),
+        deprecated_topology: None,
+        hints: given.hints.as_ref().map(|given| hints(given, topology)),
+        hostname: opt(given.hostname.as_ref()),
+        node_name: given.node.map(|id| name(&topology.nodes, id)),
+        target_ref: given.target.as_deref().map(target),
+        zone: given.zone.map(|id| name(&topology.zones, id)),
+    }
+}
+
+fn name<I: Id>(names: &Names<I>, id: I) -> String {
+    names.name(id).as_ref().to_owned()
+}
+
+fn conditions(given: Conditions) -> Option<discovery::EndpointConditions> {
+    let Conditions { ready, serving, terminating } = given;
+    (given != Conditions::default()).then_some(discovery::EndpointConditions {
+        ready,
+        serving,
+        terminating,
+    })
+}
+
+/// Empty hints stay present: the model keeps them apart from absent ones.
+fn hints(given: &Hints, topology: &Topology) -> discovery::EndpointHints {
+    let zone = |&id| discovery::ForZone { name: name(&topology.zones, id) };
+    let node = |&id| discovery::ForNode { name: name(&topology.nodes, id) };
+    let Hints { zones, nodes } = given;
+    discovery::EndpointHints {
+        for_zones: (!zones.is_empty()).then(|| zones.iter().map(zone).collect()),
+        for_nodes: (!nodes.is_empty()).then(|| nodes.iter().map(node).collect()),
+    }
+}
+
+fn target(given: &Target) -> ObjectReference {
+    ObjectReference {
+        kind: some(&given.kind),
+        namespace: some(&given.namespace),
+        name: some(&given.name),
+        uid: some(&given.uid),
+        ..ObjectReference::default()
+    }
+}

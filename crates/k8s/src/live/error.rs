@@ -1,0 +1,125 @@
+//! What can go wrong on the way to a cluster, and what to do about it.
+
+use std::{error::Error, io, path::PathBuf};
+
+use evenkeel_model::ServiceKey;
+use kube::config::KubeconfigError;
+
+use crate::manifest::ManifestError;
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LiveError {
+    #[error("cannot read the kubeconfig {}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("the kubeconfig has no context {wanted:?}")]
+    UnknownContext { wanted: String, known: Vec<String> },
+    #[error("the kubeconfig names no current context")]
+    NoContext { known: Vec<String> },
+    #[error("no cluster to talk to: no usable kubeconfig was found, and this is not a Pod")]
+    NoCluster,
+    #[error("the kubeconfig cannot be used: {source}")]
+    Kubeconfig { source: Box<KubeconfigError> },
+    #[error("no client for {server}: {source}")]
+    Client { server: String, source: Box<kube::Error> },
+    #[error("cannot reach the API server{}: {reason}", at(server.as_deref()))]
+    Unreachable {
+        server: Option<String>,
+        /// The innermost cause, such as `Connection refused (os error 111)`.
+        reason: String,
+        source: Box<kube::Error>,
+    },
+    #[error("there is no Service {key}")]
+    NoService { key: ServiceKey },
+    /// The API server answered, but not with what was asked for.
+    #[error("cannot list {what}: {reason}")]
+    Refused { what: &'static str, code: u16, reason: String },
+    #[error("cannot list {what}: {source}")]
+    Failed { what: &'static str, source: Box<kube::Error> },
+    #[error(transparent)]
+    Objects(#[from] ManifestError),
+}
+
+// === impl LiveError ===
+
+impl LiveError {
+    pub(super) fn request(what: &'static str, error: kube::Error) -> Self {
+        match error {
+            kube::Error::Api(status) => {
+                LiveError::Refused { what, code: status.code, reason: status.message }
+            }
+            error if is_unreachable(&error) => LiveError::unreachable(None, error),
+            error => LiveError::Failed { what, source: Box::new(error) },
+        }
+    }
+
+    pub(super) fn unreachable(server: Option<String>, error: kube::Error) -> Self {
+        LiveError::Unreachable { server, reason: innermost(&error), source: Box::new(error) }
+    }
+
+    /// Whether the same request may succeed a little later.
+    pub fn is_retryable(&self) -> bool {
+        match self {
+            LiveError::Unreachable { .. } => true,
+            LiveError::Refused { code, .. } => *code == 429 || *code >= 500,
+            _ => false,
+        }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<String> {
+        Some(match self {
+            LiveError::Unreadable { .. } => "check the path, or leave it out to use KUBECONFIG \
+                 or ~/.kube/config"
+                .to_owned(),
+            LiveError::UnknownContext { known, .. } | LiveError::NoContext { known } => {
+                choose_from(known)
+            }
+            LiveError::NoCluster => {
+                "name a kubeconfig, set KUBECONFIG, or give manifests instead".to_owned()
+            }
+            LiveError::Unreachable { .. } => {
+                "check that the cluster runs and that `kubectl version` reaches it".to_owned()
+            }
+            LiveError::NoService { key } => {
+                format!("list what there is with `kubectl get services -n {}`", key.namespace)
+            }
+            LiveError::Refused { code: 401, .. } => {
+                "log in again: the API server does not accept these credentials".to_owned()
+            }
+            LiveError::Refused { code: 403, what, .. } => {
+                format!("ask for permission: `kubectl auth can-i list {what}` must say yes")
+            }
+            LiveError::Objects(error) => return error.help().map(str::to_owned),
+            LiveError::Kubeconfig { .. }
+            | LiveError::Client { .. }
+            | LiveError::Refused { .. }
+            | LiveError::Failed { .. } => return None,
+        })
+    }
+}
+
+/// Whether no answer came at all, in contrast to one that cannot be used.
+pub(super) fn is_unreachable(error: &kube::Error) -> bool {
+    matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_))
+}
+
+fn at(server: Option<&str>) -> String {
+    server.map_or(String::new(), |server| format!(" at {server}"))
+}
+
+fn choose_from(known: &[String]) -> String {
+    if known.is_empty() {
+        "the kubeconfig has no contexts at all; is it the right file?".to_owned()
+    } else {
+        format!("choose one of these contexts: {}", known.join(", "))
+    }
+}
+
+fn innermost(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}

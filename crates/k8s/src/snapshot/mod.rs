@@ -1,0 +1,137 @@
+//! All objects of a cluster to one [`Snapshot`], grouped by Service.
+
+mod autoscalers;
+mod events;
+mod selectors;
+
+use evenkeel_model::{
+    Autoscaler, Node, Pod, Service, ServiceKey, ServiceState, Slice, Snapshot, Topology, label,
+};
+use k8s_openapi::api::{core::v1 as core, discovery::v1::EndpointSlice};
+
+use self::{autoscalers::Autoscalers, selectors::Selectors};
+use crate::{Collected, Objects, convert, manifest::ManifestError};
+
+/// Converts everything and puts it in its place. The first object that cannot be converted is the
+/// error; slices that are being deleted count as gone.
+///
+/// The cost is that of one pass over all objects and one look-up for each label of each Pod, plus
+/// one copy of a Pod for each Service that selects it.
+pub fn build(objects: Objects) -> Result<Snapshot, ManifestError> {
+    let mut topology = Topology::default();
+    let nodes = nodes(&mut topology, objects.nodes)?;
+    let services = services(&objects.services)?;
+    let (mut slices, orphans) = slices(&mut topology, &services, &objects.slices)?;
+    let scalers = Autoscalers::new(&objects.autoscalers);
+    let mut pods = pods(&mut topology, &services, &scalers, &objects.pods)?;
+    let mut events = events::by_service(&services, &objects.events);
+    let services = services.into_iter().enumerate().map(|(index, service)| {
+        let Behind { pods, autoscaler } = std::mem::take(&mut pods[index]);
+        ServiceState {
+            service,
+            slices: std::mem::take(&mut slices[index]),
+            pods,
+            events: std::mem::take(&mut events[index]),
+            autoscaler,
+        }
+    });
+    Ok(Snapshot { services: services.collect(), topology, nodes, orphans })
+}
+
+/// What stands behind one Service.
+#[derive(Clone, Default)]
+struct Behind {
+    pods: Vec<Pod>,
+    autoscaler: Option<Autoscaler>,
+}
+
+fn nodes(
+    topology: &mut Topology,
+    given: Collected<core::Node>,
+) -> Result<Vec<Node>, ManifestError> {
+    let mut nodes = Vec::with_capacity(given.len());
+    for item in given {
+        let converted = convert::node(topology, &item.object);
+        let fail = |error| ManifestError::in_field(item.origin, &item.object, error);
+        nodes.push(converted.map_err(fail)?);
+    }
+    nodes.sort_by(|a, b| topology.nodes.name(a.id).cmp(topology.nodes.name(b.id)));
+    Ok(nodes)
+}
+
+/// Sorted by key, which is what lets [`find`] search.
+fn services(given: &Collected<core::Service>) -> Result<Vec<Service>, ManifestError> {
+    let mut services = Vec::with_capacity(given.len());
+    for item in given {
+        let converted = convert::service(&item.object);
+        let fail = |error| ManifestError::in_field(item.origin.clone(), &item.object, error);
+        services.push(converted.map_err(fail)?);
+    }
+    services.sort_by(|a, b| a.key.cmp(&b.key));
+    Ok(services)
+}
+
+/// The place of a Service in the sorted list.
+fn find(services: &[Service], namespace: &str, name: &str) -> Option<usize> {
+    let wanted = (namespace, name);
+    let key =
+        |service: &Service| wanted.cmp(&(&service.key.namespace, &service.key.name)).reverse();
+    services.binary_search_by(key).ok()
+}
+
+/// The slices of each Service by its place, and the Services that slices name in vain.
+fn slices(
+    topology: &mut Topology,
+    services: &[Service],
+    given: &Collected<EndpointSlice>,
+) -> Result<(Vec<Vec<Slice>>, Vec<ServiceKey>), ManifestError> {
+    let mut slices = vec![Vec::new(); services.len()];
+    let mut orphans = Vec::new();
+    for item in given {
+        let meta = &item.object.metadata;
+        if meta.deletion_timestamp.is_some() {
+            continue;
+        }
+        let converted = convert::endpoint_slice(topology, &item.object);
+        let fail = |error| ManifestError::in_field(item.origin.clone(), &item.object, error);
+        let slice = converted.map_err(fail)?;
+        let Some(name) = slice.labels.get(label::SERVICE_NAME) else {
+            continue;
+        };
+        let namespace = meta.namespace.as_deref().unwrap_or_default();
+        match find(services, namespace, name) {
+            Some(place) => slices[place].push(slice),
+            None => orphans.push(ServiceKey::new(namespace, name.clone())),
+        }
+    }
+    for slices in &mut slices {
+        slices.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    orphans.sort();
+    orphans.dedup();
+    Ok((slices, orphans))
+}
+
+fn pods(
+    topology: &mut Topology,
+    services: &[Service],
+    scalers: &Autoscalers<'_>,
+    given: &Collected<core::Pod>,
+) -> Result<Vec<Behind>, ManifestError> {
+    let selectors = Selectors::new(services);
+    let mut behind = vec![Behind::default(); services.len()];
+    for item in given {
+        let converted = convert::pod(topology, &item.object);
+        let fail = |error| ManifestError::in_field(item.origin.clone(), &item.object, error);
+        let pod = converted.map_err(fail)?;
+        for place in selectors.selecting(&item.object) {
+            let behind = &mut behind[place];
+            behind.pods.push(pod.clone());
+            scalers.pick(&item.object, &mut behind.autoscaler);
+        }
+    }
+    for behind in &mut behind {
+        behind.pods.sort_by(|a, b| a.name.cmp(&b.name));
+    }
+    Ok(behind)
+}
