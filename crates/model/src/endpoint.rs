@@ -43,7 +43,7 @@ pub struct Endpoint {
     pub addresses: Few<Address>,
     pub conditions: Conditions,
     pub hostname: Option<Arc<str>>,
-    pub target: Option<Target>,
+    pub target: Option<Arc<Target>>,
     pub node: Option<NodeId>,
     pub zone: Option<ZoneId>,
     pub hints: Option<Hints>,
@@ -52,8 +52,10 @@ pub struct Endpoint {
 /// An endpoint as a consumer sees it: only what selection needs, so that thousands fit into cache.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    pub for_zones: Few<ZoneId>,
-    pub for_nodes: Few<NodeId>,
+    zone_hint: Option<ZoneId>,
+    node_hint: Option<NodeId>,
+    /// All hints, where there are several of a kind; no controller gives such today.
+    several: Option<Box<Hints>>,
     pub node: Option<NodeId>,
     pub ready: bool,
     /// Not ready, but still answering while it ends: used when nothing is ready.
@@ -123,11 +125,56 @@ impl Candidate {
         let ready = conditions.ready.unwrap_or(true);
         let serving = conditions.serving.unwrap_or(ready);
         let terminating = conditions.terminating.unwrap_or(false);
-        let (for_zones, for_nodes) = match hints {
-            Some(hints) => (hints.zones.clone(), hints.nodes.clone()),
-            None => (Few::None, Few::None),
-        };
-        Candidate { for_zones, for_nodes, node, ready, serving_terminating: serving && terminating }
+        let first = |hints: &Hints| (hints.zones.first().copied(), hints.nodes.first().copied());
+        let (zone_hint, node_hint) = hints.map_or((None, None), first);
+        let several =
+            |h: &&Hints| matches!((&h.zones, &h.nodes), (Few::Many(_), _) | (_, Few::Many(_)));
+        Candidate {
+            zone_hint,
+            node_hint,
+            several: hints.filter(several).map(|hints| Box::new(hints.clone())),
+            node,
+            ready,
+            serving_terminating: serving && terminating,
+        }
+    }
+
+    /// The zones this endpoint is hinted for.
+    pub fn zone_hints(&self) -> &[ZoneId] {
+        match &self.several {
+            Some(hints) => hints.zones.as_slice(),
+            None => self.zone_hint.as_slice(),
+        }
+    }
+
+    /// The nodes this endpoint is hinted for.
+    pub fn node_hints(&self) -> &[NodeId] {
+        match &self.several {
+            Some(hints) => hints.nodes.as_slice(),
+            None => self.node_hint.as_slice(),
+        }
+    }
+
+    #[inline]
+    pub fn has_zone_hint(&self) -> bool {
+        self.zone_hint.is_some()
+    }
+
+    #[inline]
+    pub fn has_node_hint(&self) -> bool {
+        self.node_hint.is_some()
+    }
+
+    #[inline]
+    pub fn is_for_zone(&self, zone: ZoneId) -> bool {
+        self.zone_hint == Some(zone)
+            || self.several.as_ref().is_some_and(|hints| hints.zones.contains(&zone))
+    }
+
+    #[inline]
+    pub fn is_for_node(&self, node: NodeId) -> bool {
+        self.node_hint == Some(node)
+            || self.several.as_ref().is_some_and(|hints| hints.nodes.contains(&node))
     }
 
     pub fn is_usable(&self) -> bool {

@@ -20,6 +20,10 @@ impl<T> Few<T> {
         }
     }
 
+    pub fn first(&self) -> Option<&T> {
+        self.as_slice().first()
+    }
+
     pub fn is_empty(&self) -> bool {
         matches!(self, Few::None)
     }

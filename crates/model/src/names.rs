@@ -4,19 +4,20 @@
 //! reaches the outside, sort by name. A table only grows; a cluster that renames ten nodes an hour
 //! adds a few megabytes in a year.
 
-use std::{fmt, marker::PhantomData, sync::Arc};
+use std::{fmt, marker::PhantomData, num::NonZeroU32, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
 /// A zone, as in `topology.kubernetes.io/zone`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ZoneId(u32);
+pub struct ZoneId(NonZeroU32);
 
 /// A node, by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(u32);
+pub struct NodeId(NonZeroU32);
 
-/// An id that a [`Names`] table hands out. Index 0 is the empty name in every table.
+/// An id that a [`Names`] table hands out. Index 0 is the empty name in every table. An optional id
+/// is as small as an id: ids count from one inside.
 pub trait Id: Copy {
     fn from_index(index: u32) -> Self;
     fn index(self) -> usize;
@@ -40,24 +41,24 @@ pub struct Topology {
 
 impl ZoneId {
     /// The zone of the empty name, which is no zone for most purposes.
-    pub const EMPTY: ZoneId = ZoneId(0);
+    pub const EMPTY: ZoneId = ZoneId(NonZeroU32::MIN);
 }
 
 impl Id for ZoneId {
     fn from_index(index: u32) -> Self {
-        ZoneId(index)
+        ZoneId(NonZeroU32::MIN.saturating_add(index))
     }
     fn index(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize - 1
     }
 }
 
 impl Id for NodeId {
     fn from_index(index: u32) -> Self {
-        NodeId(index)
+        NodeId(NonZeroU32::MIN.saturating_add(index))
     }
     fn index(self) -> usize {
-        self.0 as usize
+        self.0.get() as usize - 1
     }
 }
 
@@ -67,12 +68,13 @@ impl<I: Id> Names<I> {
     /// The id of `name`, made if there was none.
     ///
     /// # Panics
-    /// With more than 2³² names.
+    /// With 2³² names or more.
     pub fn intern(&mut self, name: &str) -> I {
         if let Some(&index) = self.ids.get(name) {
             return I::from_index(index);
         }
-        let index = u32::try_from(self.names.len()).expect("fewer than 2^32 names");
+        let index = u32::try_from(self.names.len()).ok().filter(|&index| index < u32::MAX);
+        let index = index.expect("fewer than 2^32 names");
         let name: Arc<str> = name.into();
         self.names.push(Arc::clone(&name));
         self.ids.insert(name, index);

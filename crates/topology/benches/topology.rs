@@ -50,8 +50,8 @@ fn world(n_nodes: usize) -> World {
 
 fn endpoint(world: &World, i: usize) -> Endpoint {
     // Half of all endpoints are in the first zone.
-    let node = &world.nodes
-        [if i % 2 == 0 { i % world.nodes.len() / 3 * 3 } else { i % world.nodes.len() }];
+    let index = i % world.nodes.len();
+    let node = &world.nodes[if i.is_multiple_of(2) { index / 3 * 3 } else { index }];
     Endpoint {
         addresses: Few::One(Address::Ip(std::net::Ipv4Addr::from(0x0a00_0000 + i as u32).into())),
         conditions: Conditions::READY,

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use evenkeel_model::{Endpoint, Hints, Slice};
+use evenkeel_model::{Endpoint, Slice};
 
-/// What will happen to a slice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What will happen to a slice, in the order in which slices give endpoints away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Role {
     Create,
     Update,
@@ -37,12 +37,5 @@ impl Draft<'_> {
             self.role = Role::Update;
         }
         &mut self.slice.to_mut().endpoints
-    }
-
-    /// Gives the endpoint this hint, unless it has it already.
-    pub(crate) fn set_hints(&mut self, endpoint: usize, hints: Option<Hints>) {
-        if self.slice.endpoints[endpoint].hints != hints {
-            self.change()[endpoint].hints = hints;
-        }
     }
 }

@@ -35,5 +35,7 @@ pub use crate::{
     policy::{Asked, Policy, PolicyReason},
     reason::{HintEvent, NoHints},
     select::{Rule, Selected, select},
-    settings::{Assignment, Gates, NodeHintRule, Settings, SettingsError, UnknownCpu},
+    settings::{
+        Assignment, EnabledEvent, Gates, NodeHintRule, Settings, SettingsError, UnknownCpu,
+    },
 };

@@ -118,12 +118,12 @@ fn endpoint(service: &Service, pod: &Pod, family: AddressType, kind: &Arc<str>) 
             terminating: Some(pod.terminating),
         },
         hostname: pod.hostname.clone().filter(|_| in_domain),
-        target: Some(Target {
+        target: Some(Arc::new(Target {
             kind: Arc::clone(kind),
             namespace: Arc::clone(&pod.namespace),
             name: Arc::clone(&pod.name),
             uid: Arc::clone(&pod.uid),
-        }),
+        })),
         node: pod.node,
         zone: None,
         hints: None,
@@ -358,13 +358,14 @@ fn new_slice(sync: &Sync<'_>, family: AddressType, ports: &Ports) -> Slice {
 /// was not looked at yet.
 fn add_placeholder<'a>(sync: &Sync<'a>, family: AddressType, packed: &mut Packed<'a>) {
     let placeholder = new_slice(sync, family, &Vec::new());
-    if let [only] = packed.delete[..] {
-        let same = Slice { name: Arc::clone(&only.name), ..placeholder.clone() } == *only;
-        if same {
-            packed.delete.clear();
-            packed.drafts.push(Draft { role: Role::Unchanged, slice: Cow::Borrowed(only) });
-            return;
-        }
+    let is_same =
+        |slice: &&Slice| Slice { name: Arc::clone(&slice.name), ..placeholder.clone() } == **slice;
+    // Kubernetes looks only where nothing else is to be deleted, and else writes it once more.
+    let looks = packed.delete.len() == 1 || sync.settings.assignment == Assignment::LeastChange;
+    if let Some(index) = packed.delete.iter().position(is_same).filter(|_| looks) {
+        let slice = Cow::Borrowed(packed.delete.remove(index));
+        packed.drafts.push(Draft { role: Role::Unchanged, slice });
+        return;
     }
     packed.drafts.push(Draft { role: Role::Create, slice: Cow::Owned(placeholder) });
 }

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use evenkeel_model::{AddressType, Id, Node, NodeId, Pod, Service, Slice};
 
 use crate::{
-    Asked, Capacity, Draft, HintEvent, NoHints, Policy, Role, Settings, auto, distribution,
+    Asked, Capacity, Draft, EnabledEvent, HintEvent, NoHints, Policy, Role, Settings, auto,
+    distribution,
     draft::remove_hints,
     pack::{Packed, pack},
     policy,
@@ -29,9 +30,10 @@ pub struct Sync<'a> {
     pub pods: &'a [Pod],
     pub nodes: &'a NodeTable,
     pub capacity: Result<&'a Capacity, &'a NoHints>,
-    /// The slices this controller manages for the Service.
+    /// The slices this controller manages for the Service, in the order of their names: which
+    /// endpoint moves first depends on it.
     pub existing: &'a [Slice],
-    /// Hints were given before and that was told ([`crate::overload::Ledger::is_populated`]).
+    /// Hints were given before ([`crate::overload::Ledger::is_populated`]); see [`EnabledEvent`].
     pub populated: bool,
     pub settings: &'a Settings,
 }
@@ -76,9 +78,14 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
         let existing: Vec<&Slice> =
             sync.existing.iter().filter(|s| s.address_type == family).collect();
         let mut packed = pack(sync, family, &existing);
-        let in_force = auto::in_force(existing.iter().flat_map(|s| &s.endpoints));
+        let own = existing.iter().filter(|s| s.owner.as_deref() == Some(&*sync.service.uid));
+        let in_force = auto::in_force(own.flat_map(|s| &s.endpoints));
         let hints = hint(&mut packed.drafts, &asked, in_force, sync);
-        plan.events.extend(event(family, &hints, populated));
+        let known = match sync.settings.enabled_event {
+            EnabledEvent::WhenNewInSlices => in_force,
+            EnabledEvent::WhenNotRemembered => populated,
+        };
+        plan.events.extend(event(family, &hints, known, populated));
         populated = matches!(hints, HintOutcome::Auto(_));
         plan.families.push(FamilyPlan { family, hints });
         finish(packed, sync.service, &mut plan);
@@ -86,6 +93,8 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
     let gone = |s: &&Slice| !sync.service.families.contains(&s.address_type);
     let gone = sync.existing.iter().filter(gone);
     plan.delete.extend(gone.map(|s| Arc::clone(&s.name)));
+    plan.without_node.sort_unstable();
+    plan.without_node.dedup();
     plan
 }
 
@@ -116,11 +125,16 @@ pub fn hint(
     }
 }
 
-/// The Event that the outcome is worth. `populated`: the Service had Auto hints before.
-fn event(family: AddressType, hints: &HintOutcome, populated: bool) -> Option<HintEvent> {
+/// The Event that the outcome is worth. `known`: hints of this family are nothing new;
+/// `populated`: the Service had Auto hints before.
+fn event(
+    family: AddressType,
+    hints: &HintOutcome,
+    known: bool,
+    populated: bool,
+) -> Option<HintEvent> {
     match hints {
-        HintOutcome::Auto(_) if populated => None,
-        HintOutcome::Auto(_) => Some(HintEvent::Enabled { family }),
+        HintOutcome::Auto(_) => (!known).then_some(HintEvent::Enabled { family }),
         HintOutcome::AutoRefused(why) => Some(HintEvent::Disabled { family, why: why.clone() }),
         HintOutcome::NotAsked | HintOutcome::OwnZone | HintOutcome::OwnNode => {
             let why = NoHints::NoLongerAsked;

@@ -14,7 +14,7 @@
 //!
 //! Two passes over the candidates, no allocation but the result, no string compares.
 
-use evenkeel_model::{Candidate, Exposure, Few, NodeId, Selection, Share, Viewpoint, ZoneId};
+use evenkeel_model::{Candidate, Exposure, NodeId, Selection, Share, Viewpoint, ZoneId};
 
 use crate::{NodeHintRule, Settings};
 
@@ -97,10 +97,10 @@ pub fn select_cluster(
     let zone = zone_of(from);
     let shares = match (rule, from.node) {
         (Rule::SameNode, Some(node)) => {
-            shares(candidates, survey.for_node, |c| c.ready && c.for_nodes.contains(&node))
+            shares(candidates, survey.for_node, |c| c.ready && c.is_for_node(node))
         }
         (Rule::SameZone, _) => {
-            shares(candidates, survey.for_zone, |c| c.ready && c.for_zones.contains(&zone))
+            shares(candidates, survey.for_zone, |c| c.ready && c.is_for_zone(zone))
         }
         _ => shares(candidates, survey.ready, |c| c.ready),
     };
@@ -135,13 +135,13 @@ fn survey(from: Viewpoint, candidates: &[Candidate]) -> Survey {
             continue;
         }
         seen.ready += 1;
-        if !matches!(candidate.for_zones, Few::None) {
+        if candidate.has_zone_hint() {
             seen.with_zone_hint += 1;
-            seen.for_zone += u32::from(candidate.for_zones.contains(&zone));
+            seen.for_zone += u32::from(candidate.is_for_zone(zone));
         }
-        if !matches!(candidate.for_nodes, Few::None) {
+        if candidate.has_node_hint() {
             seen.with_node_hint += 1;
-            seen.for_node += u32::from(from.node.is_some_and(|n| candidate.for_nodes.contains(&n)));
+            seen.for_node += u32::from(from.node.is_some_and(|n| candidate.is_for_node(n)));
         }
     }
     seen

@@ -26,6 +26,15 @@ pub enum NodeHintRule {
     AllHaveOne,
 }
 
+/// When the Event `TopologyAwareHintsEnabled` is worth telling.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnabledEvent {
+    /// When a family's slices had no hints in force before: a restart tells nothing anew.
+    WhenNewInSlices,
+    /// As Kubernetes: when the controller does not remember hints of the Service.
+    WhenNotRemembered,
+}
+
 /// What a counted node without allocatable CPU does to zone capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownCpu {
@@ -52,6 +61,7 @@ pub struct Settings {
     pub assignment: Assignment,
     pub node_hint_rule: NodeHintRule,
     pub unknown_cpu: UnknownCpu,
+    pub enabled_event: EnabledEvent,
     /// Look at a Service again when a node change makes hints possible for the first time.
     pub resync_when_possible: bool,
     pub max_endpoints_per_slice: usize,
@@ -108,6 +118,7 @@ impl Settings {
             keep_threshold: 0.2,
             assignment: Assignment::WholeSlices,
             node_hint_rule: NodeHintRule::AllHaveOne,
+            enabled_event: EnabledEvent::WhenNotRemembered,
             resync_when_possible: false,
             ..Settings::default()
         }
@@ -150,6 +161,7 @@ impl Default for Settings {
             assignment: Assignment::LeastChange,
             node_hint_rule: NodeHintRule::AnyForThisNode,
             unknown_cpu: UnknownCpu::NoHints,
+            enabled_event: EnabledEvent::WhenNewInSlices,
             resync_when_possible: true,
             max_endpoints_per_slice: 100,
             controller_name: "endpointslice-controller.k8s.io".into(),

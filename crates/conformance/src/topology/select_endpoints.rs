@@ -1,6 +1,6 @@
 //! `select_endpoints.jsonl`: what a proxy on one node uses.
 
-use evenkeel_model::{Candidate, Exposure, Topology, TrafficPolicy, Viewpoint};
+use evenkeel_model::{Candidate, Conditions, Exposure, Hints, Topology, TrafficPolicy, Viewpoint};
 use evenkeel_topology::{Settings, select};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -111,13 +111,17 @@ impl EndpointCase {
     fn candidate(&self, topology: &mut Topology) -> Candidate {
         let names = |list: &Option<Vec<String>>| list.clone().unwrap_or_default();
         let node = self.node.as_deref().filter(|n| !n.is_empty());
-        Candidate {
-            for_zones: names(&self.zone_hints).iter().map(|z| topology.zones.intern(z)).collect(),
-            for_nodes: names(&self.node_hints).iter().map(|n| topology.nodes.intern(n)).collect(),
-            node: node.map(|n| topology.nodes.intern(n)),
-            ready: self.ready,
-            serving_terminating: self.serving && self.terminating,
-        }
+        let hints = Hints {
+            zones: names(&self.zone_hints).iter().map(|z| topology.zones.intern(z)).collect(),
+            nodes: names(&self.node_hints).iter().map(|n| topology.nodes.intern(n)).collect(),
+        };
+        let conditions = Conditions {
+            ready: Some(self.ready),
+            serving: Some(self.serving),
+            terminating: Some(self.terminating),
+        };
+        let node = node.map(|n| topology.nodes.intern(n));
+        Candidate::new(conditions, node, Some(&hints))
     }
 
     fn text(&self) -> String {

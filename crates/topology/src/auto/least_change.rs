@@ -15,7 +15,7 @@
 //!
 //! O(endpoints + moves · zones), no allocation per endpoint beyond the result.
 
-use evenkeel_model::{Few, Hints, ZoneId};
+use evenkeel_model::{Few, Hints};
 
 use super::{Bounds, ZoneCounts, whole_slices::balance, zone_of};
 use crate::{
@@ -35,43 +35,55 @@ pub struct Place {
 /// The zone each place is to be hinted for, in the same order. `bounds` must be those for
 /// `places.len()` endpoints.
 pub fn assign(places: &[Place], bounds: &[Bounds]) -> Vec<ZoneIdx> {
-    let mut kept = vec![0u32; bounds.len()];
-    for place in places {
-        if let Some(count) = kept.get_mut(usize::from(place.hinted)) {
-            *count += 1;
-        }
-    }
-    let n_kept: u32 = kept.iter().sum();
-    let n_free = u32::try_from(places.len()).expect("bounds were made for it") - n_kept;
-    if n_free == 0 && (0..kept.len()).all(|z| kept[z] >= bounds[z].minimum) {
+    let tally = Tally::new(places, bounds.len());
+    let lacks: Vec<u32> =
+        bounds.iter().zip(&tally.kept).map(|(b, &kept)| b.minimum.saturating_sub(kept)).collect();
+    let lack: u32 = lacks.iter().sum();
+    let free: u32 = tally.free.iter().sum();
+    if free == 0 && lack == 0 {
         return places.iter().map(|place| place.hinted).collect();
     }
-    let mut targets: Vec<ZoneIdx> = places.iter().map(|place| place.hinted).collect();
-    release(places, bounds, &mut kept, n_free, &mut targets);
-    place_free(places, bounds, &kept, &mut targets);
-    targets
+    if lack <= free {
+        return place_free(places, bounds, &tally);
+    }
+    let places = release(places, bounds, &tally.kept, &lacks, lack - free);
+    place_free(&places, bounds, &Tally::new(&places, bounds.len()))
 }
 
-/// Releases the hints that must move: their targets become [`NO_ZONE`], `kept` shrinks.
+/// Places counted by zone, with one slot more for those of no zone.
+struct Tally {
+    /// By the zone they are hinted for: hints that can stay.
+    kept: Vec<u32>,
+    /// The others, by the zone they are in.
+    free: Vec<u32>,
+}
+
+impl Tally {
+    fn new(places: &[Place], n_zones: usize) -> Self {
+        let mut tally = Tally { kept: vec![0; n_zones + 1], free: vec![0; n_zones + 1] };
+        for place in places {
+            if place.hinted == NO_ZONE {
+                tally.free[usize::from(place.home).min(n_zones)] += 1;
+            } else {
+                tally.kept[usize::from(place.hinted).min(n_zones)] += 1;
+            }
+        }
+        tally
+    }
+}
+
+/// The places with `moves` hints taken off, so that their endpoints can serve zones in need.
 fn release(
     places: &[Place],
     bounds: &[Bounds],
-    kept: &mut [u32],
-    n_free: u32,
-    targets: &mut [ZoneIdx],
-) {
-    let lack = |z: usize, kept: &[u32]| bounds[z].minimum.saturating_sub(kept[z]);
-    let lacks: Vec<u32> = (0..kept.len()).map(|z| lack(z, kept)).collect();
-    let moves = lacks.iter().sum::<u32>().saturating_sub(n_free);
-    if moves == 0 {
-        return;
-    }
-    let mut releases = vec![0u32; kept.len()];
+    kept: &[u32],
+    lacks: &[u32],
+    moves: u32,
+) -> Vec<Place> {
+    let mut kept = kept.to_vec();
+    let mut releases = vec![0u32; bounds.len()];
     for _ in 0..moves {
-        let excess = |z: usize| f64::from(kept[z]) - bounds[z].desired;
-        let from = (0..kept.len())
-            .filter(|&z| kept[z] > bounds[z].minimum)
-            .reduce(|best, z| if excess(z) > excess(best) { z } else { best })
+        let from = furthest_above(bounds, &kept, |z| kept[z] > bounds[z].minimum)
             .expect("minimums sum to no more than there are endpoints");
         kept[from] -= 1;
         releases[from] += 1;
@@ -81,58 +93,58 @@ fn release(
     let not_at_home = |p: &Place| p.home != p.hinted;
     let any = |_: &Place| true;
     let wishes: [&dyn Fn(&Place) -> bool; 3] = [&goes_home, &not_at_home, &any];
+    let mut places = places.to_vec();
     for wish in wishes {
-        for (place, target) in places.iter().zip(&mut *targets) {
-            let Some(left) = releases.get_mut(usize::from(*target)) else {
+        for place in &mut places {
+            let Some(left) = releases.get_mut(usize::from(place.hinted)) else {
                 continue;
             };
             if *left > 0 && wish(place) {
                 *left -= 1;
-                *target = NO_ZONE;
+                place.hinted = NO_ZONE;
             }
         }
     }
+    places
 }
 
-/// Gives every free place its zone.
-fn place_free(places: &[Place], bounds: &[Bounds], kept: &[u32], targets: &mut [ZoneIdx]) {
-    let n_zones = kept.len();
-    let mut at_home = vec![0u32; n_zones];
-    let mut homeless = 0;
-    for (place, _) in places.iter().zip(&*targets).filter(|(_, t)| **t == NO_ZONE) {
-        match at_home.get_mut(usize::from(place.home)) {
-            Some(count) => *count += 1,
-            None => homeless += 1,
+/// Gives every free place its zone: its own, as long as that zone keeps its own, else the first
+/// zone that is to get more.
+fn place_free(places: &[Place], bounds: &[Bounds], tally: &Tally) -> Vec<ZoneIdx> {
+    let n_zones = bounds.len();
+    let quota = quotas(bounds, tally);
+    let mut leave: Vec<u32> =
+        tally.free.iter().zip(&quota).map(|(&free, &quota)| free.saturating_sub(quota)).collect();
+    let mut enter: Vec<u32> =
+        tally.free.iter().zip(&quota).map(|(&free, &quota)| quota.saturating_sub(free)).collect();
+    let mut to = 0;
+    let target = |place: &Place| {
+        if place.hinted != NO_ZONE {
+            return place.hinted;
         }
-    }
-    let quota = quotas(bounds, kept, &at_home, homeless);
-    let mut leave: Vec<u32> = (0..n_zones).map(|z| at_home[z].saturating_sub(quota[z])).collect();
-    let mut enter: Vec<u32> = (0..n_zones).map(|z| quota[z].saturating_sub(at_home[z])).collect();
-    for (place, target) in places.iter().zip(targets).filter(|(_, t)| **t == NO_ZONE) {
-        let stays = match leave.get_mut(usize::from(place.home)) {
-            Some(0) => true,
-            Some(left) => {
-                *left -= 1;
-                false
-            }
-            None => false,
-        };
-        *target = if stays {
-            place.home
-        } else {
-            let to = enter.iter().position(|&count| count > 0).expect("quotas sum to all free");
-            enter[to] -= 1;
-            ZoneIdx::try_from(to).expect("an index of a zone")
-        };
-    }
+        let leaving = &mut leave[usize::from(place.home).min(n_zones)];
+        if *leaving == 0 {
+            return place.home;
+        }
+        *leaving -= 1;
+        while enter[to] == 0 {
+            to += 1;
+        }
+        enter[to] -= 1;
+        ZoneIdx::try_from(to).expect("an index of a zone")
+    };
+    places.iter().map(target).collect()
 }
 
 /// How many free endpoints each zone gets: first its own, then what balances the zones, then what
-/// the minimums demand.
-fn quotas(bounds: &[Bounds], kept: &[u32], at_home: &[u32], homeless: u32) -> Vec<u32> {
-    let n_zones = kept.len();
-    let mut quota = at_home.to_vec();
-    let held = |quota: &[u32]| -> Vec<u32> { (0..n_zones).map(|z| kept[z] + quota[z]).collect() };
+/// the minimums demand. The slot for no zone gets none.
+fn quotas(bounds: &[Bounds], tally: &Tally) -> Vec<u32> {
+    let n_zones = bounds.len();
+    let mut quota = tally.free.clone();
+    let homeless = std::mem::take(&mut quota[n_zones]);
+    let held = |quota: &[u32]| -> Vec<u32> {
+        tally.kept[..n_zones].iter().zip(quota).map(|(kept, quota)| kept + quota).collect()
+    };
     for _ in 0..homeless {
         let held = held(&quota);
         let need = |z: usize| bounds[z].desired - f64::from(held[z]);
@@ -148,46 +160,82 @@ fn quotas(bounds: &[Bounds], kept: &[u32], at_home: &[u32], homeless: u32) -> Ve
         let Some(to) = (0..n_zones).find(|&z| held[z] < bounds[z].minimum) else {
             return quota;
         };
-        let excess = |z: usize| f64::from(held[z]) - bounds[z].desired;
-        let from = (0..n_zones)
-            .filter(|&z| quota[z] > 0 && held[z] > bounds[z].minimum)
-            .reduce(|best, z| if excess(z) > excess(best) { z } else { best })
-            .expect("the lack is no more than what is free");
+        let spare = |z: usize| quota[z] > 0 && held[z] > bounds[z].minimum;
+        let from =
+            furthest_above(bounds, &held, spare).expect("the lack is no more than what is free");
         quota[from] -= 1;
         quota[to] += 1;
     }
 }
 
-/// [`assign`] over the ready endpoints of all slices. Only slices with a changed hint are written.
-pub(super) fn assign_slices(
+/// The zone furthest above its fair part among those that `may` give, the first of equals.
+fn furthest_above(bounds: &[Bounds], held: &[u32], may: impl Fn(usize) -> bool) -> Option<usize> {
+    let excess = |z: usize| f64::from(held[z]) - bounds[z].desired;
+    let zones = (0..bounds.len()).filter(|&z| may(z));
+    zones.reduce(|best, z| if excess(z) > excess(best) { z } else { best })
+}
+
+/// The ready endpoints of all slices, in order.
+pub(super) struct Places {
+    pub places: Vec<Place>,
+    /// How many of them each slice has.
+    pub of_slice: Vec<usize>,
+    /// The first ready endpoint without a zone, if there is one: then there can be no hints.
+    pub unzoned: Result<(), NoHints>,
+}
+
+pub(super) fn places(drafts: &[Draft<'_>], capacity: &Capacity) -> Places {
+    let upper = drafts.iter().map(|d| d.slice.endpoints.len()).sum();
+    let mut places = Vec::with_capacity(upper);
+    let mut of_slice = Vec::with_capacity(drafts.len());
+    let mut unzoned = Ok(());
+    for draft in drafts {
+        let before = places.len();
+        for endpoint in draft.slice.endpoints.iter().filter(|e| e.is_ready()) {
+            let home = match zone_of(endpoint) {
+                Ok(zone) => capacity.index_of(zone),
+                Err(why) => {
+                    unzoned = unzoned.and(Err(why));
+                    NO_ZONE
+                }
+            };
+            places.push(Place { home, hinted: hinted(endpoint.hints.as_ref(), capacity) });
+        }
+        of_slice.push(places.len() - before);
+    }
+    Places { places, of_slice, unzoned }
+}
+
+/// Writes the targets of [`assign`] into the slices. Only slices with a changed hint are written.
+pub(super) fn write(
     drafts: &mut [Draft<'_>],
     capacity: &Capacity,
-    bounds: &[Bounds],
-) -> Result<ZoneCounts, NoHints> {
-    let mut places = Vec::new();
-    for endpoint in drafts.iter().flat_map(|d| &d.slice.endpoints).filter(|e| e.is_ready()) {
-        places.push(Place {
-            home: capacity.index_of(zone_of(endpoint)?),
-            hinted: hinted(endpoint.hints.as_ref(), capacity),
-        });
+    places: &Places,
+    targets: &[ZoneIdx],
+) -> ZoneCounts {
+    let mut counts = vec![0u32; capacity.zones().len()];
+    for &target in targets {
+        counts[usize::from(target)] += 1;
     }
-    let targets = assign(&places, bounds);
-    let mut counts = vec![0u32; bounds.len()];
-    let mut next = places.iter().zip(&targets);
-    for draft in drafts {
-        for e in 0..draft.slice.endpoints.len() {
-            if !draft.slice.endpoints[e].is_ready() {
-                continue;
-            }
-            let (place, &target) = next.next().expect("one place for each ready endpoint");
-            counts[usize::from(target)] += 1;
+    let (mut places_left, mut targets_left) = (places.places.as_slice(), targets);
+    for (draft, &n_ready) in drafts.iter_mut().zip(&places.of_slice) {
+        let (here, rest) = places_left.split_at(n_ready);
+        let (ours, others) = targets_left.split_at(n_ready);
+        (places_left, targets_left) = (rest, others);
+        let changed = |(place, target): (&Place, &ZoneIdx)| place.hinted != *target;
+        if !here.iter().zip(ours).any(changed) {
+            continue;
+        }
+        let ready = draft.change().iter_mut().filter(|e| e.is_ready());
+        for ((endpoint, place), &target) in ready.zip(here).zip(ours) {
             if place.hinted != target {
-                draft.set_hints(e, Some(Hints::zone(zone_at(capacity, target))));
+                let zone = capacity.zones()[usize::from(target)].zone;
+                endpoint.hints = Some(Hints::zone(zone));
             }
         }
     }
     let zones = capacity.zones().iter().zip(counts);
-    Ok(zones.map(|(zone, count)| (zone.zone, count)).collect())
+    zones.map(|(zone, count)| (zone.zone, count)).collect()
 }
 
 /// The zone that a hint names, if the hint could stay: one zone with capacity, and no nodes.
@@ -196,8 +244,4 @@ fn hinted(hints: Option<&Hints>, capacity: &Capacity) -> ZoneIdx {
         Some(Hints { zones: Few::One(zone), nodes: Few::None }) => capacity.index_of(*zone),
         _ => NO_ZONE,
     }
-}
-
-fn zone_at(capacity: &Capacity, idx: ZoneIdx) -> ZoneId {
-    capacity.zones()[usize::from(idx)].zone
 }

@@ -48,13 +48,27 @@ fn try_assign(
     settings: &Settings,
 ) -> Result<ZoneCounts, NoHints> {
     let capacity = capacity.map_err(NoHints::clone)?;
-    let ready = drafts.iter().flat_map(|d| &d.slice.endpoints).filter(|e| e.is_ready());
-    let n = u32::try_from(ready.count()).expect("fewer than 2^32 endpoints");
-    let bounds = bounds(capacity, n, settings.threshold(in_force))?;
+    let threshold = settings.threshold(in_force);
     match settings.assignment {
-        Assignment::LeastChange => least_change::assign_slices(drafts, capacity, &bounds),
-        Assignment::WholeSlices => whole_slices::assign(drafts, capacity, &bounds),
+        Assignment::LeastChange => {
+            // New endpoints are given away before old ones, as Kubernetes does it.
+            drafts.sort_by_key(|draft| draft.role);
+            let places = least_change::places(drafts, capacity);
+            let bounds = bounds(capacity, count(places.places.len()), threshold)?;
+            places.unzoned.clone()?;
+            let targets = least_change::assign(&places.places, &bounds);
+            Ok(least_change::write(drafts, capacity, &places, &targets))
+        }
+        Assignment::WholeSlices => {
+            let endpoints = drafts.iter().flat_map(|d| &d.slice.endpoints);
+            let n = count(endpoints.filter(|e| e.is_ready()).count());
+            whole_slices::assign(drafts, capacity, &bounds(capacity, n, threshold)?)
+        }
     }
+}
+
+fn count(endpoints: usize) -> u32 {
+    u32::try_from(endpoints).expect("fewer than 2^32 endpoints")
 }
 
 /// Whether hints are in force: there are ready endpoints, and all have zone hints.

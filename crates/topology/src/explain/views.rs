@@ -245,7 +245,7 @@ fn except_nodes(
     let in_zone = subject.snapshot.nodes.iter().filter(|n| n.zone == topology.zones.find(zone));
     let uses_own = |node: NodeId| {
         let from = Viewpoint { node: Some(node), zone: topology.zones.find(zone) };
-        let hinted = candidates.iter().any(|c| c.ready && c.for_nodes.contains(&node));
+        let hinted = candidates.iter().any(|c| c.ready && c.is_for_node(node));
         hinted && {
             let settings = subject.settings;
             crate::select::select_cluster(from, candidates, node_hints, settings).rule
@@ -291,13 +291,13 @@ fn left_out_reason(
     }
     match rule {
         Rule::SameZone => {
-            let zones = candidate.for_zones.iter();
+            let zones = candidate.zone_hints().iter();
             let zones = zones.map(|&zone| Arc::clone(topology.zones.name(zone))).collect();
             LeftOutReason::HintedForZones { zones }
         }
-        Rule::SameNode if candidate.for_nodes.is_empty() => LeftOutReason::NotHintedForNode,
+        Rule::SameNode if !candidate.has_node_hint() => LeftOutReason::NotHintedForNode,
         Rule::SameNode => {
-            let nodes = candidate.for_nodes.iter().filter(|&&node| Some(node) != from.node);
+            let nodes = candidate.node_hints().iter().filter(|&&node| Some(node) != from.node);
             let nodes = nodes.map(|&node| Arc::clone(topology.nodes.name(node))).collect();
             LeftOutReason::HintedForNodes { nodes }
         }

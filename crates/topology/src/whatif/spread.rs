@@ -78,13 +78,13 @@ fn own_endpoints(
     let mut own: Vec<(NodeId, u32)> = if internal == TrafficPolicy::Local {
         ready().filter_map(|(endpoint, c)| Some((c.node?, endpoint))).collect()
     } else {
-        let all_hinted = || ready().all(|(_, c)| !c.for_nodes.is_empty());
+        let all_hinted = || ready().all(|(_, c)| c.has_node_hint());
         let rule_holds = settings.node_hint_rule == NodeHintRule::AnyForThisNode || all_hinted();
         if !rule_holds || !settings.gates.prefer_same_traffic_distribution {
             return Vec::new();
         }
         let hinted =
-            ready().flat_map(|(endpoint, c)| c.for_nodes.iter().map(move |&n| (n, endpoint)));
+            ready().flat_map(|(endpoint, c)| c.node_hints().iter().map(move |&n| (n, endpoint)));
         hinted.collect()
     };
     own.sort_unstable();

@@ -63,7 +63,6 @@ fn world(case: &Case, settings: Settings) -> World {
 
 fn compare(profile: &str, world: &World, plan: &Plan, expected: &Expected) {
     let hinted = world.hinted();
-    let hinted: Vec<(&str, usize)> = hinted.iter().map(|(z, n)| (z.as_str(), *n)).collect();
     let outcome = &plan.families[0].hints;
     match expected {
         Hinted(zones) => assert_eq!(hinted, *zones, "{profile}: {outcome:?}"),
@@ -119,8 +118,7 @@ fn local_traffic_ignores_the_hints_of_auto() {
         let mut world =
             World::new(Cluster::equal_zones(2), service, settings).with_pods(&[("a", 4)]);
         world.sync();
-        let hinted = [("a".to_owned(), 2), ("b".to_owned(), 2)];
-        assert_eq!(world.hinted(), hinted, "{profile}");
+        assert_eq!(world.hinted(), [("a", 2), ("b", 2)], "{profile}");
         let view = world.select_from("node-a1");
         assert_eq!(view.cluster, None, "{profile}");
         let local = view.local.expect("policy Local");
@@ -231,12 +229,12 @@ fn four_hundred_endpoints_follow_slightly_different_cores() {
     check(&case, &by_cores);
 }
 
-/// Two equal zones of four nodes. The Pods run on the nodes that stay.
-fn eight_nodes() -> World {
-    let nodes = [("a", 2), ("b", 2)];
-    let mut world = World::new(Cluster::of(&nodes), service("web").auto(), Settings::default())
-        .with_pods(&[("a", 4), ("b", 4)]);
+/// Two equal zones of four nodes. All Pods run on the first node of their zone.
+fn eight_nodes(settings: Settings) -> World {
+    let cluster = Cluster::of(&[("a", 2), ("b", 2)]);
+    let mut world = World::new(cluster, service("web").auto(), settings);
     for zone in ["a", "b"] {
+        world.add_pods(zone, 4);
         for number in 2..=4 {
             let name = format!("node-{zone}{number}");
             world.cluster.add_node(&name, Some(zone), 2);
@@ -247,8 +245,7 @@ fn eight_nodes() -> World {
 
 fn check_removal(nodes: &[&str], resync: Option<Resync>, after: [&[(&str, usize)]; 2]) {
     for ((profile, settings), after) in profiles().into_iter().zip(after) {
-        let mut world = eight_nodes();
-        world.settings = settings;
+        let mut world = eight_nodes(settings);
         world.sync();
         for node in nodes {
             world.cluster.remove_node(node);
@@ -256,9 +253,7 @@ fn check_removal(nodes: &[&str], resync: Option<Resync>, after: [&[(&str, usize)
         assert_eq!(world.resync(), resync, "{profile}");
         let plan = world.sync();
         assert_eq!(plan.is_empty(), resync.is_none(), "{profile}");
-        let expected: Vec<(String, usize)> =
-            after.iter().map(|&(z, n)| (z.to_owned(), n)).collect();
-        assert_eq!(world.hinted(), expected, "{profile}");
+        assert_eq!(world.hinted(), after, "{profile}");
     }
 }
 

@@ -22,9 +22,7 @@ fn check(mut world: World, change: impl Fn(&mut Cluster), expected: &Expected) {
         None => Vec::new(),
     };
     assert_eq!(events.len(), expected.events, "{events:?}");
-    let hinted = world.hinted();
-    let hinted: Vec<(&str, usize)> = hinted.iter().map(|(z, n)| (z.as_str(), *n)).collect();
-    assert_eq!(hinted, expected.hinted);
+    assert_eq!(world.hinted(), expected.hinted);
     assert_eq!(world.resync(), None);
 }
 
@@ -75,4 +73,15 @@ fn a_new_node_that_makes_hints_possible_causes_a_sync() {
 fn todays_kubernetes_leaves_such_a_service_alone() {
     let expected = Expected { resync: None, events: 0, hinted: &[] };
     check(before_addition(Settings::kubernetes()), add_node, &expected);
+}
+
+// "Below 20%": what is enough to keep hints is not enough to give them.
+#[test]
+fn a_new_node_that_makes_hints_possible_only_within_the_keep_threshold_causes_none() {
+    let spread = [("a", 4), ("b", 4), ("c", 3)];
+    let before = world(&[("a", 4), ("b", 4), ("c", 1)], &spread, Settings::default());
+    let add_node = |cluster: &mut Cluster| {
+        cluster.add_node("node-c2", Some("c"), 3);
+    };
+    check(before, add_node, &Expected { resync: None, events: 0, hinted: &[] });
 }

@@ -263,11 +263,13 @@ impl ExistingEndpointCase {
         let first = world::endpoint(topology, &self.addresses[0], place, conditions);
         Endpoint {
             addresses: self.addresses.iter().map(|a| world::address(a)).collect(),
-            target: self.pod.as_deref().map(|name| Target {
-                kind: "Pod".into(),
-                namespace: NAMESPACE.into(),
-                name: name.into(),
-                uid: name.into(),
+            target: self.pod.as_deref().map(|name| {
+                Arc::new(Target {
+                    kind: "Pod".into(),
+                    namespace: NAMESPACE.into(),
+                    name: name.into(),
+                    uid: name.into(),
+                })
             }),
             hints,
             ..first
