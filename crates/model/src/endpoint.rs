@@ -22,7 +22,7 @@ pub struct Target {
 }
 
 /// What is known of an endpoint's state. `None` means that the slice doesn't say, which producers
-/// and consumers read differently: see [`Conditions::is_ready`] and [`Candidate::new`].
+/// and consumers read differently: see [`Conditions::is_ready`] and [`crate::Selectable`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Conditions {
     pub ready: Option<bool>,
@@ -47,19 +47,6 @@ pub struct Endpoint {
     pub node: Option<NodeId>,
     pub zone: Option<ZoneId>,
     pub hints: Option<Hints>,
-}
-
-/// An endpoint as a consumer sees it: only what selection needs, so that thousands fit into cache.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Candidate {
-    zone_hint: Option<ZoneId>,
-    node_hint: Option<NodeId>,
-    /// All hints, where there are several of a kind; no controller gives such today.
-    several: Option<Box<Hints>>,
-    pub node: Option<NodeId>,
-    pub ready: bool,
-    /// Not ready, but still answering while it ends: used when nothing is ready.
-    pub serving_terminating: bool,
 }
 
 // === impl Address ===
@@ -113,77 +100,5 @@ impl Endpoint {
     /// The first address, which is the only one consumers use.
     pub fn address(&self) -> Option<&Address> {
         self.addresses.as_slice().first()
-    }
-}
-
-// === impl Candidate ===
-
-impl Candidate {
-    /// A consumer reads an unknown `ready` as true, an unknown `serving` as `ready`, and an
-    /// unknown `terminating` as false (the EndpointSlice API says so).
-    pub fn new(conditions: Conditions, node: Option<NodeId>, hints: Option<&Hints>) -> Self {
-        let ready = conditions.ready.unwrap_or(true);
-        let serving = conditions.serving.unwrap_or(ready);
-        let terminating = conditions.terminating.unwrap_or(false);
-        let first = |hints: &Hints| (hints.zones.first().copied(), hints.nodes.first().copied());
-        let (zone_hint, node_hint) = hints.map_or((None, None), first);
-        let several =
-            |h: &&Hints| matches!((&h.zones, &h.nodes), (Few::Many(_), _) | (_, Few::Many(_)));
-        Candidate {
-            zone_hint,
-            node_hint,
-            several: hints.filter(several).map(|hints| Box::new(hints.clone())),
-            node,
-            ready,
-            serving_terminating: serving && terminating,
-        }
-    }
-
-    /// The zones this endpoint is hinted for.
-    pub fn zone_hints(&self) -> &[ZoneId] {
-        match &self.several {
-            Some(hints) => hints.zones.as_slice(),
-            None => self.zone_hint.as_slice(),
-        }
-    }
-
-    /// The nodes this endpoint is hinted for.
-    pub fn node_hints(&self) -> &[NodeId] {
-        match &self.several {
-            Some(hints) => hints.nodes.as_slice(),
-            None => self.node_hint.as_slice(),
-        }
-    }
-
-    #[inline]
-    pub fn has_zone_hint(&self) -> bool {
-        self.zone_hint.is_some()
-    }
-
-    #[inline]
-    pub fn has_node_hint(&self) -> bool {
-        self.node_hint.is_some()
-    }
-
-    #[inline]
-    pub fn is_for_zone(&self, zone: ZoneId) -> bool {
-        self.zone_hint == Some(zone)
-            || self.several.as_ref().is_some_and(|hints| hints.zones.contains(&zone))
-    }
-
-    #[inline]
-    pub fn is_for_node(&self, node: NodeId) -> bool {
-        self.node_hint == Some(node)
-            || self.several.as_ref().is_some_and(|hints| hints.nodes.contains(&node))
-    }
-
-    pub fn is_usable(&self) -> bool {
-        self.ready || self.serving_terminating
-    }
-}
-
-impl From<&Endpoint> for Candidate {
-    fn from(endpoint: &Endpoint) -> Self {
-        Candidate::new(endpoint.conditions, endpoint.node, endpoint.hints.as_ref())
     }
 }

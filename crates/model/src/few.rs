@@ -8,15 +8,19 @@ pub enum Few<T> {
     #[default]
     None,
     One(T),
-    Many(Box<[T]>),
+    Many(Box<Many<T>>),
 }
+
+/// Two or more. Behind one thin pointer, so that a list of ids takes no more than two words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Many<T>(Box<[T]>);
 
 impl<T> Few<T> {
     pub fn as_slice(&self) -> &[T] {
         match self {
             Few::None => &[],
             Few::One(item) => slice::from_ref(item),
-            Few::Many(items) => items,
+            Few::Many(items) => &items.0,
         }
     }
 
@@ -33,13 +37,21 @@ impl<T> Few<T> {
     }
 }
 
+impl<T: Ord> Few<T> {
+    pub fn sort_unstable(&mut self) {
+        if let Few::Many(items) = self {
+            items.0.sort_unstable();
+        }
+    }
+}
+
 impl<T: PartialEq> Few<T> {
     #[inline]
     pub fn contains(&self, wanted: &T) -> bool {
         match self {
             Few::None => false,
             Few::One(item) => item == wanted,
-            Few::Many(items) => items.contains(wanted),
+            Few::Many(items) => items.0.contains(wanted),
         }
     }
 }
@@ -53,7 +65,8 @@ impl<T> FromIterator<T> for Few<T> {
         let Some(second) = items.next() else {
             return Few::One(first);
         };
-        Few::Many([first, second].into_iter().chain(items).collect())
+        let many = [first, second].into_iter().chain(items).collect();
+        Few::Many(Box::new(Many(many)))
     }
 }
 

@@ -13,6 +13,7 @@
 //!      └─ policy        Node ──in──► Zone   Candidate ──select──► Selection
 //! ```
 
+mod candidate;
 mod endpoint;
 mod few;
 mod names;
@@ -25,7 +26,8 @@ mod slice;
 mod snapshot;
 
 pub use crate::{
-    endpoint::{Address, Candidate, Conditions, Endpoint, Hints, Target},
+    candidate::{Candidate, Selectable},
+    endpoint::{Address, Conditions, Endpoint, Hints, Target},
     few::Few,
     names::{Id, Names, NodeId, Topology, ZoneId},
     node::Node,

@@ -103,9 +103,7 @@ fn endpoint(service: &Service, pod: &Pod, family: AddressType, kind: &Arc<str>) 
     };
     let mut addresses: Few<Address> =
         pod.ips.iter().filter(is_family).map(|ip| Address::Ip(*ip)).collect();
-    if let Few::Many(many) = &mut addresses {
-        many.sort_unstable();
-    }
+    addresses.sort_unstable();
     // A terminating Pod is never ready, unless not-ready addresses are published.
     let ready = service.publish_not_ready || (pod.ready && !pod.terminating);
     let in_domain =
@@ -215,12 +213,8 @@ impl Group {
 
 /// Address lists are sets to the controller.
 fn same_addresses(wanted: &Few<Address>, existing: &Few<Address>) -> bool {
-    match (wanted, existing) {
-        (Few::Many(wanted), Few::Many(existing)) => {
-            wanted.len() == existing.len() && wanted.iter().all(|a| existing.contains(a))
-        }
-        (wanted, existing) => wanted == existing,
-    }
+    let (wanted, existing) = (wanted.as_slice(), existing.as_slice());
+    wanted.len() == existing.len() && wanted.iter().all(|a| existing.contains(a))
 }
 
 // === one group of slices ===

@@ -14,7 +14,7 @@
 //!
 //! Two passes over the candidates, no allocation but the result, no string compares.
 
-use evenkeel_model::{Candidate, Exposure, NodeId, Selection, Share, Viewpoint, ZoneId};
+use evenkeel_model::{Exposure, NodeId, Selectable, Selection, Share, Viewpoint, ZoneId};
 
 use crate::{NodeHintRule, Settings};
 
@@ -63,7 +63,7 @@ pub struct Selected {
 pub fn select(
     from: Viewpoint,
     exposure: Exposure,
-    candidates: &[Candidate],
+    candidates: &[impl Selectable],
     hints_count: bool,
     settings: &Settings,
 ) -> Selected {
@@ -74,14 +74,14 @@ pub fn select(
     // Only when nothing was found for policy Local alone must the whole list be looked at.
     let any_in_cluster = found(&cluster)
         || found(&local)
-        || (local.is_some() && candidates.iter().any(Candidate::is_usable));
+        || (local.is_some() && candidates.iter().any(Selectable::is_usable));
     Selected { cluster, local, any_in_cluster }
 }
 
 /// The endpoints for traffic that may leave the node.
 pub fn select_cluster(
     from: Viewpoint,
-    candidates: &[Candidate],
+    candidates: &[impl Selectable],
     hints_count: bool,
     settings: &Settings,
 ) -> Selection<Rule> {
@@ -97,20 +97,20 @@ pub fn select_cluster(
     let zone = zone_of(from);
     let shares = match (rule, from.node) {
         (Rule::SameNode, Some(node)) => {
-            shares(candidates, survey.for_node, |c| c.ready && c.is_for_node(node))
+            shares(candidates, survey.for_node, |c| c.ready() && c.is_for_node(node))
         }
         (Rule::SameZone, _) => {
-            shares(candidates, survey.for_zone, |c| c.ready && c.is_for_zone(zone))
+            shares(candidates, survey.for_zone, |c| c.ready() && c.is_for_zone(zone))
         }
-        _ => shares(candidates, survey.ready, |c| c.ready),
+        _ => shares(candidates, survey.ready, Selectable::ready),
     };
     Selection { shares, rule }
 }
 
 /// The endpoints for traffic that must stay on the node.
-fn select_local(node: Option<NodeId>, candidates: &[Candidate]) -> Selection<Rule> {
-    let is_local = |c: &Candidate| node.is_some() && c.node == node;
-    let ready = shares(candidates, 0, |c| c.ready && is_local(c));
+fn select_local<S: Selectable>(node: Option<NodeId>, candidates: &[S]) -> Selection<Rule> {
+    let is_local = |c: &S| node.is_some() && c.on_node() == node;
+    let ready = shares(candidates, 0, |c| c.ready() && is_local(c));
     if ready.is_empty() {
         return serving_terminating(candidates, is_local);
     }
@@ -127,11 +127,11 @@ struct Survey {
     for_node: u32,
 }
 
-fn survey(from: Viewpoint, candidates: &[Candidate]) -> Survey {
+fn survey(from: Viewpoint, candidates: &[impl Selectable]) -> Survey {
     let zone = zone_of(from);
     let mut seen = Survey::default();
     for candidate in candidates {
-        if !candidate.ready {
+        if !candidate.ready() {
             continue;
         }
         seen.ready += 1;
@@ -175,21 +175,17 @@ fn rule_from_hints(seen: &Survey, from: Viewpoint, settings: &Settings) -> Rule 
     })
 }
 
-fn serving_terminating(
-    candidates: &[Candidate],
-    fits: impl Fn(&Candidate) -> bool,
+fn serving_terminating<S: Selectable>(
+    candidates: &[S],
+    fits: impl Fn(&S) -> bool,
 ) -> Selection<Rule> {
-    let shares = shares(candidates, 0, |c| c.serving_terminating && fits(c));
+    let shares = shares(candidates, 0, |c| c.serving_terminating() && fits(c));
     let rule = if shares.is_empty() { Rule::Nothing } else { Rule::ServingTerminating };
     Selection { shares, rule }
 }
 
 /// The candidates that fit, each with weight one. `expected` sizes the result.
-fn shares(
-    candidates: &[Candidate],
-    expected: u32,
-    fits: impl Fn(&Candidate) -> bool,
-) -> Vec<Share> {
+fn shares<S: Selectable>(candidates: &[S], expected: u32, fits: impl Fn(&S) -> bool) -> Vec<Share> {
     let mut shares = Vec::with_capacity(expected as usize);
     for (endpoint, candidate) in (0u32..).zip(candidates) {
         if fits(candidate) {

@@ -3,7 +3,9 @@ use evenkeel_k8s::{
     convert::{endpoint_slice, to_endpoint_slice},
     fast::{ReadyZone, candidates, ready_zones},
 };
-use evenkeel_model::{Address, AddressType, Candidate, Conditions, Few, Hints, Slice, Topology};
+use evenkeel_model::{
+    Address, AddressType, Candidate, Conditions, Few, Hints, Selectable, Slice, Topology,
+};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
@@ -226,6 +228,6 @@ fn long_names_that_differ_only_in_their_middle_are_told_apart() {
     let nodes = candidates([&given], &mut topology);
     for ((name, zone), node) in names.iter().zip(&zones).zip(&nodes) {
         assert_eq!(zone.zone.map(|id| &**topology.zones.name(id)), Some(*name));
-        assert_eq!(node.node.map(|id| &**topology.nodes.name(id)), Some(*name));
+        assert_eq!(node.on_node().map(|id| &**topology.nodes.name(id)), Some(*name));
     }
 }

@@ -17,7 +17,7 @@
 
 use evenkeel_model::{Few, Hints};
 
-use super::{Bounds, ZoneCounts, whole_slices::balance, zone_of};
+use super::{Bounds, ZoneCounts, whole_slices::balance, without_zone, zone_of};
 use crate::{
     Capacity, Draft, NoHints,
     capacity::{NO_ZONE, ZoneIdx},
@@ -60,15 +60,23 @@ struct Tally {
 
 impl Tally {
     fn new(places: &[Place], n_zones: usize) -> Self {
-        let mut tally = Tally { kept: vec![0; n_zones + 1], free: vec![0; n_zones + 1] };
-        for place in places {
-            if place.hinted == NO_ZONE {
-                tally.free[usize::from(place.home).min(n_zones)] += 1;
-            } else {
-                tally.kept[usize::from(place.hinted).min(n_zones)] += 1;
+        // Neighbours count in two rows by turns, so that one need not wait for the other.
+        let width = 2 * (n_zones + 1);
+        let (mut even, mut odd) = (vec![0u32; width], vec![0u32; width]);
+        let slot = |place: &Place| {
+            let is_free = place.hinted == NO_ZONE;
+            let zone = if is_free { place.home } else { place.hinted };
+            usize::from(zone).min(n_zones) + if is_free { n_zones + 1 } else { 0 }
+        };
+        for pair in places.chunks(2) {
+            even[slot(&pair[0])] += 1;
+            if let Some(second) = pair.get(1) {
+                odd[slot(second)] += 1;
             }
         }
-        tally
+        let mut kept: Vec<u32> = even.iter().zip(odd).map(|(even, odd)| even + odd).collect();
+        let free = kept.split_off(n_zones + 1);
+        Tally { kept, free }
     }
 }
 
@@ -193,9 +201,9 @@ pub(super) fn places(drafts: &[Draft<'_>], capacity: &Capacity) -> Places {
         let before = places.len();
         for endpoint in draft.slice.endpoints.iter().filter(|e| e.is_ready()) {
             let home = match zone_of(endpoint) {
-                Ok(zone) => capacity.index_of(zone),
-                Err(why) => {
-                    unzoned = unzoned.and(Err(why));
+                Some(zone) => capacity.index_of(zone),
+                None => {
+                    unzoned = unzoned.and_then(|()| Err(without_zone(endpoint)));
                     NO_ZONE
                 }
             };

@@ -14,8 +14,6 @@ pub mod bounds;
 pub mod least_change;
 pub mod whole_slices;
 
-use std::sync::Arc;
-
 use evenkeel_model::{Endpoint, ZoneId};
 
 pub use self::bounds::{Bounds, bounds};
@@ -77,15 +75,17 @@ pub fn in_force<'a>(endpoints: impl IntoIterator<Item = &'a Endpoint>) -> bool {
     ready.peek().is_some() && ready.all(|e| !e.zone_hints().is_empty())
 }
 
-/// The zone of a ready endpoint; without one there can be no hints (an empty zone is none).
-fn zone_of(endpoint: &Endpoint) -> Result<ZoneId, NoHints> {
-    let zone = endpoint.zone.filter(|&zone| zone != ZoneId::EMPTY);
-    zone.ok_or_else(|| NoHints::EndpointWithoutZone {
-        address: match endpoint.address() {
-            Some(address) => address.to_string().into(),
-            None => Arc::from("without address"),
-        },
-    })
+/// The zone of an endpoint; an empty one is none.
+#[inline]
+fn zone_of(endpoint: &Endpoint) -> Option<ZoneId> {
+    endpoint.zone.filter(|&zone| zone != ZoneId::EMPTY)
+}
+
+/// A ready endpoint without a zone: there can be no hints.
+#[cold]
+fn without_zone(endpoint: &Endpoint) -> NoHints {
+    let address = endpoint.address().map_or("without address".into(), |a| a.to_string().into());
+    NoHints::EndpointWithoutZone { address }
 }
 
 // === impl ZoneCounts ===

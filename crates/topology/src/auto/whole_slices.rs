@@ -10,7 +10,7 @@
 
 use evenkeel_model::{Endpoint, Hints, ZoneId};
 
-use super::{Bounds, ZoneCounts, zone_of};
+use super::{Bounds, ZoneCounts, without_zone, zone_of};
 use crate::{Capacity, Draft, NoHints, Role, capacity::NO_ZONE};
 
 pub(super) fn assign(
@@ -25,7 +25,7 @@ pub(super) fn assign(
 
     for &draft in &order {
         for endpoint in drafts[draft].change().iter_mut().filter(|e| e.is_ready()) {
-            let zone = zone_of(endpoint)?;
+            let zone = zone_of(endpoint).ok_or_else(|| without_zone(endpoint))?;
             counts.add(zone, 1);
             endpoint.hints = Some(Hints::zone(zone));
         }
@@ -103,41 +103,32 @@ fn with_role(drafts: &[Draft<'_>], role: Role) -> Vec<usize> {
 /// can spare (`can_give`). Half endpoints stay where they are.
 pub(super) fn balance(bounds: &[Bounds], held: &[u32], can_give: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let excess = |idx: usize| f64::from(held[idx]) - bounds[idx].desired;
-    let mut surplus: Vec<f64> = (0..held.len()).map(|idx| excess(idx).max(0.0)).collect();
-    let mut need: Vec<f64> =
-        (0..held.len()).map(|idx| (bounds[idx].desired - f64::from(held[idx])).max(0.0)).collect();
+    let spare = |idx: usize| if can_give[idx] == 0 { 0.0 } else { excess(idx) };
+    let mut surplus: Vec<f64> = (0..held.len()).map(spare).collect();
+    let mut need: Vec<f64> = (0..held.len()).map(|idx| -excess(idx)).collect();
     let (mut giving, mut receiving) = (vec![0; held.len()], vec![0; held.len()]);
-    loop {
-        for idx in 0..held.len() {
-            if giving[idx] >= can_give[idx] {
-                surplus[idx] = 0.0;
-            }
-        }
-        let (Some(from), Some(to)) = (most(&surplus), most(&need)) else {
-            break;
-        };
+    while let (Some(from), Some(to)) = (most(&surplus), most(&need)) {
         let (give, get) = (surplus[from], need[to]);
         if (give < 1.0 && get < 1.0) || give < 0.5 || get < 0.5 {
             break;
         }
         giving[from] += 1;
-        surplus[from] -= 1.0;
+        surplus[from] = if giving[from] == can_give[from] { 0.0 } else { give - 1.0 };
         receiving[to] += 1;
-        need[to] -= 1.0;
+        need[to] = get - 1.0;
     }
     (giving, receiving)
 }
 
 /// The index of the greatest positive value, the first of equals.
 fn most(values: &[f64]) -> Option<usize> {
-    let mut best = None;
-    let mut greatest = 0.0;
+    let (mut best, mut greatest) = (0, 0.0);
     for (idx, &value) in values.iter().enumerate() {
         if value > greatest {
-            (best, greatest) = (Some(idx), value);
+            (best, greatest) = (idx, value);
         }
     }
-    best
+    (greatest > 0.0).then_some(best)
 }
 
 fn give_away(

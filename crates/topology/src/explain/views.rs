@@ -3,8 +3,8 @@
 use std::{fmt, sync::Arc};
 
 use evenkeel_model::{
-    Candidate, Endpoint, NodeId, Reason, Said, Selection, Topology, TrafficPolicy, Viewpoint,
-    ZoneId,
+    Candidate, Endpoint, NodeId, Reason, Said, Selectable, Selection, Topology, TrafficPolicy,
+    Viewpoint, ZoneId,
 };
 use serde::Serialize;
 
@@ -214,7 +214,7 @@ fn view(
     let rule = selection.rule;
     View {
         in_zone_share: (zone_name(client).is_some() && !uses.is_empty()).then_some(near),
-        leaves_out: left_out(endpoints, candidates, &selection, *viewpoint, topology),
+        leaves_out: left_out(endpoints, &selection, *viewpoint, topology),
         except_nodes: except_nodes(subject, candidates, client, hints_count && !local),
         rule: rule_reason(rule, client, local).into(),
         client: client.clone(),
@@ -245,7 +245,7 @@ fn except_nodes(
     let in_zone = subject.snapshot.nodes.iter().filter(|n| n.zone == topology.zones.find(zone));
     let uses_own = |node: NodeId| {
         let from = Viewpoint { node: Some(node), zone: topology.zones.find(zone) };
-        let hinted = candidates.iter().any(|c| c.ready && c.is_for_node(node));
+        let hinted = candidates.iter().any(|c| c.ready() && c.is_for_node(node));
         hinted && {
             let settings = subject.settings;
             crate::select::select_cluster(from, candidates, node_hints, settings).rule
@@ -258,7 +258,6 @@ fn except_nodes(
 
 fn left_out(
     endpoints: &[&Endpoint],
-    candidates: &[Candidate],
     selection: &Selection<Rule>,
     from: Viewpoint,
     topology: &Topology,
@@ -271,19 +270,19 @@ fn left_out(
         .filter(|&i| !used[i])
         .map(|i| LeftOut {
             endpoint: EndpointName::new(endpoints[i], topology),
-            why: left_out_reason(&candidates[i], selection.rule, from, topology).into(),
+            why: left_out_reason(endpoints[i], selection.rule, from, topology).into(),
         })
         .collect()
 }
 
 fn left_out_reason(
-    candidate: &Candidate,
+    endpoint: &Endpoint,
     rule: Rule,
     from: Viewpoint,
     topology: &Topology,
 ) -> LeftOutReason {
-    if !candidate.ready {
-        return if candidate.serving_terminating {
+    if !endpoint.ready() {
+        return if endpoint.serving_terminating() {
             LeftOutReason::Terminating
         } else {
             LeftOutReason::NotReady
@@ -291,13 +290,13 @@ fn left_out_reason(
     }
     match rule {
         Rule::SameZone => {
-            let zones = candidate.zone_hints().iter();
+            let zones = endpoint.zone_hints().iter();
             let zones = zones.map(|&zone| Arc::clone(topology.zones.name(zone))).collect();
             LeftOutReason::HintedForZones { zones }
         }
-        Rule::SameNode if !candidate.has_node_hint() => LeftOutReason::NotHintedForNode,
+        Rule::SameNode if !endpoint.has_node_hint() => LeftOutReason::NotHintedForNode,
         Rule::SameNode => {
-            let nodes = candidate.node_hints().iter().filter(|&&node| Some(node) != from.node);
+            let nodes = endpoint.node_hints().iter().filter(|&&node| Some(node) != from.node);
             let nodes = nodes.map(|&node| Arc::clone(topology.nodes.name(node))).collect();
             LeftOutReason::HintedForNodes { nodes }
         }

@@ -13,7 +13,7 @@ mod spread;
 
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
-use evenkeel_model::{Candidate, Endpoint, Id, Node, Said, ServiceState, Slice, Snapshot, ZoneId};
+use evenkeel_model::{Endpoint, Id, Node, Said, ServiceState, Slice, Snapshot, ZoneId};
 use serde::Serialize;
 
 use self::spread::{Clients, Spread, spread};
@@ -224,11 +224,10 @@ impl<'a> Scenario<'a> {
         gb: &[f64],
         in_force: bool,
     ) -> (Outcome, Figures) {
-        let (outcome, candidates) = self.hint(state, policy, cluster, ready, in_force);
-        let zones: Vec<Option<ZoneId>> = ready.iter().map(|e| e.zone).collect();
+        let (outcome, hinted) = self.hint(state, policy, cluster, ready, in_force);
         let internal = state.service.exposure.internal;
         let clients = Clients { zones: &cluster.zones, gb, nodes: &cluster.nodes };
-        let spread = spread(clients, &candidates, &zones, internal, self.settings);
+        let spread = spread(clients, &hinted, internal, self.settings);
         (outcome, self.figures(&spread, ready))
     }
 
@@ -239,7 +238,7 @@ impl<'a> Scenario<'a> {
         cluster: &Cluster,
         ready: &[Endpoint],
         in_force: bool,
-    ) -> (Outcome, Vec<Candidate>) {
+    ) -> (Outcome, Vec<Endpoint>) {
         let slice = Slice {
             name: "forecast".into(),
             address_type: evenkeel_model::AddressType::IPv4,
@@ -260,8 +259,9 @@ impl<'a> Scenario<'a> {
         };
         let asked = Asked { policy, why: PolicyReason::NotAsked };
         let hints = plan::hint(&mut drafts, &asked, in_force, &sync);
-        let candidates = drafts[0].slice.endpoints.iter().map(Candidate::from).collect();
-        (outcome(hints, in_force, &self.snapshot.topology), candidates)
+        let [draft] = drafts;
+        let hinted = draft.slice.into_owned().endpoints;
+        (outcome(hints, in_force, &self.snapshot.topology), hinted)
     }
 
     fn figures(&self, spread: &Spread, ready: &[Endpoint]) -> Figures {

@@ -4,7 +4,7 @@
 //! zone is selected for once, and only nodes with endpoints of their own are looked at singly (a
 //! property test compares with the slow way).
 
-use evenkeel_model::{Candidate, Id, NodeId, TrafficPolicy, Viewpoint, ZoneId};
+use evenkeel_model::{Endpoint, Id, NodeId, Selectable, TrafficPolicy, Viewpoint, ZoneId};
 
 use crate::{NodeHintRule, Settings, select::select_cluster};
 
@@ -31,26 +31,25 @@ pub(super) struct Spread {
 
 pub(super) fn spread(
     clients: Clients<'_>,
-    candidates: &[Candidate],
-    zones: &[Option<ZoneId>],
+    endpoints: &[Endpoint],
     internal: TrafficPolicy,
     settings: &Settings,
 ) -> Spread {
     let mut spread = Spread {
-        load: vec![0.0; candidates.len()],
+        load: vec![0.0; endpoints.len()],
         in_zone_gb: 0.0,
         cross_zone_gb: 0.0,
         unserved_gb: 0.0,
     };
     let mut left = clients.gb.to_vec();
-    let own = own_endpoints(candidates, internal, settings);
+    let own = own_endpoints(endpoints, internal, settings);
     for of_node in own.chunk_by(|a, b| a.0 == b.0) {
         let Some(&Some((zone, part))) = clients.nodes.get(of_node[0].0.index()) else {
             continue;
         };
         let gb = clients.gb[zone] * part;
         left[zone] -= gb;
-        spread.send(gb, clients.zones[zone], of_node.iter().map(|own| own.1), zones);
+        spread.send(gb, clients.zones[zone], of_node.iter().map(|own| own.1), endpoints);
     }
     for ((&zone, gb), all) in clients.zones.iter().zip(left).zip(clients.gb) {
         // Rounding may leave a trace when all nodes of the zone have endpoints of their own.
@@ -62,29 +61,28 @@ pub(super) fn spread(
             continue;
         }
         let from = Viewpoint { node: None, zone: Some(zone) };
-        let selection = select_cluster(from, candidates, true, settings);
-        spread.send(gb, zone, selection.shares.iter().map(|s| s.endpoint), zones);
+        let selection = select_cluster(from, endpoints, true, settings);
+        spread.send(gb, zone, selection.shares.iter().map(|s| s.endpoint), endpoints);
     }
     spread
 }
 
 /// The endpoints that clients on a node use for themselves alone, sorted by node.
 fn own_endpoints(
-    candidates: &[Candidate],
+    endpoints: &[Endpoint],
     internal: TrafficPolicy,
     settings: &Settings,
 ) -> Vec<(NodeId, u32)> {
-    let ready = || (0u32..).zip(candidates).filter(|(_, c)| c.ready);
+    let ready = || (0u32..).zip(endpoints).filter(|(_, e)| e.ready());
     let mut own: Vec<(NodeId, u32)> = if internal == TrafficPolicy::Local {
-        ready().filter_map(|(endpoint, c)| Some((c.node?, endpoint))).collect()
+        ready().filter_map(|(index, e)| Some((e.node?, index))).collect()
     } else {
-        let all_hinted = || ready().all(|(_, c)| c.has_node_hint());
+        let all_hinted = || ready().all(|(_, e)| e.has_node_hint());
         let rule_holds = settings.node_hint_rule == NodeHintRule::AnyForThisNode || all_hinted();
         if !rule_holds || !settings.gates.prefer_same_traffic_distribution {
             return Vec::new();
         }
-        let hinted =
-            ready().flat_map(|(endpoint, c)| c.node_hints().iter().map(move |&n| (n, endpoint)));
+        let hinted = ready().flat_map(|(index, e)| e.node_hints().iter().map(move |&n| (n, index)));
         hinted.collect()
     };
     own.sort_unstable();
@@ -97,7 +95,7 @@ impl Spread {
         gb: f64,
         from: ZoneId,
         endpoints: impl ExactSizeIterator<Item = u32>,
-        zones: &[Option<ZoneId>],
+        all: &[Endpoint],
     ) {
         if endpoints.len() == 0 {
             self.unserved_gb += gb;
@@ -107,7 +105,7 @@ impl Spread {
         for endpoint in endpoints {
             let endpoint = endpoint as usize;
             self.load[endpoint] += each;
-            if zones[endpoint] == Some(from) {
+            if all[endpoint].zone == Some(from) {
                 self.in_zone_gb += each;
             } else {
                 self.cross_zone_gb += each;

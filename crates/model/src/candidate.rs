@@ -1,0 +1,127 @@
+//! Endpoints as a consumer sees them.
+
+use crate::{Conditions, Endpoint, Few, Hints, NodeId, ZoneId};
+
+/// What a consumer asks of an endpoint when it selects. It reads an unknown `ready` as true, an
+/// unknown `serving` as `ready`, and an unknown `terminating` as false: the EndpointSlice API says
+/// so, for consumers.
+pub trait Selectable {
+    fn ready(&self) -> bool;
+    /// Still answering while it ends: used when nothing is ready.
+    fn serving_terminating(&self) -> bool;
+    fn on_node(&self) -> Option<NodeId>;
+    fn has_zone_hint(&self) -> bool;
+    fn has_node_hint(&self) -> bool;
+    fn is_for_zone(&self, zone: ZoneId) -> bool;
+    fn is_for_node(&self, node: NodeId) -> bool;
+
+    /// Of use at all: ready, or still serving.
+    fn is_usable(&self) -> bool {
+        self.ready() || self.serving_terminating()
+    }
+}
+
+/// An endpoint as a consumer sees it: only what selection needs, so that thousands fit into cache.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    zone_hint: Option<ZoneId>,
+    node_hint: Option<NodeId>,
+    /// All hints, where there are several of a kind; no controller gives such today.
+    several: Option<Box<Hints>>,
+    node: Option<NodeId>,
+    ready: bool,
+    serving_terminating: bool,
+}
+
+// === impl Candidate ===
+
+impl Candidate {
+    pub fn new(conditions: Conditions, node: Option<NodeId>, hints: Option<&Hints>) -> Self {
+        let ready = conditions.ready.unwrap_or(true);
+        let serving = conditions.serving.unwrap_or(ready);
+        let first = |hints: &Hints| (hints.zones.first().copied(), hints.nodes.first().copied());
+        let (zone_hint, node_hint) = hints.map_or((None, None), first);
+        let several =
+            |h: &&Hints| matches!((&h.zones, &h.nodes), (Few::Many(_), _) | (_, Few::Many(_)));
+        Candidate {
+            zone_hint,
+            node_hint,
+            several: hints.filter(several).map(|hints| Box::new(hints.clone())),
+            node,
+            ready,
+            serving_terminating: serving && conditions.terminating == Some(true),
+        }
+    }
+}
+
+impl Selectable for Candidate {
+    #[inline]
+    fn ready(&self) -> bool {
+        self.ready
+    }
+    #[inline]
+    fn serving_terminating(&self) -> bool {
+        self.serving_terminating
+    }
+    #[inline]
+    fn on_node(&self) -> Option<NodeId> {
+        self.node
+    }
+    #[inline]
+    fn has_zone_hint(&self) -> bool {
+        self.zone_hint.is_some()
+    }
+    #[inline]
+    fn has_node_hint(&self) -> bool {
+        self.node_hint.is_some()
+    }
+    #[inline]
+    fn is_for_zone(&self, zone: ZoneId) -> bool {
+        self.zone_hint == Some(zone)
+            || self.several.as_ref().is_some_and(|hints| hints.zones.contains(&zone))
+    }
+    #[inline]
+    fn is_for_node(&self, node: NodeId) -> bool {
+        self.node_hint == Some(node)
+            || self.several.as_ref().is_some_and(|hints| hints.nodes.contains(&node))
+    }
+}
+
+impl From<&Endpoint> for Candidate {
+    fn from(endpoint: &Endpoint) -> Self {
+        Candidate::new(endpoint.conditions, endpoint.node, endpoint.hints.as_ref())
+    }
+}
+
+// === impl Endpoint ===
+
+impl Selectable for Endpoint {
+    #[inline]
+    fn ready(&self) -> bool {
+        self.conditions.ready.unwrap_or(true)
+    }
+    #[inline]
+    fn serving_terminating(&self) -> bool {
+        self.conditions.serving.unwrap_or(self.ready()) && self.conditions.terminating == Some(true)
+    }
+    #[inline]
+    fn on_node(&self) -> Option<NodeId> {
+        self.node
+    }
+    #[inline]
+    fn has_zone_hint(&self) -> bool {
+        self.hints.as_ref().is_some_and(|hints| !hints.zones.is_empty())
+    }
+    #[inline]
+    fn has_node_hint(&self) -> bool {
+        self.hints.as_ref().is_some_and(|hints| !hints.nodes.is_empty())
+    }
+    #[inline]
+    fn is_for_zone(&self, zone: ZoneId) -> bool {
+        self.hints.as_ref().is_some_and(|hints| hints.zones.contains(&zone))
+    }
+    #[inline]
+    fn is_for_node(&self, node: NodeId) -> bool {
+        self.hints.as_ref().is_some_and(|hints| hints.nodes.contains(&node))
+    }
+}
