@@ -87,12 +87,16 @@ fn ports(spec: &core::PodSpec) -> Result<Vec<ContainerPort>, FieldError> {
     Ok(ports)
 }
 
+/// A DaemonSet binds each of its Pods to one node by the node's name (`matchFields`): that places
+/// the Pod, but does not keep its siblings from any node.
 fn is_confined(spec: &core::PodSpec) -> bool {
     let selector = spec.node_selector.as_ref();
     let affinity = spec.affinity.as_ref().and_then(|a| a.node_affinity.as_ref());
+    let required =
+        affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
+    let by_label = |term: &core::NodeSelectorTerm| {
+        term.match_expressions.as_ref().is_some_and(|expressions| !expressions.is_empty())
+    };
     selector.is_some_and(|selector| !selector.is_empty())
-        || affinity.is_some_and(|affinity| {
-            let required = &affinity.required_during_scheduling_ignored_during_execution;
-            required.is_some()
-        })
+        || required.is_some_and(|required| required.node_selector_terms.iter().any(by_label))
 }

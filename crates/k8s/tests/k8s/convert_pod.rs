@@ -144,7 +144,11 @@ fn bad_ports_are_told_with_their_place() {
 
 #[test]
 fn a_pod_is_confined_by_a_node_selector_or_a_required_affinity() {
-    let term = json!({"nodeSelectorTerms": []});
+    let by_label = json!({"nodeSelectorTerms": [
+        {"matchExpressions": [{"key": "disk", "operator": "In", "values": ["ssd"]}]}]});
+    // As the DaemonSet controller binds a Pod to its node.
+    let by_name = json!({"nodeSelectorTerms": [
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["n1"]}]}]});
     let required = "requiredDuringSchedulingIgnoredDuringExecution";
     let preferred = "preferredDuringSchedulingIgnoredDuringExecution";
     let cases = [
@@ -153,7 +157,8 @@ fn a_pod_is_confined_by_a_node_selector_or_a_required_affinity() {
         (json!({"containers": [], "nodeSelector": {"disk": "ssd"}}), true),
         (json!({"containers": [], "affinity": {"nodeAffinity": {}}}), false),
         (json!({"containers": [], "affinity": {"nodeAffinity": {preferred: []}}}), false),
-        (json!({"containers": [], "affinity": {"nodeAffinity": {required: term}}}), true),
+        (json!({"containers": [], "affinity": {"nodeAffinity": {required: by_label}}}), true),
+        (json!({"containers": [], "affinity": {"nodeAffinity": {required: by_name}}}), false),
     ];
     for (spec, expected) in cases {
         let shown = spec.to_string();
