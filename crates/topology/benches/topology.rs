@@ -131,8 +131,17 @@ fn selection(c: &mut Criterion) {
             })
             .collect();
         let from = Viewpoint { node: Some(world.nodes[1].id), zone: world.nodes[1].zone };
-        group.bench_function(BenchmarkId::new("core", n), |b| {
+        group.bench_function(BenchmarkId::new("candidates", n), |b| {
             b.iter(|| select(from, Exposure::default(), black_box(&candidates), true, &settings));
+        });
+        let endpoints: Vec<Endpoint> = (0..n)
+            .map(|i| {
+                let endpoint = endpoint(&world, i);
+                Endpoint { hints: endpoint.zone.map(Hints::zone), ..endpoint }
+            })
+            .collect();
+        group.bench_function(BenchmarkId::new("endpoints", n), |b| {
+            b.iter(|| select(from, Exposure::default(), black_box(&endpoints), true, &settings));
         });
     }
     group.finish();
@@ -240,9 +249,50 @@ fn cluster(c: &mut Criterion) {
     group.finish();
 }
 
+/// Cost grows linearly: 100,000 endpoints as 100 Services of 1,000 and as one Service. Both touch
+/// as much memory, so that caches favour neither.
+fn linear(c: &mut Criterion) {
+    let world = world(300);
+    let settings = Settings::default();
+    let from = Viewpoint { node: Some(world.nodes[1].id), zone: world.nodes[1].zone };
+    let mut group = c.benchmark_group("linear");
+    group.sample_size(20).throughput(Throughput::Elements(100_000));
+    for (n_services, n) in [(100, 1_000), (1, 100_000)] {
+        let services: Vec<Vec<Slice>> = (0..n_services).map(|_| slices(&world, n)).collect();
+        let name = format!("{n_services} x {n}");
+        group.bench_function(BenchmarkId::new("allocate", &name), |b| {
+            b.iter_batched_ref(
+                || services.iter().map(|s| drafts(s)).collect::<Vec<_>>(),
+                |services| {
+                    for drafts in services {
+                        auto::assign(drafts, Ok(&world.capacity), false, &settings)
+                            .expect("enough endpoints");
+                    }
+                },
+                BatchSize::LargeInput,
+            );
+        });
+        let hinted = |s: &Slice| -> Vec<Endpoint> {
+            let hints = |e: &Endpoint| Endpoint { hints: e.zone.map(Hints::zone), ..e.clone() };
+            s.endpoints.iter().map(hints).collect()
+        };
+        let endpoints: Vec<Vec<Endpoint>> =
+            services.iter().map(|slices| slices.iter().flat_map(hinted).collect()).collect();
+        group.bench_function(BenchmarkId::new("select", &name), |b| {
+            b.iter(|| {
+                for endpoints in &endpoints {
+                    let exposure = Exposure::default();
+                    black_box(select(from, exposure, black_box(endpoints), true, &settings));
+                }
+            });
+        });
+    }
+    group.finish();
+}
+
 criterion_group! {
     name = benches;
     config = Criterion::default().warm_up_time(std::time::Duration::from_millis(500)).measurement_time(std::time::Duration::from_secs(2)).sample_size(30);
-    targets = allocate, selection, slice_plan, cluster
+    targets = allocate, selection, slice_plan, cluster, linear
 }
 criterion_main!(benches);
