@@ -4,14 +4,14 @@
 //! 10 / 100 / 1,000 / 10,000 endpoints 4 / 18 / 150 / 1,400 µs; selection 0.55 / 4.5 / 40 / 400 µs;
 //! the slices of 1,000 Pods 8 ms, also when nothing changed.
 
-use std::{borrow::Cow, collections::BTreeMap, hint::black_box, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, hint::black_box};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use evenkeel_model::{
-    Address, AddressType, Candidate, Conditions, Endpoint, Exposure, Few, Hints, Node, Pod,
-    PodPhase, Protocol, Service, ServiceKey, ServicePort, Slice, TargetPort, Topology, Viewpoint,
-    label,
+    Address, AddressType, Candidate, Conditions, Endpoint, Exposure, Few, Hints, Node, Pod, Slice,
+    Topology, Viewpoint,
 };
+use evenkeel_testkit::{ServiceExt, pod, service};
 use evenkeel_topology::{
     Capacity, Draft, Role, Settings, Sync,
     auto::{
@@ -147,55 +147,16 @@ fn selection(c: &mut Criterion) {
     group.finish();
 }
 
-fn service(annotations: &[(&str, &str)]) -> Service {
-    Service {
-        key: ServiceKey::new("ns", "web"),
-        uid: "uid".into(),
-        labels: BTreeMap::new(),
-        annotations: annotations.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect(),
-        selector: Some(BTreeMap::new()),
-        ports: vec![ServicePort {
-            name: "http".into(),
-            port: 80,
-            target: TargetPort::Number(8080),
-            protocol: Protocol::Tcp,
-            app_protocol: None,
-        }],
-        families: vec![AddressType::IPv4],
-        headless: false,
-        cluster_ip_none: false,
-        publish_not_ready: false,
-        traffic_distribution: None,
-        exposure: Exposure::default(),
-        deleting: false,
-    }
-}
-
 fn pods(world: &World, n: usize) -> Vec<Pod> {
-    let namespace: Arc<str> = "ns".into();
-    (0..n)
-        .map(|i| Pod {
-            namespace: Arc::clone(&namespace),
-            name: format!("pod-{i:05}").into(),
-            uid: format!("uid-{i:05}").into(),
-            ips: vec![std::net::Ipv4Addr::from(0x0a00_0000 + i as u32).into()],
-            node: Some(world.nodes[i % world.nodes.len()].id),
-            phase: PodPhase::Running,
-            ready: true,
-            terminating: false,
-            hostname: None,
-            subdomain: None,
-            ports: Vec::new(),
-            confined: false,
-        })
-        .collect()
+    let node = |i: usize| world.nodes[i % world.nodes.len()].id;
+    (0..n).map(|i| pod(&format!("pod-{i:05}"), node(i), i)).collect()
 }
 
 fn slice_plan(c: &mut Criterion) {
     let world = world(300);
     let settings = Settings::default();
     let nodes: NodeTable = world.nodes.iter().cloned().collect();
-    let service = service(&[(label::TOPOLOGY_MODE, "Auto")]);
+    let service = service("web").auto();
     let mut group = c.benchmark_group("plan");
     for n in [100, 1_000, 10_000] {
         group.throughput(Throughput::Elements(n as u64));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_model::{Conditions, Slice, Topology};
+use evenkeel_model::{Conditions, Topology};
 use evenkeel_topology::{
     Draft, HintEvent, Role, Settings,
     auto::{self, ZoneCounts},
@@ -43,18 +43,10 @@ struct Expect {
 pub(super) fn run(case: &Case) -> Vec<String> {
     let mut topology = Topology::default();
     let family = world::address_type(&case.address_type);
-    let slices: Vec<Slice> = case
-        .slices
-        .iter()
-        .map(|s| {
-            let endpoints = s.endpoints.iter().map(|e| e.endpoint(&mut topology)).collect();
-            world::slice(&s.name, family, endpoints)
-        })
-        .collect();
+    let slices = world::slices(&case.slices, family, &mut topology, EndpointCase::endpoint);
     let nodes = case.nodes.as_ref().map(|nodes| world::nodes(&mut topology, nodes));
     let capacity = world::capacity(&topology, nodes.as_deref());
-    let mut drafts: Vec<Draft<'_>> =
-        case.slices.iter().zip(&slices).map(|(c, s)| world::draft(c.role, s)).collect();
+    let mut drafts = world::drafts(&case.slices, &slices);
     let populated = case.cached_hints.is_some();
     let settings = Settings::kubernetes();
 

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_model::{
-    AddressType, Conditions, Endpoint, Exposure, Service, ServiceKey, Slice, Topology,
-};
+use evenkeel_model::{AddressType, Conditions, Endpoint, Exposure, Service, ServiceKey, Topology};
 use evenkeel_topology::{Draft, NoHints, Settings, Sync, plan, policy};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -38,16 +36,9 @@ struct HintsCase {
 
 pub(super) fn run(case: &Case) -> Vec<String> {
     let mut topology = Topology::default();
-    let slices: Vec<Slice> = case
-        .slices
-        .iter()
-        .map(|s| {
-            let endpoints = s.endpoints.iter().map(|e| e.endpoint(&mut topology)).collect();
-            world::slice(&s.name, AddressType::IPv4, endpoints)
-        })
-        .collect();
-    let mut drafts: Vec<Draft<'_>> =
-        case.slices.iter().zip(&slices).map(|(c, s)| world::draft(c.role, s)).collect();
+    let slices =
+        world::slices(&case.slices, AddressType::IPv4, &mut topology, EndpointCase::endpoint);
+    let mut drafts = world::drafts(&case.slices, &slices);
     hint(case.traffic_distribution.as_deref(), &mut drafts);
 
     let mut diffs = Vec::new();

@@ -88,7 +88,25 @@ pub(super) fn slice(name: &str, address_type: AddressType, endpoints: Vec<Endpoi
     }
 }
 
-pub(super) fn draft(role: RoleCase, slice: &Slice) -> Draft<'_> {
+/// The slices of a case, each endpoint made by `endpoint`.
+pub(super) fn slices<E>(
+    cases: &[SliceCase<E>],
+    address_type: AddressType,
+    topology: &mut Topology,
+    endpoint: impl Fn(&E, &mut Topology) -> Endpoint,
+) -> Vec<Slice> {
+    let one = |case: &SliceCase<E>| {
+        let endpoints = case.endpoints.iter().map(|e| endpoint(e, topology)).collect();
+        slice(&case.name, address_type, endpoints)
+    };
+    cases.iter().map(one).collect()
+}
+
+pub(super) fn drafts<'a, E>(cases: &[SliceCase<E>], slices: &'a [Slice]) -> Vec<Draft<'a>> {
+    cases.iter().zip(slices).map(|(case, slice)| draft(case.role, slice)).collect()
+}
+
+fn draft(role: RoleCase, slice: &Slice) -> Draft<'_> {
     Draft { role: role.into(), slice: std::borrow::Cow::Borrowed(slice) }
 }
 
