@@ -80,8 +80,10 @@ pub struct Service {
     pub families: Vec<AddressType>,
     /// No cluster IP: `None` or not assigned.
     pub headless: bool,
-    /// `spec.clusterIP` is `None` by wish; such a Service may have no ports.
+    /// `spec.clusterIP` is `None` by wish: clients find endpoints by DNS, and no proxy is between.
     pub cluster_ip_none: bool,
+    /// A name outside the cluster: there are no endpoints.
+    pub external_name: bool,
     pub publish_not_ready: bool,
     pub traffic_distribution: Option<Arc<str>>,
     pub exposure: Exposure,

@@ -25,6 +25,7 @@ pub fn service(name: &str) -> Service {
         families: vec![AddressType::IPv4],
         headless: false,
         cluster_ip_none: false,
+        external_name: false,
         publish_not_ready: false,
         traffic_distribution: None,
         exposure: Exposure::default(),

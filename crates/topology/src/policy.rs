@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use evenkeel_model::{Reason, Service, label};
+use evenkeel_model::{Reason, Service, TrafficPolicy, label};
 use serde::Serialize;
 
 use crate::Gates;
@@ -119,6 +119,51 @@ pub fn hints_count(service: &Service, gates: Gates) -> bool {
         || (gates.topology_aware_hints && auto_annotation(service).is_some())
 }
 
+/// Why a policy can have no effect on a Service, whatever is asked. Codes and fields are API.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "code")]
+#[non_exhaustive]
+pub enum CannotAct {
+    /// The Service is a name outside the cluster.
+    ExternalName,
+    /// Clients find endpoints by DNS; no proxy is between.
+    Headless,
+    /// No controller writes the slices of a Service without selector.
+    NoSelector,
+    /// Internal traffic never leaves its node.
+    Local,
+    GateOff {
+        gate: &'static str,
+    },
+}
+
+/// Whether `policy` can have an effect on `service`. That nothing is asked always can.
+pub fn can_act(service: &Service, policy: Policy, gates: Gates) -> Result<(), CannotAct> {
+    let gate = match policy {
+        Policy::None => return Ok(()),
+        Policy::Auto => (gates.topology_aware_hints, "TopologyAwareHints"),
+        _ if !gates.service_traffic_distribution => (false, "ServiceTrafficDistribution"),
+        // PreferClose, its older name, does the same and needs no further gate.
+        Policy::PreferSameZone => (true, ""),
+        Policy::PreferSameNode => {
+            (gates.prefer_same_traffic_distribution, "PreferSameTrafficDistribution")
+        }
+    };
+    if service.external_name {
+        Err(CannotAct::ExternalName)
+    } else if service.cluster_ip_none {
+        Err(CannotAct::Headless)
+    } else if service.selector.is_none() {
+        Err(CannotAct::NoSelector)
+    } else if service.exposure.internal == TrafficPolicy::Local {
+        Err(CannotAct::Local)
+    } else if let (false, gate) = gate {
+        Err(CannotAct::GateOff { gate })
+    } else {
+        Ok(())
+    }
+}
+
 fn gate_off(gate: &'static str, value: Arc<str>) -> Asked {
     Asked { policy: Policy::None, why: PolicyReason::GateOff { gate, value } }
 }
@@ -142,6 +187,30 @@ impl Policy {
 impl fmt::Display for Policy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
+    }
+}
+
+// === impl CannotAct ===
+
+impl Reason for CannotAct {}
+
+impl fmt::Display for CannotAct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            CannotAct::ExternalName => {
+                write!(f, "the Service is a name outside the cluster and has no endpoints")
+            }
+            CannotAct::Headless => {
+                write!(f, "the Service is headless: clients get all addresses by DNS")
+            }
+            CannotAct::NoSelector => {
+                write!(f, "the Service has no selector, so no controller writes hints")
+            }
+            CannotAct::Local => {
+                write!(f, "internalTrafficPolicy: Local keeps traffic on its node")
+            }
+            CannotAct::GateOff { gate } => write!(f, "feature gate {gate} is off"),
+        }
     }
 }
 

@@ -74,6 +74,7 @@ fn hint(traffic_distribution: Option<&str>, drafts: &mut [Draft<'_>]) {
         families: vec![AddressType::IPv4],
         headless: false,
         cluster_ip_none: false,
+        external_name: false,
         publish_not_ready: false,
         traffic_distribution: traffic_distribution.map(Into::into),
         exposure: Exposure::default(),

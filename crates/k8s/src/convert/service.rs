@@ -29,6 +29,7 @@ pub fn service(service: &core::Service) -> Result<Service, FieldError> {
         families: if has_endpoints { families(spec, cluster_ip)? } else { Vec::new() },
         headless: !matches!(cluster_ip, ClusterIp::Assigned(_)),
         cluster_ip_none: cluster_ip == ClusterIp::None,
+        external_name: !has_endpoints,
         publish_not_ready: spec.publish_not_ready_addresses == Some(true),
         traffic_distribution: spec.traffic_distribution.as_deref().map(Into::into),
         exposure: exposure(service, spec),

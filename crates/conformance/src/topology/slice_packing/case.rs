@@ -158,6 +158,7 @@ impl ServiceCase {
             families,
             headless,
             cluster_ip_none: self.cluster_ip == "None",
+            external_name: false,
             publish_not_ready: self.publish_not_ready_addresses,
             traffic_distribution: self.traffic_distribution.as_deref().map(Into::into),
             exposure: Exposure::default(),
