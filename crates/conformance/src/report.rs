@@ -1,8 +1,7 @@
 //! How a run went, and how a difference is shown.
 
-use std::{fs, path::Path};
+use std::{fs, io, panic, path::Path};
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// A case that came out otherwise than recorded.
@@ -25,33 +24,58 @@ impl Report {
         self.passed.iter().map(|(_, n)| n).sum()
     }
 
-    /// Runs every case of `dir/file`. `run` gives the differences, one line each; none is a pass.
-    pub fn run_file<C: DeserializeOwned>(
-        &mut self,
-        dir: &Path,
-        file: &str,
-        run: impl Fn(&C) -> Vec<String>,
-    ) -> Result<(), String> {
-        let path = dir.join(file);
-        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    /// Runs every file of `dir` that ends in `.jsonl`, by the runner its name begins with. A file
+    /// that no runner knows, a line that is no case and a case that panics are failures.
+    pub(crate) fn run_dir(dir: &Path, runners: &[Runner]) -> Result<Self, String> {
+        let failed = |e: io::Error| format!("{}: {e}", dir.display());
+        let entries = fs::read_dir(dir).map_err(failed)?;
+        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+        let mut names: Vec<String> = names.collect::<io::Result<_>>().map_err(failed)?;
+        names.retain(|name| name.ends_with(".jsonl"));
+        names.sort();
+        let mut report = Report::default();
+        for name in names {
+            let text = fs::read_to_string(dir.join(&name)).map_err(failed)?;
+            match runners.iter().find(|(begin, _)| name.starts_with(begin)) {
+                Some((_, run)) => report.run_file(&name, &text, *run),
+                None => report.fail(&name, "", "no runner knows a file of this name"),
+            }
+        }
+        Ok(report)
+    }
+
+    fn run_file(&mut self, file: &str, text: &str, run: fn(Value) -> Outcome) {
         let mut passed = 0;
         for (number, line) in (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()) {
-            let at = |e: &dyn std::fmt::Display| format!("{}:{number}: {e}", path.display());
-            let value: Value = serde_json::from_str(line).map_err(|e| at(&e))?;
-            let id = value["id"].as_str().unwrap_or("without id").to_owned();
-            let case: C = serde_json::from_value(value).map_err(|e| at(&e))?;
-            let diff = run(&case);
-            if diff.is_empty() {
-                passed += 1;
-            } else {
-                let (file, diff) = (file.to_owned(), diff.join("\n"));
-                self.failures.push(Failure { file, id, diff });
+            let case: Value = match serde_json::from_str(line) {
+                Ok(case) => case,
+                Err(problem) => {
+                    self.fail(file, &format!("line {number}"), &problem.to_string());
+                    continue;
+                }
+            };
+            let id = case["id"].as_str().map_or(format!("line {number}"), str::to_owned);
+            match panic::catch_unwind(|| run(case)) {
+                Ok(Ok(diff)) if diff.is_empty() => passed += 1,
+                Ok(Ok(diff)) => self.fail(file, &id, &diff.join("\n")),
+                Ok(Err(problem)) => self.fail(file, &id, &format!("not a case: {problem}")),
+                Err(_) => self.fail(file, &id, "panicked; the message is above"),
             }
         }
         self.passed.push((file.to_owned(), passed));
-        Ok(())
+    }
+
+    fn fail(&mut self, file: &str, id: &str, diff: &str) {
+        let (file, id, diff) = (file.to_owned(), id.to_owned(), diff.to_owned());
+        self.failures.push(Failure { file, id, diff });
     }
 }
+
+/// The differences of one case, one line each; none is a pass. An error: it is not a case.
+pub(crate) type Outcome = Result<Vec<String>, serde_json::Error>;
+
+/// The beginning of the names of files, and what runs their cases.
+pub(crate) type Runner = (&'static str, fn(Value) -> Outcome);
 
 /// The differences between two JSON values, one line each, with the path to each.
 pub(crate) fn diff(path: &str, expected: &Value, got: &Value) -> Vec<String> {
@@ -100,6 +124,20 @@ mod tests {
         assert_eq!(got, [".a[1]:\n  - 2\n  + 3"]);
         assert!(diff("", &json!({"a": 1}), &json!({"a": 1})).is_empty());
         assert!(!diff("", &json!({"a": 1}), &json!({})).is_empty());
+    }
+
+    #[test]
+    fn bad_lines_unknown_files_and_panics_are_failures_and_the_rest_still_runs() {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/odd");
+        let run: fn(Value) -> Outcome = |case| match case["id"].as_str() {
+            Some("panics") => panic!("as it should"),
+            Some("differs") => Ok(vec!["a difference".to_owned()]),
+            _ => Ok(Vec::new()),
+        };
+        let report = Report::run_dir(&dir, &[("known", run)]).unwrap();
+        assert_eq!(report.passed, [("known_more.jsonl".to_owned(), 2)]);
+        let failed: Vec<&str> = report.failures.iter().map(|f| f.id.as_str()).collect();
+        assert_eq!(failed, ["line 2", "panics", "differs", ""]);
     }
 
     #[test]

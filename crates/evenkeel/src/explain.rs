@@ -13,6 +13,7 @@ use crate::{
     find,
     input::{self, Input, Wanted},
     output, printer,
+    progress::Progress,
     settings::settings,
 };
 
@@ -22,7 +23,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
     let input = input::read(&args.input, Wanted::One(name))?;
     let state = find::service(&input, name)?;
     let from = from(args, &input)?;
+    let progress = Progress::new(None, "explaining");
     let explanation = explain(&input.snapshot, state, &from, &settings);
+    drop(progress);
     let text = match args.output {
         Output::Table => text::render(&explanation, false),
         Output::Wide => text::render(&explanation, true),

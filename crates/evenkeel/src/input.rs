@@ -38,6 +38,7 @@ pub(crate) fn read(args: &InputArgs, wanted: Wanted<'_>) -> Result<Input, Error>
         (read_files(&args.filename)?, namespace)
     };
     tell_notes(&objects);
+    let _progress = Progress::new(None, "putting objects together");
     Ok(Input { snapshot: snapshot::build(objects)?, namespace })
 }
 
@@ -46,10 +47,11 @@ fn read_files(given: &[PathBuf]) -> Result<Objects, Error> {
     for path in given {
         files.extend(expand(path)?);
     }
-    let mut progress = Progress::new(Some(files.len() as u64));
+    let progress = Progress::new(Some(files.len() as u64), "reading");
     let mut objects = Objects::default();
     for (position, path) in (1..).zip(&files) {
-        progress.at(position, &path.display().to_string());
+        progress.say(path.display().to_string());
+        progress.at(position);
         let (name, text) = read_text(path)?;
         manifest::parse(&name, &text, &mut objects)?;
     }
@@ -111,8 +113,8 @@ fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<(Objects, String
             Wanted::Namespace => Scope::Namespace(namespace.clone()),
             Wanted::All => Scope::AllNamespaces,
         };
-        let mut progress = Progress::new(None);
-        let tell = |kind: &str, n: usize| progress.at(n as u64, &format!("read {n} {kind}"));
+        let progress = Progress::new(None, "asking the cluster");
+        let tell = |kind: &str, n: usize| progress.say(format!("read {n} {kind}"));
         let objects = live::objects(client, scope, tell).await?;
         Ok((objects, namespace))
     })

@@ -78,9 +78,9 @@ fn forecast(
     settings: &Settings,
 ) -> Vec<Forecasts> {
     let scenario = Scenario::new(&input.snapshot, profile, settings);
-    let mut progress = Progress::new(Some(services.len() as u64));
+    let progress = Progress::new(Some(services.len() as u64), "forecasting");
     let of = |(position, state): (u64, &&ServiceState)| {
-        progress.at(position, "forecasting");
+        progress.at(position);
         scenario.forecast(state, replicas.get(&*state.service.key.name).copied())
     };
     (1..).zip(services).map(of).collect()

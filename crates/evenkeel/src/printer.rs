@@ -1,7 +1,7 @@
 //! The one way out: data to stdout, all else to stderr. Colours only on a terminal, and never
 //! needed to understand the text.
 
-use std::{fmt::Display, io::Write};
+use std::{borrow::Cow, fmt::Display, io::Write};
 
 use anstyle::{AnsiColor, Style};
 
@@ -26,18 +26,42 @@ pub(crate) fn data(text: &str) -> Result<(), Error> {
 /// Tells people something that is no data.
 pub(crate) fn note(text: impl Display) {
     // There is nowhere left to say that stderr is gone.
-    let _ = writeln!(anstream::stderr(), "{CARE}note{CARE:#}: {text}");
+    let text = text.to_string();
+    let _ = writeln!(anstream::stderr(), "{CARE}note{CARE:#}: {}", harmless(&text));
 }
 
 pub(crate) fn error(error: &Error) {
     let mut stderr = anstream::stderr();
-    let _ = writeln!(stderr, "{BAD}error{BAD:#}: {error}");
+    let _ = writeln!(stderr, "{BAD}error{BAD:#}: {}", harmless(&error.to_string()));
     if let Some(help) = error.help() {
-        let _ = writeln!(stderr, "  {GOOD}help{GOOD:#}: {help}");
+        let _ = writeln!(stderr, "  {GOOD}help{GOOD:#}: {}", harmless(&help));
     }
+}
+
+/// Text from a cluster or a file, made harmless for a terminal: control characters are spelled out.
+pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let spelled = |c: char| match c {
+        c if c.is_control() => c.escape_default().to_string(),
+        c => c.to_string(),
+    };
+    Cow::Owned(text.chars().map(spelled).collect())
 }
 
 /// Text in a style.
 pub(crate) fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        assert_eq!(harmless("plain, zone-ä"), "plain, zone-ä");
+        assert_eq!(harmless("a\u{1b}[2J\nb"), "a\\u{1b}[2J\\nb");
+    }
 }

@@ -1,46 +1,51 @@
 //! A progress bar on stderr, shown only on a terminal and only after a second.
 
-use std::time::{Duration, Instant};
+use std::{thread, time::Duration};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Short work should flash nothing at people.
 const PATIENCE: Duration = Duration::from_secs(1);
+const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
-pub(crate) struct Progress {
-    bar: ProgressBar,
-    since: Instant,
-    shown: bool,
-}
+pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     /// `total`: how many steps, if known.
-    pub(crate) fn new(total: Option<u64>) -> Self {
-        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+    pub(crate) fn new(total: Option<u64>, message: &'static str) -> Self {
         let form = match total {
-            Some(_) => "{msg} [{bar:30}] {pos}/{len}, {eta} left",
+            Some(_) => "{spinner} {msg} [{bar:30}] {pos}/{len}",
             None => "{spinner} {msg}",
         };
         let style = ProgressStyle::with_template(form).expect("a constant template that is tested");
-        Progress { bar: bar.with_style(style), since: Instant::now(), shown: false }
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        let bar = bar.with_style(style).with_message(message);
+        let later = bar.clone();
+        // One long step must show too, so that waiting is not left to the steps. The thread ends
+        // by itself, or with the process.
+        thread::spawn(move || {
+            thread::sleep(PATIENCE);
+            if !later.is_finished() {
+                later.set_draw_target(ProgressDrawTarget::stderr());
+                later.enable_steady_tick(TICK);
+            }
+        });
+        Progress(bar)
     }
 
-    pub(crate) fn at(&mut self, position: u64, message: &str) {
-        if !self.shown && self.since.elapsed() > PATIENCE {
-            self.shown = true;
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
-        }
-        if self.shown {
-            self.bar.set_message(message.to_owned());
-        }
-        self.bar.set_position(position);
+    pub(crate) fn at(&self, position: u64) {
+        self.0.set_position(position);
+    }
+
+    pub(crate) fn say(&self, message: String) {
+        self.0.set_message(message);
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.0.finish_and_clear();
     }
 }
 
@@ -50,7 +55,7 @@ mod tests {
 
     #[test]
     fn both_templates_are_valid() {
-        Progress::new(None).at(1, "reading");
-        Progress::new(Some(2)).at(1, "reading");
+        Progress::new(None, "reading").say("more".to_owned());
+        Progress::new(Some(2), "reading").at(1);
     }
 }

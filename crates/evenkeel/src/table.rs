@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::printer::HEADING;
+use crate::printer::{self, HEADING};
 
 /// Rows of cells below a heading. Columns are as wide as their widest cell.
 #[derive(Debug, Default)]
@@ -17,7 +17,8 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        let harmless = |cell: String| printer::harmless(&cell).into_owned();
+        self.rows.push(cells.into_iter().map(harmless).collect());
     }
 
     /// Every line begins with `indent`; none ends with spaces.

@@ -11,6 +11,8 @@ use k8s_openapi::{
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 use kube::Resource;
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::manifest::{ManifestError, Problem};
 
@@ -103,7 +105,7 @@ impl<T> Collected<T> {
     }
 }
 
-impl<T: Resource<DynamicType = ()> + PartialEq> Collected<T> {
+impl<T: Resource<DynamicType = ()> + PartialEq + Serialize> Collected<T> {
     /// Takes `object` in. The same object a second time is passed over; another one of the same
     /// name is an error that names both places.
     pub fn add(&mut self, origin: Origin, mut object: T) -> Result<(), ManifestError> {
@@ -120,7 +122,9 @@ impl<T: Resource<DynamicType = ()> + PartialEq> Collected<T> {
             return Ok(());
         }
         let other = known.origin.clone();
-        Err(ManifestError::about(origin, &object, Problem::Conflict { other }))
+        let field = first_difference(&known.object, &object);
+        let error = ManifestError::about(origin, &object, Problem::Conflict { other });
+        Err(ManifestError { field, ..error })
     }
 }
 
@@ -144,6 +148,33 @@ impl<T> IntoIterator for Collected<T> {
     fn into_iter(self) -> Self::IntoIter {
         self.items.into_iter()
     }
+}
+
+/// The path of the first field in which two objects of one kind differ.
+fn first_difference<T: Serialize>(known: &T, given: &T) -> Option<Box<str>> {
+    let known = serde_json::to_value(known).ok()?;
+    let given = serde_json::to_value(given).ok()?;
+    let mut path = String::new();
+    let (mut a, mut b) = (&known, &given);
+    loop {
+        match (a, b) {
+            (Value::Object(x), Value::Object(y)) => {
+                let mut keys = x.keys().chain(y.keys());
+                let Some(key) = keys.find(|key| x.get(*key) != y.get(*key)) else { break };
+                path.push_str(if path.is_empty() { "" } else { "." });
+                path.push_str(key);
+                let (Some(next_a), Some(next_b)) = (x.get(key), y.get(key)) else { break };
+                (a, b) = (next_a, next_b);
+            }
+            (Value::Array(x), Value::Array(y)) if x.len() == y.len() => {
+                let Some(index) = (0..x.len()).find(|&i| x[i] != y[i]) else { break };
+                path.push_str(&format!("[{index}]"));
+                (a, b) = (&x[index], &y[index]);
+            }
+            _ => break,
+        }
+    }
+    Some(path.into())
 }
 
 fn key(meta: &ObjectMeta) -> (Box<str>, Box<str>) {

@@ -3,7 +3,7 @@
 //! Source: KEP-2433, "Handling Node Updates": slices are looked at again only when a change carries
 //! a Service over a threshold: (1) hints in force overload a zone; (2) hints become possible for
 //! the first time (ours; today's Kubernetes leaves such a Service alone until it is next synced).
-//! O(Services · zones) for a change of capacity, nothing when capacity stays the same.
+//! O(Services · zones); callers skip it while [`Capacity`] compares equal.
 
 use std::collections::BTreeMap;
 

@@ -239,7 +239,7 @@ fn pack_group<'a>(
         let mut new = group.drain();
         fill_updates(&mut drafts, &mut new, max);
         while new.len() > 0 {
-            let draft = match emptiest_fit(&drafts, new.len(), max) {
+            let draft = match fullest_fit(&drafts, new.len(), max) {
                 Some(draft) => &mut drafts[draft],
                 None => {
                     let slice = Cow::Owned(new_slice(sync, family, ports));
@@ -318,15 +318,13 @@ fn fill(draft: &mut Draft<'_>, new: &mut impl ExactSizeIterator<Item = Endpoint>
 }
 
 /// The unchanged slice that all `n` endpoints fit into and that becomes fullest by it.
-fn emptiest_fit(drafts: &[Draft<'_>], n: usize, max: usize) -> Option<usize> {
+fn fullest_fit(drafts: &[Draft<'_>], n: usize, max: usize) -> Option<usize> {
     if n >= max {
         return None;
     }
     let candidates = drafts.iter().enumerate();
     candidates
         .filter(|(_, d)| d.role == Role::Unchanged && d.slice.endpoints.len() + n <= max)
-        // An empty slice would gain nothing over a new one.
-        .filter(|(_, d)| max - (d.slice.endpoints.len() + n) < max)
         .max_by(|(_, a), (_, b)| {
             let by_size = a.slice.endpoints.len().cmp(&b.slice.endpoints.len());
             by_size.then_with(|| b.slice.name.cmp(&a.slice.name))

@@ -146,7 +146,7 @@ fn event(
 /// Sorts drafts into writes. A creation takes over the name of a slice that would be deleted: one
 /// write instead of two, and no moment without endpoints.
 fn finish(packed: Packed<'_>, service: &Service, plan: &mut Plan) {
-    let Packed { drafts, mut delete, without_node } = packed;
+    let Packed { drafts, delete, without_node } = packed;
     let mut create = Vec::new();
     for draft in drafts {
         match draft.role {
@@ -156,16 +156,16 @@ fn finish(packed: Packed<'_>, service: &Service, plan: &mut Plan) {
         }
     }
     // A slice of an earlier Service of the same name is being collected: it is not to be reused.
-    delete.retain(|slice| {
+    for slice in delete {
         let ours = slice.owner.as_deref() == Some(&*service.uid);
-        let Some(mut replacement) = create.pop_if(|_| ours) else {
-            plan.delete.push(Arc::clone(&slice.name));
-            return false;
-        };
-        replacement.name = Arc::clone(&slice.name);
-        plan.update.push(replacement);
-        false
-    });
+        match create.pop_if(|_| ours) {
+            Some(mut replacement) => {
+                replacement.name = Arc::clone(&slice.name);
+                plan.update.push(replacement);
+            }
+            None => plan.delete.push(Arc::clone(&slice.name)),
+        }
+    }
     // While a Service is being deleted, new slices would race with the garbage collector.
     if !service.deleting {
         plan.create.extend(create);

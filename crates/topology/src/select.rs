@@ -110,11 +110,11 @@ pub fn select_cluster(
 /// The endpoints for traffic that must stay on the node.
 fn select_local<S: Selectable>(node: Option<NodeId>, candidates: &[S]) -> Selection<Rule> {
     let is_local = |c: &S| node.is_some() && c.on_node() == node;
-    let ready = shares(candidates, 0, |c| c.ready() && is_local(c));
-    if ready.is_empty() {
-        return serving_terminating(candidates, is_local);
+    let ready = |c: &S| c.ready() && is_local(c);
+    match count(candidates, ready) {
+        0 => serving_terminating(candidates, is_local),
+        n => Selection { shares: shares(candidates, n, ready), rule: Rule::LocalReady },
     }
-    Selection { shares: ready, rule: Rule::LocalReady }
 }
 
 /// What hints the ready endpoints have, seen from one place.
@@ -179,12 +179,19 @@ fn serving_terminating<S: Selectable>(
     candidates: &[S],
     fits: impl Fn(&S) -> bool,
 ) -> Selection<Rule> {
-    let shares = shares(candidates, 0, |c| c.serving_terminating() && fits(c));
-    let rule = if shares.is_empty() { Rule::Nothing } else { Rule::ServingTerminating };
-    Selection { shares, rule }
+    let fits = |c: &S| c.serving_terminating() && fits(c);
+    match count(candidates, fits) {
+        0 => Selection { shares: Vec::new(), rule: Rule::Nothing },
+        n => Selection { shares: shares(candidates, n, fits), rule: Rule::ServingTerminating },
+    }
 }
 
-/// The candidates that fit, each with weight one. `expected` sizes the result.
+fn count<S>(candidates: &[S], fits: impl Fn(&S) -> bool) -> u32 {
+    candidates.iter().map(|c| u32::from(fits(c))).sum()
+}
+
+/// The candidates that fit, each with weight one. `expected` is how many there are: the result is
+/// allocated once.
 fn shares<S: Selectable>(candidates: &[S], expected: u32, fits: impl Fn(&S) -> bool) -> Vec<Share> {
     let mut shares = Vec::with_capacity(expected as usize);
     for (endpoint, candidate) in (0u32..).zip(candidates) {

@@ -9,15 +9,27 @@ mod world;
 
 use std::path::Path;
 
-use crate::Report;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{
+    Report,
+    report::{Outcome, Runner},
+};
+
+const RUNNERS: &[Runner] = &[
+    ("hints_auto", |case| run_case(case, hints_auto::run)),
+    ("overload", |case| run_case(case, overload::run)),
+    ("traffic_distribution", |case| run_case(case, traffic_distribution::run)),
+    ("select_endpoints", |case| run_case(case, select_endpoints::run)),
+    ("slice_packing", |case| run_case(case, slice_packing::run)),
+];
 
 /// Runs all files of the suite.
 pub fn run(dir: &Path) -> Result<Report, String> {
-    let mut report = Report::default();
-    report.run_file(dir, "hints_auto.jsonl", hints_auto::run)?;
-    report.run_file(dir, "overload.jsonl", overload::run)?;
-    report.run_file(dir, "traffic_distribution.jsonl", traffic_distribution::run)?;
-    report.run_file(dir, "select_endpoints.jsonl", select_endpoints::run)?;
-    report.run_file(dir, "slice_packing.jsonl", slice_packing::run)?;
-    Ok(report)
+    Report::run_dir(dir, RUNNERS)
+}
+
+fn run_case<C: DeserializeOwned>(case: Value, run: fn(&C) -> Vec<String>) -> Outcome {
+    Ok(run(&serde_json::from_value(case)?))
 }

@@ -53,7 +53,7 @@ fn duplicates_that_differ_are_refused_with_both_places() {
     let text = format!("{}---\n{}", NODE.replace("CPU", "1"), NODE.replace("CPU", "2"));
     refused(
         &explain("duplicates", text),
-        &["given.yaml", "document 1", "document 2", "Node/n1", "differs"],
+        &["given.yaml", "document 1", "document 2", "Node/n1", "status.allocatable.cpu", "differs"],
     );
 }
 

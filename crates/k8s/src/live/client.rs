@@ -1,6 +1,6 @@
 //! A client for the cluster that people mean.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use kube::{
     Client, Config,
@@ -21,11 +21,12 @@ pub async fn client(
     let config = match (kubeconfig, context) {
         (None, None) => infer().await?,
         (Some(path), context) => {
-            let kubeconfig = Kubeconfig::read_from(path).map_err(from_kubeconfig)?;
+            let read = Kubeconfig::read_from(&path);
+            let kubeconfig = read.map_err(|error| from_kubeconfig(error, &path))?;
             choose(kubeconfig, context).await?
         }
         (None, context) => {
-            let kubeconfig = Kubeconfig::read().map_err(from_kubeconfig)?;
+            let kubeconfig = Kubeconfig::read().map_err(|e| from_kubeconfig(e, &default_path()))?;
             choose(kubeconfig, context).await?
         }
     };
@@ -46,7 +47,7 @@ async fn infer() -> Result<Config, LiveError> {
         }
         Ok(kubeconfig) => choose(kubeconfig, None).await,
         Err(error) if is_missing(&error) => Config::infer().await.map_err(|_| LiveError::NoCluster),
-        Err(error) => Err(from_kubeconfig(error)),
+        Err(error) => Err(from_kubeconfig(error, &default_path())),
     }
 }
 
@@ -58,7 +59,7 @@ async fn choose(kubeconfig: Kubeconfig, context: Option<String>) -> Result<Confi
     config.map_err(|error| match error {
         KubeconfigError::LoadContext(wanted) => LiveError::UnknownContext { wanted, known },
         KubeconfigError::CurrentContextNotSet => LiveError::NoContext { known },
-        error => from_kubeconfig(error),
+        error => from_kubeconfig(error, &default_path()),
     })
 }
 
@@ -70,9 +71,17 @@ fn is_missing(error: &KubeconfigError) -> bool {
     }
 }
 
-fn from_kubeconfig(error: KubeconfigError) -> LiveError {
+/// What `KUBECONFIG` says, for people to find the file.
+fn default_path() -> PathBuf {
+    std::env::var_os("KUBECONFIG").map_or("~/.kube/config".into(), PathBuf::from)
+}
+
+fn from_kubeconfig(error: KubeconfigError, path: &Path) -> LiveError {
     match error {
         KubeconfigError::ReadConfig(source, path) => LiveError::Unreadable { path, source },
+        KubeconfigError::Parse(error) => {
+            LiveError::NotYaml { path: path.to_owned(), line: error.location().map(|at| at.line()) }
+        }
         error => LiveError::Kubeconfig { source: Box::new(error) },
     }
 }

@@ -18,6 +18,9 @@ pub enum LiveError {
     NoContext { known: Vec<String> },
     #[error("no cluster to talk to: no usable kubeconfig was found, and this is not a Pod")]
     NoCluster,
+    /// The parser's own words would quote the file, and with it perhaps a token.
+    #[error("the kubeconfig {} is not valid YAML{}", path.display(), place(*line))]
+    NotYaml { path: PathBuf, line: Option<u64> },
     #[error("the kubeconfig cannot be used: {source}")]
     Kubeconfig { source: Box<KubeconfigError> },
     #[error("no client for {server}: {source}")]
@@ -69,6 +72,7 @@ impl LiveError {
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
         Some(match self {
+            LiveError::NotYaml { .. } => "is it the right file?".to_owned(),
             LiveError::Unreadable { .. } => "check the path, or leave it out to use KUBECONFIG \
                  or ~/.kube/config"
                 .to_owned(),
@@ -102,6 +106,10 @@ impl LiveError {
 /// Whether no answer came at all, in contrast to one that cannot be used.
 pub(super) fn is_unreachable(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_))
+}
+
+fn place(line: Option<u64>) -> String {
+    line.map_or(String::new(), |line| format!(": see line {line}"))
 }
 
 fn at(server: Option<&str>) -> String {

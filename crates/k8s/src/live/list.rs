@@ -9,7 +9,7 @@ use k8s_openapi::api::{
     discovery::v1::EndpointSlice,
 };
 use kube::{Api, Client, Resource, api::ListParams, core::NamespaceResourceScope};
-use serde::de::DeserializeOwned;
+use serde::{Serialize, de::DeserializeOwned};
 
 use super::LiveError;
 use crate::{Collected, Note, Objects, Origin};
@@ -116,7 +116,7 @@ impl<P: FnMut(&str, usize)> Reader<P> {
         into: &mut Collected<T>,
     ) -> Result<(), LiveError>
     where
-        T: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + PartialEq,
+        T: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + PartialEq + Serialize,
     {
         let mut page = params.clone().limit(PAGE);
         loop {

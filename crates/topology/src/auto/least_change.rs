@@ -13,7 +13,7 @@
 //! less, as [`super::whole_slices`] does it: where nothing was hinted before, both give the same
 //! hints. Last, whatever zone is still below its minimum is served from free endpoints.
 //!
-//! O(endpoints + moves · zones), no allocation per endpoint beyond the result.
+//! O(endpoints + moves · zones); memory for each endpoint only where hints must be released.
 
 use evenkeel_model::{Few, Hints};
 
@@ -150,30 +150,30 @@ fn quotas(bounds: &[Bounds], tally: &Tally) -> Vec<u32> {
     let n_zones = bounds.len();
     let mut quota = tally.free.clone();
     let homeless = std::mem::take(&mut quota[n_zones]);
-    let held = |quota: &[u32]| -> Vec<u32> {
-        tally.kept[..n_zones].iter().zip(quota).map(|(kept, quota)| kept + quota).collect()
-    };
+    let mut held: Vec<u32> =
+        tally.kept[..n_zones].iter().zip(&quota).map(|(kept, quota)| kept + quota).collect();
     for _ in 0..homeless {
-        let held = held(&quota);
         let need = |z: usize| bounds[z].desired - f64::from(held[z]);
         let to = (0..n_zones).reduce(|best, z| if need(z) > need(best) { z } else { best });
-        quota[to.expect("two zones or more")] += 1;
+        let to = to.expect("two zones or more");
+        quota[to] += 1;
+        held[to] += 1;
     }
-    let (giving, receiving) = balance(bounds, &held(&quota), &quota);
+    let (giving, receiving) = balance(bounds, &held, &quota);
     for z in 0..n_zones {
         quota[z] = quota[z] - giving[z] + receiving[z];
+        held[z] = held[z] - giving[z] + receiving[z];
     }
-    loop {
-        let held = held(&quota);
-        let Some(to) = (0..n_zones).find(|&z| held[z] < bounds[z].minimum) else {
-            return quota;
-        };
+    while let Some(to) = (0..n_zones).find(|&z| held[z] < bounds[z].minimum) {
         let spare = |z: usize| quota[z] > 0 && held[z] > bounds[z].minimum;
         let from =
             furthest_above(bounds, &held, spare).expect("the lack is no more than what is free");
-        quota[from] -= 1;
-        quota[to] += 1;
+        for (zone, by) in [(from, -1), (to, 1)] {
+            quota[zone] = quota[zone].wrapping_add_signed(by);
+            held[zone] = held[zone].wrapping_add_signed(by);
+        }
     }
+    quota
 }
 
 /// The zone furthest above its fair part among those that `may` give, the first of equals.
