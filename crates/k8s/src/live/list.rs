@@ -29,7 +29,8 @@ pub enum Scope {
 /// Reads all that `scope` covers. `progress` is called after each page with the kind, in the
 /// plural, and how many of it there are so far.
 ///
-/// Events and autoscalers only explain; if they cannot be listed, that is a note in the result.
+/// Slices tell who is used; Pods, Events and autoscalers only help to say why. If those cannot be
+/// listed, that is a note in the result.
 pub async fn objects(
     client: Client,
     scope: Scope,
@@ -45,7 +46,8 @@ pub async fn objects(
     reader.list("endpointslices", &slices, wanted.slices, &mut objects.slices).await?;
     if let Some(params) = wanted.pods {
         let pods: Api<Pod> = reader.api(&scope);
-        reader.list("pods", &pods, params, &mut objects.pods).await?;
+        let listed = reader.list("pods", &pods, params, &mut objects.pods).await;
+        objects.notes.extend(forgive("pods", listed)?);
     }
 
     let events: Api<Event> = reader.api(&scope);

@@ -171,9 +171,10 @@ async fn all_namespaces_are_read_in_one_go() {
 }
 
 #[tokio::test]
-async fn forbidden_events_are_a_note() {
+async fn pods_events_and_autoscalers_that_may_not_be_read_are_notes() {
     fn answers(path: &str) -> (u16, Value) {
         match path {
+            path if path.contains("/pods") => failure(403, "pods is forbidden"),
             path if path.contains("/events") => failure(403, "events is forbidden"),
             path if path.contains("autoscalers") => (200, json!("what?")),
             path => cluster(path),
@@ -181,8 +182,8 @@ async fn forbidden_events_are_a_note() {
     }
     let found = read("events", answers, web()).await.unwrap();
     let notes: Vec<&str> = found.notes.iter().map(|note| &*note.what).collect();
-    assert_eq!(notes, ["events", "horizontalpodautoscalers"]);
-    assert_eq!(found.notes[0].problem, "cannot list events: events is forbidden");
+    assert_eq!(notes, ["pods", "events", "horizontalpodautoscalers"]);
+    assert_eq!(found.notes[1].problem, "cannot list events: events is forbidden");
     assert_eq!(found.services.len(), 1);
 }
 
