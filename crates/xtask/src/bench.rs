@@ -4,7 +4,7 @@ use clap::builder::PossibleValuesParser;
 
 use crate::{
     Failure,
-    program::{program, root, status},
+    program::{program, status},
 };
 
 #[derive(clap::Args)]
@@ -33,16 +33,18 @@ struct Target {
 
 pub(crate) const BENCHES: &[Bench] = &[Bench {
     name: "topology",
-    targets: &[Target::new("topology", "topology"), Target::new("k8s", "objects")],
+    targets: &[
+        Target::new("topology", "topology"),
+        Target::new("k8s", "decisions"),
+        Target::new("k8s", "objects"),
+    ],
 }];
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let wanted = |bench: &&Bench| args.name.as_ref().is_none_or(|name| name == bench.name);
     for bench in BENCHES.iter().filter(wanted) {
         for target in bench.targets {
-            if !target.exists() {
-                eprintln!("{}/{}: not there, passed over", target.folder, target.file);
-            } else if args.list {
+            if args.list {
                 println!("{:14} {}", bench.name, target.alone());
             } else {
                 target.run(&args.args)?;
@@ -57,11 +59,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 impl Target {
     const fn new(folder: &'static str, file: &'static str) -> Self {
         Target { folder, file }
-    }
-
-    fn exists(&self) -> bool {
-        let file = format!("crates/{}/benches/{}.rs", self.folder, self.file);
-        root().join(file).exists()
     }
 
     fn run(&self, args: &[String]) -> Result<(), Failure> {
@@ -87,6 +84,14 @@ impl Target {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_target_is_there() {
+        for target in BENCHES.iter().flat_map(|bench| bench.targets) {
+            let file = format!("crates/{}/benches/{}.rs", target.folder, target.file);
+            assert!(crate::program::root().join(&file).exists(), "{file}");
+        }
+    }
 
     #[test]
     fn a_target_names_its_package() {
