@@ -32,6 +32,7 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Error> {
     };
     let input = input::read(&args.input, wanted)?;
     let services = services(args, &input, &names)?;
+    note_unknown(args, &input, &names, &profile);
     let forecasts = forecast(&services, &replicas, &input, &profile, &settings);
     let text = match args.output {
         Output::Table => text::render(&forecasts, &profile, false),
@@ -113,6 +114,33 @@ fn traffic(path: Option<&Path>) -> Result<TrafficProfile, Error> {
     Ok(profile)
 }
 
+/// Names what the traffic file is about and is not here: most likely misspelt.
+fn note_unknown(args: &PlanArgs, input: &Input, names: &[String], profile: &TrafficProfile) {
+    let zones: Vec<&str> = profile.unknown_zones(&input.snapshot).into_iter().collect();
+    if !zones.is_empty() {
+        printer::note(format_args!(
+            "the traffic file names zones without nodes: {}",
+            zones.join(", ")
+        ));
+    }
+    // Of a cluster, only what is wanted was read.
+    let is_read = |given: &&str| {
+        let namespace = given.split_once('/').map(|(namespace, _)| namespace);
+        args.all_namespaces
+            || !args.input.filename.is_empty()
+            || namespace.is_none()
+            || (namespace == Some(&*input.namespace) && names.is_empty())
+    };
+    let services = profile.unknown_services(&input.snapshot).into_iter().filter(is_read);
+    let services: Vec<&str> = services.collect();
+    if !services.is_empty() {
+        let services = services.join(", ");
+        printer::note(format_args!(
+            "the traffic file names Services that are not here: {services}"
+        ));
+    }
+}
+
 /// One document for each Service that would change, with the command that applies it.
 fn patches(
     services: &[&ServiceState],
@@ -125,10 +153,10 @@ fn patches(
         if policy == forecast.current {
             continue;
         }
-        let key = &state.service.key;
+        let ServiceKey { namespace, name } = &state.service.key;
         text += &format!(
-            "---\n# {}\n# kubectl patch svc {} -n {} --type merge --patch-file THIS\n",
-            forecast.recommendation.why.message, key.name, key.namespace
+            "---\n# {}\n# evenkeel plan {name} -n {namespace} -o yaml | kubectl patch svc {name} -n {namespace} --type merge --patch-file /dev/stdin\n",
+            forecast.recommendation.why.message
         );
         text += &output::yaml(&patch(&state.service, policy, settings.gates))?;
     }

@@ -1,9 +1,10 @@
 //! The one way out: data to stdout, all else to stderr. Colours only on a terminal, and never
 //! needed to understand the text.
 
-use std::{borrow::Cow, fmt::Display, io::Write};
+use std::{fmt::Display, io::Write};
 
 use anstyle::{AnsiColor, Style};
+use evenkeel_model::harmless;
 
 use crate::error::Error;
 
@@ -38,30 +39,7 @@ pub(crate) fn error(error: &Error) {
     }
 }
 
-/// Text from a cluster or a file, made harmless for a terminal: control characters are spelled out.
-pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
-        return Cow::Borrowed(text);
-    }
-    let spelled = |c: char| match c {
-        c if c.is_control() => c.escape_default().to_string(),
-        c => c.to_string(),
-    };
-    Cow::Owned(text.chars().map(spelled).collect())
-}
-
 /// Text in a style.
 pub(crate) fn styled(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_characters_never_reach_the_terminal() {
-        assert_eq!(harmless("plain, zone-ä"), "plain, zone-ä");
-        assert_eq!(harmless("a\u{1b}[2J\nb"), "a\\u{1b}[2J\\nb");
-    }
 }

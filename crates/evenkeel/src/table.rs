@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use crate::printer::{self, HEADING};
+use evenkeel_model::harmless;
+
+use crate::printer::HEADING;
 
 /// Rows of cells below a heading. Columns are as wide as their widest cell.
 #[derive(Debug, Default)]
@@ -17,7 +19,7 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        let harmless = |cell: String| printer::harmless(&cell).into_owned();
+        let harmless = |cell: String| harmless(&cell).into_owned();
         self.rows.push(cells.into_iter().map(harmless).collect());
     }
 

@@ -32,7 +32,7 @@ pub use crate::{
     names::{Id, Names, NodeId, Topology, ZoneId},
     node::Node,
     pod::{ContainerPort, Pod, PodPhase},
-    reason::{Reason, Said},
+    reason::{Reason, Said, harmless},
     selection::{Selection, Share, Viewpoint},
     service::{
         Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,

@@ -4,7 +4,7 @@
 //! beside their fields; codes and field names are API, sentences are not. [`Said`] is what leaves
 //! the system: all three together.
 
-use std::fmt::Display;
+use std::{borrow::Cow, fmt::Display};
 
 use serde::Serialize;
 
@@ -21,7 +21,30 @@ pub struct Said<R> {
 
 impl<R: Reason> From<R> for Said<R> {
     fn from(reason: R) -> Self {
-        let message = reason.to_string();
+        let message = harmless(&reason.to_string()).into_owned();
         Said { reason, message }
+    }
+}
+
+/// Text from a cluster or a file, made harmless for a terminal: control characters are spelled out.
+pub fn harmless(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let spelled = |c: char| match c {
+        c if c.is_control() => c.escape_default().to_string(),
+        c => c.to_string(),
+    };
+    Cow::Owned(text.chars().map(spelled).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_never_reach_the_terminal() {
+        assert_eq!(harmless("plain, zone-ä"), "plain, zone-ä");
+        assert_eq!(harmless("a\u{1b}[2J\nb"), "a\\u{1b}[2J\\nb");
     }
 }

@@ -6,7 +6,11 @@
 
 use std::sync::Arc;
 
+use evenkeel_model::{Slice, label};
 use thiserror::Error;
+
+/// How Kubernetes' own EndpointSlice controller signs its slices.
+const BUILT_IN_CONTROLLER: &str = "endpointslice-controller.k8s.io";
 
 /// How Auto hints are given to endpoints when something changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +151,12 @@ impl Settings {
         Ok(())
     }
 
+    /// Whether an endpoint controller writes this slice: ours, or Kubernetes' built-in one.
+    pub fn manages(&self, slice: &Slice) -> bool {
+        let manager = slice.labels.get(label::MANAGED_BY);
+        manager.is_some_and(|name| *name == self.controller_name || **name == *BUILT_IN_CONTROLLER)
+    }
+
     /// The overload that is accepted, depending on whether hints are in force already.
     pub fn threshold(&self, in_force: bool) -> f64 {
         if in_force { self.keep_threshold } else { self.assign_threshold }
@@ -164,7 +174,7 @@ impl Default for Settings {
             enabled_event: EnabledEvent::WhenNewInSlices,
             resync_when_possible: true,
             max_endpoints_per_slice: 100,
-            controller_name: "endpointslice-controller.k8s.io".into(),
+            controller_name: BUILT_IN_CONTROLLER.into(),
             gates: Gates::ALL_ON,
         }
     }

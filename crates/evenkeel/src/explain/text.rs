@@ -3,8 +3,12 @@
 use std::{collections::BTreeMap, fmt::Write};
 
 use evenkeel_model::TrafficPolicy;
-use evenkeel_topology::explain::{
-    Client, Coverage, EndpointName, Explanation, FamilyView, Status, Traffic, View,
+use evenkeel_topology::{
+    NoHints,
+    explain::{
+        Client, Coverage, EndpointName, Explanation, FamilyView, LeftOutReason, Outcome,
+        RuleReason, Status, Traffic, View,
+    },
 };
 
 use crate::{
@@ -14,6 +18,9 @@ use crate::{
 
 /// So many endpoints of a view are listed one by one, unless all are wanted.
 const LISTED: usize = 10;
+
+/// On the command line nodes are not unknown *yet*: they were left out.
+const NO_NODES: &str = "no Nodes were given";
 
 pub(crate) fn render(explanation: &Explanation, wide: bool) -> String {
     let mut text = String::new();
@@ -44,7 +51,13 @@ fn head(explanation: &Explanation, text: &mut String) {
 
 fn zones(explanation: &Explanation, text: &mut String) {
     if let Some(problem) = &explanation.no_capacity {
-        let _ = writeln!(text, "\nZone capacity is not known: {}", problem.message);
+        let _ = match &problem.reason {
+            NoHints::NodesUnknown => writeln!(text, "\nZone capacity is not known: {NO_NODES}"),
+            NoHints::OneZoneOnly { zone } => {
+                writeln!(text, "\nAll ready worker nodes are in one zone, {zone}")
+            }
+            _ => writeln!(text, "\nZone capacity is not known: {}", problem.message),
+        };
         return;
     }
     let mut table = Table::new(&["ZONE", "NODES", "CPU", "PART OF CPU"]);
@@ -70,10 +83,18 @@ fn family_text(family: &FamilyView, wide: bool, text: &mut String) {
     let FamilyView { endpoints, ready, .. } = family;
     let _ = writeln!(text, "\n{title}: {endpoints} endpoints, {ready} ready");
     let _ = writeln!(text, "  hints in force:  {in_force}");
-    let _ = writeln!(text, "  hints wanted:    {}", family.hints.ought.message);
+    let wanted = match &family.hints.ought.reason {
+        Outcome::Refused { why: NoHints::NodesUnknown } => format!("none: {NO_NODES}"),
+        _ => family.hints.ought.message.clone(),
+    };
+    let _ = writeln!(text, "  hints wanted:    {wanted}");
     differences(family, wide, text);
     for view in &family.views {
         view_text(view, wide, text);
+    }
+    if family.nodes_not_shown > 0 {
+        let line = format!("  and {} more nodes (--from-node shows one)", family.nodes_not_shown);
+        let _ = writeln!(text, "\n{}", styled(DIM, line));
     }
 }
 
@@ -94,6 +115,13 @@ fn differences(family: &FamilyView, wide: bool, text: &mut String) {
         let pods = words(&hints.missing_pods);
         let _ = writeln!(text, "    ready Pods in no slice: {pods}");
     }
+    if !hints.stale.is_empty() {
+        let mut names: Vec<String> = hints.stale.iter().take(listed).map(name).collect();
+        if hints.stale.len() > listed {
+            names.push(format!("and {} more", hints.stale.len() - listed));
+        }
+        let _ = writeln!(text, "    endpoints that no Pod backs: {}", names.join(", "));
+    }
 }
 
 fn more(all: usize, listed: usize, text: &mut String) {
@@ -111,7 +139,8 @@ fn view_text(view: &View, wide: bool, text: &mut String) {
     };
     let client = styled(HEADING, client(view));
     let _ = writeln!(text, "\n  {client}: {}{share}", view.rule.message);
-    if !view.except_nodes.is_empty() {
+    let nobody_else = matches!(view.rule.reason, RuleReason::EachNodeItsOwn { .. });
+    if !view.except_nodes.is_empty() && !nobody_else {
         let some: Vec<&str> = view.except_nodes.iter().take(LISTED).map(AsRef::as_ref).collect();
         let more = if view.except_nodes.len() > LISTED { " and others" } else { "" };
         let nodes = some.join(", ");
@@ -144,7 +173,11 @@ fn left_out(view: &View, wide: bool, text: &mut String) {
     }
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for left in &view.leaves_out {
-        *reasons.entry(&left.why.message).or_default() += 1;
+        let why = match &left.why.reason {
+            LeftOutReason::HintedForNodes { .. } => "hinted for other nodes",
+            _ => &left.why.message,
+        };
+        *reasons.entry(why).or_default() += 1;
     }
     let reasons: Vec<String> = reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();
     let line = format!("    left out: {}", reasons.join("; "));
@@ -159,10 +192,21 @@ fn client(view: &View) -> String {
         Client::Node { node, zone: None } => format!("from node {node} without a zone"),
         Client::OtherNodes => "from other nodes".to_owned(),
     };
-    match view.traffic {
-        Traffic::All => client,
-        Traffic::Internal => format!("{client}, internal traffic"),
-        Traffic::External => format!("{client}, external traffic"),
+    let traffic = match view.traffic {
+        Traffic::All => "",
+        Traffic::Internal => ", internal traffic",
+        Traffic::External => ", external traffic",
+    };
+    format!("{client}{traffic}{}", ports(view))
+}
+
+fn ports(view: &View) -> String {
+    let word = |name: &str| if name.is_empty() { "without a name" } else { name }.to_owned();
+    let names: Vec<String> = view.ports.iter().map(|port| word(port)).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [port] => format!(", port {port}"),
+        ports => format!(", ports {}", ports.join(", ")),
     }
 }
 
@@ -192,7 +236,8 @@ fn checks(explanation: &Explanation, text: &mut String) {
             Status::Unknown => (DIM, "?"),
         };
         let word = styled(style, format_args!("{word:<6}"));
-        let _ = writeln!(text, "  {word}  {}", check.finding.message);
+        let family = check.family.map(|family| format!("{family}: ")).unwrap_or_default();
+        let _ = writeln!(text, "  {word}  {family}{}", check.finding.message);
     }
 }
 

@@ -1,10 +1,10 @@
 //! Forecasts as text for people.
 
-use std::fmt::Write;
+use std::{cmp::Reverse, fmt::Write, sync::Arc};
 
 use evenkeel_topology::{
     Policy,
-    whatif::{Figures, Forecast, Forecasts, TrafficProfile, ZoneLost},
+    whatif::{Figures, Forecast, Forecasts, TrafficProfile, Why, ZoneLost},
 };
 
 use crate::{
@@ -15,6 +15,16 @@ use crate::{
 /// Up to so many Services are shown with every lost zone; beyond, `wide` is needed.
 const DETAILED: usize = 3;
 
+const LEGEND: &str = "
+* in force now, with the hints that are there. IN ZONE: part of traffic that stays in its zone. WORST
+LOAD: most loaded endpoint against its fair share. CROSS GB: traffic across zones in a month. ZONE LOST:
+the worst when a zone fails and its clients move on; loads are against the fair share of today, so
+200 % is twice the load.
+";
+
+/// Less than this is rounding.
+const TRACE: f64 = 0.0005;
+
 pub(crate) fn render(forecasts: &[Forecasts], profile: &TrafficProfile, wide: bool) -> String {
     if forecasts.is_empty() {
         return "no Services here\n".to_owned();
@@ -23,11 +33,11 @@ pub(crate) fn render(forecasts: &[Forecasts], profile: &TrafficProfile, wide: bo
     let mut table = Table::new(&[
         "NAMESPACE",
         "SERVICE",
-        "ENDPOINTS",
+        "READY",
         "POLICY",
         "IN ZONE",
         "WORST LOAD",
-        "CROSS-ZONE GB",
+        "CROSS GB",
         "COST",
         "ZONE LOST",
     ]);
@@ -35,8 +45,7 @@ pub(crate) fn render(forecasts: &[Forecasts], profile: &TrafficProfile, wide: bo
         service_rows(forecast, detailed, &mut table);
     }
     let mut text = table.render("");
-    text.push_str("\n* in force now. IN ZONE: part of traffic that stays in its zone. WORST LOAD: most loaded endpoint\n");
-    text.push_str("against its fair share. ZONE LOST: the worst load when a zone fails and its clients move on.\n");
+    text.push_str(LEGEND);
     for forecast in forecasts {
         recommendation(forecast, &mut text);
     }
@@ -73,36 +82,46 @@ fn lost_row(lost: &ZoneLost, table: &mut Table) {
 
 fn endpoints(forecast: &Forecasts) -> String {
     match forecast.replicas {
-        Some(n) => format!("{n} (planned)"),
+        Some(_) => format!("{} (planned)", forecast.endpoints),
         None => forecast.endpoints.to_string(),
     }
 }
 
 fn figures(figures: &Figures) -> [String; 4] {
+    let dash = || "-".to_owned();
+    let unserved = unserved(figures);
     if figures.worst_endpoint.is_none() {
-        return [(); 4].map(|()| "-".to_owned());
+        return [dash(), unserved.unwrap_or_else(dash), dash(), dash()];
     }
-    let unserved = match figures.unserved_share {
-        share if share > 0.0 => format!(", {} unserved", percent(share)),
-        _ => String::new(),
-    };
+    let load = percent(figures.worst_load);
     [
         percent(figures.in_zone_share),
-        format!("{}{unserved}", percent(figures.worst_load)),
+        unserved.map_or_else(|| load.clone(), |unserved| format!("{load}, {unserved}")),
         format!("{:.0}", figures.cross_zone_gb),
         format!("{:.2}", figures.cost),
     ]
 }
 
+fn unserved(figures: &Figures) -> Option<String> {
+    let share = figures.unserved_share;
+    (share > TRACE).then(|| format!("{} unserved", percent(share)))
+}
+
+/// The worst of lost zones: traffic that is not served is worse than any load.
 fn worst_loss(forecast: &Forecast) -> String {
-    let worst = |a: &&ZoneLost, b: &&ZoneLost| {
-        a.figures.worst_load.total_cmp(&b.figures.worst_load).then_with(|| b.zone.cmp(&a.zone))
+    // Beyond a millionth, figures differ by rounding only.
+    let whole = |figure: f64| (figure * 1e6).round() as u64;
+    let badness = |lost: &&ZoneLost| {
+        let Figures { unserved_share, worst_load, .. } = lost.figures;
+        (whole(unserved_share), whole(worst_load), Reverse(Arc::clone(&lost.zone)))
     };
-    match forecast.zone_lost.iter().max_by(worst) {
-        Some(lost) if lost.figures.worst_endpoint.is_some() => {
-            format!("{} ({})", percent(lost.figures.worst_load), lost.zone)
-        }
-        _ => "-".to_owned(),
+    let Some(lost) = forecast.zone_lost.iter().max_by_key(badness) else {
+        return "-".to_owned();
+    };
+    match (unserved(&lost.figures), &lost.figures.worst_endpoint) {
+        (Some(unserved), _) => format!("{unserved} ({})", lost.zone),
+        (None, Some(_)) => format!("{} ({})", percent(lost.figures.worst_load), lost.zone),
+        (None, None) => "-".to_owned(),
     }
 }
 
@@ -112,9 +131,14 @@ fn recommendation(forecast: &Forecasts, text: &mut String) {
     let name = styled(HEADING, format_args!("{namespace}/{service}"));
     let policy = styled(HEADING, recommendation.policy);
     let _ = writeln!(text, "\n{name}: {verb} {policy}: {}", recommendation.why.message);
+    for caveat in &forecast.caveats {
+        let _ = writeln!(text, "  {}", caveat.message);
+    }
+    // The recommendation may have said already why Auto gives no hints.
+    let said = matches!(recommendation.why.reason, Why::NoEffectNow { .. });
     for of_policy in &forecast.policies {
-        let worth = forecast.replicas.is_some() || of_policy.otherwise.is_some();
-        if of_policy.policy == Policy::Auto && worth {
+        let worth = !said && (forecast.replicas.is_some() || of_policy.otherwise.is_some());
+        if of_policy.policy == Policy::Auto && of_policy.cannot_act.is_none() && worth {
             let _ = writeln!(text, "  hints of Auto: {}", of_policy.hints.message);
         }
         if let Some(otherwise) = &of_policy.otherwise {
@@ -136,16 +160,17 @@ fn totals(forecasts: &[Forecasts], profile: &TrafficProfile, text: &mut String) 
     if forecasts.len() < 2 {
         return;
     }
-    let cost = |of: &Forecasts, policy| {
-        let found = of.policies.iter().find(|f| f.policy == policy);
-        found.map_or(0.0, |f| f.figures.cost)
-    };
-    let now: f64 = forecasts.iter().map(|f| cost(f, f.current)).sum();
-    let then: f64 = forecasts.iter().map(|f| cost(f, f.recommendation.policy)).sum();
+    let sum = |cost: fn(&Forecasts) -> Option<f64>| forecasts.iter().filter_map(cost).sum::<f64>();
+    let now = sum(|of| Some(of_policy(of, of.current)?.figures.cost));
+    let then = sum(|of| Some(of_policy(of, of.recommendation.policy)?.settled().cost));
     let currency = &profile.price.currency;
     let _ = writeln!(
         text,
         "\n{} Services: {now:.2} {currency} a month across zones now, {then:.2} as recommended",
         forecasts.len()
     );
+}
+
+fn of_policy(forecasts: &Forecasts, policy: Policy) -> Option<&Forecast> {
+    forecasts.policies.iter().find(|f| f.policy == policy)
 }

@@ -35,6 +35,7 @@ fn node_preference_shows_which_nodes_use_their_own() {
         text.contains("from node node-b1 in zone-b: endpoints hinted for node node-b1"),
         "{text}"
     );
+    assert!(text.contains("hinted for other nodes\n"), "{text}");
 }
 
 #[test]
@@ -89,8 +90,31 @@ fn reasons_carry_code_fields_and_message() {
     assert_eq!(ought["code"], "Refused");
     assert_eq!(ought["why"]["code"], "Overload");
     assert_eq!((&ought["why"]["endpoints"], &ought["why"]["zones"]), (&4.into(), &3.into()));
-    assert_eq!(explanation["advice"]["code"], "ScaleOrPreferZone");
+    assert_eq!(explanation["advice"]["code"], "Scale");
     assert_eq!(explanation["advice"]["next"], 6);
+}
+
+#[test]
+fn fields_of_reasons_are_named_as_in_kubernetes() {
+    let explanation = json(&["explain", "search", "-o", "json"]);
+    let warnings = explanation["warnings"].as_array().unwrap();
+    let autoscaled = warnings.iter().find(|w| w["code"] == "Autoscaled").unwrap();
+    assert_eq!(autoscaled["maxReplicas"], 10);
+}
+
+#[test]
+fn what_was_not_given_is_said_so() {
+    let folder = "examples/three-zones";
+    let (services, slices) =
+        (format!("{folder}/services.yaml"), format!("{folder}/endpointslices.yaml"));
+    let ran = evenkeel(&["explain", "web", "-n", "shop", "-f", &services, "-f", &slices], b"");
+    for words in [
+        "Zone capacity is not known: no Nodes were given",
+        "hints wanted:    none: no Nodes were given",
+        "?       no Events about the Service were given",
+    ] {
+        assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
+    }
 }
 
 #[test]

@@ -60,7 +60,7 @@ fn the_patch_we_print_is_applied_by_kubectl() {
         })
         .collect();
     cluster += &format!(
-        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: web-1, labels: {{kubernetes.io/service-name: web}}}}\naddressType: IPv4\nendpoints:\n{endpoints}---\n"
+        "apiVersion: discovery.k8s.io/v1\nkind: EndpointSlice\nmetadata: {{name: web-1, labels: {{kubernetes.io/service-name: web, endpointslice.kubernetes.io/managed-by: endpointslice-controller.k8s.io}}}}\naddressType: IPv4\nendpoints:\n{endpoints}---\n"
     );
     let service = "apiVersion: v1\nkind: Service\nmetadata: {name: web}\nspec: {selector: {app: web}, ports: [{port: 80}]}\n";
     let ran = evenkeel(&["plan", "web", "-o", "yaml", "-f", "-"], (cluster + service).as_bytes());

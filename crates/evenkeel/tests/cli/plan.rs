@@ -100,6 +100,47 @@ fn patches_are_printed_for_what_should_change_only() {
     assert!(!text.contains("name: web"), "{text}");
 }
 
+#[test]
+fn a_patch_comes_with_the_command_that_applies_it() {
+    let text = on_example(&["plan", "-o", "yaml"]);
+    let command = "# evenkeel plan payments -n shop -o yaml | kubectl patch svc payments -n shop --type merge --patch-file /dev/stdin\n";
+    assert!(text.contains(command), "{text}");
+}
+
+#[test]
+fn a_total_outage_is_the_worst_loss() {
+    let text = on_example(&["plan", "web", "--replicas", "web=1"]);
+    let none = text.lines().find(|line| line.contains("1 (planned)")).unwrap();
+    assert!(none.ends_with("100 % unserved (zone-a)"), "{text}");
+    let lost = text.lines().find(|line| line.contains("without zone-a")).unwrap();
+    assert!(lost.contains("100 % unserved"), "{text}");
+}
+
+#[test]
+fn a_policy_that_cannot_act_says_why() {
+    let out = json(&["plan", "metrics-agent", "-o", "json"]);
+    assert_eq!(policy(&out, "Auto")["cannotAct"]["code"], "Local");
+    assert!(policy(&out, "none").get("cannotAct").is_none());
+}
+
+#[test]
+fn a_refusal_is_told_once() {
+    let text = on_example(&["plan", "cart", "--replicas", "cart=4"]);
+    assert_eq!(text.matches("can't be shared out").count(), 1, "{text}");
+}
+
+#[test]
+fn names_of_the_traffic_file_that_are_not_there_are_noted() {
+    let file = tempdir("unknown-names").join("traffic.yaml");
+    fs::write(&file, "byZone: {zone-x: 3, zone-a: 1}\nservices: {shop/nope: {gbPerMonth: 3}}\n")
+        .unwrap();
+    let args = ["plan", "-f", "examples/three-zones", "--traffic", file.to_str().unwrap()];
+    let ran = evenkeel(&args, b"");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("zones without nodes: zone-x\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Services that are not here: shop/nope\n"), "{}", ran.stderr);
+}
+
 /// A folder of its own for one test.
 fn tempdir(name: &str) -> std::path::PathBuf {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);

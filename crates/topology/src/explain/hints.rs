@@ -2,13 +2,14 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
-use evenkeel_model::{AddressType, Endpoint, Hints, Reason, Said, Slice, Topology};
+use evenkeel_model::{AddressType, Endpoint, Hints, Reason, Said, Selectable, Slice, Topology};
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use super::{EndpointName, Subject};
 use crate::{
     Draft, NoHints, Role, Sync, auto,
-    plan::{self, HintOutcome, NodeTable, plan},
+    plan::{self, HintOutcome, plan},
 };
 
 /// How many ready endpoints have zone hints.
@@ -23,7 +24,7 @@ pub enum Coverage {
 
 /// What hints the policy gives. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Outcome {
     NotAsked,
@@ -37,6 +38,8 @@ pub enum Outcome {
     },
     OwnZone,
     OwnNode,
+    /// The Service has no selector: its slices are somebody else's.
+    NobodyGives,
 }
 
 /// One endpoint whose hints are not what they ought to be.
@@ -57,72 +60,113 @@ pub struct HintsView {
     pub differences: Vec<Difference>,
     /// Ready Pods that are in no slice yet.
     pub missing_pods: Vec<Arc<str>>,
+    /// Endpoints in the controller's slices that no Pod backs.
+    pub stale: Vec<EndpointName>,
 }
 
-pub(super) fn view(
-    subject: &Subject<'_>,
-    family: AddressType,
-    endpoints: &[&Endpoint],
-) -> HintsView {
-    let ready: Vec<&Endpoint> = endpoints.iter().copied().filter(|e| e.is_ready()).collect();
-    let in_force = auto::in_force(ready.iter().copied());
-    let (outcome, ought) = ought(subject, family, in_force);
-    let topology = &subject.snapshot.topology;
-    let by_address: BTreeMap<_, _> = ought.iter().map(|e| (e.address(), e)).collect();
-    let differences = ready
-        .iter()
-        .filter_map(|has| {
-            let ought = by_address.get(&has.address())?;
-            (has.hints != ought.hints).then(|| Difference {
-                endpoint: EndpointName::new(has, topology),
-                has: names(has.hints.as_ref(), topology),
-                ought: names(ought.hints.as_ref(), topology),
-            })
-        })
-        .collect();
-    let known = |e: &&Endpoint| endpoints.iter().any(|has| has.address() == e.address());
-    let missing = ought.iter().filter(|e| e.is_ready() && !known(e));
-    HintsView {
-        in_force: coverage(&ready),
-        ought: self::outcome(outcome, in_force, topology).into(),
-        differences,
-        missing_pods: missing.filter_map(|e| Some(Arc::clone(&e.target.as_ref()?.name))).collect(),
+/// What the controller would write, and for which endpoints that is known.
+struct Ought {
+    outcome: HintOutcome,
+    endpoints: Vec<Endpoint>,
+    /// From Pods: `None` when they are not known; else the Pods that wait for their node.
+    waiting: Option<FxHashSet<Arc<str>>>,
+}
+
+pub(super) fn view(subject: &Subject<'_>, family: AddressType) -> HintsView {
+    let ready: Vec<&Endpoint> = subject.listed(family).filter(|e| e.ready()).collect();
+    let in_force = coverage(&ready);
+    if subject.state.service.selector.is_none() {
+        return HintsView { in_force, ..nobodys() };
     }
+    let kept = auto::in_force(ready.iter().copied());
+    let ought = ought(subject, family, kept);
+    let topology = &subject.snapshot.topology;
+    let known: FxHashSet<_> = subject.listed(family).map(Endpoint::address).collect();
+    let missing = ought.endpoints.iter().filter(|e| e.is_ready() && !known.contains(&e.address()));
+    HintsView {
+        in_force,
+        differences: differences(&ready, &ought.endpoints, topology),
+        missing_pods: missing.filter_map(|e| Some(Arc::clone(&e.target.as_ref()?.name))).collect(),
+        stale: stale(subject, family, &ought),
+        ought: outcome(ought.outcome, kept, topology).into(),
+    }
+}
+
+fn nobodys() -> HintsView {
+    HintsView {
+        in_force: Coverage::NoEndpoints,
+        ought: Outcome::NobodyGives.into(),
+        differences: Vec::new(),
+        missing_pods: Vec::new(),
+        stale: Vec::new(),
+    }
+}
+
+fn differences(ready: &[&Endpoint], ought: &[Endpoint], topology: &Topology) -> Vec<Difference> {
+    let ought: FxHashMap<_, _> = ought.iter().map(|e| (e.address(), e)).collect();
+    // Hints that are there but empty say no more than none.
+    let alike = |a: &Endpoint, b: &Endpoint| {
+        a.zone_hints() == b.zone_hints() && a.node_hints() == b.node_hints()
+    };
+    let difference = |has: &&Endpoint| {
+        let ought = ought.get(&has.address())?;
+        (!alike(has, ought)).then(|| Difference {
+            endpoint: EndpointName::new(has, topology),
+            has: names(has.hints.as_ref(), topology),
+            ought: names(ought.hints.as_ref(), topology),
+        })
+    };
+    ready.iter().filter_map(difference).collect()
+}
+
+/// Endpoints that the controller would take out of its slices.
+fn stale(subject: &Subject<'_>, family: AddressType, ought: &Ought) -> Vec<EndpointName> {
+    let Some(waiting) = &ought.waiting else {
+        return Vec::new();
+    };
+    let backed: FxHashSet<_> = ought.endpoints.iter().map(Endpoint::address).collect();
+    let waits = |e: &Endpoint| e.target.as_ref().is_some_and(|pod| waiting.contains(&pod.name));
+    let slices = subject.state.slices.iter().filter(|s| s.address_type == family);
+    let managed = slices.filter(|s| subject.manages(s)).flat_map(|s| &s.endpoints);
+    let stale = managed.filter(|e| !backed.contains(&e.address()) && !waits(e));
+    stale.map(|e| EndpointName::new(e, &subject.snapshot.topology)).collect()
 }
 
 /// The endpoints with the hints that the policy gives them: from Pods where they are known, else
 /// from the slices as they are.
-fn ought(
-    subject: &Subject<'_>,
-    family: AddressType,
-    in_force: bool,
-) -> (HintOutcome, Vec<Endpoint>) {
+fn ought(subject: &Subject<'_>, family: AddressType, in_force: bool) -> Ought {
     let state = subject.state;
-    let existing: Vec<Slice> =
-        state.slices.iter().filter(|s| subject.manages(s)).cloned().collect();
-    let nodes: NodeTable = subject.snapshot.nodes.iter().cloned().collect();
+    let managed = state.slices.iter().filter(|s| subject.manages(s));
+    let existing: Vec<Slice> = managed.cloned().collect();
     let sync = Sync {
         service: &state.service,
         pods: &state.pods,
-        nodes: &nodes,
+        nodes: &subject.nodes,
         capacity: subject.capacity.as_ref(),
         existing: &existing,
         populated: in_force,
         settings: subject.settings,
     };
-    if !state.pods.is_empty() && !nodes.is_empty() {
-        let plan = plan(&sync);
-        let outcome = plan.families.iter().find(|f| f.family == family);
-        let outcome = outcome.map_or(HintOutcome::NotAsked, |f| f.hints.clone());
-        let unchanged = existing.iter().filter(|s| plan.unchanged.contains(&s.name));
-        let slices = plan.create.iter().chain(&plan.update).chain(unchanged);
-        return (outcome, of_family(slices, family));
+    if !state.pods.is_empty() && !subject.nodes.is_empty() {
+        return from_pods(&sync, family);
     }
     let slices = existing.iter().filter(|s| s.address_type == family);
     let mut drafts: Vec<Draft<'_>> =
         slices.map(|slice| Draft { role: Role::Unchanged, slice: Cow::Borrowed(slice) }).collect();
     let outcome = plan::hint(&mut drafts, &subject.asked, in_force, &sync);
-    (outcome, of_family(drafts.iter().map(|d| &*d.slice), family))
+    let endpoints = of_family(drafts.iter().map(|d| &*d.slice), family);
+    Ought { outcome, endpoints, waiting: None }
+}
+
+fn from_pods(sync: &Sync<'_>, family: AddressType) -> Ought {
+    let plan = plan(sync);
+    let outcome = plan.families.iter().find(|f| f.family == family);
+    let outcome = outcome.map_or(HintOutcome::NotAsked, |f| f.hints.clone());
+    let unchanged: FxHashSet<&Arc<str>> = plan.unchanged.iter().collect();
+    let unchanged = sync.existing.iter().filter(|s| unchanged.contains(&s.name));
+    let slices = plan.create.iter().chain(&plan.update).chain(unchanged);
+    let endpoints = of_family(slices, family);
+    Ought { outcome, endpoints, waiting: Some(plan.without_node.into_iter().collect()) }
 }
 
 fn of_family<'a>(slices: impl Iterator<Item = &'a Slice>, family: AddressType) -> Vec<Endpoint> {
@@ -131,7 +175,7 @@ fn of_family<'a>(slices: impl Iterator<Item = &'a Slice>, family: AddressType) -
 }
 
 fn coverage(ready: &[&Endpoint]) -> Coverage {
-    let hinted = ready.iter().filter(|e| !e.zone_hints().is_empty()).count();
+    let hinted = ready.iter().filter(|e| e.has_zone_hint()).count();
     match (ready.len(), hinted) {
         (0, _) => Coverage::NoEndpoints,
         (_, 0) => Coverage::None,
@@ -183,6 +227,7 @@ impl fmt::Display for Outcome {
             Outcome::Refused { why } => write!(f, "none: {why}"),
             Outcome::OwnZone => write!(f, "each endpoint for its own zone"),
             Outcome::OwnNode => write!(f, "each endpoint for its own node and zone"),
+            Outcome::NobodyGives => write!(f, "none: the Service has no selector"),
         }
     }
 }

@@ -2,20 +2,23 @@
 //! one value that can be printed.
 //!
 //! Nothing is decided here. Selection, policy and hints come from the functions that decide them
-//! for real, so that an explanation can't drift from the truth. O(endpoints · zones).
+//! for real, so that an explanation can't drift from the truth. O(endpoints · (zones + ports)): of
+//! nodes, a few are looked from, however many there are.
 
 mod advice;
 mod checks;
 mod hints;
+mod load;
 mod views;
 mod warnings;
 
 use std::sync::Arc;
 
 use evenkeel_model::{
-    AddressType, Endpoint, Said, ServiceState, Slice, Snapshot, Topology, TrafficPolicy, ZoneId,
-    label,
+    AddressType, Endpoint, Said, Selectable, ServiceState, Slice, Snapshot, Topology,
+    TrafficPolicy, ZoneId,
 };
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 pub(crate) use self::hints::outcome;
@@ -29,7 +32,9 @@ pub use self::{
 use crate::{
     Capacity, NoHints, Policy, PolicyReason, Settings,
     capacity::{ZoneCapacity, is_counted},
-    measure, policy,
+    measure,
+    plan::NodeTable,
+    policy,
 };
 
 /// From where to look.
@@ -78,6 +83,14 @@ pub struct FamilyView {
     pub ready: usize,
     pub hints: HintsView,
     pub views: Vec<View>,
+    /// So many nodes have endpoints of their own and no view here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub nodes_not_shown: usize,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 /// An endpoint as people know it.
@@ -96,6 +109,7 @@ pub struct EndpointName {
 pub(crate) struct Subject<'a> {
     pub snapshot: &'a Snapshot,
     pub state: &'a ServiceState,
+    pub nodes: NodeTable,
     pub capacity: Result<Capacity, NoHints>,
     pub asked: policy::Asked,
     pub settings: &'a Settings,
@@ -111,6 +125,7 @@ pub fn explain(
     let subject = Subject {
         snapshot,
         state,
+        nodes: snapshot.nodes.iter().cloned().collect(),
         capacity: capacity(snapshot, settings),
         asked: policy::asked(&state.service, settings.gates),
         settings,
@@ -144,12 +159,14 @@ pub(crate) fn capacity(snapshot: &Snapshot, settings: &Settings) -> Result<Capac
 
 fn family_view(subject: &Subject<'_>, family: AddressType, from: &From) -> FamilyView {
     let endpoints = subject.endpoints(family);
+    let (views, nodes_not_shown) = views::views(subject, family, from);
     FamilyView {
         family,
         endpoints: endpoints.len(),
-        ready: endpoints.iter().filter(|e| e.is_ready()).count(),
-        hints: hints::view(subject, family, &endpoints),
-        views: views::views(subject, &endpoints, from),
+        ready: endpoints.iter().filter(|e| e.ready()).count(),
+        hints: hints::view(subject, family),
+        views,
+        nodes_not_shown,
     }
 }
 
@@ -162,11 +179,21 @@ fn zone_view(zone: &ZoneCapacity) -> ZoneView {
     }
 }
 
+/// The endpoints without those whose address was there before.
+fn once_each<'a>(endpoints: impl Iterator<Item = &'a Endpoint>) -> Vec<&'a Endpoint> {
+    let mut seen = FxHashSet::default();
+    endpoints.filter(|e| e.address().is_some_and(|a| seen.insert(a))).collect()
+}
+
 // === impl Subject ===
 
 impl<'a> Subject<'a> {
-    /// The families that have slices, else those the Service asks for.
+    /// The families that have slices, else those the Service asks for. What slices a name outside
+    /// the cluster may have, nobody reads.
     fn families(&self) -> Vec<AddressType> {
+        if self.state.service.external_name {
+            return Vec::new();
+        }
         let mut families: Vec<AddressType> =
             self.state.slices.iter().map(|slice| slice.address_type).collect();
         families.sort_unstable();
@@ -177,21 +204,22 @@ impl<'a> Subject<'a> {
         families
     }
 
-    /// The endpoints of one family, each address once: ports are shared out the same way.
+    /// The endpoints of one family, each address once.
     pub(crate) fn endpoints(&self, family: AddressType) -> Vec<&'a Endpoint> {
-        let slices = self.state.slices.iter().filter(|s| s.address_type == family);
-        let mut seen = std::collections::BTreeSet::new();
-        let endpoints = slices.flat_map(|slice| &slice.endpoints);
-        endpoints.filter(|e| e.address().is_some_and(|a| seen.insert(a))).collect()
+        once_each(self.listed(family))
+    }
+
+    /// The endpoints of one family as often as slices list them: where ports have slices of their
+    /// own, hints may be on one and not on the other.
+    fn listed(&self, family: AddressType) -> impl Iterator<Item = &'a Endpoint> + use<'a> {
+        let slices = self.state.slices.iter().filter(move |s| s.address_type == family);
+        slices.flat_map(|slice| &slice.endpoints)
     }
 
     /// Whether an endpoint controller writes this slice. All slices of a Service without selector
     /// are taken as they are.
     pub(crate) fn manages(&self, slice: &Slice) -> bool {
-        let manager = slice.labels.get(label::MANAGED_BY).map(AsRef::as_ref);
-        self.state.service.selector.is_none()
-            || manager == Some(&*self.settings.controller_name)
-            || manager == Some(Settings::default().controller_name.as_ref())
+        self.state.service.selector.is_none() || self.settings.manages(slice)
     }
 
     /// The zones that have nodes, or if nodes are not known, endpoints or hints; sorted by name.

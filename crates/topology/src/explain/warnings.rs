@@ -5,7 +5,10 @@ use std::{fmt, sync::Arc};
 use evenkeel_model::Reason;
 use serde::Serialize;
 
-use super::Subject;
+use super::{
+    Subject,
+    load::{ZoneLoad, is_overload, loads},
+};
 use crate::{
     Policy,
     auto::bounds::next_possible,
@@ -14,7 +17,7 @@ use crate::{
 
 /// A circumstance under which near traffic may not do what was hoped. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Warning {
     ManyNodesUnready {
@@ -48,10 +51,10 @@ pub enum Warning {
 pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let service = &subject.state.service;
-    if subject.asked.policy == Policy::None {
+    if subject.asked.policy == Policy::None || service.external_name {
         return warnings;
     }
-    if service.headless {
+    if service.cluster_ip_none {
         warnings.push(Warning::Headless);
     }
     if service.exposure.uses_local() {
@@ -73,33 +76,17 @@ pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Warning> {
 /// Zones whose own endpoints are too few for their part of the CPU: under PreferSameZone and
 /// PreferSameNode nothing evens that out.
 fn zones(subject: &Subject<'_>) -> Vec<Warning> {
-    let Ok(capacity) = &subject.capacity else {
-        return Vec::new();
-    };
     if subject.asked.policy == Policy::Auto {
         return Vec::new();
     }
-    let Some(&family) = subject.families().first() else {
-        return Vec::new();
-    };
-    let ready: Vec<_> = subject.endpoints(family).into_iter().filter(|e| e.is_ready()).collect();
-    if ready.is_empty() {
-        return Vec::new();
-    }
-    let of_zone = |zone| ready.iter().filter(|e| e.zone == Some(zone)).count();
-    let warning = |zone: &crate::capacity::ZoneCapacity| {
-        let name = Arc::clone(&zone.name);
-        match of_zone(zone.zone) {
-            0 => Some(Warning::ZoneWithoutEndpoint { zone: name }),
-            own => {
-                let load = zone.ratio * ready.len() as f64 / own as f64;
-                let endpoints = u32::try_from(own).unwrap_or(u32::MAX);
-                (load > 1.0 + subject.settings.assign_threshold)
-                    .then_some(Warning::ZoneOverloaded { zone: name, endpoints, load })
-            }
+    let warning = |ZoneLoad { zone, endpoints, load }: ZoneLoad| match load {
+        None => Some(Warning::ZoneWithoutEndpoint { zone }),
+        Some(load) if is_overload(subject, load) => {
+            Some(Warning::ZoneOverloaded { zone, endpoints, load })
         }
+        Some(_) => None,
     };
-    capacity.zones().iter().filter_map(warning).collect()
+    loads(subject).into_iter().filter_map(warning).collect()
 }
 
 fn autoscaling(subject: &Subject<'_>) -> Vec<Warning> {

@@ -60,3 +60,20 @@ pub fn patch(service: &Service, policy: Policy, gates: Gates) -> Patch {
         spec: PatchSpec { traffic_distribution },
     }
 }
+
+// === impl Patch ===
+
+impl Patch {
+    /// The Service once it is patched.
+    pub fn apply(&self, service: &Service) -> Service {
+        let mut patched = service.clone();
+        for (name, value) in &self.metadata.annotations {
+            match value {
+                Some(value) => patched.annotations.insert((*name).into(), (*value).into()),
+                None => patched.annotations.remove(*name),
+            };
+        }
+        patched.traffic_distribution = self.spec.traffic_distribution.map(Arc::from);
+        patched
+    }
+}

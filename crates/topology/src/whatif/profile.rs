@@ -1,7 +1,12 @@
 //! How much traffic a month brings, from where, and what it costs to leave a zone.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
+use evenkeel_model::{ServiceKey, Snapshot};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -55,6 +60,37 @@ impl TrafficProfile {
             check_zones(format_args!("services.{name}.byZone"), &service.by_zone)?;
         }
         Ok(())
+    }
+
+    /// The zones named here that no node is in.
+    pub fn unknown_zones(&self, snapshot: &Snapshot) -> BTreeSet<&str> {
+        let names = &snapshot.topology.zones;
+        let known: BTreeSet<&str> =
+            snapshot.nodes.iter().map(|n| n.zone.map_or("", |zone| &**names.name(zone))).collect();
+        let services = self.services.values().flat_map(|service| service.by_zone.keys());
+        let named = self.by_zone.keys().chain(services).map(AsRef::as_ref);
+        named.filter(|zone| !known.contains(zone)).collect()
+    }
+
+    /// The Services named here that are not in the snapshot, as `namespace/name`.
+    pub fn unknown_services(&self, snapshot: &Snapshot) -> Vec<&str> {
+        let is_there = |given: &str| {
+            let key = given.split_once('/').map(|(ns, name)| ServiceKey::new(ns, name));
+            key.is_some_and(|key| snapshot.service(&key).is_some())
+        };
+        self.services.keys().map(AsRef::as_ref).filter(|given| !is_there(given)).collect()
+    }
+
+    /// The zone that traffic of a Service mostly comes from, if a file says so and its CPU does not.
+    pub(super) fn mostly_from(
+        gb: &[f64],
+        zones: &[(Arc<str>, f64)],
+        threshold: f64,
+    ) -> Option<Arc<str>> {
+        let total: f64 = gb.iter().sum();
+        let busiest = (0..gb.len()).max_by(|&a, &b| gb[a].total_cmp(&gb[b]))?;
+        let (name, part) = &zones[busiest];
+        (gb[busiest] > total * part * (1.0 + threshold)).then(|| Arc::clone(name))
     }
 
     /// The traffic of each zone for one Service; `ratios` are the zones' parts of the CPU.

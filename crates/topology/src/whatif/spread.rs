@@ -16,6 +16,8 @@ pub(super) struct Clients<'a> {
     pub gb: &'a [f64],
     /// By index of the node: its zone, as an index into `zones`, and its part of that traffic.
     pub nodes: &'a [Option<(usize, f64)>],
+    /// The consumers look at hints.
+    pub hints_count: bool,
 }
 
 /// Where traffic went.
@@ -25,7 +27,9 @@ pub(super) struct Spread {
     pub load: Vec<f64>,
     pub in_zone_gb: f64,
     pub cross_zone_gb: f64,
-    /// Under policy Local: traffic of nodes without an endpoint.
+    /// From or to places without a zone.
+    pub unknown_gb: f64,
+    /// Traffic that finds no endpoint.
     pub unserved_gb: f64,
 }
 
@@ -39,10 +43,11 @@ pub(super) fn spread(
         load: vec![0.0; endpoints.len()],
         in_zone_gb: 0.0,
         cross_zone_gb: 0.0,
+        unknown_gb: 0.0,
         unserved_gb: 0.0,
     };
     let mut left = clients.gb.to_vec();
-    let own = own_endpoints(endpoints, internal, settings);
+    let own = own_endpoints(endpoints, internal, clients.hints_count, settings);
     for of_node in own.chunk_by(|a, b| a.0 == b.0) {
         let Some(&Some((zone, part))) = clients.nodes.get(of_node[0].0.index()) else {
             continue;
@@ -61,7 +66,7 @@ pub(super) fn spread(
             continue;
         }
         let from = Viewpoint { node: None, zone: Some(zone) };
-        let selection = select_cluster(from, endpoints, true, settings);
+        let selection = select_cluster(from, endpoints, clients.hints_count, settings);
         spread.send(gb, zone, selection.shares.iter().map(|s| s.endpoint), endpoints);
     }
     spread
@@ -71,6 +76,7 @@ pub(super) fn spread(
 fn own_endpoints(
     endpoints: &[Endpoint],
     internal: TrafficPolicy,
+    hints_count: bool,
     settings: &Settings,
 ) -> Vec<(NodeId, u32)> {
     let ready = || (0u32..).zip(endpoints).filter(|(_, e)| e.ready());
@@ -79,13 +85,15 @@ fn own_endpoints(
     } else {
         let all_hinted = || ready().all(|(_, e)| e.has_node_hint());
         let rule_holds = settings.node_hint_rule == NodeHintRule::AnyForThisNode || all_hinted();
-        if !rule_holds || !settings.gates.prefer_same_traffic_distribution {
+        let gate = hints_count && settings.gates.prefer_same_traffic_distribution;
+        if !gate || !rule_holds {
             return Vec::new();
         }
         let hinted = ready().flat_map(|(index, e)| e.node_hints().iter().map(move |&n| (n, index)));
         hinted.collect()
     };
     own.sort_unstable();
+    own.dedup();
     own
 }
 
@@ -105,25 +113,28 @@ impl Spread {
         for endpoint in endpoints {
             let endpoint = endpoint as usize;
             self.load[endpoint] += each;
-            if all[endpoint].zone == Some(from) {
-                self.in_zone_gb += each;
+            let to = all[endpoint].zone.unwrap_or(ZoneId::EMPTY);
+            *if from == ZoneId::EMPTY || to == ZoneId::EMPTY {
+                &mut self.unknown_gb
+            } else if from == to {
+                &mut self.in_zone_gb
             } else {
-                self.cross_zone_gb += each;
-            }
+                &mut self.cross_zone_gb
+            } += each;
         }
     }
 
     pub(super) fn served_gb(&self) -> f64 {
-        self.in_zone_gb + self.cross_zone_gb
+        self.in_zone_gb + self.cross_zone_gb + self.unknown_gb
     }
 
-    /// The most loaded endpoint and its load over the fair share, if there is traffic.
-    pub(super) fn worst(&self) -> Option<(usize, f64)> {
-        let fair = self.served_gb() / self.load.len() as f64;
+    /// The most loaded endpoint and its load over `fair`, if there is traffic.
+    pub(super) fn worst(&self, fair: f64) -> Option<(usize, f64)> {
         let heavier = |best: usize, i: usize| {
             if self.load[i] > self.load[best] { i } else { best }
         };
-        let worst = (0..self.load.len()).reduce(heavier).filter(|_| fair > 0.0)?;
+        let loaded = fair > 0.0 && self.served_gb() > 0.0;
+        let worst = (0..self.load.len()).reduce(heavier).filter(|_| loaded)?;
         Some((worst, self.load[worst] / fair))
     }
 }

@@ -1,0 +1,178 @@
+//! In one sentence: what to change to get in-zone traffic.
+
+mod ask;
+mod code;
+
+use std::sync::Arc;
+
+use evenkeel_model::{Endpoint, Selectable, Service, TrafficPolicy, ZoneId, label};
+
+use self::ask::{ask, instead_of_auto};
+pub use self::code::Advice;
+use super::{Client, Coverage, FamilyView, Outcome, Subject};
+use crate::{
+    NoHints, Policy, PolicyReason,
+    policy::{CannotAct, can_act, hints_count},
+};
+
+type Step = fn(&Subject<'_>, &[FamilyView]) -> Option<Advice>;
+
+/// What stands in the way, from the most basic to the finest.
+const STEPS: [Step; 6] =
+    [about_nature, about_endpoints, about_policy, about_refusal, about_slices, about_zones];
+
+pub(super) fn advice(subject: &Subject<'_>, families: &[FamilyView]) -> Advice {
+    let found = STEPS.iter().find_map(|step| step(subject, families));
+    found.unwrap_or(Advice::NothingToDo)
+}
+
+/// Services that no policy can do anything for.
+fn about_nature(subject: &Subject<'_>, _: &[FamilyView]) -> Option<Advice> {
+    let (service, gates) = (&subject.state.service, subject.settings.gates);
+    match can_act(service, Policy::PreferSameZone, gates) {
+        Err(why @ (CannotAct::ExternalName | CannotAct::Headless)) => {
+            Some(Advice::CannotAct { why })
+        }
+        _ => None,
+    }
+}
+
+fn about_endpoints(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
+    if families.iter().any(|f| f.ready > 0) {
+        return None;
+    }
+    let state = subject.state;
+    let waiting = families.iter().any(|f| !f.hints.missing_pods.is_empty())
+        || (state.slices.is_empty() && state.pods.iter().any(|p| p.ready && !p.terminating));
+    Some(if waiting { Advice::ControllerBehind } else { Advice::MakeEndpointsReady })
+}
+
+fn about_policy(subject: &Subject<'_>, _: &[FamilyView]) -> Option<Advice> {
+    let service = &subject.state.service;
+    if service.exposure.internal == TrafficPolicy::Local {
+        return Some(instead_of_local(subject));
+    }
+    if service.selector.is_none() {
+        return own_hints(subject);
+    }
+    if subject.asked.policy != Policy::None {
+        return None;
+    }
+    Some(match (&subject.asked.why, ask(subject)) {
+        (PolicyReason::GateOff { gate, .. }, _) => Advice::TurnGateOn { gate },
+        (PolicyReason::UnknownValue { value, .. }, Advice::AskForIt) => {
+            Advice::UseKnownValue { value: Arc::clone(value) }
+        }
+        (_, advice) => advice,
+    })
+}
+
+fn instead_of_local(subject: &Subject<'_>) -> Advice {
+    let mut relaxed: Service = subject.state.service.clone();
+    relaxed.exposure.internal = TrafficPolicy::Cluster;
+    match can_act(&relaxed, Policy::PreferSameNode, subject.settings.gates) {
+        Ok(()) => Advice::RelaxLocalPolicy,
+        Err(_) => Advice::CannotAct { why: CannotAct::Local },
+    }
+}
+
+/// Hints that the writer of the slices has to give.
+fn own_hints(subject: &Subject<'_>) -> Option<Advice> {
+    let mut endpoints = subject.state.slices.iter().flat_map(|s| &s.endpoints);
+    if !endpoints.any(lacks_hint) {
+        return None;
+    }
+    Some(match subject.zones().as_slice() {
+        _ if !hints_count(&subject.state.service, subject.settings.gates) => {
+            Advice::TurnGateOn { gate: "ServiceTrafficDistribution" }
+        }
+        [] | [_] => nothing_to_gain(subject),
+        _ => Advice::WriteHintsYourself,
+    })
+}
+
+/// There is no other zone that traffic could be kept out of.
+fn nothing_to_gain(subject: &Subject<'_>) -> Advice {
+    let zone = subject.zones().first().copied();
+    let name = |zone: ZoneId| Arc::clone(subject.snapshot.topology.zones.name(zone));
+    Advice::NothingToGain { zone: zone.map(name) }
+}
+
+fn about_refusal(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
+    let why = families.iter().find_map(|f| match &f.hints.ought.reason {
+        Outcome::Refused { why } => Some(why),
+        _ => None,
+    })?;
+    let ready = families.iter().map(|f| f.ready).max().unwrap_or(0);
+    Some(match why {
+        NoHints::NodeWithoutZone { node } => Advice::LabelNode { node: Arc::clone(node) },
+        NoHints::NodeWithoutCpu { node } => Advice::ReportCpu { node: Arc::clone(node) },
+        NoHints::EndpointWithoutZone { address } => {
+            Advice::FixEndpointZone { address: Arc::clone(address) }
+        }
+        NoHints::OneZoneOnly { zone } => Advice::NothingToGain { zone: Some(Arc::clone(zone)) },
+        NoHints::NoReadyNodes => Advice::BringNodesUp,
+        NoHints::NodesUnknown => Advice::GiveNodes,
+        NoHints::NotEnoughEndpoints { endpoints, .. } | NoHints::Overload { endpoints, .. } => {
+            instead_of_auto(subject, *endpoints)
+        }
+        NoHints::TooManyZones { .. } | NoHints::NoLongerAsked => {
+            instead_of_auto(subject, u32::try_from(ready).unwrap_or(u32::MAX))
+        }
+    })
+}
+
+fn about_slices(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
+    if let Some(advice) = foreign_without_hints(subject) {
+        return Some(advice);
+    }
+    let behind = |f: &FamilyView| {
+        let hints = &f.hints;
+        let differ = !hints.differences.is_empty() || !hints.missing_pods.is_empty();
+        differ || !hints.stale.is_empty()
+    };
+    if families.iter().any(behind) {
+        return Some(Advice::ControllerBehind);
+    }
+    let mut listed = families.iter().flat_map(|f| subject.listed(f.family));
+    if let Some(endpoint) = listed.find(|e| lacks_hint(e) && in_no_zone(e)) {
+        let address = endpoint.address().map(ToString::to_string).unwrap_or_default();
+        return Some(match subject.zones().as_slice() {
+            [] => nothing_to_gain(subject),
+            _ => Advice::FixEndpointZone { address: address.into() },
+        });
+    }
+    let hinted = |f: &FamilyView| matches!(f.hints.in_force, Coverage::All | Coverage::NoEndpoints);
+    (!families.iter().all(hinted)).then_some(Advice::ControllerBehind)
+}
+
+/// A slice that no endpoint controller manages, with a ready endpoint that has no zone hint.
+fn foreign_without_hints(subject: &Subject<'_>) -> Option<Advice> {
+    let foreign = subject.state.slices.iter().filter(|s| !subject.manages(s));
+    let slice = foreign.filter(|s| s.endpoints.iter().any(lacks_hint)).min_by_key(|s| &s.name)?;
+    let manager = slice.labels.get(label::MANAGED_BY).cloned();
+    let manager = manager.unwrap_or_else(|| "nobody".into());
+    Some(Advice::HintForeignSlice { slice: Arc::clone(&slice.name), manager })
+}
+
+fn lacks_hint(endpoint: &Endpoint) -> bool {
+    endpoint.ready() && !endpoint.has_zone_hint()
+}
+
+fn in_no_zone(endpoint: &Endpoint) -> bool {
+    endpoint.zone.is_none_or(|zone| zone == ZoneId::EMPTY)
+}
+
+/// Zones whose clients have to go elsewhere.
+fn about_zones(_: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
+    let far = families.iter().flat_map(|f| &f.views).filter(|v| v.in_zone_share == Some(0.0));
+    let mut zones: Vec<Arc<str>> = far
+        .filter_map(|view| match &view.client {
+            Client::Zone { zone } => Some(Arc::clone(zone)),
+            _ => None,
+        })
+        .collect();
+    zones.sort_unstable();
+    zones.dedup();
+    (!zones.is_empty()).then_some(Advice::AddEndpointIn { zones })
+}

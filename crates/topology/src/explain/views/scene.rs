@@ -1,0 +1,85 @@
+//! What views of one group of ports have in common, gathered once.
+
+use std::sync::Arc;
+
+use evenkeel_model::{Candidate, Endpoint, NodeId, Selectable, Viewpoint, ZoneId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{Client, Look, ports::Group};
+use crate::{Rule, explain::Subject, policy, select::select_cluster};
+
+pub(super) struct Scene<'a> {
+    pub ports: Vec<Arc<str>>,
+    pub endpoints: Vec<&'a Endpoint>,
+    pub candidates: Vec<Candidate>,
+    pub hints_count: bool,
+    /// By zone, the nodes that use endpoints of their own for traffic that may leave them.
+    own: FxHashMap<ZoneId, OwnNodes>,
+}
+
+/// Nodes of a zone that use endpoints of their own.
+#[derive(Clone, Default)]
+pub(super) struct OwnNodes {
+    pub nodes: Vec<NodeId>,
+    /// There is no other node in the zone.
+    pub are_all: bool,
+}
+
+// === impl Scene ===
+
+impl<'a> Scene<'a> {
+    pub(super) fn new(subject: &Subject<'a>, group: Group<'a>) -> Self {
+        let Group { ports, endpoints } = group;
+        let candidates: Vec<Candidate> = endpoints.iter().map(|&e| Candidate::from(e)).collect();
+        let hints_count = policy::hints_count(&subject.state.service, subject.settings.gates);
+        let mut scene =
+            Scene { ports, endpoints, candidates, hints_count, own: FxHashMap::default() };
+        scene.own = scene.by_zone(subject);
+        scene
+    }
+
+    /// The nodes that the view of a zone does not hold for.
+    pub(super) fn own_nodes(&self, look: &Look) -> OwnNodes {
+        let is_zone = matches!(look.client, Client::Zone { .. }) && !look.local;
+        let zone = look.from.zone.filter(|_| is_zone);
+        zone.and_then(|zone| self.own.get(&zone)).cloned().unwrap_or_default()
+    }
+
+    /// The nodes of a zone where every node uses endpoints of its own.
+    pub(super) fn nodes_of_full(&self, zone: ZoneId) -> &[NodeId] {
+        let own = self.own.get(&zone).filter(|own| own.are_all);
+        own.map_or(&[], |own| &own.nodes)
+    }
+
+    fn by_zone(&self, subject: &Subject<'_>) -> FxHashMap<ZoneId, OwnNodes> {
+        let hinted = self.hinted_nodes(subject);
+        let mut zones: FxHashMap<ZoneId, OwnNodes> = FxHashMap::default();
+        let zoned = subject.snapshot.nodes.iter().filter_map(|n| Some((n.id, n.zone?)));
+        for (node, zone) in zoned.filter(|_| !hinted.is_empty()) {
+            let start = || OwnNodes { nodes: Vec::new(), are_all: true };
+            let own = zones.entry(zone).or_insert_with(start);
+            if hinted.contains(&node) {
+                own.nodes.push(node);
+            } else {
+                own.are_all = false;
+            }
+        }
+        zones
+    }
+
+    /// The nodes that ready endpoints are hinted for, if such hints are obeyed. Whether they are
+    /// does not depend on the node, so selection is asked for one of them only.
+    fn hinted_nodes(&self, subject: &Subject<'_>) -> FxHashSet<NodeId> {
+        let ready = self.endpoints.iter().filter(|e| e.ready());
+        let mut nodes: FxHashSet<NodeId> = ready.flat_map(|e| e.node_hints()).copied().collect();
+        let obeyed = nodes.iter().next().is_some_and(|&node| {
+            let from = Viewpoint { node: Some(node), zone: None };
+            let (candidates, settings) = (&self.candidates, subject.settings);
+            select_cluster(from, candidates, self.hints_count, settings).rule == Rule::SameNode
+        });
+        if !obeyed {
+            nodes.clear();
+        }
+        nodes
+    }
+}

@@ -1,0 +1,8 @@
+//! Forecasts of what policies would do.
+
+mod advice;
+mod in_force;
+mod properties;
+mod replicas;
+mod support;
+mod traffic;
