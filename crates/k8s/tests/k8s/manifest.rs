@@ -134,7 +134,7 @@ fn the_same_object_twice_is_fine_unless_it_differs() {
     let error = manifest::parse("b.yaml", &changed, &mut objects).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "b.yaml, document 1 (line 1): Service/default/web: differs from the one in \
+        "b.yaml, document 1 (line 1): Service/default/web: spec: differs from the one in \
          in.yaml, document 1 (line 1)",
     );
     assert!(error.help().is_some());
