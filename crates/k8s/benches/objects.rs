@@ -1,12 +1,55 @@
-//! From API objects to what decisions read: the fast paths beside full conversion, and manifests.
+//! From API objects to what decisions read: the fast paths beside full conversion, manifests, and
+//! the JSON of a watch with and without API objects in between.
 
 use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use evenkeel_k8s::{Objects, convert::endpoint_slice, fast, manifest, snapshot};
-use evenkeel_model::Topology;
-use k8s_openapi::api::discovery::v1::EndpointSlice;
+use evenkeel_k8s::{Objects, convert::endpoint_slice, fast, manifest, slim, snapshot};
+use evenkeel_model::{Slice, Topology};
+use k8s_openapi::{List, api::discovery::v1::EndpointSlice};
 use serde_json::json;
+
+const ENDPOINT: &str = r#"{
+    "addresses": ["$ip"],
+    "conditions": {"ready": true, "serving": true, "terminating": false},
+    "targetRef": {"kind": "Pod", "namespace": "shop", "name": "web-7d4b9c6f5-$nth",
+        "uid": "0b6c8a52-6f0e-4d3a-9a57-0000000$nth"},
+    "nodeName": "$node",
+    "zone": "$zone",
+    "hints": {"forZones": [{"name": "$zone"}]}
+}"#;
+
+const SLICE: &str = r#"{
+    "kind": "EndpointSlice",
+    "apiVersion": "discovery.k8s.io/v1",
+    "metadata": {
+        "name": "web-$first", "generateName": "web-", "namespace": "shop",
+        "uid": "4f6c8a52-6f0e-4d3a-9a57-0000000$first", "resourceVersion": "$first",
+        "generation": 7, "creationTimestamp": "2026-01-01T00:00:00Z",
+        "labels": {"app": "web", "kubernetes.io/service-name": "web",
+            "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io"},
+        "annotations": {
+            "endpoints.kubernetes.io/last-change-trigger-time": "2026-01-01T00:00:00Z"},
+        "ownerReferences": [{"apiVersion": "v1", "kind": "Service", "name": "web",
+            "uid": "9e0f5f8e-6f0e-4d3a-9a57-000000000000",
+            "controller": true, "blockOwnerDeletion": true}],
+        "managedFields": [{"manager": "kube-controller-manager", "operation": "Update",
+            "apiVersion": "discovery.k8s.io/v1", "time": "2026-01-01T00:00:00Z",
+            "fieldsType": "FieldsV1", "fieldsV1": {
+                "f:addressType": {}, "f:endpoints": {}, "f:metadata": {
+                    "f:annotations": {".": {},
+                        "f:endpoints.kubernetes.io/last-change-trigger-time": {}},
+                    "f:generateName": {},
+                    "f:labels": {".": {}, "f:app": {}, "f:kubernetes.io/service-name": {},
+                        "f:endpointslice.kubernetes.io/managed-by": {}},
+                    "f:ownerReferences": {".": {},
+                        "k:{\"uid\":\"9e0f5f8e-6f0e-4d3a-9a57-000000000000\"}": {}}},
+                "f:ports": {}}}]
+    },
+    "addressType": "IPv4",
+    "endpoints": [$endpoints],
+    "ports": [{"name": "http", "port": 8080, "protocol": "TCP"}]
+}"#;
 
 /// Slices of 100 endpoints in three zones, in the order a controller that packs slices as Pods
 /// come leaves them: `nodes` nodes, neighbours in different zones.
@@ -89,5 +132,78 @@ fn manifests(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, fast_paths, manifests);
+/// Slices of 100 endpoints as an API server writes them: with these fields, in this order, and
+/// without white space.
+fn slices_on_the_wire(endpoints: usize, nodes: usize) -> Vec<String> {
+    let [slice, endpoint] =
+        [SLICE, ENDPOINT].map(|text| text.split_whitespace().collect::<String>());
+    let endpoint = |nth: usize| {
+        let (high, low) = (nth % nodes / 256, nth % nodes % 256);
+        endpoint
+            .replace("$ip", &format!("10.{}.{}.{}", nth >> 16, nth >> 8 & 255, nth & 255))
+            .replace("$nth", &format!("{nth:05}"))
+            .replace("$node", &format!("ip-10-0-{high}-{low}.eu-central-1.compute.internal"))
+            .replace("$zone", ["eu-central-1a", "eu-central-1b", "eu-central-1c"][nth % 3])
+    };
+    let slice = |first: usize| {
+        let nths = first..endpoints.min(first + 100);
+        let list: Vec<_> = nths.map(endpoint).collect();
+        slice.replace("$first", &format!("{first:05}")).replace("$endpoints", &list.join(","))
+    };
+    (0..endpoints).step_by(100).map(slice).collect()
+}
+
+fn by_way_of_objects(json: &[u8], topology: &mut Topology) -> Slice {
+    let slice: EndpointSlice = serde_json::from_slice(json).expect("the JSON is a slice");
+    endpoint_slice(topology, &slice).expect("the slice is right")
+}
+
+fn list_by_way_of_objects(json: &[u8], topology: &mut Topology) -> Vec<Slice> {
+    let list: List<EndpointSlice> = serde_json::from_slice(json).expect("the JSON is a list");
+    let slices = list.items.iter().map(|slice| endpoint_slice(topology, slice));
+    slices.collect::<Result<_, _>>().expect("the slices are right")
+}
+
+/// Slices one by one, as they come in a watch, and all in one list.
+fn decode(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("decode");
+    group.measurement_time(Duration::from_secs(3)).warm_up_time(Duration::from_secs(1));
+    group.sample_size(20);
+    for (endpoints, nodes) in [(1_000, 100), (100_000, 1_000)] {
+        let slices = slices_on_the_wire(endpoints, nodes);
+        let list = format!(r#"{{"kind":"EndpointSliceList","items":[{}]}}"#, slices.join(","));
+        let mut topology = Topology::default();
+        group.throughput(Throughput::Bytes(slices.iter().map(|json| json.len() as u64).sum()));
+        group.bench_function(format!("{endpoints} slim"), |bench| {
+            bench.iter_with_large_drop(|| {
+                let slices = black_box(&slices).iter();
+                let slices =
+                    slices.map(|json| slim::endpoint_slice(json.as_bytes(), &mut topology));
+                slices.collect::<Result<Vec<_>, _>>().expect("the slices are right")
+            });
+        });
+        group.bench_function(format!("{endpoints} objects"), |bench| {
+            bench.iter_with_large_drop(|| {
+                let slices = black_box(&slices).iter();
+                let slices = slices.map(|json| by_way_of_objects(json.as_bytes(), &mut topology));
+                slices.collect::<Vec<_>>()
+            });
+        });
+        group.throughput(Throughput::Bytes(list.len() as u64));
+        group.bench_function(format!("{endpoints} slim list"), |bench| {
+            bench.iter_with_large_drop(|| {
+                let list = black_box(list.as_bytes());
+                slim::endpoint_slices(list, &mut topology).expect("the list is right")
+            });
+        });
+        group.bench_function(format!("{endpoints} objects list"), |bench| {
+            bench.iter_with_large_drop(|| {
+                list_by_way_of_objects(black_box(list.as_bytes()), &mut topology)
+            });
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, fast_paths, manifests, decode);
 criterion_main!(benches);

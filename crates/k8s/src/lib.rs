@@ -20,6 +20,7 @@ pub mod fast;
 pub mod live;
 pub mod manifest;
 pub mod quantity;
+pub mod slim;
 pub mod snapshot;
 
 mod excerpt;

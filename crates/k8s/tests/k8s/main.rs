@@ -12,6 +12,10 @@ mod live;
 mod manifest;
 mod manifest_limits;
 mod robust;
+mod slim;
+mod slim_given;
+mod slim_robust;
+mod slim_same;
 mod snapshot;
 
 use evenkeel_k8s::{Objects, manifest::ManifestError, snapshot::build};
