@@ -1,0 +1,46 @@
+//! A priority level as configured.
+
+use std::sync::Arc;
+
+/// A priority level: a pool of seats of its own, and how requests wait for them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    pub name: Arc<str>,
+    /// The object's UID; empty where no object is behind it.
+    pub uid: Arc<str>,
+    /// Of the server's seats, in proportion to those of all levels.
+    pub shares: u32,
+    /// How much of the nominal seats others may borrow while they are idle.
+    pub lendable_percent: u32,
+    /// How much more than the nominal seats may be borrowed; none: as much as there is.
+    pub borrowing_limit_percent: Option<u32>,
+    pub handling: Handling,
+    /// No object is behind it: it exists so that every request has a level.
+    pub implied: bool,
+}
+
+/// What happens to requests beyond the seats.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Handling {
+    /// No limit: every request is dispatched at once.
+    Exempt,
+    /// They are refused.
+    Reject,
+    /// They wait.
+    Queue(Queuing),
+}
+
+/// Invariant: `1 <= hand_size <= queues`, and hands of this size can be dealt from one hash.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Queuing {
+    pub queues: u32,
+    pub hand_size: u32,
+    pub queue_length_limit: u32,
+}
+
+impl Level {
+    /// With one queue, or none, all flows are one: no distinguisher is computed.
+    pub fn tells_flows_apart(&self) -> bool {
+        matches!(self.handling, Handling::Queue(queuing) if queuing.queues > 1)
+    }
+}
