@@ -1,0 +1,153 @@
+//! One request through the door, and out again.
+
+use std::sync::Arc;
+
+use super::{Dispatcher, Level, Place};
+use crate::{
+    Request, Time, Width,
+    flow::Flow,
+    queues::{Arrival, Outcome, Ticket, Verdict, stats::Refusal},
+};
+
+/// What a request costs, and how long it may wait.
+#[derive(Clone, Copy, Debug)]
+pub struct Cost {
+    pub width: Width,
+    pub wait_until: Time,
+    /// Whether it is a watch, which is done once it is set up.
+    pub watch: bool,
+}
+
+/// Where a request belongs, and what became of it.
+#[derive(Debug)]
+pub struct Admitted<'r, W> {
+    pub place: Arc<Place<W>>,
+    pub flow: Flow<'r>,
+    pub admission: Admission<W>,
+    /// The level is to be looked at sooner than before: see [`Level::deadline`].
+    pub sooner: bool,
+}
+
+#[derive(Debug)]
+pub enum Admission<W> {
+    Dispatched(Turn<W>),
+    Waiting(Turn<W>),
+    Refused {
+        refusal: Refusal,
+        /// In seconds.
+        retry_after: u32,
+    },
+}
+
+/// A request's place in its queue, then its seats: to be handed to [`Dispatcher::leave`] at its end,
+/// whatever that is.
+#[derive(Debug)]
+pub struct Turn<W> {
+    pub place: Arc<Place<W>>,
+    ticket: Ticket,
+}
+
+impl<W> Dispatcher<W> {
+    /// Takes a request in. `cost` is asked once its place is known; `waker` if it has to wait.
+    pub fn admit<'r>(
+        &self,
+        now: Time,
+        request: &Request<'r>,
+        cost: impl Fn(&Place<W>) -> Cost,
+        waker: impl Fn() -> W,
+        woken: &mut Vec<W>,
+    ) -> Admitted<'r, W> {
+        loop {
+            let (place, flow) = self.place(request);
+            let cost = cost(&place);
+            if let Some((admission, sooner)) = self.arrive(now, &place, flow, cost, &waker, woken) {
+                if let Admission::Waiting(_) = admission {
+                    self.reclaim(now, &place.level, woken);
+                }
+                return Admitted { place, flow, admission, sooner };
+            }
+            // The level went while we looked: the configuration in force now has another.
+        }
+    }
+
+    /// Where a request belongs.
+    pub fn place<'r>(&self, request: &Request<'r>) -> (Arc<Place<W>>, Flow<'r>) {
+        let in_force = self.in_force.load();
+        let matched = in_force.classifier.classify(request);
+        let flow = in_force.classifier.flow(matched, request);
+        (in_force.places[matched.schema].clone(), flow)
+    }
+
+    /// None: the level is retired.
+    fn arrive(
+        &self,
+        now: Time,
+        place: &Arc<Place<W>>,
+        flow: Flow<'_>,
+        cost: Cost,
+        waker: impl FnOnce() -> W,
+        woken: &mut Vec<W>,
+    ) -> Option<(Admission<W>, bool)> {
+        let Cost { width, wait_until, watch } = cost;
+        let level = &*place.level;
+        let state = &mut *level.state.lock();
+        if state.retired {
+            return None;
+        }
+        if flow.hash != 0 {
+            state.top_flows.add(flow.hash, width.max_seats().into(), flow.distinguisher);
+        }
+        let arrival = Arrival { flow: flow.hash, width, wait_until, schema: place.number, watch };
+        let outcome = state.set.arrive(now, arrival, waker, woken);
+        let sooner = level.publish(&state.set, &self.claims);
+        let turn = |ticket| Turn { place: place.clone(), ticket };
+        Some(match outcome {
+            Outcome::Dispatched(ticket) => (Admission::Dispatched(turn(ticket)), sooner),
+            Outcome::Waiting(ticket) => (Admission::Waiting(turn(ticket)), sooner),
+            Outcome::Refused(refusal) => {
+                let retry_after = state.set.retry_after();
+                (Admission::Refused { refusal, retry_after }, sooner)
+            }
+        })
+    }
+
+    /// What has become of a request that waited; if it still does, it is woken by what `waker`
+    /// makes of its old waker. With a refusal comes for how many seconds to stay away.
+    pub fn verdict(&self, turn: &Turn<W>, waker: impl FnOnce(Option<W>) -> W) -> (Verdict, u32) {
+        let state = &mut *turn.place.level.state.lock();
+        (state.set.verdict(turn.ticket, waker), state.set.retry_after())
+    }
+
+    /// The response of a request has begun; see [`Settings::response_hold`](crate::Settings).
+    /// Returns whether the level is to be looked at sooner than before.
+    pub fn respond(&self, now: Time, turn: &Turn<W>) -> bool {
+        let level = &*turn.place.level;
+        let state = &mut *level.state.lock();
+        state.set.respond(now, turn.ticket);
+        level.publish(&state.set, &self.claims)
+    }
+
+    /// A request leaves, served or not. Returns whether its level is to be looked at sooner.
+    pub fn leave(&self, now: Time, turn: Turn<W>, woken: &mut Vec<W>) -> bool {
+        let Turn { place, ticket } = turn;
+        let level = &*place.level;
+        let (ceded, sooner) = {
+            let state = &mut *level.state.lock();
+            let ceded = state.set.leave(now, ticket, self.claimed(), woken);
+            (ceded, level.publish(&state.set, &self.claims))
+        };
+        self.hand_over(now, level, ceded, woken);
+        sooner
+    }
+
+    /// Does what is due in a level.
+    pub fn tick(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
+        let ceded = {
+            let state = &mut *level.state.lock();
+            let ceded = state.set.tick(now, self.claimed(), woken);
+            level.publish(&state.set, &self.claims);
+            ceded
+        };
+        self.hand_over(now, level, ceded, woken);
+    }
+}

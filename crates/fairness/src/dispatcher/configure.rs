@@ -1,0 +1,134 @@
+//! A configuration is put into force, while requests wait and run.
+
+use std::sync::Arc;
+
+use super::{InForce, Level, Place, exchange::Claims};
+use crate::{
+    Settings, Time,
+    classify::Classifier,
+    config::{self, Config, Handling},
+    limits::{adjust::Adjustment, adjust::LevelState as Adjusted, nominal},
+    queues::{QueueSet, SeatLimit},
+};
+
+/// What those who change limits and configuration need to know.
+#[derive(Debug)]
+pub(super) struct Control<W> {
+    pub(super) server_limit: u32,
+    pub(super) governed: Vec<Governed<W>>,
+    /// Idle when the configuration without them came, until it is in force.
+    leaving: Vec<Governed<W>>,
+    pub(super) adjustment: Option<Adjustment>,
+}
+
+/// A level, as configured and as adjusted.
+#[derive(Debug)]
+pub(super) struct Governed<W> {
+    pub(super) level: Arc<Level<W>>,
+    pub(super) config: config::Level,
+    pub(super) adjusted: Adjusted,
+    /// No longer configured: what waits and runs is served with the shares it had, then it goes.
+    pub(super) quiescing: bool,
+}
+
+impl<W> Control<W> {
+    pub(super) fn new() -> Self {
+        Control { server_limit: 0, governed: Vec::new(), leaving: Vec::new(), adjustment: None }
+    }
+
+    pub(super) fn levels(&self) -> Vec<Arc<Level<W>>> {
+        self.governed.iter().map(|governed| governed.level.clone()).collect()
+    }
+
+    /// Makes the levels what a configuration says, and gives what requests will look at.
+    pub(super) fn take(
+        &mut self,
+        now: Time,
+        config: Config,
+        server_limit: u32,
+        settings: &Settings,
+        claims: &Claims,
+        woken: &mut Vec<W>,
+    ) -> Result<InForce<W>, nominal::NoShares> {
+        let configured = |name: &str| config.levels.iter().any(|level| &*level.name == name);
+        let busy = |governed: &&Governed<W>| !governed.level.view(|view| view.set.is_idle());
+        let gone = self.governed.iter().filter(|governed| !configured(&governed.level.name));
+        let draining: Vec<_> = gone.filter(busy).map(|governed| governed.config.clone()).collect();
+        nominal::limits(config.levels.iter(), server_limit)?;
+        let all = config.levels.iter().chain(&draining);
+        let limits = nominal::limits(all.clone(), server_limit)?;
+        self.server_limit = server_limit;
+        let mut governed = Vec::with_capacity(limits.len());
+        for (level, limits) in all.zip(limits) {
+            let old = self.governed.iter().position(|old| old.level.name == level.name);
+            let old = old.map(|index| self.governed.swap_remove(index));
+            let quiescing = governed.len() >= config.levels.len();
+            governed.push(govern(now, level, limits, old, settings, quiescing));
+        }
+        self.leaving.append(&mut self.governed);
+        self.governed = governed;
+        self.adjust(now, claims, woken);
+        Ok(self.in_force(config))
+    }
+
+    fn in_force(&self, config: Config) -> InForce<W> {
+        let levels: Vec<_> =
+            self.governed[..config.levels.len()].iter().map(|g| g.level.clone()).collect();
+        let gone = |name: &str| !config.schemas.iter().any(|schema| &*schema.name == name);
+        let places = config.schemas.iter().map(|schema| {
+            let governed = &self.governed[schema.level];
+            Arc::new(Place {
+                schema: schema.name.clone(),
+                schema_uid: schema.uid.clone(),
+                level: governed.level.clone(),
+                level_uid: governed.config.uid.clone(),
+                max_seats: governed.adjusted.limits.max_seats.unwrap_or(0),
+                number: governed.level.state.lock().number(&schema.name, gone),
+            })
+        });
+        let places = places.collect();
+        InForce { classifier: Classifier::new(&config), places, levels, config }
+    }
+
+    /// Levels that are no longer configured go once they are idle. One that was idle, but got a
+    /// request from someone who had looked at the old configuration, drains like the others.
+    pub(super) fn retire_idle(&mut self) {
+        for mut leaving in self.leaving.drain(..) {
+            leaving.quiescing = true;
+            self.governed.push(leaving);
+        }
+        self.governed.retain(|governed| {
+            if !governed.quiescing {
+                return true;
+            }
+            let mut state = governed.level.state.lock();
+            state.retired = state.set.is_idle();
+            !state.retired
+        });
+    }
+}
+
+/// A level that was there goes on with what it has; another begins.
+fn govern<W>(
+    now: Time,
+    config: &config::Level,
+    limits: crate::limits::Limits,
+    old: Option<Governed<W>>,
+    settings: &Settings,
+    quiescing: bool,
+) -> Governed<W> {
+    let exempt = config.handling == Handling::Exempt;
+    let (level, adjusted) = match old {
+        Some(old) => {
+            let current = old.adjusted.limits.current;
+            (old.level, Adjusted { exempt, limits: limits.with_current(current), ..old.adjusted })
+        }
+        None => {
+            let seats = SeatLimit { limit: limits.current, nominal: limits.nominal };
+            let set = QueueSet::new(now, config.handling, seats, settings);
+            let level = Arc::new(Level::new(config.name.clone(), set));
+            (level, Adjusted { exempt, limits, ..Adjusted::default() })
+        }
+    };
+    Governed { level, config: config.clone(), adjusted, quiescing }
+}

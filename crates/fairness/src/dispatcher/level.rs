@@ -1,0 +1,150 @@
+//! One level and its lock.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, AtomicU64, Ordering},
+};
+
+use parking_lot::Mutex;
+
+use super::exchange::Claims;
+use crate::{
+    Time,
+    queues::{QueueSet, stats::SchemaStats},
+    top_flows::TopFlows,
+};
+
+/// A priority level at work.
+#[derive(Debug)]
+pub struct Level<W> {
+    pub name: Arc<str>,
+    pub(super) state: Mutex<LevelState<W>>,
+    /// Seats of its own that it lacks. Written under the lock, read without; so are the next two.
+    pub(super) claim: AtomicU32,
+    /// Seats it has borrowed and does not use.
+    pub(super) spare: AtomicU32,
+    /// When it is to be looked at next.
+    deadline: AtomicU64,
+    pub(super) nominal: AtomicU32,
+}
+
+/// What the lock guards.
+#[derive(Debug)]
+pub(super) struct LevelState<W> {
+    pub(super) set: QueueSet<W>,
+    pub(super) top_flows: TopFlows,
+    /// The names of the schemas that the set counts for, by number; empty: free.
+    pub(super) schemas: Vec<Arc<str>>,
+    /// It is no longer in any configuration and was idle: requests must look for another.
+    pub(super) retired: bool,
+}
+
+/// Where the requests of one schema go.
+#[derive(Debug)]
+pub struct Place<W> {
+    pub schema: Arc<str>,
+    pub schema_uid: Arc<str>,
+    pub level: Arc<Level<W>>,
+    pub level_uid: Arc<str>,
+    /// How many seats one request may be estimated at; 0: as many as it likes.
+    pub max_seats: u32,
+    pub(super) number: u32,
+}
+
+/// A level as it is at one moment, seen under its lock.
+#[derive(Debug)]
+pub struct LevelView<'l, W> {
+    pub set: &'l mut QueueSet<W>,
+    pub top_flows: &'l TopFlows,
+    schemas: &'l [Arc<str>],
+}
+
+impl<W> Level<W> {
+    pub(super) fn new(name: Arc<str>, set: QueueSet<W>) -> Self {
+        Level {
+            name,
+            state: Mutex::new(LevelState {
+                set,
+                top_flows: TopFlows::default(),
+                schemas: Vec::new(),
+                retired: false,
+            }),
+            claim: AtomicU32::new(0),
+            spare: AtomicU32::new(0),
+            deadline: AtomicU64::new(u64::MAX),
+            nominal: AtomicU32::new(0),
+        }
+    }
+
+    /// When [`Dispatcher::tick`](super::Dispatcher::tick) is to be called for it; read without its
+    /// lock.
+    pub fn deadline(&self) -> Option<Time> {
+        Some(Time(self.deadline.load(Ordering::Acquire))).filter(|time| *time < Time::MAX)
+    }
+
+    /// Looks at the level under its lock; requests of this level wait meanwhile.
+    pub fn view<T>(&self, look: impl FnOnce(LevelView<'_, W>) -> T) -> T {
+        let state = &mut *self.state.lock();
+        look(LevelView {
+            set: &mut state.set,
+            top_flows: &state.top_flows,
+            schemas: &state.schemas,
+        })
+    }
+
+    /// Publishes what others read without the lock, which the caller holds. Returns whether the
+    /// level is to be looked at sooner than before.
+    pub(super) fn publish(&self, set: &QueueSet<W>, claims: &Claims) -> bool {
+        claims.change(&self.claim, set.claim());
+        store_if_changed(&self.spare, spare(set));
+        store_if_changed(&self.nominal, set.seats().nominal);
+        let deadline = set.next_deadline().map_or(u64::MAX, |time| time.0);
+        let old = self.deadline.load(Ordering::Relaxed);
+        if deadline != old {
+            self.deadline.store(deadline, Ordering::Release);
+        }
+        deadline < old
+    }
+}
+
+impl<W> LevelState<W> {
+    /// The number under which requests of a schema are counted. A schema that has come back finds
+    /// its counts; one that is new may take the place of one that is gone and idle.
+    pub(super) fn number(&mut self, schema: &Arc<str>, gone: impl Fn(&str) -> bool) -> u32 {
+        let known = self.schemas.iter().position(|name| name == schema);
+        let number = known.or_else(|| {
+            let mut free = self.schemas.iter().zip(self.set.schemas());
+            free.position(|(name, stats)| gone(name) && stats.is_idle())
+        });
+        let number = number.unwrap_or_else(|| {
+            self.schemas.push(Arc::default());
+            self.set.schemas_mut().push(SchemaStats::default());
+            self.schemas.len() - 1
+        });
+        if self.schemas[number] != *schema {
+            self.schemas[number] = schema.clone();
+            self.set.schemas_mut()[number] = SchemaStats::default();
+        }
+        u32::try_from(number).expect("fewer than 2^32 schemas")
+    }
+}
+
+impl<W> LevelView<'_, W> {
+    /// What is counted for each schema, with its name.
+    pub fn schemas(&self) -> impl Iterator<Item = (&Arc<str>, &SchemaStats)> {
+        self.schemas.iter().zip(self.set.schemas())
+    }
+}
+
+fn spare<W>(set: &QueueSet<W>) -> u32 {
+    let seats = set.seats();
+    let borrowed = seats.limit.saturating_sub(seats.nominal);
+    let free = u64::from(seats.limit).saturating_sub(set.seats_in_use());
+    borrowed.min(u32::try_from(free).unwrap_or(u32::MAX))
+}
+
+fn store_if_changed(cell: &AtomicU32, value: u32) {
+    if cell.load(Ordering::Relaxed) != value {
+        cell.store(value, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,115 @@
+//! All priority levels of a server together: the one door for requests.
+//!
+//! ```text
+//!   request ─► admit ─► classify: schema, level, flow ─► the level's QueueSet, under its lock
+//!                 │                                             │
+//!                 └─► Turn: dispatched, waiting, or refused ◄───┘ whom to wake
+//! ```
+//!
+//! There is one lock for each level, held for one call into its [`QueueSet`] and never while another
+//! is, nor while anyone is woken: calls collect whom to wake in `woken`, and the caller wakes them.
+//! Levels share no lock and no allocation, only a few atomic numbers in [`exchange`]. A request
+//! reads the configuration in force without a lock; [`configure`] swaps it while requests wait and
+//! run.
+//!
+//! What the caller owes: wake all of `woken`; [`Dispatcher::leave`] for every [`Turn`]; call
+//! [`Level::deadline`]'s [`Dispatcher::tick`] when it is due; and [`Dispatcher::adjust`] every
+//! [`ADJUSTMENT_PERIOD`].
+
+mod adjust;
+mod admit;
+mod configure;
+mod exchange;
+mod level;
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+
+pub use self::{
+    adjust::LevelLimits,
+    admit::{Admission, Admitted, Cost, Turn},
+    level::{Level, LevelView, Place},
+};
+use self::{configure::Control, exchange::Claims};
+#[cfg(doc)]
+use crate::queues::QueueSet;
+use crate::{Settings, Time, classify::Classifier, config::Config, limits::nominal::NoShares};
+
+/// How often limits follow the demand, as in Kubernetes.
+pub const ADJUSTMENT_PERIOD: Duration = Duration::from_secs(10);
+
+/// Dispatches the requests to one server. `W` is whatever the caller needs to wake one that waits.
+#[derive(Debug)]
+pub struct Dispatcher<W> {
+    settings: Settings,
+    in_force: ArcSwap<InForce<W>>,
+    claims: Claims,
+    /// For those who change limits and configuration; requests never take it.
+    control: Mutex<Control<W>>,
+}
+
+/// A configuration in force, and the levels that carry it out.
+#[derive(Debug)]
+pub struct InForce<W> {
+    pub config: Config,
+    pub classifier: Classifier,
+    /// By schema, in the order of the configuration.
+    pub places: Vec<Arc<Place<W>>>,
+    /// In the order of the configuration.
+    pub levels: Vec<Arc<Level<W>>>,
+}
+
+impl<W> Dispatcher<W> {
+    /// `server_limit` is how many seats the whole server has.
+    pub fn new(
+        now: Time,
+        config: Config,
+        server_limit: u32,
+        settings: Settings,
+    ) -> Result<Self, NoShares> {
+        let claims = Claims::default();
+        let mut control = Control::new();
+        let in_force =
+            control.take(now, config, server_limit, &settings, &claims, &mut Vec::new())?;
+        Ok(Dispatcher {
+            settings,
+            in_force: ArcSwap::from_pointee(in_force),
+            claims,
+            control: Mutex::new(control),
+        })
+    }
+
+    /// Puts another configuration into force. Requests that wait or run are not disturbed: levels
+    /// keep theirs, and those of levels that are gone are served as before until none is left. If it
+    /// can't be, the old one stays.
+    pub fn configure(
+        &self,
+        now: Time,
+        config: Config,
+        server_limit: u32,
+        woken: &mut Vec<W>,
+    ) -> Result<(), NoShares> {
+        let mut control = self.control.lock();
+        let in_force =
+            control.take(now, config, server_limit, &self.settings, &self.claims, woken)?;
+        self.in_force.store(Arc::new(in_force));
+        control.retire_idle();
+        Ok(())
+    }
+
+    /// The configuration in force now.
+    pub fn in_force(&self) -> Arc<InForce<W>> {
+        self.in_force.load_full()
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Every level with a request in it or in force: those that are going, too.
+    pub fn levels(&self) -> Vec<Arc<Level<W>>> {
+        self.control.lock().levels()
+    }
+}

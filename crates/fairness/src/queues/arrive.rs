@@ -1,0 +1,209 @@
+//! A request arrives: it is seated, waits, or is refused.
+
+use super::{
+    Handling, QueueSet, Refusal,
+    expire::Timer,
+    slots::{Fresh, NONE, State, Ticket},
+    work::Work,
+};
+use crate::{Pick, Time, config::Queuing, seats::Width, time::nanos};
+
+/// A request, as its level sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct Arrival {
+    /// The hash of its flow.
+    pub flow: u64,
+    pub width: Width,
+    /// Until when it may wait.
+    pub wait_until: Time,
+    /// Which of the level's [`schemas`](QueueSet::schemas) it belongs to.
+    pub schema: u32,
+    /// Whether it is a watch, which is done once it is set up.
+    pub watch: bool,
+}
+
+impl Default for Arrival {
+    fn default() -> Self {
+        Arrival { flow: 0, width: Width::ONE, wait_until: Time::MAX, schema: 0, watch: false }
+    }
+}
+
+/// What becomes of an arrival at once.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Outcome {
+    Dispatched(Ticket),
+    Waiting(Ticket),
+    Refused(Refusal),
+}
+
+/// What has become of a request that waited.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Verdict {
+    Waiting,
+    Dispatched,
+    /// Its ticket is no longer valid.
+    Refused(Refusal),
+}
+
+impl<W> QueueSet<W> {
+    /// Takes a request in. `waker` is asked for only if it waits; `woken` gets those of others whose
+    /// turn has come.
+    ///
+    /// # Panics
+    /// If the level has no schema of that number.
+    pub fn arrive(
+        &mut self,
+        now: Time,
+        arrival: Arrival,
+        waker: impl FnOnce() -> W,
+        woken: &mut Vec<W>,
+    ) -> Outcome {
+        if self.next_deadline().is_some_and(|deadline| deadline <= now) {
+            self.tick(now, 0, woken);
+        }
+        self.advance(now);
+        let seats = arrival.width.max_seats();
+        self.schemas[arrival.schema as usize].seats.observe(seats.into());
+        let outcome = match self.handling {
+            Handling::Queue(queuing) => self.join(queuing, arrival, waker, woken),
+            _ if self.fits(seats) => {
+                let ticket = self.insert(arrival, NONE);
+                self.seat(ticket.slot);
+                Outcome::Dispatched(ticket)
+            }
+            _ => self.refuse(arrival, Refusal::ConcurrencyLimit),
+        };
+        self.note();
+        outcome
+    }
+
+    /// What has become of a request; one that still waits is woken by `waker` from now on.
+    pub fn verdict(&mut self, ticket: Ticket, waker: impl FnOnce(Option<W>) -> W) -> Verdict {
+        let Some(index) = self.slots.find(ticket) else {
+            return Verdict::Refused(Refusal::Cancelled);
+        };
+        match self.slots[index].state {
+            State::Waiting => {
+                let old = self.slots[index].waker.take();
+                self.slots[index].waker = Some(waker(old));
+                Verdict::Waiting
+            }
+            State::TimedOut => {
+                self.slots.remove(index);
+                Verdict::Refused(Refusal::TimeOut)
+            }
+            _ => Verdict::Dispatched,
+        }
+    }
+
+    /// In which queue a request waits, or from which it came.
+    pub fn queue_of(&self, ticket: Ticket) -> Option<u32> {
+        let queue = self.slots[self.slots.find(ticket)?].queue;
+        (queue != NONE).then_some(queue)
+    }
+
+    fn join(
+        &mut self,
+        queuing: Queuing,
+        arrival: Arrival,
+        waker: impl FnOnce() -> W,
+        woken: &mut Vec<W>,
+    ) -> Outcome {
+        let index = self.pick(arrival.flow);
+        let length = self.queues[index as usize].waiting.len;
+        self.stats.observe_fill(length, queuing.queue_length_limit);
+        let grows = self.settings.grows_while_seats_are_free && self.has_seats();
+        if length >= queuing.queue_length_limit && !grows {
+            return self.refuse(arrival, Refusal::QueueFull);
+        }
+        self.schemas[arrival.schema as usize].queue_length.observe(u64::from(length) + 1);
+        let r = self.r;
+        let queue = &mut self.queues[index as usize];
+        if !queue.is_active() {
+            queue.start = r;
+            self.active += 1;
+        }
+        let ticket = self.insert(arrival, index);
+        if self.waiting == 0 && self.has_seats() && self.fits(arrival.width.max_seats()) {
+            // It would be enqueued and be the only one to choose from.
+            self.bound_to_arrival(index);
+            self.go(ticket.slot);
+            return Outcome::Dispatched(ticket);
+        }
+        self.enqueue(ticket.slot);
+        self.dispatch(woken);
+        if self.slots[ticket.slot].state != State::Waiting {
+            return Outcome::Dispatched(ticket);
+        }
+        self.slots[ticket.slot].waker = Some(waker());
+        self.waits.insert(Timer::of(&self.slots[ticket.slot], ticket.slot));
+        Outcome::Waiting(ticket)
+    }
+
+    /// The queue of the hand that a newcomer joins.
+    fn pick(&mut self, flow: u64) -> u32 {
+        let dealer = self.dealer.as_ref().expect("a level with queues has a dealer");
+        let hand = dealer.deal(flow);
+        let queue = |card: &u32| &self.queues[*card as usize];
+        match self.settings.pick {
+            Pick::Shortest => {
+                let shortest = hand.iter().min_by_key(|card| queue(card).waiting.len);
+                *shortest.expect("a hand has a card")
+            }
+            Pick::LeastWork => {
+                let first = (self.arrivals % hand.len() as u64) as usize;
+                self.arrivals += 1;
+                let cards = hand[first..].iter().chain(&hand[..first]);
+                *cards.min_by_key(|card| queue(card).work_waiting).expect("a hand has a card")
+            }
+        }
+    }
+
+    fn bound_to_arrival(&mut self, index: u32) {
+        if self.settings.no_credit_from_the_past {
+            let queue = &mut self.queues[index as usize];
+            queue.start = queue.start.max(self.r);
+        }
+    }
+
+    fn insert(&mut self, arrival: Arrival, queue: u32) -> Ticket {
+        let Arrival { flow: _, width, wait_until, schema, watch } = arrival;
+        let guess = nanos(self.settings.guess) as f64;
+        let mut work = Work::of(width.initial_seats.into(), guess);
+        if width.final_seats > 0 {
+            let latency = nanos(width.additional_latency) as f64;
+            work += Work::of(width.final_seats.into(), latency);
+        }
+        self.slots.insert(Fresh {
+            queue,
+            schema,
+            watch,
+            width,
+            work,
+            arrived: self.now,
+            arrival_r: self.r,
+            until: wait_until,
+        })
+    }
+
+    fn enqueue(&mut self, index: u32) {
+        let queue = self.slots[index].queue;
+        self.queues[queue as usize].enqueue(&mut self.slots, index);
+        let seats = u64::from(self.slots[index].width.max_seats());
+        self.waiting += 1;
+        self.seats_waiting += seats;
+        self.queued_seats += seats;
+        let stats = self.schema(index);
+        stats.waiting += 1;
+        stats.seats_waiting += seats;
+        self.rekey(queue);
+    }
+
+    fn refuse(&mut self, arrival: Arrival, refusal: Refusal) -> Outcome {
+        self.retry_after.on_drop(self.now);
+        let stats = &mut self.schemas[arrival.schema as usize];
+        stats.refused[refusal as usize] += 1;
+        stats.wait_refused.observe(0);
+        Outcome::Refused(refusal)
+    }
+}

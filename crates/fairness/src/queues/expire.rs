@@ -1,0 +1,86 @@
+//! What time brings about: waits and holds that have lasted too long, seats that no longer linger.
+
+use std::collections::BTreeSet;
+
+use super::{
+    QueueSet, Refusal,
+    slots::{NONE, Slot, State},
+};
+use crate::Time;
+
+/// Something that is due at a time; of equals the older comes first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) struct Timer {
+    at: Time,
+    arrived: Time,
+    slot: u32,
+}
+
+impl Timer {
+    pub(super) fn of<W>(slot: &Slot<W>, index: u32) -> Self {
+        Timer { at: slot.until, arrived: slot.arrived, slot: index }
+    }
+}
+
+impl<W> QueueSet<W> {
+    /// When [`Self::tick`] is to be called next.
+    pub fn next_deadline(&self) -> Option<Time> {
+        let wait = self.waits.first().map(|timer| timer.at).filter(|at| *at < Time::MAX);
+        let linger = self.lingers.first().map(|timer| timer.at);
+        let hold = (self.holds.head != NONE).then(|| self.slots[self.holds.head].until);
+        [wait, linger, hold].into_iter().flatten().min()
+    }
+
+    /// Does what is due, and cedes as [`Self::leave`] does.
+    pub fn tick(&mut self, now: Time, ceding: u32, woken: &mut Vec<W>) -> u32 {
+        let ceded = self.release(now, ceding, woken);
+        self.expire(now, woken);
+        ceded
+    }
+
+    /// Frees the seats that no longer linger, and those that slow readers have held for too long.
+    pub fn release(&mut self, now: Time, ceding: u32, woken: &mut Vec<W>) -> u32 {
+        self.advance(now);
+        let mut ceded = 0;
+        while let Some(index) = take_due(&mut self.lingers, now) {
+            self.release_seats(index);
+            self.slots.remove(index);
+            ceded += self.cede_seats(ceding - ceded);
+            self.dispatch(woken);
+        }
+        while self.holds.head != NONE && self.slots[self.holds.head].until <= now {
+            let index = self.holds.head;
+            self.end(index);
+            self.release_seats(index);
+            self.slots[index].state = State::Detached;
+            ceded += self.cede_seats(ceding - ceded);
+            self.dispatch(woken);
+        }
+        self.note();
+        ceded
+    }
+
+    /// Turns away those that have waited for too long.
+    pub fn expire(&mut self, now: Time, woken: &mut Vec<W>) {
+        self.advance(now);
+        let mut any = false;
+        while let Some(index) = take_due(&mut self.waits, now) {
+            let waker = self.slots[index].waker.take();
+            self.give_up(index, Refusal::TimeOut);
+            self.slots[index].state = State::TimedOut;
+            self.retry_after.on_drop(self.now);
+            woken.extend(waker);
+            any = true;
+        }
+        if any {
+            self.dispatch_after_timeout(woken);
+        }
+        self.note();
+    }
+}
+
+fn take_due(timers: &mut BTreeSet<Timer>, now: Time) -> Option<u32> {
+    let timer = timers.first().filter(|timer| timer.at <= now)?.slot;
+    timers.pop_first();
+    Some(timer)
+}

@@ -1,0 +1,244 @@
+//! Fair queuing for server requests: one priority level as a state machine.
+//!
+//! Source: the proposal of 2019, "Dispatching", and what Kubernetes made of it (its traces are our
+//! conformance cases). The original is Demers, Keshav and Shenker, 1989.
+//!
+//! Seats are shared fairly among *queues*. The progress meter R counts the seat-seconds that every
+//! active queue has been given since the start, were each served continuously and equally:
+//!
+//! ```text
+//! dR/dt = min(seats in use + seats waiting, limit) / active queues
+//! ```
+//!
+//! Each queue has a virtual start S, the reading of R at which its next request begins in that ideal
+//! world. A request is taken to cost `initial seats × G + final seats × additional latency`; this is
+//! added to S at its dispatch, and once it is known how long it ran, S is corrected. The head with
+//! the least virtual finish, S + cost, goes next.
+//!
+//! Bounds: queues that always have something waiting get equal seat-time, save for at most as many
+//! requests as there are seats. Every call costs O(log queues + log waiting); a request that does
+//! not wait costs O(hand) and allocates nothing. Seat sums and the count of active queues are kept
+//! as they change, R advances at each event, and [`order`] settles whose turn it is.
+//!
+//! ```text
+//!            arrive                 dispatch               leave
+//!   ────────► Waiting ─────────────► Executing ──────────► gone, or Lingering ──► gone
+//!       │        │ └► TimedOut ► gone    └► Responding ─┬► gone, or Lingering
+//!       ▼        ▼ leave                                └► Detached (held too long) ► gone
+//!     refused   gone
+//! ```
+//!
+//! Calls never wake anyone: they return whom to wake, so that the caller's lock is not held.
+
+mod arrive;
+mod dispatch;
+mod dump;
+mod expire;
+mod leave;
+mod order;
+mod queue;
+mod reconfigure;
+mod slots;
+pub mod stats;
+mod virtual_time;
+mod work;
+
+use std::collections::BTreeSet;
+
+pub use self::{
+    arrive::{Arrival, Outcome, Verdict},
+    dump::{LevelDump, QueueDump},
+    slots::Ticket,
+    work::Work,
+};
+use self::{
+    expire::Timer,
+    order::Order,
+    queue::Queue,
+    slots::{List, Slots},
+    stats::{LevelStats, Refusal, SchemaStats},
+};
+use crate::{
+    Settings, Time,
+    config::Handling,
+    limits::demand::{Demand, DemandStats},
+    retry_after::RetryAfter,
+    shard::Dealer,
+};
+
+/// The requests of one priority level. `W` is whatever the caller needs to wake one that waits.
+#[derive(Debug)]
+pub struct QueueSet<W> {
+    settings: Settings,
+    handling: Handling,
+    dealer: Option<Dealer>,
+    seats: SeatLimit,
+
+    now: Time,
+    r: Work,
+    queues: Vec<Queue>,
+    order: Order,
+    /// Where the next lap around the queues begins: behind the one served last.
+    lap: u32,
+    arrivals: u64,
+
+    slots: Slots<W>,
+    /// Until when those that wait may do so.
+    waits: BTreeSet<Timer>,
+    /// Until when those that have ended linger.
+    lingers: BTreeSet<Timer>,
+    /// Responses on their way, by the end of their hold, which is the order they began in.
+    holds: List,
+
+    waiting: u32,
+    seats_waiting: u64,
+    executing: u32,
+    /// Lingering ones included.
+    seats_in_use: u64,
+    /// Seats in use and seats waiting of requests in queues: the numerator of the speed of R.
+    queued_seats: u64,
+    active: u32,
+
+    demand: Demand,
+    retry_after: RetryAfter,
+    stats: LevelStats,
+    schemas: Vec<SchemaStats>,
+}
+
+/// How many seats a level may use now, and how many are its own.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct SeatLimit {
+    pub limit: u32,
+    pub nominal: u32,
+}
+
+impl<W> QueueSet<W> {
+    /// `schemas` is how many flow schemas send requests here; more come by [`Self::schemas_mut`].
+    pub fn new(now: Time, handling: Handling, seats: SeatLimit, settings: &Settings) -> Self {
+        let capacity = (seats.limit as usize).min(1024);
+        let mut set = QueueSet {
+            settings: settings.clone(),
+            handling: Handling::Reject,
+            dealer: None,
+            seats,
+            now,
+            r: Work(0),
+            queues: Vec::new(),
+            order: Order::default(),
+            lap: 1,
+            arrivals: 0,
+            slots: Slots::with_capacity(capacity),
+            waits: BTreeSet::new(),
+            lingers: BTreeSet::new(),
+            holds: List::default(),
+            waiting: 0,
+            seats_waiting: 0,
+            executing: 0,
+            seats_in_use: 0,
+            queued_seats: 0,
+            active: 0,
+            demand: Demand::new(now),
+            retry_after: RetryAfter::default(),
+            stats: LevelStats::new(now),
+            schemas: Vec::new(),
+        };
+        set.handle(handling);
+        set
+    }
+
+    /// Nothing waits and nothing runs.
+    pub fn is_idle(&self) -> bool {
+        self.waiting == 0 && self.executing == 0
+    }
+
+    pub fn seats(&self) -> SeatLimit {
+        self.seats
+    }
+
+    pub fn handling(&self) -> Handling {
+        self.handling
+    }
+
+    /// The progress meter, as of the last call.
+    pub fn r(&self) -> Work {
+        self.r
+    }
+
+    pub fn waiting(&self) -> u32 {
+        self.waiting
+    }
+
+    pub fn executing(&self) -> u32 {
+        self.executing
+    }
+
+    pub fn seats_in_use(&self) -> u64 {
+        self.seats_in_use
+    }
+
+    pub fn seats_waiting(&self) -> u64 {
+        self.seats_waiting
+    }
+
+    pub fn retry_after(&self) -> u32 {
+        self.retry_after.seconds()
+    }
+
+    /// What is counted for each schema, by the number that [`Arrival::schema`] gives.
+    pub fn schemas(&self) -> &[SchemaStats] {
+        &self.schemas
+    }
+
+    pub fn schemas_mut(&mut self) -> &mut Vec<SchemaStats> {
+        &mut self.schemas
+    }
+
+    /// What is counted for all, up to `now`.
+    pub fn stats(&mut self, now: Time) -> &LevelStats {
+        self.stats.catch_up(now);
+        &self.stats
+    }
+
+    /// The demand for seats since the last call.
+    pub fn take_demand(&mut self, now: Time) -> DemandStats {
+        self.demand.take(now.max(self.now))
+    }
+
+    /// How many seats of its own this level lacks: it lent them, and now requests wait.
+    pub fn claim(&self) -> u32 {
+        let lent = self.seats.nominal.saturating_sub(self.seats.limit);
+        if lent == 0 || self.waiting == 0 {
+            return 0;
+        }
+        let wanted =
+            (self.seats_in_use + self.seats_waiting).saturating_sub(self.seats.limit.into());
+        lent.min(u32::try_from(wanted).unwrap_or(u32::MAX))
+    }
+
+    fn is_exempt(&self) -> bool {
+        self.handling == Handling::Exempt
+    }
+
+    /// Brings all that is counted by time up to what now holds. Called once at the end of each call
+    /// that changes something.
+    fn note(&mut self) {
+        let demand = self.seats_in_use + self.seats_waiting;
+        self.demand.set(self.now, u32::try_from(demand).unwrap_or(u32::MAX));
+        let nominal = f64::from(self.seats.nominal.max(1));
+        let room = match self.handling {
+            Handling::Queue(queuing) => {
+                f64::from(queuing.queues) * f64::from(queuing.queue_length_limit.max(1))
+            }
+            _ => 1.0,
+        };
+        self.stats.seats.set(self.now, self.seats_in_use as f64 / nominal);
+        self.stats.executing.set(self.now, f64::from(self.executing) / nominal);
+        self.stats.waiting.set(self.now, f64::from(self.waiting) / room);
+        self.stats.demand.set(self.now, demand as f64 / nominal);
+    }
+
+    fn schema(&mut self, index: u32) -> &mut SchemaStats {
+        let schema = self.slots[index].schema;
+        &mut self.schemas[schema as usize]
+    }
+}

@@ -1,0 +1,73 @@
+//! A new configuration takes effect while requests wait and run; none of them is lost.
+
+use super::{QueueSet, SeatLimit, slots::NONE};
+use crate::{Time, config::Handling, shard::Dealer};
+
+impl<W> QueueSet<W> {
+    /// From now on requests are handled like this. Queues that are too many go as they run empty;
+    /// those that are missing are there at once.
+    pub fn reconfigure(
+        &mut self,
+        now: Time,
+        handling: Handling,
+        seats: SeatLimit,
+        woken: &mut Vec<W>,
+    ) {
+        self.advance(now);
+        self.handle(handling);
+        self.seats = seats;
+        self.dispatch(woken);
+        self.note();
+    }
+
+    /// From now on the level has so many seats. Requests that run are never withdrawn.
+    pub fn set_seats(&mut self, now: Time, seats: SeatLimit, woken: &mut Vec<W>) {
+        self.reconfigure(now, self.handling, seats, woken);
+    }
+
+    /// Gets back seats that it lent, up to its nominal ones; returns those it had no use for.
+    pub fn grant(&mut self, now: Time, seats: u32, woken: &mut Vec<W>) -> u32 {
+        let taken = seats.min(self.claim());
+        let limit = self.seats.limit + taken;
+        self.set_seats(now, SeatLimit { limit, ..self.seats }, woken);
+        seats - taken
+    }
+
+    pub(super) fn handle(&mut self, handling: Handling) {
+        self.handling = handling;
+        if let Handling::Queue(queuing) = handling {
+            let dealer = Dealer::new(queuing.queues, queuing.hand_size);
+            self.dealer = Some(dealer.expect("a configuration has hands that can be dealt"));
+            let missing = queuing.queues as usize;
+            if self.queues.len() < missing {
+                self.queues.resize_with(missing, Default::default);
+            }
+        }
+    }
+
+    /// A queue goes when it has run empty and there are more than configured; those behind it move
+    /// up by one. Costs O(queues + requests), while queues are too many.
+    pub(super) fn remove_if_surplus(&mut self, index: u32) {
+        let wanted = match self.handling {
+            Handling::Queue(queuing) => queuing.queues,
+            _ => 0,
+        };
+        let queue = &self.queues[index as usize];
+        if self.queues.len() <= wanted as usize || queue.is_active() {
+            return;
+        }
+        self.queued_seats -= queue.seats_in_use;
+        self.queues.remove(index as usize);
+        if self.lap > index {
+            self.lap -= 1;
+        }
+        for slot in self.slots.iter_mut().filter(|slot| slot.queue != NONE) {
+            match slot.queue.cmp(&index) {
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => slot.queue = NONE,
+                std::cmp::Ordering::Greater => slot.queue -= 1,
+            }
+        }
+        self.reorder();
+    }
+}

@@ -1,0 +1,190 @@
+//! The requests of one level: a slab of slots, threaded into lists. A slot is used again and again,
+//! so that a request that does not wait allocates nothing.
+
+use super::work::Work;
+use crate::{Time, seats::Width};
+
+/// Names a request of one level from its arrival until it has left.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub struct Ticket {
+    pub(super) slot: u32,
+    generation: u32,
+}
+
+/// No slot, no queue.
+pub(super) const NONE: u32 = u32::MAX;
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum State {
+    Free,
+    /// In its queue.
+    Waiting,
+    /// Gave up waiting; its owner has not looked yet.
+    TimedOut,
+    /// Has its seats.
+    Executing,
+    /// Has its seats, and its response is on its way: it is in the list of holds.
+    Responding,
+    /// Still running, but its seats were taken away.
+    Detached,
+    /// Has ended, but its seats are busy for a while.
+    Lingering,
+}
+
+#[derive(Debug)]
+pub(super) struct Slot<W> {
+    pub(super) state: State,
+    generation: u32,
+    /// Neighbours in the queue, in the list of holds, or in the list of free slots.
+    prev: u32,
+    next: u32,
+    /// [`NONE`] where it went through no queue, or its queue is no more.
+    pub(super) queue: u32,
+    pub(super) schema: u32,
+    pub(super) watch: bool,
+    pub(super) width: Width,
+    pub(super) work: Work,
+    pub(super) arrived: Time,
+    pub(super) arrival_r: Work,
+    pub(super) dispatched: Time,
+    /// Until when it waits; then until when it holds seats.
+    pub(super) until: Time,
+    pub(super) waker: Option<W>,
+}
+
+/// What a slot holds of an arrival.
+#[derive(Clone, Copy)]
+pub(super) struct Fresh {
+    pub(super) queue: u32,
+    pub(super) schema: u32,
+    pub(super) watch: bool,
+    pub(super) width: Width,
+    pub(super) work: Work,
+    pub(super) arrived: Time,
+    pub(super) arrival_r: Work,
+    pub(super) until: Time,
+}
+
+#[derive(Debug)]
+pub(super) struct Slots<W> {
+    slots: Vec<Slot<W>>,
+    free: u32,
+}
+
+/// A list of slots in order: append, take from anywhere, both in constant time.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct List {
+    pub(super) head: u32,
+    tail: u32,
+    pub(super) len: u32,
+}
+
+// === impl Slots ===
+
+impl<W> Slots<W> {
+    pub(super) fn with_capacity(n: usize) -> Self {
+        Slots { slots: Vec::with_capacity(n), free: NONE }
+    }
+
+    pub(super) fn insert(&mut self, fresh: Fresh) -> Ticket {
+        let Fresh { queue, schema, watch, width, work, arrived, arrival_r, until } = fresh;
+        let slot = Slot {
+            state: State::Waiting,
+            generation: 0,
+            prev: NONE,
+            next: NONE,
+            queue,
+            schema,
+            watch,
+            width,
+            work,
+            arrived,
+            arrival_r,
+            dispatched: arrived,
+            until,
+            waker: None,
+        };
+        match self.slots.get_mut(self.free as usize) {
+            Some(free) => {
+                let ticket = Ticket { slot: self.free, generation: free.generation };
+                self.free = free.next;
+                *free = Slot { generation: ticket.generation, ..slot };
+                ticket
+            }
+            None => {
+                let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 at once");
+                self.slots.push(slot);
+                Ticket { slot: index, generation: 0 }
+            }
+        }
+    }
+
+    /// The slot is free for the next; its ticket is no longer valid.
+    pub(super) fn remove(&mut self, index: u32) -> Option<W> {
+        let slot = &mut self.slots[index as usize];
+        slot.state = State::Free;
+        slot.generation = slot.generation.wrapping_add(1);
+        slot.next = self.free;
+        self.free = index;
+        slot.waker.take()
+    }
+
+    /// None: the ticket's request has left.
+    pub(super) fn find(&self, ticket: Ticket) -> Option<u32> {
+        let slot = self.slots.get(ticket.slot as usize)?;
+        let live = slot.generation == ticket.generation && slot.state != State::Free;
+        live.then_some(ticket.slot)
+    }
+
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Slot<W>> {
+        self.slots.iter_mut().filter(|slot| slot.state != State::Free)
+    }
+}
+
+impl<W> std::ops::Index<u32> for Slots<W> {
+    type Output = Slot<W>;
+
+    fn index(&self, index: u32) -> &Slot<W> {
+        &self.slots[index as usize]
+    }
+}
+
+impl<W> std::ops::IndexMut<u32> for Slots<W> {
+    fn index_mut(&mut self, index: u32) -> &mut Slot<W> {
+        &mut self.slots[index as usize]
+    }
+}
+
+// === impl List ===
+
+impl Default for List {
+    fn default() -> Self {
+        List { head: NONE, tail: NONE, len: 0 }
+    }
+}
+
+impl List {
+    pub(super) fn append<W>(&mut self, slots: &mut Slots<W>, index: u32) {
+        (slots[index].prev, slots[index].next) = (self.tail, NONE);
+        match self.tail {
+            NONE => self.head = index,
+            tail => slots[tail].next = index,
+        }
+        self.tail = index;
+        self.len += 1;
+    }
+
+    /// The slot must be in this list.
+    pub(super) fn take<W>(&mut self, slots: &mut Slots<W>, index: u32) {
+        let (prev, next) = (slots[index].prev, slots[index].next);
+        match prev {
+            NONE => self.head = next,
+            prev => slots[prev].next = next,
+        }
+        match next {
+            NONE => self.tail = prev,
+            next => slots[next].prev = prev,
+        }
+        self.len -= 1;
+    }
+}

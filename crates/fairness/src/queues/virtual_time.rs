@@ -1,0 +1,98 @@
+//! The progress meter R.
+
+use super::{QueueSet, work::Work};
+use crate::Time;
+
+/// By how much R is wound back, so that it never runs over.
+const EPOCH: Work = Work(u64::MAX / 2);
+
+/// Where it is wound back.
+const HIGH: Work = Work(EPOCH.0 + EPOCH.0 / 2);
+
+impl<W> QueueSet<W> {
+    /// What has held since the last event held until now. To be called before anything changes.
+    pub(super) fn advance(&mut self, now: Time) {
+        let elapsed = now.0.saturating_sub(self.now.0);
+        if elapsed == 0 {
+            return;
+        }
+        self.now = now;
+        if self.active == 0 {
+            return;
+        }
+        let seats = (self.queued_seats as f64).min(f64::from(self.seats.limit));
+        self.r += Work::of(seats / f64::from(self.active), elapsed as f64);
+        if self.r >= HIGH {
+            self.wind_back();
+        }
+    }
+
+    /// R, and all readings of it that still matter.
+    fn wind_back(&mut self) {
+        self.r -= EPOCH;
+        self.stats.epochs += 1;
+        for queue in &mut self.queues {
+            match queue.is_active() {
+                true => queue.start -= EPOCH,
+                // The next arrival sets it anew.
+                false => queue.start = Work(0),
+            }
+        }
+        self.slots.iter_mut().for_each(|slot| slot.arrival_r -= EPOCH);
+        self.reorder();
+    }
+
+    /// The order of the queues, from their heads.
+    pub(super) fn reorder(&mut self) {
+        for queue in &mut self.queues {
+            queue.finish = queue.head_finish(&self.slots);
+        }
+        let heads = (0..).zip(&self.queues);
+        self.order.rebuild(heads.filter_map(|(index, queue)| Some((queue.finish?, index))));
+    }
+
+    /// The head of a queue, or its virtual start, has changed. A queue gains no credit from a past
+    /// in which it had nothing to do: its virtual start is not before the arrival of its head.
+    pub(super) fn rekey(&mut self, index: u32) {
+        let queue = &mut self.queues[index as usize];
+        if queue.waiting.len > 0 && self.settings.no_credit_from_the_past {
+            queue.start = queue.start.max(self.slots[queue.waiting.head].arrival_r);
+        }
+        let finish = queue.head_finish(&self.slots);
+        self.order.change(index, queue.finish, finish);
+        queue.finish = finish;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Settings,
+        config::{Handling, Queuing},
+        queues::{Arrival, Outcome, SeatLimit},
+    };
+
+    #[test]
+    fn at_its_epoch_r_runs_back_and_the_order_stays() {
+        let queuing = Queuing { queues: 2, hand_size: 1, queue_length_limit: 9 };
+        let seats = SeatLimit { limit: 1, nominal: 1 };
+        let handling = Handling::Queue(queuing);
+        let mut set = QueueSet::<u32>::new(Time(0), handling, seats, &Settings::kubernetes());
+        set.schemas_mut().resize_with(1, Default::default);
+        set.r = Work(HIGH.0 - 1_000_000);
+        let mut woken = Vec::new();
+        let mut arrive = |set: &mut QueueSet<u32>, flow, id| {
+            set.arrive(Time(0), Arrival { flow, ..Arrival::default() }, || id, &mut woken)
+        };
+        let Outcome::Dispatched(running) = arrive(&mut set, 0, 0) else { panic!("a seat is free") };
+        for (flow, id) in [(0, 1), (1, 2), (0, 3)] {
+            assert!(matches!(arrive(&mut set, flow, id), Outcome::Waiting(_)));
+        }
+        let before = set.r;
+        set.leave(Time(1_000_000_000), running, 0, &mut woken);
+        assert!(set.r < before, "wound back");
+        assert_eq!(set.stats.epochs, 1);
+        assert_eq!(woken, [2], "the queue that has not run yet is next");
+    }
+}
