@@ -138,7 +138,9 @@ mod tests {
     proptest! {
         #[test]
         fn the_ring_agrees_with_the_whole_history(
-            steps in proptest::collection::vec((prop_oneof![9 => 1..4_u64, 1 => 1..80_u64], 1..40_u32), 1..200),
+            steps in proptest::collection::vec(
+                (prop_oneof![9 => 1..4_u64, 1 => 1..80_u64], 1..40_u32), 1..200,
+            ),
         ) {
             let mut now = 0;
             let seconds: Vec<(u64, u32)> = steps

@@ -1,8 +1,8 @@
 //! Estimating how many seats a request takes.
 //!
-//! - A list takes a seat for every 100 kB that serving it holds in memory at once, or for every 100
-//!   objects it goes through where sizes are not used; from the cache it holds at most 1 MB. A watch
-//!   begins with a list, unless it says from which version on, and then takes a single seat.
+//! - A list takes a seat for every 100 kB that serving it holds in memory at once, or for every
+//!   100 objects it goes through where sizes are not used; from the cache it holds at most 1 MB.
+//!   A watch begins with a list, unless it says from which version on, and then takes one seat.
 //! - A change takes a seat, and then one for every ten watches that are told of it, for 5 ms each;
 //!   fewer, longer seats of the same work where that exceeds what one request may take.
 //! - All others take one seat.
@@ -287,7 +287,8 @@ mod tests {
 
     #[test]
     fn watches_cost_as_lists_only_while_they_begin_with_one() {
-        let cases: [(&[(&str, &str)], bool, u32); 6] = [
+        type Case = (&'static [(&'static str, &'static str)], bool, u32);
+        let cases: [Case; 6] = [
             (&[], true, 10),
             (&[], false, 1),
             (&[("resourceVersion", "0")], true, 10),

@@ -2,6 +2,10 @@
 //! begins with `seed` follow the proposal.
 
 mod dispatch;
+mod limits;
+mod retry_after;
+mod shard;
+mod width;
 
 use std::path::Path;
 
@@ -13,7 +17,14 @@ use crate::{
     report::{Outcome, Runner},
 };
 
-const RUNNERS: &[Runner] = &[("fair_dispatch", |case| run_case(case, dispatch::run))];
+const RUNNERS: &[Runner] = &[
+    ("concurrency_allocation", limits::concurrency_allocation),
+    ("fair_dispatch", |case| run_case(case, dispatch::run)),
+    ("list_width", width::list_width),
+    ("retry_after", retry_after::retry_after),
+    ("seed_acv", limits::seed_acv),
+    ("shuffle_deal", shard::shuffle_deal),
+];
 
 /// Runs all files of the suite.
 pub fn run(dir: &Path) -> Result<Report, String> {

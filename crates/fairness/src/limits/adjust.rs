@@ -3,9 +3,10 @@
 //! What a level needs is its demand, average plus deviation, smoothed: up at once, down with a
 //! half-life of five minutes at one adjustment every ten seconds. The exempt level takes what it
 //! used; what is left of N, the sum of the nominal limits, goes to the others. Each has a lower
-//! bound, what it used of its nominal limit but at least its minimum, and an upper one, its maximum.
+//! bound, what it used of its nominal limit but at least its minimum; the upper is its maximum.
 //! - Not even the minimums are left: each gets its minimum.
-//! - Not the lower bounds: each gets the same fraction of the way from its minimum to its lower bound.
+//! - Not the lower bounds: each gets the same fraction of the way from its minimum to its lower
+//!   bound.
 //! - Otherwise N is allocated in proportion to what the levels need, within the bounds; see
 //!   [`allocate`]. N, not what is left of it: what the exempt level used is not deducted here.
 //!

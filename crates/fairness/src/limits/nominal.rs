@@ -150,5 +150,24 @@ mod tests {
                 prop_assert!(l.min <= l.current && l.current <= l.nominal && l.nominal <= l.max);
             }
         }
+
+        /// In floating point, as Kubernetes computes them.
+        #[test]
+        fn integers_give_what_floating_point_does(
+            shares in 0..10_000_u32, others in 1..100_000_u32, server_limit in 0..1_000_000_u32,
+            lend in 0..=100_u32, limit in 0..=400_u32, hand in 1..12_u32,
+        ) {
+            let levels =
+                [level(shares, lend, Some(limit), queue(hand)), level(others, 0, None, queue(1))];
+            let got = limits(levels.iter(), server_limit).unwrap()[0];
+            let sum = f64::from(shares) + f64::from(others);
+            let nominal = (f64::from(server_limit) * f64::from(shares) / sum).ceil();
+            let min = nominal - (nominal * f64::from(lend) / 100.0).round();
+            let max = nominal + (nominal * f64::from(limit) / 100.0).round();
+            let per_queue = (nominal / f64::from(hand)).floor();
+            let seats = (nominal * 0.15).ceil().min(per_queue).max(1.0);
+            let got = [got.nominal, got.min, got.max, got.max_seats.unwrap()].map(f64::from);
+            prop_assert_eq!(got, [nominal, min, max, seats]);
+        }
     }
 }
