@@ -40,7 +40,8 @@ fn arrival(flow: u64, now: Time) -> Arrival {
 fn uncontended(c: &mut Criterion) {
     let mut group = c.benchmark_group("start to finish, nothing waits");
     for queues in [16, 128, 4096] {
-        let (clock, mut set, mut woken, mut n) = (Clock(Instant::now()), set(queues, 10), vec![], 0);
+        let (clock, mut set, mut woken, mut n) =
+            (Clock(Instant::now()), set(queues, 10), vec![], 0);
         group.bench_function(BenchmarkId::new("queues", queues), |b| {
             b.iter(|| {
                 n += 1;
@@ -58,7 +59,8 @@ fn uncontended(c: &mut Criterion) {
 fn contended(c: &mut Criterion) {
     let mut group = c.benchmark_group("start to finish, others wait");
     let cases = [(16, 100_000, 1000), (128, 100_000, 1000), (4096, 100_000, 1000)];
-    let cases = cases.into_iter().chain([(128, 100, 1000), (128, 1_000_000, 1000), (128, 100_000, 10_000)]);
+    let cases =
+        cases.into_iter().chain([(128, 100, 1000), (128, 1_000_000, 1000), (128, 100_000, 10_000)]);
     for (queues, flows, waiting) in cases {
         let mut bench = Backlog::new(queues, flows, waiting);
         let name = format!("{queues} queues, {flows} flows, {waiting} waiting");

@@ -144,19 +144,22 @@ impl<W> QueueSet<W> {
     fn pick(&mut self, flow: u64) -> u32 {
         let dealer = self.dealer.as_ref().expect("a level with queues has a dealer");
         let hand = dealer.deal(flow);
-        let queue = |card: &u32| &self.queues[*card as usize];
-        match self.settings.pick {
-            Pick::Shortest => {
-                let shortest = hand.iter().min_by_key(|card| queue(card).waiting.len);
-                *shortest.expect("a hand has a card")
-            }
-            Pick::LeastWork => {
-                let first = (self.arrivals % hand.len() as u64) as usize;
-                self.arrivals += 1;
-                let cards = hand[first..].iter().chain(&hand[..first]);
-                *cards.min_by_key(|card| queue(card).work_waiting).expect("a hand has a card")
-            }
+        let first = match self.settings.pick {
+            Pick::Shortest => 0,
+            Pick::LeastWork => (self.arrivals % hand.len() as u64) as usize,
+        };
+        self.arrivals += 1;
+        if self.waiting == 0 {
+            // All are empty: none of them need be looked at.
+            return hand[first];
         }
+        let queue = |card: &u32| &self.queues[*card as usize];
+        let cards = hand[first..].iter().chain(&hand[..first]);
+        let best = match self.settings.pick {
+            Pick::Shortest => cards.min_by_key(|card| queue(card).waiting.len),
+            Pick::LeastWork => cards.min_by_key(|card| queue(card).work_waiting),
+        };
+        *best.expect("a hand has a card")
     }
 
     fn bound_to_arrival(&mut self, index: u32) {

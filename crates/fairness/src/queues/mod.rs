@@ -56,7 +56,7 @@ use self::{
     order::Order,
     queue::Queue,
     slots::{List, Slots},
-    stats::{LevelStats, Refusal, SchemaStats},
+    stats::{LevelStats, Load, Refusal, SchemaStats},
 };
 use crate::{
     Settings, Time,
@@ -120,7 +120,7 @@ impl<W> QueueSet<W> {
             settings: settings.clone(),
             handling: Handling::Reject,
             dealer: None,
-            seats,
+            seats: SeatLimit::default(),
             now,
             r: Work(0),
             queues: Vec::new(),
@@ -142,7 +142,7 @@ impl<W> QueueSet<W> {
             stats: LevelStats::new(now),
             schemas: Vec::new(),
         };
-        set.handle(handling);
+        set.handle(handling, seats);
         set
     }
 
@@ -224,17 +224,13 @@ impl<W> QueueSet<W> {
     fn note(&mut self) {
         let demand = self.seats_in_use + self.seats_waiting;
         self.demand.set(self.now, u32::try_from(demand).unwrap_or(u32::MAX));
-        let nominal = f64::from(self.seats.nominal.max(1));
-        let room = match self.handling {
-            Handling::Queue(queuing) => {
-                f64::from(queuing.queues) * f64::from(queuing.queue_length_limit.max(1))
-            }
-            _ => 1.0,
+        let load = Load {
+            seats: self.seats_in_use,
+            executing: self.executing.into(),
+            waiting: self.waiting.into(),
+            demand,
         };
-        self.stats.seats.set(self.now, self.seats_in_use as f64 / nominal);
-        self.stats.executing.set(self.now, f64::from(self.executing) / nominal);
-        self.stats.waiting.set(self.now, f64::from(self.waiting) / room);
-        self.stats.demand.set(self.now, demand as f64 / nominal);
+        self.stats.set(self.now, load);
     }
 
     fn schema(&mut self, index: u32) -> &mut SchemaStats {

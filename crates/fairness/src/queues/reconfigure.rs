@@ -14,8 +14,7 @@ impl<W> QueueSet<W> {
         woken: &mut Vec<W>,
     ) {
         self.advance(now);
-        self.handle(handling);
-        self.seats = seats;
+        self.handle(handling, seats);
         self.dispatch(woken);
         self.note();
     }
@@ -33,8 +32,11 @@ impl<W> QueueSet<W> {
         seats - taken
     }
 
-    pub(super) fn handle(&mut self, handling: Handling) {
-        self.handling = handling;
+    pub(super) fn handle(&mut self, handling: Handling, seats: SeatLimit) {
+        if (self.handling, self.seats.nominal) != (handling, seats.nominal) {
+            self.stats.set_denominators(self.now, seats.nominal, room(handling));
+        }
+        (self.handling, self.seats) = (handling, seats);
         if let Handling::Queue(queuing) = handling {
             let dealer = Dealer::new(queuing.queues, queuing.hand_size);
             self.dealer = Some(dealer.expect("a configuration has hands that can be dealt"));
@@ -69,5 +71,15 @@ impl<W> QueueSet<W> {
             }
         }
         self.reorder();
+    }
+}
+
+/// How many requests may wait; at least one, so that it can be divided by.
+fn room(handling: Handling) -> f64 {
+    match handling {
+        Handling::Queue(queuing) => {
+            f64::from(queuing.queues) * f64::from(queuing.queue_length_limit.max(1))
+        }
+        _ => 1.0,
     }
 }

@@ -68,16 +68,21 @@ pub struct Histogram {
     pub sum: u64,
 }
 
-/// For how long a ratio was below each bound: what a sample at every nanosecond would give.
+/// For how long a ratio was below each bound: what a sample at every nanosecond would give. The
+/// ratio is kept as its numerator, so that a change costs a comparison or two.
 #[derive(Clone, Debug)]
 pub struct Utilization {
     pub bounds: &'static [f64],
     pub nanos: Vec<u64>,
     /// Of ratio times nanoseconds.
-    pub sum: f64,
-    ratio: f64,
+    sum: f64,
+    /// Of numerator times nanoseconds, since the denominator is what it is.
+    numerators: u128,
+    denominator: f64,
+    /// The largest numerators that are below each bound.
+    most: Vec<u64>,
+    value: u64,
     bucket: usize,
-    since: Time,
 }
 
 /// What a level counts for one flow schema.
@@ -114,6 +119,17 @@ pub struct LevelStats {
     pub waiting: Utilization,
     pub demand: Utilization,
     pub epochs: u64,
+    /// Up to when the four above have counted.
+    since: Time,
+}
+
+/// What a level has at one moment.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) seats: u64,
+    pub(super) executing: u64,
+    pub(super) waiting: u64,
+    pub(super) demand: u64,
 }
 
 // === impl Histogram ===
@@ -141,34 +157,53 @@ impl Histogram {
 // === impl Utilization ===
 
 impl Utilization {
-    pub fn new(bounds: &'static [f64], now: Time) -> Self {
-        Utilization {
+    fn new(bounds: &'static [f64]) -> Self {
+        let mut utilization = Utilization {
             bounds,
             nanos: vec![0; bounds.len() + 1],
             sum: 0.0,
-            ratio: 0.0,
+            numerators: 0,
+            denominator: 1.0,
+            most: Vec::new(),
+            value: 0,
             bucket: 0,
-            since: now,
+        };
+        utilization.set_denominator(1.0);
+        utilization
+    }
+
+    /// Of ratio times nanoseconds.
+    pub fn sum(&self) -> f64 {
+        self.sum + self.numerators as f64 / self.denominator
+    }
+
+    fn set_denominator(&mut self, denominator: f64) {
+        self.sum = self.sum();
+        self.numerators = 0;
+        self.denominator = denominator;
+        let most = |bound: &f64| {
+            let most = (bound * denominator) as u64;
+            // The product may have been rounded down.
+            most + u64::from((most + 1) as f64 / denominator <= *bound)
+        };
+        self.most = self.bounds.iter().map(most).collect();
+        self.set(self.value);
+    }
+
+    /// The numerator is this from now on; it has mostly changed by little.
+    fn set(&mut self, value: u64) {
+        self.value = value;
+        while self.bucket < self.most.len() && self.most[self.bucket] < value {
+            self.bucket += 1;
+        }
+        while self.bucket > 0 && self.most[self.bucket - 1] >= value {
+            self.bucket -= 1;
         }
     }
 
-    /// The ratio is this from now on.
-    pub fn set(&mut self, now: Time, ratio: f64) {
-        if ratio == self.ratio {
-            return;
-        }
-        self.catch_up(now);
-        self.ratio = ratio;
-        let bucket = self.bounds.iter().position(|bound| ratio <= *bound);
-        self.bucket = bucket.unwrap_or(self.bounds.len());
-    }
-
-    /// Counts the time up to now.
-    pub fn catch_up(&mut self, now: Time) {
-        let elapsed = nanos(now - self.since);
+    fn pass(&mut self, elapsed: u64) {
         self.nanos[self.bucket] += elapsed;
-        self.sum += self.ratio * elapsed as f64;
-        self.since = self.since.max(now);
+        self.numerators += u128::from(self.value) * u128::from(elapsed);
     }
 }
 
@@ -208,11 +243,12 @@ impl LevelStats {
         LevelStats {
             fill: [0; FILL_BOUNDS.len() + 1],
             fill_sum: 0,
-            seats: Utilization::new(SEAT_UTILIZATION_BOUNDS, now),
-            executing: Utilization::new(REQUEST_UTILIZATION_BOUNDS, now),
-            waiting: Utilization::new(REQUEST_UTILIZATION_BOUNDS, now),
-            demand: Utilization::new(DEMAND_BOUNDS, now),
+            seats: Utilization::new(SEAT_UTILIZATION_BOUNDS),
+            executing: Utilization::new(REQUEST_UTILIZATION_BOUNDS),
+            waiting: Utilization::new(REQUEST_UTILIZATION_BOUNDS),
+            demand: Utilization::new(DEMAND_BOUNDS),
             epochs: 0,
+            since: now,
         }
     }
 
@@ -223,11 +259,66 @@ impl LevelStats {
         self.fill_sum += length;
     }
 
+    /// What was, was until now.
     pub(super) fn catch_up(&mut self, now: Time) {
-        for utilization in
-            [&mut self.seats, &mut self.executing, &mut self.waiting, &mut self.demand]
-        {
-            utilization.catch_up(now);
+        let elapsed = nanos(now - self.since);
+        if elapsed > 0 {
+            self.since = now;
+            self.utilizations().into_iter().for_each(|utilization| utilization.pass(elapsed));
         }
+    }
+
+    /// What is from now on.
+    pub(super) fn set(&mut self, now: Time, load: Load) {
+        self.catch_up(now);
+        self.seats.set(load.seats);
+        self.executing.set(load.executing);
+        self.waiting.set(load.waiting);
+        self.demand.set(load.demand);
+    }
+
+    /// Against what the ratios are from now on: the nominal seats, and the room in the queues.
+    pub(super) fn set_denominators(&mut self, now: Time, nominal: u32, room: f64) {
+        self.catch_up(now);
+        for utilization in [&mut self.seats, &mut self.executing, &mut self.demand] {
+            utilization.set_denominator(f64::from(nominal.max(1)));
+        }
+        self.waiting.set_denominator(room);
+    }
+
+    fn utilizations(&mut self) -> [&mut Utilization; 4] {
+        [&mut self.seats, &mut self.executing, &mut self.waiting, &mut self.demand]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_is_counted_under_the_ratio_that_held() {
+        let mut stats = LevelStats::new(Time(0));
+        stats.set_denominators(Time(0), 4, 1.0);
+        let load = |seats| Load { seats, executing: 0, waiting: 0, demand: 0 };
+        for (at, seats) in [(10, 2), (30, 4), (60, 5), (100, 1), (150, 0)] {
+            stats.set(Time(at), load(seats));
+        }
+        stats.catch_up(Time(160));
+        // Bounds 0, 0.3 (a quarter), 0.5, 1, and above.
+        let nanos = [(0, 20), (3, 50), (5, 20), (12, 30), (13, 40)];
+        let counted: Vec<_> = (0..).zip(&stats.seats.nanos).filter(|(_, n)| **n > 0).collect();
+        assert_eq!(counted, nanos.each_ref().map(|(bucket, n)| (*bucket, n)));
+        let sum = (2 * 20 + 4 * 30 + 5 * 40 + 50) as f64 / 4.0;
+        assert!((stats.seats.sum() - sum).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_change_of_the_denominator_keeps_what_was_counted() {
+        let mut stats = LevelStats::new(Time(0));
+        stats.set(Time(0), Load { seats: 1, executing: 0, waiting: 0, demand: 0 });
+        stats.set_denominators(Time(10), 2, 1.0);
+        stats.catch_up(Time(20));
+        assert!((stats.seats.sum() - 15.0).abs() < 1e-9);
+        assert_eq!((stats.seats.nanos[12], stats.seats.nanos[5]), (10, 10));
     }
 }
