@@ -20,7 +20,8 @@ impl Clock {
 }
 
 fn set(queues: u32, limit: u32) -> QueueSet<usize> {
-    let hand_size = 6.min(queues);
+    // The largest that can be dealt from 4,096 queues.
+    let hand_size = 5;
     let handling = Handling::Queue(Queuing { queues, hand_size, queue_length_limit: 1_000_000 });
     let seats = SeatLimit { limit, nominal: limit };
     let mut set = QueueSet::new(Time(0), handling, seats, &Settings::default());

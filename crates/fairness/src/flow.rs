@@ -84,9 +84,9 @@ impl Slots {
 
 // === SHA-256 of what fits into two blocks ===
 //
-// Nearly every flow does. Laying the blocks out by hand spares the buffering of a streaming hash,
-// a fifth of the whole. The padding is that of FIPS 180-4, 5.1.1: one bit, zeros, and the length
-// in bits in the last eight bytes of the last block.
+// Nearly every flow does. Laying the blocks out by hand spares the buffering of a streaming hash.
+// The padding is that of FIPS 180-4, 5.1.1: one bit, zeros, and the length in bits in the last
+// eight bytes of the last block.
 
 const BLOCK: usize = 64;
 const LONGEST_SHORT: usize = 2 * BLOCK - 9;

@@ -31,14 +31,25 @@ struct Target {
     file: &'static str,
 }
 
-pub(crate) const BENCHES: &[Bench] = &[Bench {
-    name: "topology",
-    targets: &[
-        Target::new("topology", "topology"),
-        Target::new("k8s", "decisions"),
-        Target::new("k8s", "objects"),
-    ],
-}];
+pub(crate) const BENCHES: &[Bench] = &[
+    Bench {
+        name: "fairness",
+        targets: &[
+            Target::new("fairness", "classify"),
+            Target::new("fairness", "queues"),
+            Target::new("fairness", "dispatcher"),
+            Target::new("tower-fairness", "layer"),
+        ],
+    },
+    Bench {
+        name: "topology",
+        targets: &[
+            Target::new("topology", "topology"),
+            Target::new("k8s", "decisions"),
+            Target::new("k8s", "objects"),
+        ],
+    },
+];
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let wanted = |bench: &&Bench| args.name.as_ref().is_none_or(|name| name == bench.name);
@@ -72,7 +83,11 @@ impl Target {
     }
 
     fn words(&self) -> [String; 4] {
-        let package = format!("evenkeel-{}", self.folder);
+        let package = match self.folder {
+            // Others use it alone, so its name is without our prefix.
+            "tower-fairness" => self.folder.into(),
+            folder => format!("evenkeel-{folder}"),
+        };
         ["-p".into(), package, "--bench".into(), self.file.into()]
     }
 

@@ -43,7 +43,7 @@ pub(crate) const STEPS: &[Step] = &[
             args: "doc --workspace --no-deps --locked",
         },
     },
-    Step::cargo("conformance", "run --locked -q -p evenkeel-conformance -- topology"),
+    Step::cargo("conformance", "run --locked -q -p evenkeel-conformance"),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {

@@ -2,6 +2,7 @@
 //! begins with `seed` follow the proposal.
 
 mod dispatch;
+mod flow;
 mod limits;
 mod retry_after;
 mod shard;
@@ -20,6 +21,7 @@ use crate::{
 const RUNNERS: &[Runner] = &[
     ("concurrency_allocation", limits::concurrency_allocation),
     ("fair_dispatch", |case| run_case(case, dispatch::run)),
+    ("flow_hash", flow::hashes),
     ("list_width", width::list_width),
     ("retry_after", retry_after::retry_after),
     ("seed_acv", limits::seed_acv),

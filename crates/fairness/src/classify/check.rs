@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{pattern::Pattern, words::Words};
+use super::{
+    pattern::Pattern,
+    words::{Words, same},
+};
 use crate::{
     Request,
     config::{Field, NonResourceRule, Op, ResourceRule, Subject, Test, Url},
@@ -68,7 +71,7 @@ pub(super) fn is_subject(subject: &Subject, request: &Request<'_>) -> bool {
 fn is_url(url: &Url, path: &str) -> bool {
     match url {
         Url::Any => true,
-        Url::Path { exact, prefix } => path == &**exact || path.starts_with(&**prefix),
+        Url::Path { exact, prefix } => same(path, exact) || path.starts_with(&**prefix),
     }
 }
 
@@ -144,7 +147,7 @@ impl OpCheck {
     fn holds(&self, value: &str) -> bool {
         match self {
             OpCheck::In(words) => words.contains(value),
-            OpCheck::SuperSet(values) => values.iter().all(|v| **v == *value),
+            OpCheck::SuperSet(values) => values.iter().all(|v| same(v, value)),
             OpCheck::Pattern(pattern) => pattern.is_match(value),
         }
     }

@@ -45,10 +45,12 @@ const UNCONDITIONAL: u32 = 0;
 struct Keys {
     /// The first schema in any of the lists: nothing here can better a match before it.
     first: u32,
+    /// The list of the empty value: most attributes are empty in most requests.
+    empty: Span,
     lists: FxHashMap<Box<str>, Span>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Span {
     start: u32,
     end: u32,
@@ -83,7 +85,7 @@ impl From<Lists<'_>> for Index {
         let mut index = Index {
             by: std::array::from_fn(|_| Keys::default()),
             by_header: FxHashMap::default(),
-            always: Span { start: 0, end: 0 },
+            always: Span::default(),
             entries: Box::default(),
             checks: lists.checks.into(),
             depth: 0,
@@ -100,7 +102,7 @@ impl From<Lists<'_>> for Index {
             };
             let span = append(&mut entries, list);
             keys.first = keys.first.min(entries[span.start as usize].schema);
-            keys.lists.insert(value.into(), span);
+            keys.insert(value.into(), span);
         }
         index.entries = entries.into();
         index
@@ -147,9 +149,27 @@ impl<'c> Lists<'c> {
 
 // === impl Keys ===
 
+impl Keys {
+    fn insert(&mut self, value: Box<str>, list: Span) {
+        if value.is_empty() {
+            self.empty = list;
+        } else {
+            self.lists.insert(value, list);
+        }
+    }
+
+    #[inline]
+    fn list(&self, value: &str) -> Span {
+        if value.is_empty() {
+            return self.empty;
+        }
+        self.lists.get(value).copied().unwrap_or_default()
+    }
+}
+
 impl Default for Keys {
     fn default() -> Self {
-        Keys { first: NONE, lists: FxHashMap::default() }
+        Keys { first: NONE, empty: Span::default(), lists: FxHashMap::default() }
     }
 }
 
@@ -206,10 +226,8 @@ impl Search<'_, '_> {
 
     #[inline]
     fn look_in(&mut self, keys: &Keys, value: &str) {
-        if self.betters(keys)
-            && let Some(span) = keys.lists.get(value)
-        {
-            self.scan(*span);
+        if self.betters(keys) {
+            self.scan(keys.list(value));
         }
     }
 

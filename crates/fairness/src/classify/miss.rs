@@ -169,7 +169,9 @@ struct List<'a>(&'a [String]);
 impl fmt::Display for List<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN: usize = 5;
-        write!(f, "[{}", self.0[..self.0.len().min(SHOWN)].join(", "))?;
+        let visible = |name: &String| if name.is_empty() { "\"\"" } else { name }.to_owned();
+        let shown: Vec<String> = self.0.iter().take(SHOWN).map(visible).collect();
+        write!(f, "[{}", shown.join(", "))?;
         match self.0.len().saturating_sub(SHOWN) {
             0 => write!(f, "]"),
             more => write!(f, " and {more} more]"),

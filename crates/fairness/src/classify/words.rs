@@ -33,7 +33,7 @@ impl Words {
     pub(super) fn contains(&self, name: &str) -> bool {
         match self {
             Words::Any => true,
-            Words::Few(names) => names.iter().any(|n| **n == *name),
+            Words::Few(names) => names.iter().any(|n| same(n, name)),
             Words::Many(names) => names.binary_search_by(|n| (**n).cmp(name)).is_ok(),
         }
     }
@@ -60,6 +60,12 @@ impl From<&Names> for Words {
             Names::Of(names) => Words::of(names),
         }
     }
+}
+
+/// Equality that reads no memory for empty strings. They point nowhere, and comparing zero bytes
+/// there was seen to take about 100 ns in glibc's `memcmp`, probably for a suppressed fault.
+pub(super) fn same(a: &str, b: &str) -> bool {
+    a.len() == b.len() && (a.is_empty() || a == b)
 }
 
 fn is_joined(name: &str, resource: &str, subresource: &str) -> bool {

@@ -113,7 +113,11 @@ pub struct SeatLimit {
 }
 
 impl<W> QueueSet<W> {
-    /// `schemas` is how many flow schemas send requests here; more come by [`Self::schemas_mut`].
+    /// A level that nobody sends requests to yet: give it [`Self::schemas_mut`] first.
+    ///
+    /// # Panics
+    /// Here and in [`Self::reconfigure`], if hands of the size asked for can't be dealt: see
+    /// [`Queuing`](crate::config::Queuing).
     pub fn new(now: Time, handling: Handling, seats: SeatLimit, settings: &Settings) -> Self {
         let capacity = (seats.limit as usize).min(1024);
         let mut set = QueueSet {
