@@ -1,6 +1,10 @@
 //! How a run went, and how a difference is shown.
 
-use std::{fs, io, panic, path::Path};
+use std::{
+    fs, io,
+    panic::{self, RefUnwindSafe},
+    path::Path,
+};
 
 use serde_json::Value;
 
@@ -37,14 +41,14 @@ impl Report {
         for name in names {
             let text = fs::read_to_string(dir.join(&name)).map_err(failed)?;
             match runners.iter().find(|(begin, _)| name.starts_with(begin)) {
-                Some((_, run)) => report.run_file(&name, &text, *run),
+                Some((_, run)) => report.run_file(&name, &text, |case| run(dir, case)),
                 None => report.fail(&name, "", "no runner knows a file of this name"),
             }
         }
         Ok(report)
     }
 
-    fn run_file(&mut self, file: &str, text: &str, run: fn(Value) -> Outcome) {
+    fn run_file(&mut self, file: &str, text: &str, run: impl Fn(Value) -> Outcome + RefUnwindSafe) {
         let mut passed = 0;
         for (number, line) in (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()) {
             let case: Value = match serde_json::from_str(line) {
@@ -74,8 +78,8 @@ impl Report {
 /// The differences of one case, one line each; none is a pass. An error: it is not a case.
 pub(crate) type Outcome = Result<Vec<String>, serde_json::Error>;
 
-/// The beginning of the names of files, and what runs their cases.
-pub(crate) type Runner = (&'static str, fn(Value) -> Outcome);
+/// The beginning of the names of files, and what runs their cases, given the folder they are in.
+pub(crate) type Runner = (&'static str, fn(&Path, Value) -> Outcome);
 
 /// The differences between two JSON values, one line each, with the path to each.
 pub(crate) fn diff(path: &str, expected: &Value, got: &Value) -> Vec<String> {
@@ -129,7 +133,7 @@ mod tests {
     #[test]
     fn bad_lines_unknown_files_and_panics_are_failures_and_the_rest_still_runs() {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/odd");
-        let run: fn(Value) -> Outcome = |case| match case["id"].as_str() {
+        let run: fn(&Path, Value) -> Outcome = |_, case| match case["id"].as_str() {
             Some("panics") => panic!("as it should"),
             Some("differs") => Ok(vec!["a difference".to_owned()]),
             _ => Ok(Vec::new()),

@@ -4,6 +4,7 @@
 pub mod classify;
 pub mod collisions;
 pub mod config;
+pub mod dialect;
 pub mod dispatcher;
 pub mod flow;
 pub mod limits;

@@ -10,15 +10,15 @@ use std::{
 use evenkeel_fairness::{
     Settings, Time, Width,
     config::{Handling, Queuing},
-    queues::{Arrival, Outcome, QueueSet, SeatLimit, Ticket, Verdict, stats::Refusal},
+    queues::{self, Arrival, QueueSet, SeatLimit, Ticket, Verdict, stats::Refusal},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::report::diff;
+use crate::report::{Outcome, diff};
 
 #[derive(Deserialize)]
-pub(super) struct Case {
+struct Case {
     config: Shape,
     flows: BTreeMap<String, String>,
     arrivals: Vec<Request>,
@@ -59,7 +59,8 @@ struct Request {
     wait_limit_ns: Option<u64>,
 }
 
-pub(super) fn run(case: &Case) -> Vec<String> {
+pub(super) fn run(case: Value) -> Outcome {
+    let case = &serde_json::from_value::<Case>(case)?;
     let mut replay = Replay::new(case);
     while let Some(now) = replay.next() {
         replay.at(now);
@@ -69,11 +70,12 @@ pub(super) fn run(case: &Case) -> Vec<String> {
     if let Some(fields) = expected.as_object_mut() {
         // Sums of floating point numbers; what they sum is compared exactly.
         for flow in fields["per_flow"].as_object_mut().into_iter().flat_map(|f| f.values_mut()) {
-            let flow = flow.as_object_mut();
-            flow.map(|f| f.retain(|key, _| !key.starts_with("seat_seconds")));
+            if let Some(flow) = flow.as_object_mut() {
+                flow.retain(|key, _| !key.starts_with("seat_seconds"));
+            }
         }
     }
-    diff("", &expected, &got)
+    Ok(diff("", &expected, &got))
 }
 
 struct Replay<'c> {
@@ -172,20 +174,20 @@ impl<'c> Replay<'c> {
         let outcome = self.set.arrive(now, arrival, || id, &mut woken);
         self.requests[id].r = self.set.r().0;
         match outcome {
-            Outcome::Dispatched(ticket) => {
+            queues::Outcome::Dispatched(ticket) => {
                 self.requests[id].queue = self.set.queue_of(ticket);
                 self.tickets[id] = Some(ticket);
                 self.run(now, id);
             }
-            Outcome::Waiting(ticket) => {
+            queues::Outcome::Waiting(ticket) => {
                 self.requests[id].outcome = "never_dispatched";
                 self.requests[id].queue = self.set.queue_of(ticket);
                 self.tickets[id] = Some(ticket);
             }
-            Outcome::Refused(Refusal::QueueFull) => {
+            queues::Outcome::Refused(Refusal::QueueFull) => {
                 self.requests[id].outcome = "rejected_queue_full";
             }
-            Outcome::Refused(_) => self.requests[id].outcome = "rejected_concurrency_limit",
+            queues::Outcome::Refused(_) => self.requests[id].outcome = "rejected_concurrency_limit",
         }
         self.hear(now, &mut woken);
         let lengths = self.set.dump().queues.into_iter().map(|queue| queue.waiting);

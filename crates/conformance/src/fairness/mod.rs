@@ -1,6 +1,8 @@
 //! Cases of Kubernetes' API Priority and Fairness, in the profile `kubernetes`; those whose file
 //! begins with `seed` follow the proposal.
 
+mod classify;
+mod config;
 mod dispatch;
 mod flow;
 mod limits;
@@ -10,29 +12,23 @@ mod width;
 
 use std::path::Path;
 
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use crate::{Report, report::Runner};
 
-use crate::{
-    Report,
-    report::{Outcome, Runner},
-};
-
+/// The first whose name a file's begins with runs it.
 const RUNNERS: &[Runner] = &[
-    ("concurrency_allocation", limits::concurrency_allocation),
-    ("fair_dispatch", |case| run_case(case, dispatch::run)),
-    ("flow_hash", flow::hashes),
-    ("list_width", width::list_width),
-    ("retry_after", retry_after::retry_after),
-    ("seed_acv", limits::seed_acv),
-    ("shuffle_deal", shard::shuffle_deal),
+    ("classify_configs", |_, case| config::configs(case)),
+    ("classify", classify::classify),
+    ("concurrency_allocation", |_, case| limits::concurrency_allocation(case)),
+    ("config_validation", |_, case| config::validation(case)),
+    ("fair_dispatch", |_, case| dispatch::run(case)),
+    ("flow_hash", |_, case| flow::hashes(case)),
+    ("list_width", |_, case| width::list_width(case)),
+    ("retry_after", |_, case| retry_after::retry_after(case)),
+    ("seed_acv", |_, case| limits::seed_acv(case)),
+    ("shuffle_deal", |_, case| shard::shuffle_deal(case)),
 ];
 
 /// Runs all files of the suite.
 pub fn run(dir: &Path) -> Result<Report, String> {
     Report::run_dir(dir, RUNNERS)
-}
-
-fn run_case<C: DeserializeOwned>(case: Value, run: fn(&C) -> Vec<String>) -> Outcome {
-    Ok(run(&serde_json::from_value(case)?))
 }

@@ -18,11 +18,11 @@ use crate::{
 };
 
 const RUNNERS: &[Runner] = &[
-    ("hints_auto", |case| run_case(case, hints_auto::run)),
-    ("overload", |case| run_case(case, overload::run)),
-    ("traffic_distribution", |case| run_case(case, traffic_distribution::run)),
-    ("select_endpoints", |case| run_case(case, select_endpoints::run)),
-    ("slice_packing", |case| run_case(case, slice_packing::run)),
+    ("hints_auto", |_, case| run_case(case, hints_auto::run)),
+    ("overload", |_, case| run_case(case, overload::run)),
+    ("traffic_distribution", |_, case| run_case(case, traffic_distribution::run)),
+    ("select_endpoints", |_, case| run_case(case, select_endpoints::run)),
+    ("slice_packing", |_, case| run_case(case, slice_packing::run)),
 ];
 
 /// Runs all files of the suite.

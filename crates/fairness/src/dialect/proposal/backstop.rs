@@ -1,0 +1,103 @@
+//! Figments that keep the configuration complete: levels and schemas that are implied while no
+//! object does their work.
+
+use std::sync::Arc;
+
+use super::{compile::Known, exhibited::exhibited, level};
+use crate::{
+    config::{
+        Conjunction, Distinguisher, Field, Handling, Level, Op, Predicate, Schema, Source, Test,
+    },
+    dialect::{Place, Placed, lint::Finding},
+};
+
+/// Tried after all others.
+const LAST: i32 = i32::MAX;
+
+/// The level `system-top` while none is exempt, `workload-low` while all are.
+pub(super) fn imply_levels(known: &mut Vec<Known>) {
+    let is_exempt = |known: &Known| known.level.handling == Handling::Exempt;
+    let implied = [
+        ("system-top", !known.iter().any(is_exempt)),
+        ("workload-low", known.iter().all(is_exempt)),
+    ];
+    for (name, _) in implied.into_iter().filter(|(_, needed)| *needed) {
+        let object = exhibited().levels.iter().find(|level| level.metadata.name == name);
+        let object = object.expect("the level is among the exhibited ones").clone();
+        let catch_all = object.spec.catch_all;
+        let level = level::compile(&Placed { place: Place::default(), object });
+        let level = level.expect("exhibited levels are sound");
+        let name = free_name(name, |name| known.iter().any(|k| *k.level.name == *name));
+        known.push(Known { level: Level { name, implied: true, ..level }, catch_all });
+    }
+}
+
+/// Which level the backstop for everything points at: one that says it catches all, the first by
+/// name and rather one with limits; if none says so, the first with limits.
+pub(super) fn catch_all(known: &[Known], findings: &mut Vec<Finding>) -> usize {
+    let first = |fits: &dyn Fn(&Known) -> bool| known.iter().position(fits);
+    let limited = |known: &Known| known.level.handling != Handling::Exempt;
+    if let Some(level) = first(&|k| k.catch_all && limited(k)) {
+        return level;
+    }
+    if let Some(level) = first(&|k| k.catch_all) {
+        let name = known[level].level.name.to_string();
+        findings.push(Finding::ExemptCatchAll { level: name });
+        return level;
+    }
+    let level = first(&limited).expect("a level with limits is implied where there is none");
+    findings.push(Finding::NoCatchAllLevel { level: known[level].level.name.to_string() });
+    level
+}
+
+/// Adds the backstops where some request may match no schema, and says which schema takes what
+/// no other does.
+pub(super) fn imply_schemas(
+    schemas: &mut Vec<Schema>,
+    levels: &[Level],
+    catch_all: usize,
+) -> usize {
+    let takes_all = |schema: &Schema| schema.predicate.is_unconditional();
+    if let Some(schema) = schemas.iter().position(takes_all) {
+        return schema;
+    }
+    let exempt = levels.iter().position(|level| level.handling == Handling::Exempt);
+    let exempt = exempt.expect("an exempt level is implied where there is none");
+    let masters = Test {
+        field: Field::Groups,
+        op: Op::SuperSet(vec!["system:masters".into()]),
+        negated: false,
+    };
+    schemas.push(implied("system-top", exempt, vec![masters], None, schemas));
+    let by_user = Distinguisher { source: Source::User, transform: None };
+    let by_user = levels[catch_all].tells_flows_apart().then_some(by_user);
+    schemas.push(implied("non-top-backstop", catch_all, Vec::new(), by_user, schemas));
+    schemas.len() - 1
+}
+
+fn implied(
+    name: &str,
+    level: usize,
+    tests: Vec<Test>,
+    distinguisher: Option<Distinguisher>,
+    schemas: &[Schema],
+) -> Schema {
+    Schema {
+        name: free_name(name, |name| schemas.iter().any(|schema| *schema.name == *name)),
+        uid: "".into(),
+        precedence: LAST,
+        level,
+        distinguisher,
+        predicate: Predicate::Match(vec![Conjunction { tests }]),
+        implied: true,
+    }
+}
+
+/// The name, or one like it if an object has it.
+fn free_name(name: &str, is_taken: impl Fn(&str) -> bool) -> Arc<str> {
+    let mut name = name.to_owned();
+    while is_taken(&name) {
+        name.push_str("-backstop");
+    }
+    name.into()
+}
