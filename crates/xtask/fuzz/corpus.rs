@@ -23,7 +23,8 @@ pub(crate) fn read(folder: &Path) -> io::Result<Vec<String>> {
 }
 
 fn split(text: &str) -> Vec<String> {
-    let documents = text.split("---\n").filter(|text| !text.trim().is_empty());
+    let says = |line: &str| !line.trim().is_empty() && !line.starts_with('#');
+    let documents = text.split("---\n").filter(|text| text.lines().any(says));
     documents.flat_map(items).collect()
 }
 
@@ -51,7 +52,7 @@ mod tests {
     fn lists_and_documents_become_items() {
         let list = "apiVersion: v1\nitems:\n- kind: A\n  x: 1\n- kind: B\nkind: List\n";
         assert_eq!(split(list), ["- kind: A\n  x: 1\n", "- kind: B\n"]);
-        let documents = "kind: A\nspec:\n  x: 1\n---\nkind: B\n";
+        let documents = "# Two.\n---\nkind: A\nspec:\n  x: 1\n---\nkind: B\n";
         assert_eq!(split(documents), ["- kind: A\n  spec:\n    x: 1\n", "- kind: B\n"]);
     }
 }

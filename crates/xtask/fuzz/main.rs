@@ -83,7 +83,7 @@ fn replay(target: &Target, file: &Path) -> io::Result<bool> {
 
 /// Whether all inputs went well.
 fn fuzz(target: &Target, args: &Args) -> io::Result<bool> {
-    let corpus = corpus::read(&root().join("examples"))?;
+    let corpus = corpus::read(&root().join(target.examples))?;
     let kept = root().join("target/fuzz");
     fs::create_dir_all(&kept)?;
     let running = kept.join(format!("{}-{}-running.yaml", target.name, args.seed));
@@ -141,7 +141,8 @@ mod tests {
 
     #[test]
     fn a_panic_is_an_outcome() {
-        let target = Target { name: "fragile", accepts: |input| input.parse::<u8>().unwrap() > 7 };
+        let accepts = |input: &str| input.parse::<u8>().unwrap() > 7;
+        let target = Target { name: "fragile", examples: "", accepts };
         assert_eq!(run(&target, "8"), Outcome::Accepted);
         assert_eq!(run(&target, "7"), Outcome::Refused);
         assert_eq!(run(&target, "seven"), Outcome::Panicked);
@@ -149,18 +150,18 @@ mod tests {
 
     #[test]
     fn every_target_accepts_the_undamaged_examples() {
-        let corpus = corpus::read(&root().join("examples")).unwrap();
-        let all = format!("apiVersion: v1\nitems:\n{}kind: List\n", corpus.concat());
         for target in TARGETS {
-            assert_eq!(run(target, &all), Outcome::Accepted, "{}", target.name);
+            let corpus = corpus::read(&root().join(target.examples)).unwrap();
+            let all = format!("apiVersion: v1\nitems:\n{}kind: List\n", corpus.concat());
+            assert_eq!(run(target, &all), Outcome::Accepted, "{}\n{all}", target.name);
         }
     }
 
     /// A second of fuzzing with every test run, always on the same inputs.
     #[test]
     fn no_target_panics_on_its_first_inputs() {
-        let corpus = corpus::read(&root().join("examples")).unwrap();
         for target in TARGETS {
+            let corpus = corpus::read(&root().join(target.examples)).unwrap();
             for n in 0..200 {
                 let input = mutate::input(&corpus, Random::new(1, n));
                 let outcome = run(target, &input);
