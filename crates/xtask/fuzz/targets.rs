@@ -18,11 +18,7 @@ pub(crate) const TARGETS: &[Target] = &[
         examples: "crates/fairness/src/dialect/kubernetes",
         accepts: fairness,
     },
-    Target {
-        name: "request-priority",
-        examples: "crates/fairness/src/dialect/proposal",
-        accepts: fairness,
-    },
+    Target { name: "request-priority", examples: "examples/fairness/tenants", accepts: fairness },
 ];
 
 fn manifests(input: &str) -> bool {
