@@ -67,6 +67,7 @@ impl<W> QueueSet<W> {
         let queue = &mut self.queues[slot.queue as usize];
         queue.executing += 1;
         queue.seats_in_use += seats;
+        (self.stats.dispatch_r, self.stats.latest_start) = (self.r, queue.start);
         queue.start += slot.work;
         self.queued_seats += seats;
         self.lap = slot.queue + 1;

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::work::Work;
 use crate::{Time, time::nanos};
 
 /// Upper bounds of durations, in nanoseconds: as in Kubernetes.
@@ -119,6 +120,10 @@ pub struct LevelStats {
     pub waiting: Utilization,
     pub demand: Utilization,
     pub epochs: u64,
+    /// R at the last dispatch from a queue.
+    pub dispatch_r: Work,
+    /// The virtual start of the request dispatched last from a queue.
+    pub latest_start: Work,
     /// Up to when the four above have counted.
     since: Time,
 }
@@ -248,6 +253,8 @@ impl LevelStats {
             waiting: Utilization::new(REQUEST_UTILIZATION_BOUNDS),
             demand: Utilization::new(DEMAND_BOUNDS),
             epochs: 0,
+            dispatch_r: Work(0),
+            latest_start: Work(0),
             since: now,
         }
     }
