@@ -26,8 +26,13 @@ impl<W> Dispatcher<W> {
     /// configured go if they are idle.
     pub fn adjust(&self, now: Time, woken: &mut Vec<W>) {
         let mut control = self.control.lock();
+        control.retire_idle(&self.claims);
+        let shared = control.share_anew();
         control.adjust(now, &self.claims, woken);
-        control.retire_idle();
+        if shared {
+            let config = self.in_force.load().config.clone();
+            self.in_force.store(Arc::new(control.in_force(config)));
+        }
     }
 
     /// The limits in force, by level, and the fair proportion they were found by.

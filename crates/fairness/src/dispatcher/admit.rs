@@ -60,6 +60,11 @@ impl<W> Dispatcher<W> {
         loop {
             let (place, flow) = self.place(request);
             let cost = cost(&place);
+            if place.level.deadline().is_some_and(|deadline| deadline <= now) {
+                // Seats that are due go to those who claim them, before any of its own.
+                self.tick(now, &place.level, woken);
+            }
+            self.make_room(now, &place, cost.width.max_seats(), woken);
             if let Some((admission, sooner)) = self.arrive(now, &place, flow, cost, &waker, woken) {
                 if let Admission::Waiting(_) = admission {
                     self.reclaim(now, &place.level, woken);
@@ -137,6 +142,7 @@ impl<W> Dispatcher<W> {
             (ceded, level.publish(&state.set, &self.claims))
         };
         self.hand_over(now, level, ceded, woken);
+        self.offer(now, level, woken);
         sooner
     }
 
@@ -149,5 +155,6 @@ impl<W> Dispatcher<W> {
             ceded
         };
         self.hand_over(now, level, ceded, woken);
+        self.offer(now, level, woken);
     }
 }

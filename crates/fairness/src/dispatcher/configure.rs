@@ -14,11 +14,13 @@ use crate::{
 /// What those who change limits and configuration need to know.
 #[derive(Debug)]
 pub(super) struct Control<W> {
-    pub(super) server_limit: u32,
+    server_limit: u32,
     pub(super) governed: Vec<Governed<W>>,
     /// Idle when the configuration without them came, until it is in force.
     leaving: Vec<Governed<W>>,
     pub(super) adjustment: Option<Adjustment>,
+    /// A level that was counted when the seats were shared is gone.
+    shares_freed: bool,
 }
 
 /// A level, as configured and as adjusted.
@@ -33,7 +35,13 @@ pub(super) struct Governed<W> {
 
 impl<W> Control<W> {
     pub(super) fn new() -> Self {
-        Control { server_limit: 0, governed: Vec::new(), leaving: Vec::new(), adjustment: None }
+        Control {
+            server_limit: 0,
+            governed: Vec::new(),
+            leaving: Vec::new(),
+            adjustment: None,
+            shares_freed: false,
+        }
     }
 
     pub(super) fn levels(&self) -> Vec<Arc<Level<W>>> {
@@ -67,11 +75,27 @@ impl<W> Control<W> {
         }
         self.leaving.append(&mut self.governed);
         self.governed = governed;
+        self.shares_freed = false;
         self.adjust(now, claims, woken);
         Ok(self.in_force(config))
     }
 
-    fn in_force(&self, config: Config) -> InForce<W> {
+    /// Once levels that drained are gone, their seats are those of the others. Returns whether any
+    /// were to be shared.
+    pub(super) fn share_anew(&mut self) -> bool {
+        if !std::mem::take(&mut self.shares_freed) {
+            return false;
+        }
+        let levels = self.governed.iter().map(|governed| &governed.config);
+        let Ok(limits) = nominal::limits(levels, self.server_limit) else { return false };
+        for (governed, limits) in self.governed.iter_mut().zip(limits) {
+            let old = &mut governed.adjusted.limits;
+            *old = limits.with_current(old.current);
+        }
+        true
+    }
+
+    pub(super) fn in_force(&self, config: Config) -> InForce<W> {
         let levels: Vec<_> =
             self.governed[..config.levels.len()].iter().map(|g| g.level.clone()).collect();
         let gone = |name: &str| !config.schemas.iter().any(|schema| &*schema.name == name);
@@ -82,6 +106,7 @@ impl<W> Control<W> {
                 schema_uid: schema.uid.clone(),
                 level: governed.level.clone(),
                 level_uid: governed.config.uid.clone(),
+                rejects: governed.config.handling == Handling::Reject,
                 max_seats: governed.adjusted.limits.max_seats.unwrap_or(0),
                 number: governed.level.state.lock().number(&schema.name, gone),
             })
@@ -92,19 +117,30 @@ impl<W> Control<W> {
 
     /// Levels that are no longer configured go once they are idle. One that was idle, but got a
     /// request from someone who had looked at the old configuration, drains like the others.
-    pub(super) fn retire_idle(&mut self) {
-        for mut leaving in self.leaving.drain(..) {
-            leaving.quiescing = true;
-            self.governed.push(leaving);
-        }
-        self.governed.retain(|governed| {
-            if !governed.quiescing {
-                return true;
-            }
-            let mut state = governed.level.state.lock();
-            state.retired = state.set.is_idle();
-            !state.retired
+    pub(super) fn retire_idle(&mut self, claims: &Claims) {
+        let Control { governed, leaving, shares_freed, .. } = self;
+        governed.retain(|governed| {
+            let stays = !governed.quiescing || !governed.retire_if_idle(claims);
+            *shares_freed |= !stays;
+            stays
         });
+        for mut leaving in leaving.drain(..) {
+            leaving.quiescing = true;
+            if !leaving.retire_if_idle(claims) {
+                governed.push(leaving);
+            }
+        }
+    }
+}
+
+impl<W> Governed<W> {
+    fn retire_if_idle(&self, claims: &Claims) -> bool {
+        let mut state = self.level.state.lock();
+        state.retired = state.set.is_idle();
+        if state.retired {
+            claims.change(&self.level.claim, 0);
+        }
+        state.retired
     }
 }
 

@@ -10,13 +10,19 @@
 //! Levels tell each other of claims by atomic numbers only. One lock is held at a time: the borrower
 //! lowers its limit under its own, then the claimant raises its limit under its own. In between the
 //! seat is nobody's. A claim that is gone by then gives the seat back.
+//!
+//! Who claims looks for spare seats after it has published its claim; who has spare seats looks for
+//! claims after it has published them. Both are sequentially consistent, so one sees the other.
+//!
+//! In a level that rejects nobody waits. A newcomer that finds too few seats claims for it; the
+//! claim stands until it is met or limits are set anew.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
 };
 
-use super::{Dispatcher, Level};
+use super::{Dispatcher, Level, Place};
 use crate::{Time, queues::SeatLimit};
 
 /// The sum of all claims, so that who frees a seat sees with one look that nobody wants it.
@@ -32,7 +38,7 @@ impl Claims {
         if from != to {
             claim.store(to, Ordering::Relaxed);
             // Sums modulo 2³² come out right in any order.
-            self.total.fetch_add(to.wrapping_sub(from), Ordering::Relaxed);
+            self.total.fetch_add(to.wrapping_sub(from), Ordering::SeqCst);
         }
     }
 }
@@ -41,7 +47,7 @@ impl<W> Dispatcher<W> {
     /// How many seats a level that frees some may be asked for.
     pub(super) fn claimed(&self) -> u32 {
         match self.settings.reclaim_at_once {
-            true => self.claims.total.load(Ordering::Relaxed),
+            true => self.claims.total.load(Ordering::SeqCst),
             false => 0,
         }
     }
@@ -62,6 +68,35 @@ impl<W> Dispatcher<W> {
         self.give_back(now, from, seats, woken);
     }
 
+    /// Seats that became spare while someone claimed some, too late for either to have seen it.
+    pub(super) fn offer(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
+        if level.spare.load(Ordering::SeqCst) == 0 {
+            return;
+        }
+        let claimed = self.claimed();
+        if claimed > 0 {
+            let ceded = self.cede(now, level, claimed);
+            self.hand_over(now, level, ceded, woken);
+        }
+    }
+
+    /// A newcomer to a level that rejects can't wait for the seats that its level lent.
+    pub(super) fn make_room(&self, now: Time, place: &Place<W>, seats: u32, woken: &mut Vec<W>) {
+        if !place.rejects || !self.settings.reclaim_at_once {
+            return;
+        }
+        let level = &*place.level;
+        {
+            let state = &mut *level.state.lock();
+            if state.retired {
+                return;
+            }
+            state.set.want(seats);
+            level.publish(&state.set, &self.claims);
+        }
+        self.reclaim(now, level, woken);
+    }
+
     /// A level claims seats: those that others have borrowed and don't use are its own again.
     pub(super) fn reclaim(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
         if !self.settings.reclaim_at_once || level.claim.load(Ordering::Relaxed) == 0 {
@@ -73,20 +108,22 @@ impl<W> Dispatcher<W> {
             if wanted == 0 {
                 return;
             }
-            if other.spare.load(Ordering::Relaxed) == 0 || std::ptr::eq(&raw const **other, level) {
+            if other.spare.load(Ordering::SeqCst) == 0 || std::ptr::eq(&raw const **other, level) {
                 continue;
             }
-            let ceded = {
-                let state = &mut *other.state.lock();
-                let ceded = state.set.cede(now, wanted);
-                other.publish(&state.set, &self.claims);
-                ceded
-            };
+            let ceded = self.cede(now, other, wanted);
             if ceded > 0 {
                 let left = self.grant(now, level, ceded, woken);
                 self.give_back(now, other, left, woken);
             }
         }
+    }
+
+    fn cede(&self, now: Time, level: &Level<W>, wanted: u32) -> u32 {
+        let state = &mut *level.state.lock();
+        let ceded = state.set.cede(now, wanted);
+        level.publish(&state.set, &self.claims);
+        ceded
     }
 
     /// Returns the seats it had no use for.
@@ -117,4 +154,58 @@ fn neediest<W>(levels: &[Arc<Level<W>>]) -> Option<&Level<W>> {
     let claimants = levels.iter().map(|level| (lack(level), &**level));
     let claimants = claimants.filter(|(lack, _)| *lack > 0.0);
     claimants.reduce(|best, next| if next.0 > best.0 { next } else { best }).map(|(_, l)| l)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Request, Settings, Width,
+        config::{self, Config, Handling, Predicate, Queuing, Schema},
+        dispatcher::Cost,
+    };
+
+    fn level(name: &str, handling: Handling) -> config::Level {
+        config::Level {
+            name: name.into(),
+            uid: "".into(),
+            shares: 1,
+            lendable_percent: 100,
+            borrowing_limit_percent: None,
+            handling,
+            implied: false,
+        }
+    }
+
+    /// All requests go to the last level.
+    fn config(levels: Vec<config::Level>) -> Config {
+        let schema = Schema {
+            name: "all".into(),
+            uid: "".into(),
+            precedence: 1,
+            level: levels.len() - 1,
+            distinguisher: None,
+            predicate: Predicate::Match(Vec::new()),
+            implied: false,
+        };
+        Config { levels, schemas: vec![schema], fallback: 0 }
+    }
+
+    #[test]
+    fn a_level_that_is_gone_claims_nothing() {
+        let queuing = Queuing { queues: 1, hand_size: 1, queue_length_limit: 9 };
+        let queue = level("queue", Handling::Queue(queuing));
+        let both = config(vec![queue.clone(), level("reject", Handling::Reject)]);
+        let dispatcher = Dispatcher::<()>::new(Time(0), both, 2, Settings::default()).unwrap();
+        let wide =
+            |_: &Place<()>| Cost { width: Width::seats(2), wait_until: Time::MAX, watch: false };
+        let seats = SeatLimit { limit: 0, nominal: 1 };
+        let in_force = dispatcher.in_force();
+        in_force.levels[1].state.lock().set.set_seats(Time(0), seats, &mut Vec::new());
+        let mut woken = Vec::new();
+        dispatcher.admit(Time(1), &Request::default(), wide, || (), &mut woken);
+        assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
+        dispatcher.configure(Time(2), config(vec![queue]), 2, &mut woken).unwrap();
+        assert_eq!(dispatcher.claimed(), 0);
+    }
 }

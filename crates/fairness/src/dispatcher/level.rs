@@ -48,6 +48,8 @@ pub struct Place<W> {
     pub level_uid: Arc<str>,
     /// How many seats one request may be estimated at; 0: as many as it likes.
     pub max_seats: u32,
+    /// Nobody waits there.
+    pub(super) rejects: bool,
     pub(super) number: u32,
 }
 
@@ -96,7 +98,7 @@ impl<W> Level<W> {
     /// level is to be looked at sooner than before.
     pub(super) fn publish(&self, set: &QueueSet<W>, claims: &Claims) -> bool {
         claims.change(&self.claim, set.claim());
-        store_if_changed(&self.spare, spare(set));
+        store_if_changed(&self.spare, set.spare());
         store_if_changed(&self.nominal, set.seats().nominal);
         let deadline = set.next_deadline().map_or(u64::MAX, |time| time.0);
         let old = self.deadline.load(Ordering::Relaxed);
@@ -136,15 +138,8 @@ impl<W> LevelView<'_, W> {
     }
 }
 
-fn spare<W>(set: &QueueSet<W>) -> u32 {
-    let seats = set.seats();
-    let borrowed = seats.limit.saturating_sub(seats.nominal);
-    let free = u64::from(seats.limit).saturating_sub(set.seats_in_use());
-    borrowed.min(u32::try_from(free).unwrap_or(u32::MAX))
-}
-
 fn store_if_changed(cell: &AtomicU32, value: u32) {
     if cell.load(Ordering::Relaxed) != value {
-        cell.store(value, Ordering::Relaxed);
+        cell.store(value, Ordering::SeqCst);
     }
 }

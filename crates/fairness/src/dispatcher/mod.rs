@@ -95,7 +95,7 @@ impl<W> Dispatcher<W> {
         let in_force =
             control.take(now, config, server_limit, &self.settings, &self.claims, woken)?;
         self.in_force.store(Arc::new(in_force));
-        control.retire_idle();
+        control.retire_idle(&self.claims);
         Ok(())
     }
 

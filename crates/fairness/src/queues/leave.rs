@@ -60,10 +60,19 @@ impl<W> QueueSet<W> {
         self.cede_seats(wanted)
     }
 
-    pub(super) fn cede_seats(&mut self, wanted: u32) -> u32 {
+    /// Seats it has borrowed and does not use. The limit of an exempt level is what it used, not
+    /// seats that others lent: they may have all of theirs besides, so it has none to give.
+    pub fn spare(&self) -> u32 {
+        if self.is_exempt() {
+            return 0;
+        }
         let borrowed = self.seats.limit.saturating_sub(self.seats.nominal);
         let free = u64::from(self.seats.limit).saturating_sub(self.seats_in_use);
-        let ceded = wanted.min(borrowed).min(u32::try_from(free).unwrap_or(u32::MAX));
+        borrowed.min(u32::try_from(free).unwrap_or(u32::MAX))
+    }
+
+    pub(super) fn cede_seats(&mut self, wanted: u32) -> u32 {
+        let ceded = wanted.min(self.spare());
         self.seats.limit -= ceded;
         ceded
     }

@@ -98,6 +98,8 @@ pub struct QueueSet<W> {
     /// Seats in use and seats waiting of requests in queues: the numerator of the speed of R.
     queued_seats: u64,
     active: u32,
+    /// Seats that newcomers lacked since limits were set, where nobody waits.
+    wanted: u32,
 
     demand: Demand,
     retry_after: RetryAfter,
@@ -141,6 +143,7 @@ impl<W> QueueSet<W> {
             seats_in_use: 0,
             queued_seats: 0,
             active: 0,
+            wanted: 0,
             demand: Demand::new(now),
             retry_after: RetryAfter::default(),
             stats: LevelStats::new(now),
@@ -208,11 +211,12 @@ impl<W> QueueSet<W> {
         self.demand.take(now.max(self.now))
     }
 
-    /// How many seats of its own this level lacks: it lent them, and now requests wait.
+    /// How many seats of its own this level lacks: it lent them, and now requests wait, or were
+    /// [`wanted`](Self::want).
     pub fn claim(&self) -> u32 {
         let lent = self.seats.nominal.saturating_sub(self.seats.limit);
         if lent == 0 || self.waiting == 0 {
-            return 0;
+            return lent.min(self.wanted);
         }
         let wanted =
             (self.seats_in_use + self.seats_waiting).saturating_sub(self.seats.limit.into());

@@ -15,6 +15,7 @@ impl<W> QueueSet<W> {
     ) {
         self.advance(now);
         self.handle(handling, seats);
+        self.wanted = 0;
         self.dispatch(woken);
         self.note();
     }
@@ -24,11 +25,27 @@ impl<W> QueueSet<W> {
         self.reconfigure(now, self.handling, seats, woken);
     }
 
+    /// A newcomer of so many seats is about to come to a level that rejects: what it lacks is a
+    /// claim until it is granted or limits are set, and is demand.
+    pub fn want(&mut self, seats: u32) {
+        if self.handling != Handling::Reject || self.fits(seats) {
+            return;
+        }
+        let demand = self.seats_in_use + self.seats_waiting + u64::from(seats);
+        let lack = demand.saturating_sub(self.seats.limit.into());
+        self.wanted = self.wanted.max(u32::try_from(lack).unwrap_or(u32::MAX));
+        // It lasts for no time, but is a high watermark.
+        self.demand.set(self.now, u32::try_from(demand).unwrap_or(u32::MAX));
+        self.note();
+    }
+
     /// Gets back seats that it lent, up to its nominal ones; returns those it had no use for.
     pub fn grant(&mut self, now: Time, seats: u32, woken: &mut Vec<W>) -> u32 {
         let taken = seats.min(self.claim());
         let limit = self.seats.limit + taken;
+        let wanted = self.wanted.saturating_sub(taken);
         self.set_seats(now, SeatLimit { limit, ..self.seats }, woken);
+        self.wanted = wanted;
         seats - taken
     }
 
@@ -36,7 +53,11 @@ impl<W> QueueSet<W> {
         if (self.handling, self.seats.nominal) != (handling, seats.nominal) {
             self.stats.set_denominators(self.now, seats.nominal, room(handling));
         }
-        (self.handling, self.seats) = (handling, seats);
+        self.seats = seats;
+        if self.handling == handling {
+            return;
+        }
+        self.handling = handling;
         if let Handling::Queue(queuing) = handling {
             let dealer = Dealer::new(queuing.queues, queuing.hand_size);
             self.dealer = Some(dealer.expect("a configuration has hands that can be dealt"));
