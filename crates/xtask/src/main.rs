@@ -1,7 +1,7 @@
 //! The commands that developers and CI run.
 //!
-//! `cargo xtask test` is the only one that decides whether a change is good; `bench` and `fuzz` are
-//! recipes. What each runs is a table: [`test::STEPS`], [`prerequisites::TABLE`],
+//! `cargo xtask test` is the only one that decides whether a change is good; `bench`, `fuzz` and
+//! `load` are recipes. What each runs is a table: [`test::STEPS`], [`prerequisites::TABLE`],
 //! [`bench::BENCHES`].
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
@@ -9,6 +9,7 @@
 mod bench;
 mod failure;
 mod fuzz;
+mod load;
 mod prerequisites;
 mod program;
 mod test;
@@ -29,6 +30,8 @@ enum Xtask {
     /// Feed mutated example files to a parser
     #[command(disable_help_flag = true)]
     Fuzz(fuzz::Args),
+    /// Run a scenario over real sockets, for a minute or so
+    Load(load::Args),
 }
 
 fn main() -> ExitCode {
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Xtask::Test(args) => test::run(&args),
         Xtask::Bench(args) => bench::run(&args),
         Xtask::Fuzz(args) => fuzz::run(&args),
+        Xtask::Load(args) => load::run(&args),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
