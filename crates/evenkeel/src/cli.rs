@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::fairness::FairnessCommand;
+
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
 #[derive(Debug, Parser)]
 #[command(name = "evenkeel", version, max_term_width = 100, arg_required_else_help = true)]
@@ -21,6 +23,12 @@ pub(crate) enum Command {
     /// Show what other policies would do to Services, and recommend one
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
+    /// Simulate, check and explain the priority and fairness of requests
+    #[command(arg_required_else_help = true)]
+    Fairness {
+        #[command(subcommand)]
+        command: FairnessCommand,
+    },
     /// Print a completion script for a shell
     Completions { shell: Shell },
 }

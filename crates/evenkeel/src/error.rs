@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf, process::ExitCode};
 
+use evenkeel_fairness::{dialect::Problem, shard::ShardError, simulate::SimulationError};
 use evenkeel_k8s::{live::LiveError, manifest::ManifestError};
 use evenkeel_topology::{SettingsError, whatif::ProfileError};
 use thiserror::Error;
@@ -32,6 +33,23 @@ pub(crate) enum Error {
     Replicas { given: String },
     #[error("{}: {field}: {problem}", path.display())]
     Traffic { path: PathBuf, field: String, problem: String },
+    #[error("{}: {field}: {problem}", path.display())]
+    Scenario { path: PathBuf, field: String, problem: String },
+    #[error("{given:?}: {problem}")]
+    Attribute { given: String, problem: &'static str },
+    #[error("{first}{}", and_more(*more))]
+    Configuration { first: Box<Problem>, more: usize },
+    #[error("configuration {name:?}: {source}")]
+    Simulation { name: String, source: SimulationError },
+    #[error("{0}")]
+    Hand(#[from] ShardError),
+    #[error("--threshold {given:?}: expected a probability, as in 1% or 0.01")]
+    Threshold { given: String },
+    /// What is wrong has been printed; this is how the command ends.
+    #[error("{}, {}", counted(*errors, "error"), counted(*warnings, "warning"))]
+    Findings { errors: usize, warnings: usize, unreadable: bool },
+    #[error("{}: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
     #[error("stdout: {0}")]
     Stdout(io::Error),
     #[error("the output can't be written as {format}: {problem}")]
@@ -59,6 +77,12 @@ impl Error {
             }
             Error::NoPlace { known, .. } => Some(format!("there are: {}", known.join(", "))),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the form".to_owned()),
+            Error::Scenario { .. } => {
+                Some("see `evenkeel fairness simulate --help` for the form".to_owned())
+            }
+            Error::Configuration { more: 1.., .. } => {
+                Some("`evenkeel fairness lint -f FILE` shows all".to_owned())
+            }
             _ => None,
         }
     }
@@ -68,9 +92,18 @@ impl Error {
         let failed = match self {
             Error::Live(LiveError::Objects(_)) => false,
             Error::Live(_) | Error::Stdout(_) | Error::Encode { .. } => true,
-            Error::NoService { .. } | Error::NoPlace { .. } => true,
+            Error::NoService { .. } | Error::NoPlace { .. } | Error::Write { .. } => true,
+            Error::Findings { unreadable, .. } => !unreadable,
             _ => false,
         };
         ExitCode::from(if failed { 1 } else { 2 })
     }
+}
+
+fn and_more(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(" (and {more} more)") }
+}
+
+fn counted(n: usize, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

@@ -59,7 +59,7 @@ fn read_files(given: &[PathBuf]) -> Result<Objects, Error> {
 }
 
 /// A folder stands for the manifests in it and below it, in the order of their names.
-fn expand(path: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     if path == Path::new("-") || !fs::metadata(path).map_err(failed)?.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -85,7 +85,7 @@ fn expand(path: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(files)
 }
 
-fn read_text(path: &Path) -> Result<(String, String), Error> {
+pub(crate) fn read_text(path: &Path) -> Result<(String, String), Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     let (name, bytes) = if path == Path::new("-") {
         let mut bytes = Vec::new();

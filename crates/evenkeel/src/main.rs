@@ -7,6 +7,7 @@
 mod cli;
 mod error;
 mod explain;
+mod fairness;
 mod find;
 mod input;
 mod output;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Explain(args) => explain::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Fairness { command } => fairness::run(&command),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut script);

@@ -14,6 +14,7 @@ pub mod retry_after;
 mod seats;
 mod settings;
 pub mod shard;
+pub mod simulate;
 mod time;
 pub mod top_flows;
 pub mod width;

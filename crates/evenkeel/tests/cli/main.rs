@@ -4,6 +4,7 @@
 
 mod bad_input;
 mod explain;
+mod fairness;
 mod kubectl;
 mod plan;
 mod run;

@@ -1,0 +1,85 @@
+//! Configurations in: files, and the objects that are there by default.
+
+use std::{path::PathBuf, sync::Arc};
+
+use evenkeel_fairness::{
+    config::Config,
+    dialect::{Compiled, Objects, Place, Placed, Problem, kubernetes, proposal},
+};
+
+use super::args::{ConfigurationArgs, Defaults};
+use crate::{error::Error, input};
+
+/// The configuration that the command line names.
+pub(super) fn of_args(args: &ConfigurationArgs) -> Result<Compiled, Error> {
+    let mut objects = read(&args.filename)?;
+    let no_files = args.filename.is_empty();
+    if let Some(defaults) = args.defaults.or(no_files.then_some(Defaults::Kubernetes)) {
+        add_defaults(&mut objects, defaults);
+    }
+    compile(objects)
+}
+
+pub(super) fn read(given: &[PathBuf]) -> Result<Objects, Error> {
+    let mut objects = Objects::default();
+    for path in given {
+        for path in input::expand(path)? {
+            let (name, text) = input::read_text(&path)?;
+            objects.load(&name, &text);
+        }
+    }
+    Ok(objects)
+}
+
+/// Adds those default objects whose names are not taken.
+pub(super) fn add_defaults(objects: &mut Objects, defaults: Defaults) {
+    let place = |file: &Arc<str>, kind: &str, name: &str| Place {
+        file: file.clone(),
+        kind: kind.to_owned(),
+        name: name.to_owned(),
+        ..Place::default()
+    };
+    match defaults {
+        Defaults::Kubernetes => {
+            let file: Arc<str> = "Kubernetes' defaults".into();
+            let kubernetes::Defaults { levels, schemas } = kubernetes::defaults();
+            add(&mut objects.kubernetes.levels, levels, |level| {
+                place(&file, "PriorityLevelConfiguration", &level.metadata.name)
+            });
+            add(&mut objects.kubernetes.schemas, schemas, |schema| {
+                place(&file, "FlowSchema", &schema.metadata.name)
+            });
+        }
+        Defaults::Proposal => {
+            let file: Arc<str> = "the proposal".into();
+            let proposal::Exhibited { levels, schemas } = proposal::exhibited();
+            add(&mut objects.proposal.levels, levels, |level| {
+                place(&file, "RequestPriority", &level.metadata.name)
+            });
+            add(&mut objects.proposal.schemas, schemas, |schema| {
+                place(&file, "FlowSchema", &schema.metadata.name)
+            });
+        }
+    }
+}
+
+fn add<T: Clone>(to: &mut Vec<Placed<T>>, defaults: &[T], place: impl Fn(&T) -> Place) {
+    for object in defaults {
+        let place = place(object);
+        if !to.iter().any(|there| there.place.name == place.name) {
+            to.push(Placed { place, object: object.clone() });
+        }
+    }
+}
+
+pub(super) fn compile(objects: Objects) -> Result<Compiled, Error> {
+    objects.compile().map_err(|problems: Vec<Problem>| {
+        let more = problems.len().saturating_sub(1);
+        let first = problems.into_iter().next().expect("what does not compile has a problem");
+        Error::Configuration { first: first.into(), more }
+    })
+}
+
+pub(super) fn config(objects: Objects) -> Result<Config, Error> {
+    Ok(compile(objects)?.config)
+}

@@ -1,0 +1,123 @@
+//! Outcomes as text for people.
+
+use std::fmt::Write;
+
+use evenkeel_fairness::simulate::{Figures, FlowReport, LevelReport};
+
+use super::{super::units::short, Outcome};
+use crate::{
+    printer::{HEADING, styled},
+    table::{Table, percent},
+};
+
+const LEGEND: &str = "
+SHARE: of the seat-time in use. RATE: completed a second. WAIT, LATENCY: of those served. JAIN: how
+equal the seat-time of the clients is, from 1 (all the same) down to 1/n (one has everything).
+";
+
+const FIGURES: [&str; 10] = [
+    "ARRIVED",
+    "SERVED",
+    "REFUSED",
+    "SHARE",
+    "RATE",
+    "WAIT MEAN",
+    "WAIT P99",
+    "LATENCY P50",
+    "LATENCY P99",
+    "JAIN",
+];
+
+pub(super) fn render(outcomes: &[Outcome]) -> String {
+    let mut text = String::new();
+    for Outcome { configuration, profile, report } in outcomes {
+        let name = styled(HEADING, evenkeel_model::harmless(configuration));
+        let _ = writeln!(
+            text,
+            "{name} (profile {profile}): {} of {} seats in use, {} requests, {} s counted{}",
+            percent(report.in_use),
+            report.server_seats,
+            report.requests,
+            report.measured_seconds,
+            if report.sampled { "; quantiles are of a sample" } else { "" },
+        );
+    }
+    text + "\n" + &flows(outcomes).render("") + "\n" + &levels(outcomes).render("") + LEGEND
+}
+
+/// Flow by flow, so that configurations stand below one another.
+fn flows(outcomes: &[Outcome]) -> Table {
+    let mut table = Table::new(&[&["FLOW", "CONFIGURATION", "LEVEL"], &FIGURES[..]].concat());
+    let n_flows = outcomes.first().map_or(0, |outcome| outcome.report.flows.len());
+    for number in 0..n_flows {
+        for (position, outcome) in outcomes.iter().enumerate() {
+            let FlowReport { flow, clients, levels, jain, figures } = &outcome.report.flows[number];
+            let name = match clients {
+                1 => flow.clone(),
+                clients => format!("{flow} × {clients}"),
+            };
+            let name = if position == 0 { name } else { String::new() };
+            let row = [name, outcome.configuration.clone(), levels.join(", ")];
+            let jain = jain.filter(|_| *clients > 1);
+            table.row(row.into_iter().chain(cells(figures, jain)));
+        }
+    }
+    table
+}
+
+/// Those that got any request.
+fn levels(outcomes: &[Outcome]) -> Table {
+    let mut table = Table::new(&[&["LEVEL", "CONFIGURATION", "SEATS"], &FIGURES[..]].concat());
+    for outcome in outcomes {
+        for LevelReport { level, nominal, limit_at_end, jain, figures } in &outcome.report.levels {
+            if figures.counts.arrived == 0 && figures.seat_seconds == 0.0 {
+                continue;
+            }
+            let seats = match (nominal, limit_at_end) {
+                (Some(nominal), Some(limit)) if nominal != limit => format!("{nominal} → {limit}"),
+                (Some(nominal), _) => nominal.to_string(),
+                _ => "gone".to_owned(),
+            };
+            let row = [level.to_string(), outcome.configuration.clone(), seats];
+            table.row(row.into_iter().chain(cells(figures, *jain)));
+        }
+    }
+    table
+}
+
+fn cells(figures: &Figures, jain: Option<f64>) -> [String; 10] {
+    let Figures { counts, share, throughput, wait, latency, .. } = figures;
+    let refused = match counts.refused() {
+        0 => "0".to_owned(),
+        _ => {
+            let reasons = [
+                (counts.queue_full, "full"),
+                (counts.concurrency_limit, "no seat"),
+                (counts.timed_out, "late"),
+            ];
+            let reasons = reasons.iter().filter(|(n, _)| *n > 0);
+            reasons.map(|(n, why)| format!("{n} {why}")).collect::<Vec<_>>().join(", ")
+        }
+    };
+    [
+        counts.arrived.to_string(),
+        served(counts.served()),
+        refused,
+        percent(*share),
+        format!("{throughput:.1}/s"),
+        short(wait.mean),
+        short(wait.p99),
+        short(latency.p50),
+        short(latency.p99),
+        jain.map_or_else(|| "-".to_owned(), |jain| format!("{jain:.3}")),
+    ]
+}
+
+/// Never `100 %` when anyone was refused.
+fn served(ratio: f64) -> String {
+    if ratio >= 1.0 {
+        "100 %".to_owned()
+    } else {
+        format!("{:.2} %", (ratio * 1e4).floor() / 100.0)
+    }
+}

@@ -1,0 +1,325 @@
+use std::{fs, path::PathBuf};
+
+use serde_json::Value;
+
+use crate::run::{Ran, evenkeel, golden};
+
+fn fairness(args: &[&str]) -> String {
+    let ran = evenkeel(&[&["fairness"], args].concat(), b"");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+    ran.stdout
+}
+
+fn json(args: &[&str]) -> Value {
+    serde_json::from_str(&fairness(&[args, &["-o", "json"]].concat())).unwrap()
+}
+
+fn file(name: &str, text: &str) -> PathBuf {
+    let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fairness");
+    fs::create_dir_all(&dir).unwrap();
+    let path = dir.join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+// === simulate ===
+
+const ELEPHANT: &str = "examples/fairness/elephant.yaml";
+
+/// A scenario that takes no time to run; `FLOW` and `REST` are to be replaced.
+const SMALL: &str = "
+server: {concurrencyLimit: 10}
+duration: 5s
+flows:
+- {name: a, path: /a, arrivals: {poisson: {rate: 10/s}}, service: 10ms, FLOW}
+REST
+";
+
+fn small(test: &str, flow: &str, rest: &str) -> Ran {
+    let text = SMALL.replace(", FLOW", flow).replace("REST", rest);
+    let path = file(&format!("{test}.yaml"), &text);
+    evenkeel(&["fairness", "simulate", path.to_str().unwrap(), "-o", "json"], b"")
+}
+
+#[test]
+fn configurations_are_compared_side_by_side() {
+    golden("fairness-elephant.txt", &fairness(&["simulate", ELEPHANT, "--duration", "15s"]));
+}
+
+#[test]
+fn fair_queues_keep_mice_from_waiting_behind_the_elephant() {
+    let outcomes = json(&["simulate", ELEPHANT, "--duration", "20s"]);
+    let p99 = |configuration: usize| {
+        assert_eq!(outcomes[configuration]["flows"][0]["flow"], "mice");
+        outcomes[configuration]["flows"][0]["latency"]["p99"].as_f64().unwrap()
+    };
+    assert!(p99(1) < p99(0) / 5.0, "{} {}", p99(0), p99(1));
+}
+
+#[test]
+fn the_seed_is_the_only_chance() {
+    let run = |seed| fairness(&["simulate", ELEPHANT, "--duration", "6s", "--seed", seed]);
+    assert_eq!(run("7"), run("7"));
+    assert_ne!(run("7"), run("8"));
+}
+
+#[test]
+fn the_spike_leaves_critical_requests_alone() {
+    let outcomes = json(&["simulate", "examples/fairness/spike.yaml", "--duration", "50s"]);
+    for (outcome, name) in [(&outcomes[0], "evenkeel"), (&outcomes[1], "kubernetes")] {
+        assert_eq!(outcome["configuration"], name);
+        for flow in outcome["flows"].as_array().unwrap().iter().take(3) {
+            let refused = ["queueFull", "concurrencyLimit", "timedOut"];
+            let refused: u64 = refused.iter().map(|why| flow[*why].as_u64().unwrap()).sum();
+            assert_eq!(refused, 0, "{name}: {flow}");
+        }
+    }
+}
+
+#[test]
+fn the_picture_is_well_formed_and_names_every_level() {
+    let level = "<&\\\"'>";
+    let rest = format!("configurations: [{{name: \"{level}\", default: kubernetes}}]");
+    let text = SMALL.replace(", FLOW", "").replace("REST", &rest);
+    let (scenario, svg) = (file("picture.yaml", &text), file("picture.svg", ""));
+    let svg = svg.to_str().unwrap();
+    fairness(&["simulate", scenario.to_str().unwrap(), "--svg", svg]);
+    let svg = fs::read_to_string(svg).unwrap();
+    well_formed(&svg);
+    assert!(svg.contains("&lt;&amp;&quot;&apos;&gt; (profile default)"), "{svg}");
+    let levels =
+        ["catch-all", "exempt", "global-default", "leader-election", "node-high", "system"];
+    for level in levels.iter().chain(&["workload-high", "workload-low"]) {
+        assert!(svg.contains(&format!(">{level}</text>")), "no {level} in the legend");
+    }
+}
+
+/// Tags nest, attributes are quoted, and there is no bare `&` or `<`.
+fn well_formed(xml: &str) {
+    let mut open: Vec<&str> = Vec::new();
+    let mut rest = xml;
+    while let Some((text, after)) = rest.split_once('<') {
+        plain(text);
+        let (tag, after) = after.split_once('>').expect("a tag that ends");
+        rest = after;
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name));
+            continue;
+        }
+        let (name, attributes) = tag.split_once(' ').unwrap_or((tag.trim_end_matches('/'), ""));
+        let quoted: Vec<&str> = attributes.trim_end_matches('/').split('"').collect();
+        assert_eq!(quoted.len() % 2, 1, "{tag}");
+        for pair in quoted.chunks(2).filter(|pair| pair.len() == 2) {
+            assert!(pair[0].ends_with('='), "{tag}");
+            plain(pair[1]);
+        }
+        if !tag.ends_with('/') {
+            open.push(name);
+        }
+    }
+    assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest}");
+}
+
+fn plain(text: &str) {
+    for part in text.split('&').skip(1) {
+        let known = ["amp;", "lt;", "gt;", "quot;", "apos;"];
+        assert!(known.iter().any(|entity| part.starts_with(entity)), "{text}");
+    }
+    assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
+}
+
+#[test]
+fn without_configurations_kubernetes_defaults_are_in_force() {
+    let ran = small("defaults", "", "");
+    let outcomes: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!(outcomes[0]["flows"][0]["levels"][0], "global-default");
+}
+
+#[test]
+fn wrong_scenarios_are_refused_with_the_field() {
+    let cases = [
+        ("duplicate", ", service: 1ms", "", "duplicate"),
+        ("unknown", ", colour: red", "", "flows[0].colour"),
+        ("unknown-top", "", "colour: red", "colour"),
+        ("clients", ", clients: 0", "", "flows[0].clients: is 0"),
+        ("clients-type", ", clients: many", "", "flows[0].clients"),
+        ("crowd", ", clients: 4000000000", "", "lower `clients`"),
+        ("seats", ", seats: 0", "", "flows[0].seats: is 0"),
+        (
+            "unit",
+            ", waitLimit: 5 parsecs",
+            "",
+            "flows[0].waitLimit: \"5 parsecs\" has no known unit",
+        ),
+        ("no-unit", ", waitLimit: 5", "", "flows[0].waitLimit: invalid type: integer `5`"),
+        ("negative", ", from: -5s", "", "flows[0].from"),
+        ("until", ", from: 3s, until: 2s", "", "flows[0].until: is not after `from`"),
+        ("burst", ", burst: {on: 0s, off: 1s}", "", "flows[0].burst.on"),
+        ("warmup", "", "warmup: 5s", "warmup: is not shorter"),
+        ("seed", "", "seed: -1", "seed"),
+        (
+            "default",
+            "",
+            "configurations: [{name: x, default: nobody}]",
+            "configurations[0].default",
+        ),
+        ("profile", "", "configurations: [{name: x, profile: fast}]", "configurations[0].profile"),
+        ("field", "", "configurations: [{name: x, file: [a]}]", "configurations[0].file"),
+        ("twice", "", "configurations: [{name: x}, {name: x}]", "configurations[1].name"),
+        ("limit", "", "configurations: [{name: x, concurrencyLimit: 0}]", "concurrencyLimit: 0 is"),
+        ("nowhere", "", "configurations: [{name: x, files: [no/such.yaml]}]", "no/such.yaml"),
+        (
+            "object",
+            "",
+            "configurations: [{name: x, objects: [{kind: Pod}]}]",
+            "configurations[0].objects[0]",
+        ),
+        ("yaml", "", "]", "not YAML"),
+    ];
+    for (test, flow, rest, says) in cases {
+        let ran = small(test, flow, rest);
+        assert_eq!(ran.code, 2, "{test}: {} {}", ran.stdout, ran.stderr);
+        assert_eq!(ran.stdout, "", "{test}");
+        assert!(ran.stderr.contains(says), "{test}: {says:?} is not in {}", ran.stderr);
+        assert!(ran.stderr.len() < 1000, "{test}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn wrong_arrivals_and_service_times_are_refused_with_the_field() {
+    let cases = [
+        ("{poisson: {rate: .nan}}", "1ms", "line 3 column 46: non-finite float"),
+        ("{poisson: {rate: nan}}", "1ms", "flows[0].arrivals.poisson.rate"),
+        ("{poisson: {rate: -5}}", "1ms", "flows[0].arrivals.poisson.rate: a rate of -5"),
+        ("{poisson: {rate: 0}}", "1ms", "flows[0].arrivals.poisson.rate"),
+        ("{poisson: {rate: 5/y}}", "1ms", "flows[0].arrivals.poisson.rate"),
+        ("{poisson: {rate: 1e9}}", "1ms", "lower the rate"),
+        ("{poisson: {rate: 1, burst: 2}}", "1ms", "flows[0].arrivals.poisson.burst"),
+        ("{weibull: {rate: 1}}", "1ms", "flows[0].arrivals"),
+        ("{closed: {outstanding: 0}}", "1ms", "flows[0].arrivals.closed.outstanding"),
+        ("{poisson: {rate: 1}}", "-1ms", "flows[0].service"),
+        ("{poisson: {rate: 1}}", "{pareto: {min: 1ms, shape: 0}}", "flows[0].service: shape"),
+        (
+            "{poisson: {rate: 1}}",
+            "{uniform: {min: 2ms, max: 1ms}}",
+            "flows[0].service: min is above",
+        ),
+        (
+            "{poisson: {rate: 1}}",
+            "{logNormal: {median: 1ms, sigma: -1}}",
+            "flows[0].service: sigma",
+        ),
+    ];
+    for (number, (arrivals, service, says)) in cases.into_iter().enumerate() {
+        let text = format!(
+            "server: {{concurrencyLimit: 1}}\nduration: 60s\nflows: [{{name: a, arrivals: {arrivals}, service: {service}}}]\n"
+        );
+        let path = file(&format!("arrivals-{number}.yaml"), &text);
+        let ran = evenkeel(&["fairness", "simulate", path.to_str().unwrap()], b"");
+        assert_eq!(ran.code, 2, "{arrivals}: {} {}", ran.stdout, ran.stderr);
+        assert!(ran.stderr.contains(says), "{says:?} is not in {}", ran.stderr);
+    }
+}
+
+// === match ===
+
+#[test]
+fn a_request_is_matched_and_the_misses_are_told() {
+    let alice = ["match", "--user", "alice", "--verb", "list", "--resource", "pods", "-n", "shop"];
+    golden("fairness-match.txt", &fairness(&alice));
+    let probe = json(&["match", "--user", "x", "--path", "/healthz"]);
+    assert_eq!((&probe["schema"], &probe["handling"]), (&"probes".into(), &"exempt".into()));
+}
+
+#[test]
+fn a_request_may_come_from_a_file() {
+    let text = "{user: alice, verb: list, resource: pods, namespace: shop}";
+    let path = file("request.yaml", text);
+    let by_file = json(&["match", "--request", path.to_str().unwrap()]);
+    let flags = ["match", "--user", "alice", "--verb", "list", "--resource", "pods", "-n", "shop"];
+    assert_eq!(by_file, json(&flags));
+    let ran = evenkeel(&["fairness", "match", "--request", "-"], b"{usr: alice}");
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("usr"), "{}", ran.stderr);
+}
+
+#[test]
+fn the_proposals_objects_are_there_as_well() {
+    let matched = json(&["match", "--default", "proposal", "--user", "a", "--resource", "pods"]);
+    assert!(matched["level"].is_string(), "{matched}");
+}
+
+// === lint ===
+
+const SCHEMA: &str = "
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: lost}
+spec:
+  matchingPrecedence: 500
+  priorityLevelConfiguration: {name: LEVEL}
+  rules:
+  - subjects: [{kind: Group, group: {name: g}}]
+    nonResourceRules: [{verbs: [get], nonResourceURLs: ['/x']}]
+";
+
+#[test]
+fn lint_ends_by_what_it_found() {
+    let lint = |name: &str, text: &str| {
+        let path = file(name, text);
+        evenkeel(&["fairness", "lint", "-f", path.to_str().unwrap(), "-o", "json"], b"")
+    };
+    let dangling = lint("dangling.yaml", &SCHEMA.replace("LEVEL", "nowhere"));
+    assert_eq!(dangling.code, 1, "{}", dangling.stderr);
+    let lines: Value = serde_json::from_str(&dangling.stdout).unwrap();
+    assert_eq!(lines[0]["code"], "dangling");
+    let refused = lint("refused.yaml", &SCHEMA.replace("500", "-1").replace("LEVEL", "catch-all"));
+    assert_eq!(refused.code, 2, "{}", refused.stdout);
+    let lines: Value = serde_json::from_str(&refused.stdout).unwrap();
+    assert_eq!(lines[0]["field"], "spec.matchingPrecedence");
+}
+
+#[test]
+fn lint_speaks_in_a_table() {
+    let path = file("table.yaml", &SCHEMA.replace("LEVEL", "nowhere"));
+    let ran = evenkeel(&["fairness", "lint", "-f", path.to_str().unwrap()], b"");
+    assert!(ran.stdout.starts_with("SEVERITY   CODE"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("nowhere"), "{}", ran.stdout);
+    assert!(ran.stderr.starts_with("error: 1 error, "), "{}", ran.stderr);
+}
+
+// === collisions ===
+
+#[test]
+fn collisions_are_tabled_up_to_the_threshold() {
+    let table = fairness(&["collisions", "--queues", "128", "--hand-size", "6"]);
+    golden("fairness-collisions.txt", &table);
+    let rows = json(&["collisions", "--queues", "8", "--hand-size", "2", "--threshold", "0.5"]);
+    let covered = |row: &Value| row["mouseCovered"].as_f64().unwrap();
+    let rows = rows.as_array().unwrap();
+    assert!(covered(rows.last().unwrap()) >= 0.5);
+    assert!(rows[..rows.len() - 1].iter().all(|row| covered(row) < 0.5));
+}
+
+#[test]
+fn hands_that_cannot_be_dealt_are_refused() {
+    let cases: [(&[&str], &str); 4] = [
+        (&["--queues", "4", "--hand-size", "5"], "use at most 4"),
+        (&["--queues", "4", "--hand-size", "0"], "at least 1"),
+        (&["--queues", "4", "--hand-size", "2", "--threshold", "nan"], "--threshold"),
+        (&["--queues", "4000000000", "--hand-size", "1"], "use fewer"),
+    ];
+    for (args, says) in cases {
+        let ran = evenkeel(&[&["fairness", "collisions"], args].concat(), b"");
+        assert_eq!(ran.code, 2, "{args:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(says), "{says:?} is not in {}", ran.stderr);
+    }
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let ran = evenkeel(&["completions", "bash"], b"");
+    for word in ["fairness", "simulate", "collisions", "--hand-size", "--svg"] {
+        assert!(ran.stdout.contains(word), "{word}");
+    }
+}

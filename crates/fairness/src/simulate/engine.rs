@@ -1,0 +1,379 @@
+//! The event loop.
+
+use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc, time::Duration};
+
+use super::{
+    Arrivals, Change, MAX_AT_A_TIME, MAX_REQUESTS, Report, Scenario, Setup, SimulationError,
+    client::{Client, Stream},
+    tally::{Tally, Whose},
+};
+use crate::{
+    Time, Width,
+    dispatcher::{ADJUSTMENT_PERIOD, Admission, Cost, Dispatcher, Level, Place, Turn},
+    queues::{Verdict, stats::Refusal},
+};
+
+/// Progress is told every so many events.
+const TELL_EVERY: u64 = 1 << 16;
+
+#[derive(Debug)]
+pub(super) struct Engine<'s> {
+    scenario: &'s Scenario,
+    dispatcher: Dispatcher<usize>,
+    streams: Vec<Stream<'s>>,
+    requests: Vec<InFlight>,
+    free: Vec<usize>,
+    events: BinaryHeap<Reverse<Event>>,
+    n_events: u64,
+    n_requests: u64,
+    now: Time,
+    end: Time,
+    levels: Vec<KnownLevel>,
+    woken: Vec<usize>,
+    tally: Tally<'s>,
+    capacity: Capacity,
+}
+
+#[derive(Debug)]
+struct InFlight {
+    whose: Whose,
+    width: Width,
+    arrived: Time,
+    dispatched: Option<Time>,
+    service: Duration,
+    turn: Option<Turn<usize>>,
+}
+
+/// Those of one moment are in the order in which they were scheduled.
+#[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
+struct Event {
+    at: Time,
+    number: u64,
+    what: What,
+}
+
+#[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum What {
+    Arrive(u32),
+    End(u32),
+    Tick(u32),
+    Adjust,
+    Change(u32),
+}
+
+#[derive(Debug)]
+struct KnownLevel {
+    level: Arc<Level<usize>>,
+    number: u32,
+    /// For when a tick is scheduled.
+    armed: Time,
+}
+
+/// The server's seats, over the time that counts.
+#[derive(Debug)]
+struct Capacity {
+    seats: u32,
+    since: Time,
+    seat_seconds: f64,
+}
+
+impl<'s> Engine<'s> {
+    pub(super) fn new(
+        scenario: &'s Scenario,
+        setup: &Setup,
+        clients: &'s [Client],
+    ) -> Result<Self, SimulationError> {
+        let Setup { config, server_limit, settings, .. } = setup;
+        let dispatcher = Dispatcher::new(Time(0), config.clone(), *server_limit, settings.clone())?;
+        let stream = |(number, client)| Stream::new(scenario, number, client);
+        let mut engine = Engine {
+            scenario,
+            dispatcher,
+            streams: (0..).zip(clients).map(stream).collect(),
+            requests: Vec::new(),
+            free: Vec::new(),
+            events: BinaryHeap::new(),
+            n_events: 0,
+            n_requests: 0,
+            now: Time(0),
+            end: Time(0) + scenario.duration,
+            levels: Vec::new(),
+            woken: Vec::new(),
+            tally: Tally::new(scenario, clients.iter().map(|client| client.flow)),
+            capacity: Capacity {
+                seats: *server_limit,
+                since: Time(0) + scenario.warmup,
+                seat_seconds: 0.0,
+            },
+        };
+        engine.know_levels();
+        Ok(engine)
+    }
+
+    pub(super) fn run(
+        &mut self,
+        setup: &Setup,
+        progress: &mut dyn FnMut(Time),
+    ) -> Result<(), SimulationError> {
+        self.begin(setup);
+        let mut handled = 0;
+        while let Some(Reverse(Event { at, what, .. })) = self.events.pop() {
+            if at >= self.end {
+                break;
+            }
+            self.now = at;
+            match what {
+                What::Arrive(client) => self.arrive(client),
+                What::End(request) => self.end(request as usize),
+                What::Tick(level) => self.tick(level as usize),
+                What::Adjust => self.adjust(),
+                What::Change(number) => self.change(&setup.changes[number as usize])?,
+            }
+            self.look_at_woken();
+            handled += 1;
+            if handled % TELL_EVERY == 0 {
+                progress(at);
+            }
+            self.check_bounds()?;
+        }
+        self.finish();
+        Ok(())
+    }
+
+    pub(super) fn report(&self) -> Report {
+        let (limits, _) = self.dispatcher.limits();
+        let seats = |name: &str| {
+            let found = limits.iter().find(|limits| &*limits.level == name)?;
+            Some((found.limits.nominal, found.limits.current))
+        };
+        let seat_seconds = self.tally.seat_seconds();
+        Report {
+            measured_seconds: self
+                .scenario
+                .duration
+                .saturating_sub(self.scenario.warmup)
+                .as_secs_f64(),
+            server_seats: self.capacity.seats,
+            requests: self.n_requests,
+            in_use: seat_seconds / self.capacity.seat_seconds.max(f64::MIN_POSITIVE),
+            jain: self.tally.jain(|_, _| true),
+            sampled: self.tally.is_sampled(),
+            levels: self.tally.level_reports(seats),
+            flows: self.tally.flow_reports(),
+            series: self.tally.series(),
+        }
+    }
+
+    fn begin(&mut self, setup: &Setup) {
+        for (client, number) in (0..self.streams.len()).zip(0..) {
+            let n = match self.streams[client].flow.arrivals {
+                Arrivals::Closed { outstanding, .. } => outstanding,
+                _ => 1,
+            };
+            for _ in 0..n {
+                let first = self.streams[client].first();
+                self.schedule_arrival(number, first);
+            }
+        }
+        for (number, change) in (0..).zip(&setup.changes) {
+            self.schedule(Time(0) + change.at, What::Change(number));
+        }
+        self.schedule(Time(0) + ADJUSTMENT_PERIOD, What::Adjust);
+    }
+
+    // === Events ===
+
+    fn arrive(&mut self, client: u32) {
+        if let Some(next) = self.streams[client as usize].next_by_itself() {
+            self.schedule_arrival(client, Some(next));
+        }
+        self.n_requests += 1;
+        let slot = self.free.pop().unwrap_or(self.requests.len());
+        let now = self.now;
+        let stream = &mut self.streams[client as usize];
+        let service = stream.service();
+        let width = |place: &Place<usize>| stream.width(place.max_seats);
+        let wait_until = now + stream.flow.wait_limit;
+        let admitted = self.dispatcher.admit(
+            now,
+            &stream.request(),
+            |place| Cost { width: width(place), wait_until, watch: false },
+            || slot,
+            &mut self.woken,
+        );
+        let width = width(&admitted.place);
+        let (place, admission, sooner) = (admitted.place, admitted.admission, admitted.sooner);
+        let flow = stream.flow_number;
+        let known = self.known(&place.level);
+        let whose = Whose { flow, client, level: self.levels[known].number };
+        self.tally.arrived(now, whose);
+        if sooner {
+            self.arm(known);
+        }
+        let (turn, runs) = match admission {
+            Admission::Dispatched(turn) => (turn, true),
+            Admission::Waiting(turn) => (turn, false),
+            Admission::Refused { refusal, retry_after } => {
+                if slot < self.requests.len() {
+                    self.free.push(slot);
+                }
+                return self.refused(whose, refusal, retry_after);
+            }
+        };
+        let dispatched = None;
+        let request =
+            InFlight { whose, width, arrived: now, dispatched, service, turn: Some(turn) };
+        if slot < self.requests.len() {
+            self.requests[slot] = request;
+        } else {
+            self.requests.push(request);
+        }
+        if runs {
+            self.start(slot);
+        }
+    }
+
+    fn start(&mut self, slot: usize) {
+        let request = &mut self.requests[slot];
+        request.dispatched = Some(self.now);
+        let (whose, at) = (request.whose, self.now + request.service);
+        self.tally.dispatched(self.now, whose);
+        let slot = u32::try_from(slot).expect("fewer requests at a time than 2^32");
+        self.schedule(at, What::End(slot));
+    }
+
+    fn end(&mut self, slot: usize) {
+        let request = &mut self.requests[slot];
+        let (Some(turn), Some(dispatched)) = (request.turn.take(), request.dispatched) else {
+            return;
+        };
+        let (whose, width, arrived) = (request.whose, request.width, request.arrived);
+        self.free.push(slot);
+        let level = turn.place.level.clone();
+        if self.dispatcher.leave(self.now, turn, &mut self.woken) {
+            let known = self.known(&level);
+            self.arm(known);
+        }
+        self.tally.completed(self.now, whose, arrived, dispatched - arrived);
+        let until = self.now + width.additional_latency;
+        self.tally.occupied(whose, width.max_seats(), dispatched, until);
+        let next = self.streams[whose.client as usize].next_after(self.now);
+        self.schedule_arrival(whose.client, next);
+    }
+
+    fn refused(&mut self, whose: Whose, refusal: Refusal, retry_after: u32) {
+        self.tally.refused(self.now, whose, refusal);
+        // Nobody comes back at once: that would be a loop without time.
+        let back = self.now + Duration::from_secs(retry_after.max(1).into());
+        let next = self.streams[whose.client as usize].next_after(back);
+        self.schedule_arrival(whose.client, next);
+    }
+
+    fn tick(&mut self, known: usize) {
+        self.levels[known].armed = Time::MAX;
+        if self.levels[known].level.deadline().is_some_and(|deadline| deadline <= self.now) {
+            self.dispatcher.tick(self.now, &self.levels[known].level, &mut self.woken);
+        }
+        self.arm(known);
+    }
+
+    fn adjust(&mut self) {
+        self.dispatcher.adjust(self.now, &mut self.woken);
+        self.schedule(self.now + ADJUSTMENT_PERIOD, What::Adjust);
+        self.know_levels();
+    }
+
+    fn change(&mut self, change: &Change) -> Result<(), SimulationError> {
+        let Change { config, server_limit, .. } = change;
+        self.dispatcher.configure(self.now, config.clone(), *server_limit, &mut self.woken)?;
+        self.capacity.until(self.now);
+        self.capacity.seats = *server_limit;
+        self.know_levels();
+        Ok(())
+    }
+
+    /// Those whose waiting is over run, or were turned away.
+    fn look_at_woken(&mut self) {
+        let mut woken = std::mem::take(&mut self.woken);
+        for slot in woken.drain(..) {
+            let Some(turn) = &self.requests[slot].turn else { continue };
+            match self.dispatcher.verdict(turn, |_| slot) {
+                (Verdict::Waiting, _) => {}
+                (Verdict::Dispatched, _) => self.start(slot),
+                (Verdict::Refused(refusal), retry_after) => {
+                    self.requests[slot].turn = None;
+                    self.free.push(slot);
+                    self.refused(self.requests[slot].whose, refusal, retry_after);
+                }
+            }
+        }
+        self.woken = woken;
+    }
+
+    fn check_bounds(&self) -> Result<(), SimulationError> {
+        let at = self.now - Time(0);
+        if self.n_requests > MAX_REQUESTS {
+            return Err(SimulationError::TooManyRequests { at });
+        }
+        // Places are used again, so there are as many as there were requests at a time.
+        if self.requests.len() > MAX_AT_A_TIME {
+            return Err(SimulationError::TooManyAtATime { at });
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        for request in self.requests.iter().filter(|request| request.turn.is_some()) {
+            if let Some(dispatched) = request.dispatched {
+                let seats = request.width.max_seats();
+                self.tally.occupied(request.whose, seats, dispatched, self.end);
+            }
+        }
+        self.capacity.until(self.end);
+    }
+
+    // === Schedule ===
+
+    fn schedule(&mut self, at: Time, what: What) {
+        self.events.push(Reverse(Event { at, number: self.n_events, what }));
+        self.n_events += 1;
+    }
+
+    fn schedule_arrival(&mut self, client: u32, at: Option<Time>) {
+        if let Some(at) = at.filter(|at| *at < self.end) {
+            self.schedule(at, What::Arrive(client));
+        }
+    }
+
+    /// Schedules what is due next in a level.
+    fn arm(&mut self, known: usize) {
+        let KnownLevel { level, armed, .. } = &mut self.levels[known];
+        let Some(deadline) = level.deadline().filter(|deadline| *deadline < *armed) else { return };
+        *armed = deadline;
+        let number = u32::try_from(known).expect("fewer levels than 2^32");
+        self.schedule(deadline, What::Tick(number));
+    }
+
+    fn know_levels(&mut self) {
+        for level in self.dispatcher.levels() {
+            let known = self.known(&level);
+            self.arm(known);
+        }
+    }
+
+    fn known(&mut self, level: &Arc<Level<usize>>) -> usize {
+        if let Some(known) = self.levels.iter().position(|known| Arc::ptr_eq(&known.level, level)) {
+            return known;
+        }
+        let number = self.tally.level(&level.name);
+        self.levels.push(KnownLevel { level: level.clone(), number, armed: Time::MAX });
+        self.levels.len() - 1
+    }
+}
+
+impl Capacity {
+    fn until(&mut self, now: Time) {
+        self.seat_seconds += f64::from(self.seats) * (now - self.since).as_secs_f64();
+        self.since = self.since.max(now);
+    }
+}

@@ -1,0 +1,118 @@
+//! What came of a simulation, as data.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::Summary;
+
+/// What came of one configuration. Requests are counted when something happens to them, from the
+/// end of the warm-up on; durations are those of requests that arrived from then on.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Report {
+    /// For how long was counted, in seconds.
+    pub measured_seconds: f64,
+    pub server_seats: u32,
+    /// All that were simulated, those of the warm-up too.
+    pub requests: u64,
+    /// The part of the server's seats that was in use, on average.
+    pub in_use: f64,
+    /// Over the clients of all levels.
+    pub jain: Option<f64>,
+    /// Whether quantiles are of a sample only, because there were too many requests.
+    pub sampled: bool,
+    /// In the order of the configuration.
+    pub levels: Vec<LevelReport>,
+    pub flows: Vec<FlowReport>,
+    pub series: Series,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LevelReport {
+    pub level: Arc<str>,
+    /// Its own seats, and those it had at the end; none if it was no longer there.
+    pub nominal: Option<u32>,
+    pub limit_at_end: Option<u32>,
+    /// Over the clients that were in this level last.
+    pub jain: Option<f64>,
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlowReport {
+    pub flow: String,
+    pub clients: u32,
+    /// Where its requests went; more than one if its clients differ, or the configuration changed.
+    pub levels: Vec<Arc<str>>,
+    /// Over its clients.
+    pub jain: Option<f64>,
+    #[serde(flatten)]
+    pub figures: Figures,
+}
+
+/// What is reported of levels and of flows.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Figures {
+    #[serde(flatten)]
+    pub counts: Counts,
+    pub seat_seconds: f64,
+    /// Of all seat-seconds in use.
+    pub share: f64,
+    /// Completed requests a second.
+    pub throughput: f64,
+    /// Of those that were served, in seconds.
+    pub wait: Summary,
+    /// From arrival to the end of the response, in seconds.
+    pub latency: Summary,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    pub arrived: u64,
+    pub dispatched: u64,
+    pub completed: u64,
+    pub queue_full: u64,
+    pub concurrency_limit: u64,
+    pub timed_out: u64,
+}
+
+/// Seats in use over the whole time, warm-up included.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Series {
+    /// The length of a step.
+    pub step_seconds: f64,
+    /// By level, in the order of the report: the mean of each step.
+    pub seats: Vec<Vec<f64>>,
+}
+
+impl Counts {
+    pub fn refused(&self) -> u64 {
+        self.queue_full + self.concurrency_limit + self.timed_out
+    }
+
+    /// Of those whose fate is known, the part that was served; 1 of none.
+    pub fn served(&self) -> f64 {
+        match self.dispatched + self.refused() {
+            0 => 1.0,
+            known => self.dispatched as f64 / known as f64,
+        }
+    }
+
+    pub(super) fn plus(self, other: Counts) -> Counts {
+        Counts {
+            arrived: self.arrived + other.arrived,
+            dispatched: self.dispatched + other.dispatched,
+            completed: self.completed + other.completed,
+            queue_full: self.queue_full + other.queue_full,
+            concurrency_limit: self.concurrency_limit + other.concurrency_limit,
+            timed_out: self.timed_out + other.timed_out,
+        }
+    }
+}
