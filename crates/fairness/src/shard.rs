@@ -19,6 +19,9 @@ use thiserror::Error;
 /// No valid hand is larger: 20! exceeds 2^60.
 pub const MAX_HAND: usize = 19;
 
+/// The most queues that Kubernetes deals from.
+pub const MAX_QUEUES: u32 = 1 << 26;
+
 /// Deals hands of one size from one number of queues.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Dealer {
@@ -50,13 +53,17 @@ pub enum ShardError {
     TooManyHands { queues: u32, hand_size: u32 },
 }
 
-/// Whether Kubernetes accepts hands of this size today: `ceil(log2(queues) · hand_size)` bits are
-/// at most 60, and there are at most 2^26 queues. All that it accepts, [`proposal`] does.
+/// Whether Kubernetes accepts hands of this size today: [`fits_in_hash`] holds, and there are at
+/// most [`MAX_QUEUES`]. All that it accepts, [`proposal`] does.
 pub fn today(queues: u32, hand_size: u32) -> bool {
-    if hand_size < 1 || hand_size > queues || queues > 1 << 26 {
-        return false;
-    }
-    (f64::from(queues).log2() * f64::from(hand_size)).ceil() <= 60.0
+    let in_range = hand_size >= 1 && hand_size <= queues && queues <= MAX_QUEUES;
+    in_range && fits_in_hash(queues, hand_size)
+}
+
+/// Whether `ceil(log2(queues) · hand_size)`, the bits of a hash that Kubernetes sets aside, are at
+/// most 60.
+pub fn fits_in_hash(queues: u32, hand_size: u32) -> bool {
+    (f64::from(queues.max(1)).log2() * f64::from(hand_size)).ceil() <= 60.0
 }
 
 /// Whether the proposal accepts hands of this size: `queues! / (queues − hand_size)!` is less than

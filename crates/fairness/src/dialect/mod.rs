@@ -1,7 +1,6 @@
 //! The two languages configurations are written in: today's Kubernetes objects, and those of the
 //! proposal of 2019. Both compile into [`Config`].
 
-mod hand;
 pub mod kubernetes;
 pub mod lint;
 mod load;

@@ -3,7 +3,7 @@
 use super::{
     Handling, QueueSet, Refusal,
     expire::Timer,
-    slots::{Fresh, NONE, State, Ticket},
+    slots::{NONE, Request, State, Ticket},
     work::Work,
 };
 use crate::{Pick, Time, config::Queuing, seats::Width, time::nanos};
@@ -177,7 +177,7 @@ impl<W> QueueSet<W> {
             let latency = nanos(width.additional_latency) as f64;
             work += Work::of(width.final_seats.into(), latency);
         }
-        self.slots.insert(Fresh {
+        self.slots.insert(Request {
             queue,
             schema,
             watch,
@@ -185,6 +185,7 @@ impl<W> QueueSet<W> {
             work,
             arrived: self.now,
             arrival_r: self.r,
+            dispatched: self.now,
             until: wait_until,
         })
     }

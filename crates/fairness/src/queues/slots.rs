@@ -1,6 +1,8 @@
 //! The requests of one level: a slab of slots, threaded into lists. A slot is used again and again,
 //! so that a request that does not wait allocates nothing.
 
+use std::ops::{Deref, DerefMut, Index, IndexMut};
+
 use super::work::Work;
 use crate::{Time, seats::Width};
 
@@ -31,6 +33,7 @@ pub(super) enum State {
     Lingering,
 }
 
+/// A request's place in the slab; it derefs to the request.
 #[derive(Debug)]
 pub(super) struct Slot<W> {
     pub(super) state: State,
@@ -38,6 +41,13 @@ pub(super) struct Slot<W> {
     /// Neighbours in the queue, in the list of holds, or in the list of free slots.
     prev: u32,
     next: u32,
+    request: Request,
+    pub(super) waker: Option<W>,
+}
+
+/// A request, as its level knows it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
     /// [`NONE`] where it went through no queue, or its queue is no more.
     pub(super) queue: u32,
     pub(super) schema: u32,
@@ -46,22 +56,9 @@ pub(super) struct Slot<W> {
     pub(super) work: Work,
     pub(super) arrived: Time,
     pub(super) arrival_r: Work,
+    /// When it was dispatched, if it was.
     pub(super) dispatched: Time,
     /// Until when it waits; then until when it holds seats.
-    pub(super) until: Time,
-    pub(super) waker: Option<W>,
-}
-
-/// What a slot holds of an arrival.
-#[derive(Clone, Copy)]
-pub(super) struct Fresh {
-    pub(super) queue: u32,
-    pub(super) schema: u32,
-    pub(super) watch: bool,
-    pub(super) width: Width,
-    pub(super) work: Work,
-    pub(super) arrived: Time,
-    pub(super) arrival_r: Work,
     pub(super) until: Time,
 }
 
@@ -86,24 +83,9 @@ impl<W> Slots<W> {
         Slots { slots: Vec::with_capacity(n), free: NONE }
     }
 
-    pub(super) fn insert(&mut self, fresh: Fresh) -> Ticket {
-        let Fresh { queue, schema, watch, width, work, arrived, arrival_r, until } = fresh;
-        let slot = Slot {
-            state: State::Waiting,
-            generation: 0,
-            prev: NONE,
-            next: NONE,
-            queue,
-            schema,
-            watch,
-            width,
-            work,
-            arrived,
-            arrival_r,
-            dispatched: arrived,
-            until,
-            waker: None,
-        };
+    pub(super) fn insert(&mut self, request: Request) -> Ticket {
+        let (state, prev, next) = (State::Waiting, NONE, NONE);
+        let slot = Slot { state, generation: 0, prev, next, request, waker: None };
         match self.slots.get_mut(self.free as usize) {
             Some(free) => {
                 let ticket = Ticket { slot: self.free, generation: free.generation };
@@ -141,7 +123,21 @@ impl<W> Slots<W> {
     }
 }
 
-impl<W> std::ops::Index<u32> for Slots<W> {
+impl<W> Deref for Slot<W> {
+    type Target = Request;
+
+    fn deref(&self) -> &Request {
+        &self.request
+    }
+}
+
+impl<W> DerefMut for Slot<W> {
+    fn deref_mut(&mut self) -> &mut Request {
+        &mut self.request
+    }
+}
+
+impl<W> Index<u32> for Slots<W> {
     type Output = Slot<W>;
 
     fn index(&self, index: u32) -> &Slot<W> {
@@ -149,7 +145,7 @@ impl<W> std::ops::Index<u32> for Slots<W> {
     }
 }
 
-impl<W> std::ops::IndexMut<u32> for Slots<W> {
+impl<W> IndexMut<u32> for Slots<W> {
     fn index_mut(&mut self, index: u32) -> &mut Slot<W> {
         &mut self.slots[index as usize]
     }

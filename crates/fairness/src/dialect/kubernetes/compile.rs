@@ -19,9 +19,10 @@ use super::{
 use crate::{
     config::{Config, Distinguisher, Handling, Level, Predicate, Queuing, Schema, Source},
     dialect::{
-        Compiled, hand,
+        Compiled,
         lint::{self, Finding, Kind},
     },
+    shard,
 };
 
 /// What is in force when these objects exist. Of two objects of one name the first counts.
@@ -146,7 +147,7 @@ fn handling(limited: &Limited) -> Result<Handling, &'static str> {
 fn queue(queuing: &QueuingConfiguration) -> Result<Handling, &'static str> {
     let queues = u32::try_from(queuing.queues).unwrap_or(0);
     let hand_size = u32::try_from(queuing.hand_size).unwrap_or(0);
-    if !hand::dealable(queues, hand_size) {
+    if !shard::today(queues, hand_size) {
         return Err("hands of this size can't be dealt from this many queues");
     }
     let queue_length_limit = queuing.queue_length_limit.max(0).unsigned_abs();

@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{
     config::{Handling, Level, Queuing},
-    dialect::{Placed, Problem, hand},
+    dialect::{Placed, Problem},
+    shard,
 };
 
 /// The level, or what is wrong with it. Nothing is lent or borrowed: the proposal knows neither.
@@ -64,7 +65,7 @@ fn queuing(spec: &RequestPrioritySpec, faults: &mut Faults) -> Queuing {
         None => 1,
         hand_size => positive("spec.handSize", hand_size, faults),
     };
-    if faults.is_empty() && !hand::dealable_by_falling_factorial(queues, hand_size) {
+    if faults.is_empty() && !(queues <= shard::MAX_QUEUES && shard::proposal(queues, hand_size)) {
         faults.push(("spec.handSize", Fault::Undealable { queues, hand_size }));
     }
     Queuing { queues, hand_size, queue_length_limit }

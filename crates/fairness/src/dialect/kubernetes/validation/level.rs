@@ -1,12 +1,12 @@
 //! Specs of priority levels.
 
 use super::Errors;
-use crate::dialect::{
-    hand,
-    kubernetes::{
+use crate::{
+    dialect::kubernetes::{
         defaults::EXEMPT,
         object::{Exempt, LimitResponse, Limited, PriorityLevelSpec, QueuingConfiguration},
     },
+    shard,
 };
 
 /// More queues than this are refused though they could be dealt from.
@@ -107,5 +107,5 @@ fn queuing(queuing: &QueuingConfiguration, errors: &mut Errors) {
 /// Asked only of a hand within the deck. A deck beyond those that are dealt from is refused
 /// already, and then counts for its bits alone.
 fn needs_too_many_bits(queues: i32, hand_size: i32) -> bool {
-    !hand::fits_in_hash(queues.unsigned_abs(), hand_size.unsigned_abs())
+    !shard::fits_in_hash(queues.unsigned_abs(), hand_size.unsigned_abs())
 }

@@ -1,0 +1,47 @@
+//! Why a configuration can't be put into force.
+
+use evenkeel_fairness::{
+    config::{Config, Handling},
+    limits::nominal::NoShares,
+    shard::Dealer,
+};
+use thiserror::Error;
+
+/// A configuration that the dialects compile has only [`NoShares`] left to fail by; the others are
+/// for those made by hand.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ConfigureError {
+    #[error(transparent)]
+    NoShares(#[from] NoShares),
+    #[error(
+        "priority level {level:?}: hands of {hand_size} can't be dealt from {queues} queues; \
+         use fewer queues or smaller hands"
+    )]
+    Hand { level: String, queues: u32, hand_size: u32 },
+    #[error("flow schema {schema:?} names level {level}, but there are {levels} levels")]
+    NoLevel { schema: String, level: usize, levels: usize },
+    #[error("the fallback is schema {fallback}, but there are {schemas} schemas")]
+    NoFallback { fallback: usize, schemas: usize },
+}
+
+/// What a [`Config`] promises, so that nothing that is made of it can panic.
+pub(crate) fn check(config: &Config) -> Result<(), ConfigureError> {
+    for level in &config.levels {
+        let Handling::Queue(queuing) = level.handling else { continue };
+        if Dealer::new(queuing.queues, queuing.hand_size).is_err() {
+            let (queues, hand_size) = (queuing.queues, queuing.hand_size);
+            return Err(ConfigureError::Hand { level: level.name.to_string(), queues, hand_size });
+        }
+    }
+    let levels = config.levels.len();
+    if let Some(schema) = config.schemas.iter().find(|schema| schema.level >= levels) {
+        let (schema, level) = (schema.name.to_string(), schema.level);
+        return Err(ConfigureError::NoLevel { schema, level, levels });
+    }
+    let (fallback, schemas) = (config.fallback, config.schemas.len());
+    if fallback >= schemas {
+        return Err(ConfigureError::NoFallback { fallback, schemas });
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! A request on its way: it waits, then runs.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+
+use bytes::Bytes;
+use evenkeel_fairness::queues::{Verdict, stats::Refusal};
+use http::{Request, Response};
+use pin_project_lite::pin_project;
+use tower_service::Service;
+
+use crate::{body::ResponseBody, driver, head::Head, seat::Seat};
+
+pin_project! {
+    /// The future of a [`Fairness`](crate::Fairness) service. Dropping it gives up the place in the
+    /// queue, or frees the seats, at once.
+    #[derive(Debug)]
+    #[must_use = "futures do nothing unless polled"]
+    pub struct ResponseFuture<S, B, F> {
+        #[pin]
+        state: State<S, B, F>,
+    }
+}
+
+pin_project! {
+    #[project = StateProjection]
+    #[derive(Debug)]
+    enum State<S, B, F> {
+        // Fields are dropped in this order: what runs ends before its seat is free.
+        Running { #[pin] future: F, seat: Option<Seat> },
+        Waiting { waiting: Option<Box<Waiting<S, B>>> },
+        Refused { response: Option<Response<Bytes>> },
+    }
+}
+
+/// In a box, so that it does not make the futures of those that don't wait larger.
+#[derive(Debug)]
+struct Waiting<S, B> {
+    /// It was ready when the request came, and nobody else can call it.
+    service: S,
+    request: Request<B>,
+    seat: Seat,
+    flow: Box<str>,
+}
+
+/// What has become of one that waited.
+enum Turn<S, B> {
+    Waits(Box<Waiting<S, B>>),
+    Runs(Box<Waiting<S, B>>),
+    Refused(Response<Bytes>),
+}
+
+impl<S, B, F> ResponseFuture<S, B, F> {
+    pub(crate) fn running(future: F, seat: Option<Seat>) -> Self {
+        ResponseFuture { state: State::Running { future, seat } }
+    }
+
+    pub(crate) fn waiting(service: S, request: Request<B>, seat: Seat, flow: Box<str>) -> Self {
+        let waiting = Some(Box::new(Waiting { service, request, seat, flow }));
+        ResponseFuture { state: State::Waiting { waiting } }
+    }
+
+    pub(crate) fn refused(response: Response<Bytes>) -> Self {
+        ResponseFuture { state: State::Refused { response: Some(response) } }
+    }
+}
+
+impl<S, B, R> Future for ResponseFuture<S, B, S::Future>
+where
+    S: Service<Request<B>, Response = Response<R>>,
+    R: http_body::Body,
+    R::Data: From<Bytes>,
+{
+    type Output = Result<Response<ResponseBody<R>>, S::Error>;
+
+    /// # Panics
+    /// If it is polled again after it was ready.
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let mut state = self.project().state;
+        loop {
+            match state.as_mut().project() {
+                StateProjection::Running { future, seat } => {
+                    let result = ready!(future.poll(cx));
+                    let seat = seat.take();
+                    return Poll::Ready(
+                        result.map(|response| ResponseBody::attach(response, seat)),
+                    );
+                }
+                StateProjection::Refused { response } => {
+                    let response = response.take().expect("polled after it was ready");
+                    return Poll::Ready(Ok(response.map(ResponseBody::refusal)));
+                }
+                StateProjection::Waiting { waiting } => {
+                    let taken = waiting.take().expect("polled after it was ready");
+                    let next = match taken.look(cx) {
+                        Turn::Waits(still) => {
+                            *waiting = Some(still);
+                            return Poll::Pending;
+                        }
+                        Turn::Runs(dispatched) => {
+                            let Waiting { mut service, request, seat, .. } = *dispatched;
+                            let future = service.call(request);
+                            State::Running { future, seat: Some(seat) }
+                        }
+                        Turn::Refused(response) => State::Refused { response: Some(response) },
+                    };
+                    state.set(next);
+                }
+            }
+        }
+    }
+}
+
+impl<S, B> Waiting<S, B> {
+    fn look(mut self: Box<Self>, cx: &Context<'_>) -> Turn<S, B> {
+        driver::ensure(self.seat.shared());
+        let (verdict, retry_after) = self.seat.verdict(cx.waker());
+        match verdict {
+            Verdict::Waiting => Turn::Waits(self),
+            Verdict::Dispatched => Turn::Runs(self),
+            Verdict::Refused(reason) => Turn::Refused(self.refuse(reason, retry_after)),
+        }
+    }
+
+    fn refuse(&self, reason: Refusal, retry_after: u32) -> Response<Bytes> {
+        let place = self.seat.place().expect("a seat that was not left has a place");
+        let head = Head::of(&self.request);
+        self.seat.shared().refuse(head, place, &self.flow, reason, retry_after)
+    }
+}

@@ -1,0 +1,66 @@
+//! The middleware itself.
+
+use std::{
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::Bytes;
+use http::{Request, Response};
+use tower_service::Service;
+
+use crate::{
+    body::ResponseBody,
+    driver,
+    future::ResponseFuture,
+    head::Head,
+    shared::{Entry, Shared},
+};
+
+/// Calls the inner service when it is a request's turn; made by
+/// [`FairnessLayer`](crate::FairnessLayer).
+///
+/// A request is taken in when it is called, in that order. One that need not wait is passed to the
+/// inner service at once and costs no allocation. One that waits takes the inner service that was
+/// ready along and leaves a clone in its place, which must become ready anew: a service that hands
+/// out permits in `poll_ready` counts requests that wait here among those it has admitted.
+#[derive(Clone, Debug)]
+pub struct Fairness<S> {
+    inner: S,
+    shared: Arc<Shared>,
+}
+
+impl<S> Fairness<S> {
+    pub(crate) fn new(inner: S, shared: Arc<Shared>) -> Self {
+        Fairness { inner, shared }
+    }
+}
+
+impl<S, B, R> Service<Request<B>> for Fairness<S>
+where
+    S: Service<Request<B>, Response = Response<R>> + Clone,
+    R: http_body::Body,
+    R::Data: From<Bytes>,
+{
+    type Response = Response<ResponseBody<R>>;
+    type Error = S::Error;
+    type Future = ResponseFuture<S, B, S::Future>;
+
+    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(cx)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        driver::ensure(&self.shared);
+        match self.shared.enter(Head::of(&request)) {
+            Entry::Outside => ResponseFuture::running(self.inner.call(request), None),
+            Entry::Seated(seat) => ResponseFuture::running(self.inner.call(request), Some(seat)),
+            Entry::Waiting(seat, flow) => {
+                let clone = self.inner.clone();
+                let ready = std::mem::replace(&mut self.inner, clone);
+                ResponseFuture::waiting(ready, request, seat, flow)
+            }
+            Entry::Refused(response) => ResponseFuture::refused(response),
+        }
+    }
+}

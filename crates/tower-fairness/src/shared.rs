@@ -1,0 +1,257 @@
+//! What all services, responses and the driver of one layer share.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+    },
+    task::Waker,
+};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use evenkeel_fairness::{
+    Request as Attributes, Settings, Time,
+    config::{Config, Field, Predicate, Source},
+    dispatcher::{self, Admission, Cost, Dispatcher},
+    queues::stats::Refusal,
+};
+use http::{HeaderName, Response};
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::{
+    clock::Clock,
+    error::{ConfigureError, check},
+    head::{Head, Kind, verb},
+    in_flight::{InFlight, Phase},
+    policy::{Estimate, LongRunning, Policy, is_watch},
+    rejection::{Rejection, set_kubernetes_headers},
+    seat::Seat,
+    watch_counts::WatchCounts,
+};
+
+pub(crate) type Place = dispatcher::Place<Waker>;
+pub(crate) type Level = dispatcher::Level<Waker>;
+pub(crate) type Turn = dispatcher::Turn<Waker>;
+
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) dispatcher: Dispatcher<Waker>,
+    pub(crate) clock: Clock,
+    pub(crate) policy: Policy,
+    /// The headers that the configuration in force looks at.
+    headers: ArcSwap<Vec<HeaderName>>,
+    /// Held by whoever puts a configuration into force.
+    configuring: Mutex<()>,
+    pub(crate) in_flight: InFlight,
+    pub(crate) watch_counts: WatchCounts,
+    /// Whether the driver runs.
+    pub(crate) driven: AtomicBool,
+    /// When the driver looks next.
+    pub(crate) armed: AtomicU64,
+    /// Makes the driver look now; its own, so that it outlives this.
+    pub(crate) look: Arc<Notify>,
+}
+
+/// What becomes of a request at the door.
+pub(crate) enum Entry {
+    Outside,
+    Seated(Seat),
+    /// With its flow, for a refusal that may come later.
+    Waiting(Seat, Box<str>),
+    Refused(Response<Bytes>),
+}
+
+impl Shared {
+    pub(crate) fn new(
+        config: Config,
+        server_limit: u32,
+        settings: Settings,
+        policy: Policy,
+    ) -> Result<Self, ConfigureError> {
+        check(&config)?;
+        let clock = Clock::start();
+        let headers = ArcSwap::from_pointee(headers_of(&config));
+        let in_flight = InFlight::default();
+        in_flight.limit(&config, server_limit);
+        Ok(Shared {
+            dispatcher: Dispatcher::new(clock.now(), config, server_limit, settings)?,
+            clock,
+            policy,
+            headers,
+            configuring: Mutex::new(()),
+            in_flight,
+            watch_counts: WatchCounts::default(),
+            driven: AtomicBool::new(false),
+            armed: AtomicU64::new(0),
+            look: Arc::default(),
+        })
+    }
+
+    pub(crate) fn configure(
+        &self,
+        config: Config,
+        server_limit: u32,
+    ) -> Result<(), ConfigureError> {
+        check(&config)?;
+        let _one_at_a_time = self.configuring.lock();
+        // Until it is settled which configuration a request meets, both find their headers.
+        let (old, new) = (self.headers.load_full(), headers_of(&config));
+        self.headers.store(Arc::new(old.iter().chain(&new).cloned().collect()));
+        let limited = config.clone();
+        let mut woken = Vec::new();
+        let now = self.clock.now();
+        let result = self.dispatcher.configure(now, config, server_limit, &mut woken);
+        wake(woken);
+        if let Err(error) = result {
+            self.headers.store(old);
+            return Err(error.into());
+        }
+        self.headers.store(Arc::new(new));
+        self.in_flight.limit(&limited, server_limit);
+        self.look.notify_one();
+        Ok(())
+    }
+
+    /// Classifies a request and takes it in.
+    pub(crate) fn enter(self: &Arc<Self>, head: Head<'_>) -> Entry {
+        let verb = verb(head.method);
+        let names = self.headers.load();
+        head.with_headers(&names, |headers| {
+            let plain = Attributes { headers, ..head.attributes(&verb) };
+            match &self.policy.identify {
+                Some(identify) => self.admit(head, &identify(head, plain)),
+                None => self.admit(head, &plain),
+            }
+        })
+    }
+
+    fn admit(self: &Arc<Self>, head: Head<'_>, attributes: &Attributes<'_>) -> Entry {
+        let long_running = self.policy.long_running(head, attributes);
+        if long_running == Some(LongRunning::Outside) {
+            return Entry::Outside;
+        }
+        let until_head = long_running.is_some();
+        let now = self.clock.now();
+        let wait_until = now + self.policy.wait_limit(head);
+        let cost = |place: &Place| {
+            let width = self.estimate(head, attributes, place).width;
+            Cost { width, wait_until, watch: until_head && is_watch(head, attributes) }
+        };
+        let mut woken = Vec::new();
+        // The task's own waker takes the place of this one when the response is first polled.
+        let waker = || Waker::noop().clone();
+        let admitted = self.dispatcher.admit(now, attributes, cost, waker, &mut woken);
+        wake(woken);
+        if admitted.sooner {
+            self.look_sooner(&admitted.place.level);
+        }
+        let kind = Kind::of(attributes);
+        let seat = |turn, phase| {
+            self.in_flight.enter(now, phase, kind);
+            Seat::new(self, turn, phase, kind, until_head)
+        };
+        match admitted.admission {
+            Admission::Dispatched(turn) => Entry::Seated(seat(turn, Phase::Executing)),
+            Admission::Waiting(turn) => {
+                Entry::Waiting(seat(turn, Phase::Waiting), admitted.flow.distinguisher.into())
+            }
+            Admission::Refused { refusal, retry_after } => {
+                let flow = admitted.flow.distinguisher;
+                Entry::Refused(self.refuse(head, &admitted.place, flow, refusal, retry_after))
+            }
+        }
+    }
+
+    fn estimate(&self, head: Head<'_>, attributes: &Attributes<'_>, place: &Place) -> Estimate {
+        let Some(estimate) = &self.policy.estimate else { return Estimate::default() };
+        let estimate = estimate(head, attributes, place.max_seats);
+        if let Some(watches) = estimate.watches {
+            self.watch_counts.observe(&place.level.name, &place.schema, watches);
+        }
+        estimate
+    }
+
+    pub(crate) fn refuse(
+        &self,
+        head: Head<'_>,
+        place: &Place,
+        flow: &str,
+        reason: Refusal,
+        retry_after: u32,
+    ) -> Response<Bytes> {
+        let (waiting, seats_in_use, limit) = place
+            .level
+            .view(|view| (view.set.waiting(), view.set.seats_in_use(), view.set.seats().limit));
+        let mut response = (self.policy.answer)(&Rejection {
+            head,
+            reason,
+            retry_after,
+            flow_schema: &place.schema,
+            flow_schema_uid: &place.schema_uid,
+            priority_level: &place.level.name,
+            priority_level_uid: &place.level_uid,
+            flow,
+            waiting,
+            seats_in_use,
+            limit,
+        });
+        if self.policy.kubernetes_headers {
+            set_kubernetes_headers(response.headers_mut(), place);
+        }
+        response
+    }
+
+    pub(crate) fn leave(&self, now: Time, turn: Turn) {
+        let mut woken = Vec::new();
+        let sooner = self.dispatcher.leave(now, turn, &mut woken);
+        wake(woken);
+        if sooner {
+            self.look.notify_one();
+        }
+    }
+
+    /// A level is to be looked at sooner than before: if the driver would be late, it looks now.
+    ///
+    /// The driver announces when it will look and then reads the deadlines once more; here the
+    /// deadline is there first and the announcement is read then. So one of both sees the other.
+    pub(crate) fn look_sooner(&self, level: &Level) {
+        fence(Ordering::SeqCst);
+        let armed = Time(self.armed.load(Ordering::Relaxed));
+        if level.deadline().is_some_and(|deadline| deadline < armed) {
+            self.look.notify_one();
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // The driver finds that nobody is left, and ends.
+        self.look.notify_one();
+    }
+}
+
+/// No lock may be held: what a waker does is not known.
+pub(crate) fn wake(woken: Vec<Waker>) {
+    woken.into_iter().for_each(Waker::wake);
+}
+
+/// The headers a configuration looks at, in tests and as distinguishers.
+fn headers_of(config: &Config) -> Vec<HeaderName> {
+    let mut names = Vec::new();
+    for schema in &config.schemas {
+        if let Some(Source::Header(name)) = schema.distinguisher.as_ref().map(|by| &by.source) {
+            names.extend(name.parse::<HeaderName>());
+        }
+        let Predicate::Match(any) = &schema.predicate else { continue };
+        for test in any.iter().flat_map(|all| &all.tests) {
+            if let Field::Header(name) = &test.field {
+                names.extend(name.parse::<HeaderName>());
+            }
+        }
+    }
+    names.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));
+    names.dedup();
+    names
+}
