@@ -60,30 +60,32 @@ impl Refusal {
     }
 }
 
+/// The most buckets that any of the above makes, with that for what is above all bounds.
+const MAX_BUCKETS: usize = 14;
+
 /// How often values fell below each bound.
 #[derive(Clone, Debug)]
 pub struct Histogram {
-    pub bounds: &'static [u64],
-    /// One more than bounds: the last is for all that is above them.
-    pub counts: Vec<u64>,
     pub sum: u64,
+    counts: [u64; MAX_BUCKETS],
+    pub bounds: &'static [u64],
 }
 
 /// For how long a ratio was below each bound: what a sample at every nanosecond would give. The
 /// ratio is kept as its numerator, so that a change costs a comparison or two.
 #[derive(Clone, Debug)]
 pub struct Utilization {
-    pub bounds: &'static [f64],
-    pub nanos: Vec<u64>,
-    /// Of ratio times nanoseconds.
-    sum: f64,
     /// Of numerator times nanoseconds, since the denominator is what it is.
     numerators: u128,
-    denominator: f64,
-    /// The largest numerators that are below each bound.
-    most: Vec<u64>,
     value: u64,
     bucket: usize,
+    nanos: [u64; MAX_BUCKETS],
+    pub bounds: &'static [f64],
+    /// Of ratio times nanoseconds, with earlier denominators.
+    sum: f64,
+    denominator: f64,
+    /// The largest numerators that are below each bound.
+    most: [u64; MAX_BUCKETS],
 }
 
 /// What a level counts for one flow schema.
@@ -141,7 +143,12 @@ pub(super) struct Load {
 
 impl Histogram {
     pub fn new(bounds: &'static [u64]) -> Self {
-        Histogram { bounds, counts: vec![0; bounds.len() + 1], sum: 0 }
+        Histogram { bounds, counts: [0; MAX_BUCKETS], sum: 0 }
+    }
+
+    /// By bucket: one more than bounds, the last for all that is above them.
+    pub fn counts(&self) -> &[u64] {
+        &self.counts[..=self.bounds.len()]
     }
 
     pub fn observe(&mut self, value: u64) {
@@ -165,16 +172,21 @@ impl Utilization {
     fn new(bounds: &'static [f64]) -> Self {
         let mut utilization = Utilization {
             bounds,
-            nanos: vec![0; bounds.len() + 1],
+            nanos: [0; MAX_BUCKETS],
             sum: 0.0,
             numerators: 0,
             denominator: 1.0,
-            most: Vec::new(),
+            most: [0; MAX_BUCKETS],
             value: 0,
             bucket: 0,
         };
         utilization.set_denominator(1.0);
         utilization
+    }
+
+    /// By bucket: one more than bounds, the last for all that is above them.
+    pub fn nanos(&self) -> &[u64] {
+        &self.nanos[..=self.bounds.len()]
     }
 
     /// Of ratio times nanoseconds.
@@ -191,14 +203,16 @@ impl Utilization {
             // The product may have been rounded down.
             most + u64::from((most + 1) as f64 / denominator <= *bound)
         };
-        self.most = self.bounds.iter().map(most).collect();
+        for (slot, bound) in self.most.iter_mut().zip(self.bounds) {
+            *slot = most(bound);
+        }
         self.set(self.value);
     }
 
     /// The numerator is this from now on; it has mostly changed by little.
     fn set(&mut self, value: u64) {
         self.value = value;
-        while self.bucket < self.most.len() && self.most[self.bucket] < value {
+        while self.bucket < self.bounds.len() && self.most[self.bucket] < value {
             self.bucket += 1;
         }
         while self.bucket > 0 && self.most[self.bucket - 1] >= value {

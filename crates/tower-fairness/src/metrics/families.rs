@@ -90,19 +90,19 @@ impl Buckets {
     /// Each bound times `unit`.
     pub(super) fn of(histogram: &Histogram, unit: f64) -> Self {
         let bounds = histogram.bounds.iter().map(|bound| *bound as f64 * unit);
-        Buckets::new(bounds, &histogram.counts, histogram.sum as f64 * unit)
+        Buckets::new(bounds, histogram.counts(), histogram.sum as f64 * unit)
     }
 
     /// From nanoseconds to seconds.
     pub(super) fn seconds(histogram: &Histogram) -> Self {
         // Dividing is exact where multiplying by a billionth is not: 0.005, not 0.00500...01.
         let bounds = histogram.bounds.iter().map(|bound| *bound as f64 / 1e9);
-        Buckets::new(bounds, &histogram.counts, histogram.sum as f64 / 1e9)
+        Buckets::new(bounds, histogram.counts(), histogram.sum as f64 / 1e9)
     }
 
     /// A ratio weighted by time: as many observations as nanoseconds.
     pub(super) fn weighted(utilization: &Utilization) -> Self {
-        Buckets::new(utilization.bounds.iter().copied(), &utilization.nanos, utilization.sum())
+        Buckets::new(utilization.bounds.iter().copied(), utilization.nanos(), utilization.sum())
     }
 
     pub(super) fn new(bounds: impl Iterator<Item = f64>, counts: &[u64], sum: f64) -> Self {
