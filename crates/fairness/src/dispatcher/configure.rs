@@ -98,7 +98,7 @@ impl<W> Control<W> {
     pub(super) fn in_force(&self, config: Config) -> InForce<W> {
         let levels: Vec<_> =
             self.governed[..config.levels.len()].iter().map(|g| g.level.clone()).collect();
-        let gone = |name: &str| !config.schemas.iter().any(|schema| &*schema.name == name);
+        let mut numbers: Vec<_> = (0..levels.len()).map(|n| self.numbers(&config, n)).collect();
         let places = config.schemas.iter().map(|schema| {
             let governed = &self.governed[schema.level];
             Arc::new(Place {
@@ -108,11 +108,18 @@ impl<W> Control<W> {
                 level_uid: governed.config.uid.clone(),
                 rejects: governed.config.handling == Handling::Reject,
                 max_seats: governed.adjusted.limits.max_seats.unwrap_or(0),
-                number: governed.level.state.lock().number(&schema.name, gone),
+                number: numbers[schema.level].next().expect("one for each schema of the level"),
             })
         });
         let places = places.collect();
         InForce { classifier: Classifier::new(&config), places, levels, config }
+    }
+
+    /// Under which numbers a level counts for its schemas, in their order.
+    fn numbers(&self, config: &Config, level: usize) -> impl Iterator<Item = u32> + use<W> {
+        let of_level = config.schemas.iter().filter(|schema| schema.level == level);
+        let names: Vec<_> = of_level.map(|schema| schema.name.clone()).collect();
+        self.governed[level].level.state.lock().numbers(&names).into_iter()
     }
 
     /// Levels that are no longer configured go once they are idle. One that was idle, but got a

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use parking_lot::Mutex;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::exchange::Claims;
 use crate::{
@@ -110,24 +111,34 @@ impl<W> Level<W> {
 }
 
 impl<W> LevelState<W> {
-    /// The number under which requests of a schema are counted. A schema that has come back finds
-    /// its counts; one that is new may take the place of one that is gone and idle.
-    pub(super) fn number(&mut self, schema: &Arc<str>, gone: impl Fn(&str) -> bool) -> u32 {
-        let known = self.schemas.iter().position(|name| name == schema);
-        let number = known.or_else(|| {
-            let mut free = self.schemas.iter().zip(self.set.schemas());
-            free.position(|(name, stats)| gone(name) && stats.is_idle())
-        });
-        let number = number.unwrap_or_else(|| {
+    /// The numbers under which requests of these schemas are counted: all that send requests here.
+    /// A schema that was there before finds its counts; one that is new may take the place of one
+    /// that is gone and idle.
+    pub(super) fn numbers(&mut self, schemas: &[Arc<str>]) -> Vec<u32> {
+        let wanted: FxHashSet<&str> = schemas.iter().map(|schema| &**schema).collect();
+        let known: FxHashMap<Arc<str>, usize> =
+            self.schemas.iter().cloned().zip(0..).filter(|(s, _)| wanted.contains(&**s)).collect();
+        let idle = |number: &usize| self.set.schemas()[*number].is_idle();
+        let free = (0..self.schemas.len()).filter(|n| !wanted.contains(&*self.schemas[*n]));
+        let mut free: Vec<usize> = free.filter(idle).collect();
+        let mut number = |schema: &Arc<str>| {
+            let known = known.get(schema).copied();
+            let number = known.unwrap_or_else(|| self.count_for(schema, free.pop()));
+            u32::try_from(number).expect("fewer than 2^32 schemas")
+        };
+        schemas.iter().map(&mut number).collect()
+    }
+
+    /// Begins to count for a schema, in a free place if there is one.
+    fn count_for(&mut self, schema: &Arc<str>, free: Option<usize>) -> usize {
+        let number = free.unwrap_or(self.schemas.len());
+        if number == self.schemas.len() {
             self.schemas.push(Arc::default());
             self.set.schemas_mut().push(SchemaStats::default());
-            self.schemas.len() - 1
-        });
-        if self.schemas[number] != *schema {
-            self.schemas[number] = schema.clone();
-            self.set.schemas_mut()[number] = SchemaStats::default();
         }
-        u32::try_from(number).expect("fewer than 2^32 schemas")
+        self.schemas[number] = schema.clone();
+        self.set.schemas_mut()[number] = SchemaStats::default();
+        number
     }
 }
 

@@ -1,9 +1,11 @@
 //! Configurations change while requests wait and run.
 
+use std::time::{Duration, Instant};
+
 use evenkeel_fairness::{
     Settings,
     config::{Config, Handling, Level},
-    dispatcher::Admission,
+    dispatcher::{Admission, Dispatcher},
     queues::{Verdict, stats::SchemaStats},
 };
 
@@ -236,4 +238,19 @@ fn ten_thousand_swaps_with_ever_new_names_take_no_more_memory() {
     swap(0..500);
     let info = allocation_counter::measure(|| swap(500..10_000));
     assert!(info.bytes_current.abs() < 16_384, "{} bytes more", info.bytes_current);
+}
+
+/// Cost must not grow with the square of the schemas, let alone their cube.
+#[test]
+fn ten_thousand_schemas_of_one_level_are_put_into_force_quickly() {
+    let configured = |from: usize| {
+        let schemas = (from..from + 10_000).map(|n| schema(&format!("user-{n}"), 0)).collect();
+        Config { levels: vec![queue("all")], schemas, fallback: 0 }
+    };
+    let start = Instant::now();
+    let dispatcher = Dispatcher::<()>::new(ms(0), configured(0), 10, Settings::default()).unwrap();
+    for from in [5_000, 20_000, 0] {
+        dispatcher.configure(ms(1), configured(from), 10, &mut Vec::new()).unwrap();
+    }
+    assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
 }
