@@ -8,13 +8,13 @@
 //!
 //! There is one lock for each level, held for one call into its [`QueueSet`] and never while another
 //! is, nor while anyone is woken: calls collect whom to wake in `woken`, and the caller wakes them.
-//! Levels share no lock and no allocation, only a few atomic numbers in [`exchange`]. A request
-//! reads the configuration in force without a lock; [`configure`] swaps it while requests wait and
-//! run.
+//! Levels share no lock and no allocation, only a few atomic numbers in `exchange.rs`. A request
+//! reads the configuration in force without a lock; [`Dispatcher::configure`] swaps it while
+//! requests wait and run.
 //!
-//! What the caller owes: wake all of `woken`; [`Dispatcher::leave`] for every [`Turn`]; call
-//! [`Level::deadline`]'s [`Dispatcher::tick`] when it is due; and [`Dispatcher::adjust`] every
-//! [`ADJUSTMENT_PERIOD`].
+//! What the caller owes: to wake all of `woken`; [`Dispatcher::leave`] for every [`Turn`];
+//! [`Dispatcher::tick`] for a level when its [`Level::deadline`] is due; [`Dispatcher::adjust`]
+//! every [`ADJUSTMENT_PERIOD`].
 
 mod adjust;
 mod admit;

@@ -18,7 +18,7 @@
 //! Bounds: queues that always have something waiting get equal seat-time, save for at most as many
 //! requests as there are seats. Every call costs O(log queues + log waiting); a request that does
 //! not wait costs O(hand) and allocates nothing. Seat sums and the count of active queues are kept
-//! as they change, R advances at each event, and [`order`] settles whose turn it is.
+//! as they change, R advances at each event, and `order.rs` settles whose turn it is.
 //!
 //! ```text
 //!            arrive                 dispatch               leave
