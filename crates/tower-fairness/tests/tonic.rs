@@ -1,6 +1,6 @@
 //! The layer around a real tonic server: its health service, called by its real client.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use tokio::net::TcpListener;
 use tonic::{
@@ -30,21 +30,21 @@ spec:
     nonResourceRules: [{verbs: ['*'], nonResourceURLs: ['*']}]
 ";
 
-async fn serve() -> HealthClient<Channel> {
-    let compiled = dialect::load("tonic.yaml", CONFIG).compile().unwrap();
-    let layer = FairnessLayer::new(compiled.config, 1).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
+async fn serve() -> Result<HealthClient<Channel>, Box<dyn Error>> {
+    let compiled = dialect::load("tonic.yaml", CONFIG).compile();
+    let layer = FairnessLayer::new(compiled.expect("it is valid").config, 1)?;
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let address = listener.local_addr()?;
     let (_, health) = tonic_health::server::health_reporter();
     let server = Server::builder().layer(layer).add_service(health);
     tokio::spawn(server.serve_with_incoming(TcpIncoming::from(listener)));
-    let channel = Channel::from_shared(format!("http://{address}")).unwrap();
-    HealthClient::new(channel.connect().await.unwrap())
+    let channel = Channel::from_shared(format!("http://{address}"))?;
+    Ok(HealthClient::new(channel.connect().await?))
 }
 
 #[tokio::test]
 async fn calls_are_served_and_those_that_are_too_many_are_told_so() {
-    let mut client = serve().await;
+    let mut client = serve().await.unwrap();
     let request = || HealthCheckRequest { service: String::new() };
     client.check(request()).await.unwrap();
 
