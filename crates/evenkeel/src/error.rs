@@ -35,6 +35,10 @@ pub(crate) enum Error {
     Traffic { path: PathBuf, field: String, problem: String },
     #[error("{}: {field}: {problem}", path.display())]
     Scenario { path: PathBuf, field: String, problem: String },
+    #[error("{}: {field}: {problem}", path.display())]
+    Request { path: PathBuf, field: String, problem: String },
+    #[error("there is no flow schema and no priority level in {files}")]
+    NothingToLint { files: String },
     #[error("{given:?}: {problem}")]
     Attribute { given: String, problem: &'static str },
     #[error("{first}{}", and_more(*more))]
@@ -79,6 +83,9 @@ impl Error {
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the form".to_owned()),
             Error::Scenario { .. } => {
                 Some("see `evenkeel fairness simulate --help` for the form".to_owned())
+            }
+            Error::Request { .. } => {
+                Some("see `evenkeel fairness match --help` for the form".to_owned())
             }
             Error::Configuration { more: 1.., .. } => {
                 Some("`evenkeel fairness lint -f FILE` shows all".to_owned())

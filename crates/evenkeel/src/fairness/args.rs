@@ -86,6 +86,9 @@ pub(crate) struct LintArgs {
     /// Objects to check: a file, a folder, or - for stdin; may be repeated
     #[arg(short, long, value_name = "FILE", required = true)]
     pub filename: Vec<PathBuf>,
+    /// Objects that are there as well, as far as their names are not given
+    #[arg(long = "default", value_enum)]
+    pub defaults: Option<Defaults>,
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Form,
@@ -164,7 +167,8 @@ A scenario:
     from: 0s                         # until: 30s; burst: {on: 1s, off: 9s}
   configurations:
   - name: ours
-    default: kubernetes              # and/or files: [a.yaml], objects: [...]
+    default: kubernetes              # and/or files: [a.yaml], objects: [...];
+                                     # this one where there is none of them
     profile: default                 # or kubernetes, or proposal
     changes: [{at: 30s, files: [b.yaml], concurrencyLimit: 20}]
 
@@ -183,6 +187,7 @@ A request:
 const LINT_EXAMPLES: &str = "\
 Examples:
   evenkeel fairness lint -f flows.yaml
+  evenkeel fairness lint -f my-schema.yaml --default kubernetes
   kubectl get flowschemas,prioritylevelconfigurations -o yaml | evenkeel fairness lint -f -
 
 Exit code: 0 when there is nothing to say, or notes only; 1 with warnings or errors; 2 when an

@@ -1,6 +1,6 @@
 //! `evenkeel fairness lint`.
 
-use evenkeel_fairness::dialect::{Finding, Problem, Severity};
+use evenkeel_fairness::dialect::{Finding, Objects, Problem, Severity};
 use serde::Serialize;
 
 use super::{
@@ -25,7 +25,16 @@ struct Line {
 }
 
 pub(crate) fn run(args: &LintArgs) -> Result<(), Error> {
-    let (compiled, problems) = configuration::read(&args.filename)?.compile_sound();
+    let mut objects = configuration::read(&args.filename)?;
+    let Objects { kubernetes, proposal, problems } = &objects;
+    if kubernetes.is_empty() && proposal.is_empty() && problems.is_empty() {
+        let files: Vec<String> = args.filename.iter().map(|f| f.display().to_string()).collect();
+        return Err(Error::NothingToLint { files: files.join(", ") });
+    }
+    if let Some(defaults) = args.defaults {
+        configuration::add_defaults(&mut objects, defaults);
+    }
+    let (compiled, problems) = objects.compile_sound();
     let findings = compiled.map_or_else(Vec::new, |compiled| compiled.findings);
     let mut lines: Vec<Line> = problems.iter().map(Line::of_problem).collect();
     lines.extend(findings.iter().map(Line::of_finding));

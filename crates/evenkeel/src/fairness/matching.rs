@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use evenkeel_fairness::{
     classify::{Classifier, Explanation, Tried, Verdict},
-    config::{Config, Handling},
+    config::{Config, Handling, Predicate},
     shard::Dealer,
     simulate::Attributes,
 };
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &MatchArgs) -> Result<(), Error> {
     let config = configuration::of_args(&args.configuration)?.config;
     let answer = answer(&config, &attributes);
     let text = match args.output {
-        Form::Table => render(&answer, &attributes),
+        Form::Table => render(&answer, &attributes, &config),
         Form::Json => output::json(&answer)?,
     };
     printer::data(&text)
@@ -68,8 +68,12 @@ fn answer(config: &Config, attributes: &Attributes) -> Answer {
 
 fn request(args: &MatchArgs) -> Result<RequestForm, Error> {
     if let Some(path) = &args.request {
-        let (_, text) = input::read_text(path)?;
-        return scenario::decode(path, &text);
+        let (name, text) = input::read_text(path)?;
+        return scenario::decode(&text).map_err(|(field, problem)| Error::Request {
+            path: name.into(),
+            field,
+            problem,
+        });
     }
     let header = |given: &String| {
         let problem = "expected a header as NAME=VALUE";
@@ -92,7 +96,7 @@ fn request(args: &MatchArgs) -> Result<RequestForm, Error> {
     })
 }
 
-fn render(answer: &Answer, attributes: &Attributes) -> String {
+fn render(answer: &Answer, attributes: &Attributes, config: &Config) -> String {
     let Answer { explanation, handling, hand, queues } = answer;
     let mut text = String::new();
     let mut fact = |name: &str, value: &str| {
@@ -112,15 +116,19 @@ fn render(answer: &Answer, attributes: &Attributes) -> String {
         fact("also matching", &explanation.also.join(", "));
     }
     let mut table = Table::new(&["TRIED", "PRECEDENCE", "LEVEL", "WHY NOT"]);
-    for tried in &explanation.tried {
-        table.row(tried_row(tried));
+    for (tried, schema) in explanation.tried.iter().zip(&config.schemas) {
+        table.row(tried_row(tried, &schema.predicate));
     }
     text + "\n" + &table.render("")
 }
 
-fn tried_row(tried: &Tried) -> [String; 4] {
+fn tried_row(tried: &Tried, predicate: &Predicate) -> [String; 4] {
+    let field = match predicate {
+        Predicate::Match(_) => "match",
+        Predicate::Rules(_) => "rules",
+    };
     let why = match &tried.verdict {
-        Verdict::Matched(rule) => format!("matched by rule {rule}"),
+        Verdict::Matched(number) => format!("matched by spec.{field}[{number}]"),
         Verdict::Missed(miss) => miss.to_string(),
     };
     [tried.schema.to_string(), tried.precedence.to_string(), tried.level.to_string(), why]

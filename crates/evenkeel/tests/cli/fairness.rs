@@ -136,6 +136,29 @@ fn without_configurations_kubernetes_defaults_are_in_force() {
 }
 
 #[test]
+fn a_configuration_without_objects_has_the_defaults_and_a_change_keeps_what_it_does_not_name() {
+    let rest = "configurations: [{name: x, changes: [{at: 1s, concurrencyLimit: 20}]}]";
+    let ran = small("bare", "", rest);
+    let outcomes: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let levels = &outcomes[0]["flows"][0]["levels"];
+    assert_eq!(levels, &serde_json::json!(["global-default"]), "{outcomes}");
+}
+
+#[test]
+fn requests_that_all_wait_are_not_called_served() {
+    let text = "
+server: {concurrencyLimit: 10}
+duration: 4s
+flows: [{name: a, arrivals: {closed: {outstanding: 3}}, service: 10ms}]
+configurations: [{name: x, profile: kubernetes}]
+";
+    let path = file("waiting.yaml", text);
+    let told = fairness(&["simulate", path.to_str().unwrap()]);
+    let row = told.lines().find(|line| line.starts_with("a ")).unwrap();
+    assert!(row.contains("3         -  "), "{told}");
+}
+
+#[test]
 fn wrong_scenarios_are_refused_with_the_field() {
     let cases = [
         ("duplicate", ", service: 1ms", "", "duplicate"),
@@ -188,7 +211,7 @@ fn wrong_scenarios_are_refused_with_the_field() {
 #[test]
 fn wrong_arrivals_and_service_times_are_refused_with_the_field() {
     let cases = [
-        ("{poisson: {rate: .nan}}", "1ms", "line 3 column 46: non-finite float"),
+        ("{poisson: {rate: .nan}}", "1ms", "flows[0].arrivals.poisson.rate"),
         ("{poisson: {rate: nan}}", "1ms", "flows[0].arrivals.poisson.rate"),
         ("{poisson: {rate: -5}}", "1ms", "flows[0].arrivals.poisson.rate: a rate of -5"),
         ("{poisson: {rate: 0}}", "1ms", "flows[0].arrivals.poisson.rate"),
@@ -197,6 +220,7 @@ fn wrong_arrivals_and_service_times_are_refused_with_the_field() {
         ("{poisson: {rate: 1, burst: 2}}", "1ms", "flows[0].arrivals.poisson.burst"),
         ("{weibull: {rate: 1}}", "1ms", "flows[0].arrivals"),
         ("{closed: {outstanding: 0}}", "1ms", "flows[0].arrivals.closed.outstanding"),
+        ("{closed: {outstanding: 1}}", "0ms", "flows[0].service: is 0, and so is `think`"),
         ("{poisson: {rate: 1}}", "-1ms", "flows[0].service"),
         ("{poisson: {rate: 1}}", "{pareto: {min: 1ms, shape: 0}}", "flows[0].service: shape"),
         (
@@ -240,13 +264,27 @@ fn a_request_may_come_from_a_file() {
     assert_eq!(by_file, json(&flags));
     let ran = evenkeel(&["fairness", "match", "--request", "-"], b"{usr: alice}");
     assert_eq!(ran.code, 2);
-    assert!(ran.stderr.contains("usr"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: stdin: usr: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("fairness match --help"), "{}", ran.stderr);
+}
+
+#[test]
+fn a_short_name_is_no_truth_value() {
+    let path = file("short.yaml", "{user: y, resource: pods, namespace: n}");
+    let matched = json(&["match", "--request", path.to_str().unwrap()]);
+    assert_eq!(matched["distinguisher"], "y");
+    let ran = small("short-names", "", "configurations: [{name: y}, {name: off}]");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
 }
 
 #[test]
 fn the_proposals_objects_are_there_as_well() {
     let matched = json(&["match", "--default", "proposal", "--user", "a", "--resource", "pods"]);
     assert!(matched["level"].is_string(), "{matched}");
+    let account = "system:serviceaccount:shop:cart";
+    let told = fairness(&["match", "--default", "proposal", "--user", account, "--path", "/x"]);
+    assert!(told.contains("fails notPatternMatch [system:serviceaccount:.*]"), "{told}");
+    assert!(told.contains("matched by spec.match[0]"), "{told}");
 }
 
 // === lint ===
@@ -277,6 +315,25 @@ fn lint_ends_by_what_it_found() {
     assert_eq!(refused.code, 2, "{}", refused.stdout);
     let lines: Value = serde_json::from_str(&refused.stdout).unwrap();
     assert_eq!(lines[0]["field"], "spec.matchingPrecedence");
+}
+
+#[test]
+fn lint_knows_levels_that_are_there_by_default() {
+    let text = SCHEMA.replace("500", "501").replace("LEVEL", "workload-low");
+    let path = file("own.yaml", &text);
+    let path = path.to_str().unwrap();
+    let ran = evenkeel(&["fairness", "lint", "-f", path], b"");
+    assert_eq!(ran.code, 1, "{}", ran.stdout);
+    assert_eq!(fairness(&["lint", "-f", path, "--default", "kubernetes"]).find("lost"), None);
+}
+
+#[test]
+fn lint_of_nothing_is_no_success() {
+    for nothing in ["", "---\n", "{kind: List, apiVersion: v1, items: []}"] {
+        let ran = evenkeel(&["fairness", "lint", "-f", "-"], nothing.as_bytes());
+        assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{nothing:?}");
+        assert!(ran.stderr.contains("there is no flow schema"), "{}", ran.stderr);
+    }
 }
 
 #[test]

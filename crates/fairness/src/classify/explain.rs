@@ -140,8 +140,14 @@ fn literals(op: &Op) -> Vec<String> {
     match op {
         Op::Equals(value) => vec![value.to_string()],
         Op::InSet(values) | Op::SuperSet(values) => strings(values),
-        Op::Pattern(regex) => vec![regex.as_str().to_owned()],
+        Op::Pattern(regex) => vec![configured(regex.as_str()).to_owned()],
     }
+}
+
+/// The pattern without the anchors it was compiled with.
+fn configured(pattern: &str) -> &str {
+    let inner = pattern.strip_prefix(r"\A(?:").and_then(|rest| rest.strip_suffix(r")\z"));
+    inner.map_or(pattern, |inner| inner.strip_suffix('\n').unwrap_or(inner))
 }
 
 // === Kubernetes' form ===

@@ -9,7 +9,7 @@ use crate::config::{Field, Op, Subject, Test};
 /// Why a schema does not match a request: of its rules, or conjunctions, that which came closest,
 /// and what it failed at. Codes and fields are API; rules and conjunctions count from 0.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Miss {
     /// It has no rules and no conjunctions.
@@ -123,13 +123,13 @@ impl fmt::Display for Miss {
             Miss::Nothing => write!(f, "it has no rules, so it matches nothing"),
             Miss::Subject { rule, user, groups, wanted } => {
                 let (groups, wanted) = (List(groups), List(wanted));
-                write!(f, "rule {rule}: user {user:?} in groups {groups} is not {wanted}")
+                write!(f, "spec.rules[{rule}]: user {user:?} in groups {groups} is not {wanted}")
             }
             Miss::NotResourceRequest { rule, path } => {
-                write!(f, "rule {rule} is for resources only, and {path:?} is not one")
+                write!(f, "spec.rules[{rule}] is for resources only, and {path:?} is not one")
             }
             Miss::ResourceRequest { rule, resource } => {
-                write!(f, "rule {rule} is for paths only, and {resource:?} is a resource")
+                write!(f, "spec.rules[{rule}] is for paths only, and {resource:?} is a resource")
             }
             Miss::Verb { rule, verb, wanted } => unwanted(f, *rule, "verb", verb, wanted),
             Miss::Resource { rule, resource, wanted } => {
@@ -142,12 +142,18 @@ impl fmt::Display for Miss {
                 unwanted(f, *rule, "namespace", namespace, wanted)
             }
             Miss::ClusterScope { rule } => {
-                write!(f, "rule {rule}: the request has no namespace, and clusterScope is not set")
+                write!(
+                    f,
+                    "spec.rules[{rule}]: the request has no namespace, and clusterScope is not set"
+                )
             }
             Miss::Path { rule, path, wanted } => unwanted(f, *rule, "path", path, wanted),
-            Miss::Test { conjunction, field, op, values, wanted, .. } => {
+            Miss::Test { conjunction, test, field, op, values, wanted } => {
                 let (values, wanted) = (List(values), List(wanted));
-                write!(f, "conjunction {conjunction}: {field} {values} fails {op} {wanted}")
+                write!(
+                    f,
+                    "spec.match[{conjunction}].and[{test}]: {field} {values} fails {op} {wanted}"
+                )
             }
         }
     }
@@ -160,7 +166,7 @@ fn unwanted(
     value: &str,
     wanted: &[String],
 ) -> fmt::Result {
-    write!(f, "rule {rule}: {what} {value:?} is not among {}", List(wanted))
+    write!(f, "spec.rules[{rule}]: {what} {value:?} is not among {}", List(wanted))
 }
 
 /// The first few, and how many more there are.

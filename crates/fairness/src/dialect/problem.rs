@@ -4,7 +4,10 @@ use std::{fmt, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
-use super::{kubernetes::FieldErrorKind, proposal};
+use super::{
+    kubernetes::{API_VERSION, FieldErrorKind},
+    proposal,
+};
 
 /// Where an object was found.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -66,6 +69,11 @@ pub enum Fault {
         proposal = super::proposal::API_VERSION
     )]
     UnknownKind { api_version: String, kind: String },
+    #[error(
+        "{api_version} is not read, only {read}; write that if the fields are the same{}",
+        ask(.read, .kind)
+    )]
+    OtherVersion { api_version: String, kind: String, read: &'static str },
     #[error("there is no such field")]
     UnknownField,
     #[error("{message}")]
@@ -120,6 +128,17 @@ impl fmt::Display for Place {
         }
         Ok(())
     }
+}
+
+/// How to get an object in the version that is read; only Kubernetes' API server has several.
+fn ask(read: &str, kind: &str) -> String {
+    let Some((group, version)) = read.split_once('/').filter(|_| read == API_VERSION) else {
+        return String::new();
+    };
+    format!(
+        ", or ask the API server for it: `kubectl get {}s.{version}.{group} -o yaml`",
+        kind.to_lowercase()
+    )
 }
 
 struct Prefixed<'a>(&'a str);

@@ -70,30 +70,55 @@ fn each_part_of_a_rule_has_its_own_miss() {
     let healthz = NonResourceRule { urls: vec![url("/healthz")], ..any_path() };
     let post = NonResourceRule { verbs: names(["post"]), ..any_path() };
     let of = |rule| resource_rules(vec![rule]);
-    check(of(verb), &REQUEST, "Verb", r#"rule 0: verb "get" is not among [list, watch]"#);
-    check(of(resource), &REQUEST, "Resource", r#"rule 0: resource "pods/log" is not among [pods]"#);
-    check(of(api_group), &REQUEST, "ApiGroup", r#"rule 0: API group "apps" is not among [""]"#);
-    check(of(namespace), &REQUEST, "Namespace", r#"rule 0: namespace "shop" is not among [prod]"#);
+    check(of(verb), &REQUEST, "Verb", r#"spec.rules[0]: verb "get" is not among [list, watch]"#);
+    check(
+        of(resource),
+        &REQUEST,
+        "Resource",
+        r#"spec.rules[0]: resource "pods/log" is not among [pods]"#,
+    );
+    check(
+        of(api_group),
+        &REQUEST,
+        "ApiGroup",
+        r#"spec.rules[0]: API group "apps" is not among [""]"#,
+    );
+    check(
+        of(namespace),
+        &REQUEST,
+        "Namespace",
+        r#"spec.rules[0]: namespace "shop" is not among [prod]"#,
+    );
     check(
         of(scope),
         &cluster,
         "ClusterScope",
-        "rule 0: the request has no namespace, and clusterScope is not set",
+        "spec.rules[0]: the request has no namespace, and clusterScope is not set",
     );
     check(
         of(any),
         &path,
         "NotResourceRequest",
-        r#"rule 0 is for resources only, and "/x" is not one"#,
+        r#"spec.rules[0] is for resources only, and "/x" is not one"#,
     );
     check(
         path_rules(vec![any_path()]),
         &REQUEST,
         "ResourceRequest",
-        r#"rule 0 is for paths only, and "pods/log" is a resource"#,
+        r#"spec.rules[0] is for paths only, and "pods/log" is a resource"#,
     );
-    check(path_rules(vec![healthz]), &path, "Path", r#"rule 0: path "/x" is not among [/healthz]"#);
-    check(path_rules(vec![post]), &path, "Verb", r#"rule 0: verb "get" is not among [post]"#);
+    check(
+        path_rules(vec![healthz]),
+        &path,
+        "Path",
+        r#"spec.rules[0]: path "/x" is not among [/healthz]"#,
+    );
+    check(
+        path_rules(vec![post]),
+        &path,
+        "Verb",
+        r#"spec.rules[0]: verb "get" is not among [post]"#,
+    );
     check(Predicate::Rules(vec![]), &REQUEST, "Nothing", "it has no rules, so it matches nothing");
 }
 
@@ -107,7 +132,7 @@ fn who_was_wanted_is_listed_and_long_lists_are_cut() {
         )]),
         &REQUEST,
         "Subject",
-        "rule 0: user \"jane\" in groups [dev] is not [service account shop/cart, group g1, \
+        "spec.rules[0]: user \"jane\" in groups [dev] is not [service account shop/cart, group g1, \
          group g2, group g3, group g4 and 3 more]",
     );
 }
@@ -139,13 +164,20 @@ fn the_conjunction_that_failed_last_is_reported() {
         Predicate::Match(vec![all(vec![verb(true)]), all(vec![verb(false), tenant])]),
         &REQUEST,
         "Test",
-        "conjunction 1: header x-tenant [\"\"] fails inSet [a, b]",
+        "spec.match[1].and[1]: header x-tenant [\"\"] fails inSet [a, b]",
     );
     check(
         Predicate::Match(vec![all(vec![test(Field::Groups, Op::Equals("dev".into()), true)])]),
         &REQUEST,
         "Test",
-        "conjunction 0: groups [dev] fails notEquals [dev]",
+        "spec.match[0].and[0]: groups [dev] fails notEquals [dev]",
+    );
+    let pattern = regex::Regex::new(r"\A(?:system:.*)\z").unwrap();
+    check(
+        Predicate::Match(vec![all(vec![test(Field::User, Op::Pattern(pattern), false)])]),
+        &REQUEST,
+        "Test",
+        "spec.match[0].and[0]: user [jane] fails patternMatch [system:.*]",
     );
 }
 

@@ -47,10 +47,24 @@ fn levels_that_make_no_sense_are_refused_with_the_field() {
             "spec.handSize",
             "2^60",
         ),
+        (
+            "assuredConcurrencyShares: 1, queues: 100000000, handSize: 2, queueLengthLimit: 1",
+            "spec.queues",
+            "67108864",
+        ),
     ];
     for (spec, field, words) in cases {
         check(&a_level("bad", spec), field, words);
     }
+}
+
+#[test]
+fn another_version_of_a_known_group_says_which_is_read_and_how_to_get_it() {
+    let beta = "apiVersion: flowcontrol.apiserver.k8s.io/v1beta3\nkind: FlowSchema\n\
+                metadata: {name: a}\n";
+    check(beta, "apiVersion", "`kubectl get flowschemas.v1.flowcontrol.apiserver.k8s.io -o yaml`");
+    let ours = "apiVersion: evenkeel.dev/v1\nkind: RequestPriority\nmetadata: {name: a}\n";
+    check(ours, "apiVersion", "only evenkeel.dev/v1alpha1");
 }
 
 #[test]
@@ -149,7 +163,11 @@ fn objects_that_are_none_of_ours_are_refused() {
         ("kind: Pod\napiVersion: v1\nmetadata: {name: p}\n", "kind", "Pod"),
         ("kind: FlowSchema\nmetadata: {name: p}\n", "apiVersion", "apiVersion"),
         ("kind: PriorityLevelConfiguration\nmeta: {name: p}\n", "apiVersion", "apiVersion"),
-        ("kind: FlowSchema\napiVersion: flowcontrol.apiserver.k8s.io/v1beta3\n", "kind", "v1beta3"),
+        (
+            "kind: FlowSchema\napiVersion: flowcontrol.apiserver.k8s.io/v1beta3\n",
+            "apiVersion",
+            "v1beta3",
+        ),
         ("kind: RequestPriority\nmeta: {}\nspec: {exempt: true}\n", "metadata", "name"),
         ("kind: RequestPriority\nmeta: {name: a}\n", "", "missing field `spec`"),
         ("kind: [\n", "", "line"),

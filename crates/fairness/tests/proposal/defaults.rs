@@ -100,15 +100,18 @@ fn an_exhibited_schema_may_distinguish_without_use_and_an_own_one_may_not() {
 }
 
 #[test]
-fn prose_in_parentheses_means_the_default_in_the_printed_form_only() {
+fn prose_in_parentheses_means_the_backstops_values_in_the_printed_form_only() {
     let compiled = compile(LEVELS.into_iter().chain([BACKSTOP]));
     let backstop = schema(&compiled.config, "non-top-backstop");
-    assert_eq!(backstop.precedence, 1000);
+    assert_eq!(backstop.precedence, i32::MAX);
     assert_eq!(&*compiled.config.level_of(backstop).name, "workload-low");
     let prose = compiled.findings.iter().filter(|f| f.code() == "prose");
     let told: Vec<String> = prose.map(ToString::to_string).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[1].contains("workload-low"), "{told:?}");
+
+    let all = compile(LEVELS.into_iter().chain([BACKSTOP]).chain(SCHEMAS));
+    assert_eq!(schema_names(&all.config).last(), Some(&"non-top-backstop"));
 
     let usual = BACKSTOP.replace("meta:", "metadata:");
     let usual = format!("apiVersion: evenkeel.dev/v1alpha1\n{usual}");

@@ -51,6 +51,11 @@ impl FlowForm {
             think.check(&field("arrivals.closed.think"))?;
         }
         self.service.check(&field("service"))?;
+        if let ArrivalsForm::Closed { think, .. } = self.arrivals {
+            let takes_time = !(self.service.is_zero() && think.is_zero());
+            let problem = "is 0, and so is `think`; time would stand still";
+            ensure(takes_time, &field("service"), problem)?;
+        }
         let width = self.seats.width();
         ensure(width.max_seats() > 0, &field("seats"), "is 0; a request takes at least one")?;
         let most = format!("is above {MAX_SEATS}");
@@ -63,6 +68,16 @@ impl FlowForm {
 }
 
 impl DrawForm {
+    fn is_zero(&self) -> bool {
+        match self.0 {
+            Draw::Constant(longest)
+            | Draw::Exponential { mean: longest }
+            | Draw::Uniform { max: longest, .. }
+            | Draw::LogNormal { median: longest, .. }
+            | Draw::Pareto { min: longest, .. } => longest.is_zero(),
+        }
+    }
+
     fn check(&self, field: &str) -> Result<(), Wrong> {
         match self.0 {
             Draw::Constant(_) | Draw::Exponential { .. } => Ok(()),

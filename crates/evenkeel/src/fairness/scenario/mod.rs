@@ -15,9 +15,10 @@ use evenkeel_fairness::{
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_saphyr::NonFiniteFloatPolicy;
 
 use self::form::{FlowForm, ScenarioForm, Source};
-use super::{configuration, units::Span};
+use super::{args::Defaults, configuration, units::Span};
 use crate::error::Error;
 
 /// What is simulated, and the configurations to compare.
@@ -34,23 +35,32 @@ pub(super) struct Overrides {
     pub duration: Option<Duration>,
 }
 
-/// Text to a value, with errors that name the field.
-pub(super) fn decode<T: DeserializeOwned>(path: &Path, text: &str) -> Result<T, Error> {
-    let value: Value = serde_saphyr::from_str(text).map_err(|error| {
+/// Text to a value, or the field and what is wrong with it.
+pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
+    let mut options = serde_saphyr::Options::default();
+    // A flow named `y` or a namespace `n` is no truth value.
+    options.strict_booleans = true;
+    // So that `.nan` is told as what it is by those who expect a number.
+    options.non_finite_float_policy = NonFiniteFloatPolicy::AsString;
+    let value = serde_saphyr::from_str_with_options(text, options);
+    let value: Value = value.map_err(|error| {
         let problem = error.to_string();
         let problem = problem.lines().next().unwrap_or_default();
         let problem = problem.trim_start_matches("error: ").to_owned();
-        wrong(path, "not YAML of this form", problem)
+        ("not YAML of this form".to_owned(), problem)
     })?;
     serde_path_to_error::deserialize(value).map_err(|error| {
         let field = error.path().to_string();
-        wrong(path, &field, error.into_inner().to_string())
+        let field = if field == "." { "the top".to_owned() } else { field };
+        (field, error.into_inner().to_string())
     })
 }
 
 /// Files that the scenario names are found from its own folder.
 pub(super) fn plan(path: &Path, text: &str, overrides: Overrides) -> Result<Plan, Error> {
-    let mut form: ScenarioForm = decode(path, text)?;
+    let decoded = decode(text);
+    let mut form: ScenarioForm =
+        decoded.map_err(|(field, problem)| wrong(path, &field, problem))?;
     form.seed = overrides.seed.unwrap_or(form.seed);
     form.duration = overrides.duration.map_or(form.duration, Span);
     form.check().map_err(|(field, problem)| wrong(path, &field, problem))?;
@@ -60,14 +70,18 @@ pub(super) fn plan(path: &Path, text: &str, overrides: Overrides) -> Result<Plan
         let field = format!("configurations[{number}]");
         let seats = configuration.concurrency_limit.unwrap_or(form.server.concurrency_limit);
         let config = configuration.source().config(path, folder, &field)?;
-        let mut changes = Vec::new();
+        let mut changes: Vec<Change> = Vec::new();
         for (number, change) in configuration.changes.iter().enumerate() {
             let field = format!("{field}.changes[{number}]");
-            changes.push(Change {
-                at: change.at.0,
-                config: change.source().config(path, folder, &field)?,
-                server_limit: change.concurrency_limit.unwrap_or(seats),
-            });
+            let (before, limit) = changes
+                .last()
+                .map_or((&config, seats), |change| (&change.config, change.server_limit));
+            let config = match change.source() {
+                source if source.is_empty() => before.clone(),
+                source => source.config(path, folder, &field)?,
+            };
+            let server_limit = change.concurrency_limit.unwrap_or(limit);
+            changes.push(Change { at: change.at.0, config, server_limit });
         }
         let (profile, settings) = configuration.profile.settings();
         let setup = Setup { config, server_limit: seats, settings, changes };
@@ -87,6 +101,10 @@ fn wrong(path: &Path, field: &str, problem: String) -> Error {
 }
 
 impl Source<'_> {
+    fn is_empty(&self) -> bool {
+        self.defaults.is_none() && self.files.is_empty() && self.objects.is_empty()
+    }
+
     /// `field` is where this is in the file at `path`.
     fn config(&self, path: &Path, folder: &Path, field: &str) -> Result<Config, Error> {
         let files: Vec<PathBuf> = self.files.iter().map(|file| folder.join(file)).collect();
@@ -95,7 +113,7 @@ impl Source<'_> {
             let name = format!("{}, {field}.objects[{number}]", path.display());
             objects.load(&name, &object.to_string());
         }
-        if let Some(defaults) = self.defaults {
+        if let Some(defaults) = self.defaults.or(self.is_empty().then_some(Defaults::Kubernetes)) {
             configuration::add_defaults(&mut objects, defaults);
         }
         configuration::config(objects)

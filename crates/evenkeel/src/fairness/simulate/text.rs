@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use evenkeel_fairness::simulate::{Figures, FlowReport, LevelReport};
+use evenkeel_fairness::simulate::{Counts, Figures, FlowReport, LevelReport};
 
 use super::{super::units::short, Outcome};
 use crate::{
@@ -21,7 +21,7 @@ const FIGURES: [&str; 10] = [
     "REFUSED",
     "SHARE",
     "RATE",
-    "WAIT MEAN",
+    "WAIT P50",
     "WAIT P99",
     "LATENCY P50",
     "LATENCY P99",
@@ -101,11 +101,11 @@ fn cells(figures: &Figures, jain: Option<f64>) -> [String; 10] {
     };
     [
         counts.arrived.to_string(),
-        served(counts.served()),
+        served(counts),
         refused,
         percent(*share),
         format!("{throughput:.1}/s"),
-        short(wait.mean),
+        short(wait.p50),
         short(wait.p99),
         short(latency.p50),
         short(latency.p99),
@@ -113,9 +113,12 @@ fn cells(figures: &Figures, jain: Option<f64>) -> [String; 10] {
     ]
 }
 
-/// Never `100 %` when anyone was refused.
-fn served(ratio: f64) -> String {
-    if ratio >= 1.0 {
+/// Never `100 %` when anyone was refused, nor when all that came still wait.
+fn served(counts: &Counts) -> String {
+    let ratio = counts.served();
+    if counts.dispatched + counts.refused() == 0 {
+        "-".to_owned()
+    } else if ratio >= 1.0 {
         "100 %".to_owned()
     } else {
         format!("{:.2} %", (ratio * 1e4).floor() / 100.0)

@@ -52,7 +52,13 @@ pub(super) fn decode(
         }
         _ => {
             let (api_version, kind) = (excerpt(&api_version), excerpt(&kind));
-            Err(("kind".to_owned(), Fault::UnknownKind { api_version, kind }))
+            Err(match read_version(&api_version, &kind) {
+                Some(read) => {
+                    let fault = Fault::OtherVersion { api_version, kind, read };
+                    ("apiVersion".to_owned(), fault)
+                }
+                None => ("kind".to_owned(), Fault::UnknownKind { api_version, kind }),
+            })
         }
     };
     match outcome {
@@ -69,6 +75,19 @@ pub(super) fn decode(
             objects.proposal.schemas.push(Placed { place, object });
         }
     }
+}
+
+/// The version of this kind that is read, if the group is one of ours.
+fn read_version(api_version: &str, kind: &str) -> Option<&'static str> {
+    let (group, _) = api_version.split_once('/')?;
+    let known = [
+        (kubernetes::API_VERSION, ["FlowSchema", "PriorityLevelConfiguration"]),
+        (proposal::API_VERSION, ["FlowSchema", "RequestPriority"]),
+    ];
+    let is_it = |(read, kinds): &(&'static str, [&str; 2])| {
+        read.split_once('/').is_some_and(|(known, _)| known == group) && kinds.contains(&kind)
+    };
+    known.into_iter().find(is_it).map(|(read, _)| read)
 }
 
 enum Decoded {

@@ -1,7 +1,8 @@
 //! Objects as the proposal prints them: without `apiVersion`, and with `meta` for `metadata`.
 //!
-//! One of them has prose in parentheses where a value would stand. There, and only in this form,
-//! prose means the default.
+//! One of them, a backstop, has prose in parentheses where a value would stand. There, and only in
+//! this form, prose means what the backstop would have: the level that catches all, and a matching
+//! priority behind all others, for it is said not to matter and would at 1000.
 
 use serde_json::{Map, Value};
 

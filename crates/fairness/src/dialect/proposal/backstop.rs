@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Tried after all others.
-const LAST: i32 = i32::MAX;
+pub(super) const LAST: i32 = i32::MAX;
 
 /// The level `system-top` while none is exempt, `workload-low` while all are.
 pub(super) fn imply_levels(known: &mut Vec<Known>) {

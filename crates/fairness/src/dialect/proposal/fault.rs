@@ -20,6 +20,8 @@ pub enum Fault {
          queues!/(queues-handSize)! must be below 2^60, and handSize at most queues"
     )]
     Undealable { queues: u32, hand_size: u32 },
+    #[error("{queues} are more than the {limit} that a level can have")]
+    TooManyQueues { queues: u32, limit: u32 },
     #[error("level {first} is exempt already; there is at most one")]
     SecondExempt { first: String },
     #[error("a schema points at a level")]
@@ -63,6 +65,10 @@ pub enum PatternFault {
     TooLong { limit: usize },
     #[error("the expression takes more than {limit} bytes of memory; make repetitions smaller")]
     TooBig { limit: usize },
+    #[error(
+        "all expressions together take more than {limit} bytes of memory; use fewer or simpler ones"
+    )]
+    TooMuch { limit: usize },
     #[error("has no capturing group; what it captures is what tells flows apart")]
     NoGroup,
 }

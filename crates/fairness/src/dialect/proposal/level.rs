@@ -65,7 +65,10 @@ fn queuing(spec: &RequestPrioritySpec, faults: &mut Faults) -> Queuing {
         None => 1,
         hand_size => positive("spec.handSize", hand_size, faults),
     };
-    if faults.is_empty() && !(queues <= shard::MAX_QUEUES && shard::proposal(queues, hand_size)) {
+    if queues > shard::MAX_QUEUES {
+        faults.push(("spec.queues", Fault::TooManyQueues { queues, limit: shard::MAX_QUEUES }));
+    }
+    if faults.is_empty() && !shard::proposal(queues, hand_size) {
         faults.push(("spec.handSize", Fault::Undealable { queues, hand_size }));
     }
     Queuing { queues, hand_size, queue_length_limit }

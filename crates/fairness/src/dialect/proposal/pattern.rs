@@ -14,12 +14,20 @@ const MAX_LEN: usize = 4096;
 /// Of a compiled pattern. One Unicode class takes some ten thousand bytes.
 const MAX_SIZE: usize = 256 << 10;
 
+/// Of all patterns of a configuration together.
+const MAX_TOTAL: usize = 256 << 20;
+
+/// What a pattern took can't be asked, only whether it stayed within a size; it is charged the
+/// least of these that it does.
+const SIZES: [usize; 3] = [16 << 10, 64 << 10, MAX_SIZE];
+
 /// Of what a matching thread keeps for a pattern; with less the match is slower, not wrong.
 const MAX_CACHE: usize = 256 << 10;
 
 #[derive(Debug, Default)]
 pub(super) struct Patterns {
     compiled: FxHashMap<String, Regex>,
+    charged: usize,
 }
 
 impl Patterns {
@@ -28,7 +36,11 @@ impl Patterns {
         if let Some(regex) = self.compiled.get(pattern) {
             return Ok(regex.clone());
         }
-        let regex = compile(pattern)?;
+        let (regex, size) = compile(pattern)?;
+        if self.charged + size > MAX_TOTAL {
+            return Err(PatternFault::TooMuch { limit: MAX_TOTAL });
+        }
+        self.charged += size;
         self.compiled.insert(pattern.to_owned(), regex.clone());
         Ok(regex)
     }
@@ -40,24 +52,36 @@ impl Patterns {
     }
 }
 
-fn compile(pattern: &str) -> Result<Regex, PatternFault> {
+/// With what it is charged.
+fn compile(pattern: &str) -> Result<(Regex, usize), PatternFault> {
     if pattern.len() > MAX_LEN {
         return Err(PatternFault::TooLong { limit: MAX_LEN });
     }
     // `a)|(b` is none by itself, though it would be one between our parentheses.
     if pattern.contains(['(', ')']) {
-        build(pattern)?;
+        build(pattern, MAX_SIZE)?;
     }
+    let within = |size: &usize| match anchor(pattern, *size) {
+        Err(PatternFault::TooBig { .. }) if *size < MAX_SIZE => None,
+        outcome => Some(outcome.map(|regex| (regex, *size))),
+    };
+    SIZES.iter().find_map(within).expect("the outcome with the largest size counts in any case")
+}
+
+fn anchor(pattern: &str, size: usize) -> Result<Regex, PatternFault> {
     // In verbose mode a comment at the end would hide our parenthesis, and a line's end is free.
-    build(&format!(r"\A(?:{pattern})\z")).or_else(|fault| {
-        if pattern.contains('#') { build(&format!("\\A(?:{pattern}\n)\\z")) } else { Err(fault) }
+    build(&format!(r"\A(?:{pattern})\z"), size).or_else(|fault| match fault {
+        PatternFault::Syntax { .. } if pattern.contains('#') => {
+            build(&format!("\\A(?:{pattern}\n)\\z"), size)
+        }
+        fault => Err(fault),
     })
 }
 
-fn build(pattern: &str) -> Result<Regex, PatternFault> {
-    let built = RegexBuilder::new(pattern).size_limit(MAX_SIZE).dfa_size_limit(MAX_CACHE).build();
+fn build(pattern: &str, size: usize) -> Result<Regex, PatternFault> {
+    let built = RegexBuilder::new(pattern).size_limit(size).dfa_size_limit(MAX_CACHE).build();
     built.map_err(|error| match error {
-        Error::CompiledTooBig(_) => PatternFault::TooBig { limit: MAX_SIZE },
+        Error::CompiledTooBig(_) => PatternFault::TooBig { limit: size },
         error => PatternFault::Syntax { message: last_line(&error.to_string()) },
     })
 }
@@ -104,6 +128,25 @@ mod tests {
         assert!(Patterns::default().anchored(&nested).is_err());
         assert_eq!(Patterns::default().capturing("a.*").unwrap_err(), PatternFault::NoGroup);
         assert_eq!(Patterns::default().capturing("(?:a)").unwrap_err(), PatternFault::NoGroup);
+    }
+
+    #[test]
+    fn patterns_together_are_bounded_and_equal_ones_count_once() {
+        let mut patterns = Patterns::default();
+        let of = |i: usize| format!(r"{i}\pL{{6}}");
+        let refused = (0..).find(|i| patterns.anchored(&of(*i)).is_err());
+        assert_eq!(refused, Some(MAX_TOTAL / MAX_SIZE));
+        assert!(patterns.anchored(&of(0)).is_ok(), "this one is there already");
+        let too_much = PatternFault::TooMuch { limit: MAX_TOTAL };
+        assert_eq!(patterns.anchored("one more").unwrap_err(), too_much);
+    }
+
+    #[test]
+    fn ten_thousand_plain_patterns_are_not_too_much() {
+        let mut patterns = Patterns::default();
+        for i in 0..10_000 {
+            patterns.anchored(&format!("tenant-{i}-(a|b)+-.*")).unwrap();
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{
     atomic::{AtomicTest, Operand, header_name},
+    backstop::LAST,
     exhibited::is_exhibited,
     fault::{Fault, Meaningless},
     object::{Distinguishing, FlowSchema, FlowSchemaSpec, Prose},
@@ -57,10 +58,11 @@ pub(super) fn compile(
         return Err(faults.into_iter().map(at).collect());
     }
     findings.extend(prose.iter().map(|prose| told(*prose, &metadata.name, &levels[level])));
+    let vague = prose.contains(&Prose::MatchingPriority);
     Ok(Schema {
         name: metadata.name.as_str().into(),
         uid: metadata.uid.as_str().into(),
-        precedence: spec.matching_priority(),
+        precedence: if vague { LAST } else { spec.matching_priority() },
         level,
         distinguisher,
         predicate: Predicate::Match(conjunctions),
@@ -72,9 +74,7 @@ type Faults = Vec<(String, Fault)>;
 
 fn told(prose: Prose, schema: &str, level: &Level) -> Finding {
     let (field, value) = match prose {
-        Prose::MatchingPriority => {
-            ("spec.matchingPriority", FlowSchemaSpec::DEFAULT_MATCHING_PRIORITY.to_string())
-        }
+        Prose::MatchingPriority => ("spec.matchingPriority", format!("{LAST}, the last of all")),
         Prose::RequestPriority => ("spec.requestPriority.name", level.name.to_string()),
     };
     Finding::Prose { schema: schema.to_owned(), field, value }
