@@ -13,7 +13,10 @@ use std::{
     task::Waker,
 };
 
-use evenkeel_fairness::{Time, dispatcher::ADJUSTMENT_PERIOD};
+use evenkeel_fairness::{
+    Time,
+    dispatcher::{ADJUSTMENT_PERIOD, LevelView},
+};
 use tokio::{runtime::Handle, time::timeout_at};
 
 use crate::shared::{Shared, wake};
@@ -35,13 +38,14 @@ fn start(shared: &Arc<Shared>) {
 }
 
 /// Says that the driver runs no more when its task ends, be it with its runtime: the next request
-/// starts another.
+/// starts another. Requests of other runtimes may be waiting; woken, one of them does.
 struct Running(Weak<Shared>);
 
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(shared) = self.0.upgrade() {
-            shared.driven.store(false, Ordering::Relaxed);
+            shared.driven.store(false, Ordering::SeqCst);
+            wake(shared.wakers());
         }
     }
 }
@@ -86,6 +90,12 @@ impl Shared {
                 self.dispatcher.tick(now, &level, woken);
             }
         }
+    }
+
+    fn wakers(&self) -> Vec<Waker> {
+        let levels = self.dispatcher.levels();
+        let of = |view: LevelView<'_, Waker>| view.set.wakers().cloned().collect::<Vec<_>>();
+        levels.iter().flat_map(|level| level.view(of)).collect()
     }
 
     fn next_deadline(&self, at_most: Time) -> Time {

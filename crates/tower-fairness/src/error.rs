@@ -1,5 +1,7 @@
 //! Why a configuration can't be put into force.
 
+use std::collections::HashSet;
+
 use evenkeel_fairness::{
     config::{Config, Handling},
     limits::nominal::NoShares,
@@ -21,12 +23,23 @@ pub enum ConfigureError {
     Hand { level: String, queues: u32, hand_size: u32 },
     #[error("flow schema {schema:?} names level {level}, but there are {levels} levels")]
     NoLevel { schema: String, level: usize, levels: usize },
+    #[error("two priority levels are named {level:?}; rename one of them")]
+    TwoLevels { level: String },
+    #[error("two flow schemas are named {schema:?}; rename one of them")]
+    TwoSchemas { schema: String },
     #[error("the fallback is schema {fallback}, but there are {schemas} schemas")]
     NoFallback { fallback: usize, schemas: usize },
 }
 
-/// What a [`Config`] promises, so that nothing that is made of it can panic.
+/// What a [`Config`] promises, so that nothing that is made of it can panic, and no two rows of a
+/// metric have the same labels.
 pub(crate) fn check(config: &Config) -> Result<(), ConfigureError> {
+    if let Some(level) = twice(config.levels.iter().map(|level| &*level.name)) {
+        return Err(ConfigureError::TwoLevels { level: level.to_owned() });
+    }
+    if let Some(schema) = twice(config.schemas.iter().map(|schema| &*schema.name)) {
+        return Err(ConfigureError::TwoSchemas { schema: schema.to_owned() });
+    }
     for level in &config.levels {
         let Handling::Queue(queuing) = level.handling else { continue };
         if Dealer::new(queuing.queues, queuing.hand_size).is_err() {
@@ -44,4 +57,9 @@ pub(crate) fn check(config: &Config) -> Result<(), ConfigureError> {
         return Err(ConfigureError::NoFallback { fallback, schemas });
     }
     Ok(())
+}
+
+fn twice<'n>(mut names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let mut seen = HashSet::new();
+    names.find(|name| !seen.insert(*name))
 }

@@ -142,7 +142,8 @@ impl Builder {
     }
 
     /// What happens to watches and to what takes over its connection (`Upgrade`, `CONNECT`). By
-    /// default watches take seats at their start, and the others pass outside.
+    /// default they take seats at their start. As any client can ask for an upgrade,
+    /// [`LongRunning::Outside`] is for servers whose clients are trusted or limited elsewhere.
     pub fn long_running(self, treatment: LongRunning) -> Self {
         self.long_running_by(move |head, attributes| {
             (head.upgrades() || is_watch(head, attributes)).then_some(treatment)

@@ -85,17 +85,15 @@ impl Policy {
     ) -> Option<LongRunning> {
         match &self.long_running {
             Some(long_running) => long_running(head, attributes),
-            None => as_kubernetes(head, attributes),
+            None => by_default(head, attributes),
         }
     }
 }
 
-/// A watch costs seats while it is set up; what takes over the connection is left alone.
-fn as_kubernetes(head: Head<'_>, attributes: &Attributes<'_>) -> Option<LongRunning> {
-    if head.upgrades() {
-        return Some(LongRunning::Outside);
-    }
-    is_watch(head, attributes).then_some(LongRunning::SeatsAtStart)
+/// A watch, or what takes over the connection, costs seats while it is set up. Neither passes
+/// outside unless the server says so: any client can send an `Upgrade` header.
+fn by_default(head: Head<'_>, attributes: &Attributes<'_>) -> Option<LongRunning> {
+    (head.upgrades() || is_watch(head, attributes)).then_some(LongRunning::SeatsAtStart)
 }
 
 pub(crate) fn is_watch(head: Head<'_>, attributes: &Attributes<'_>) -> bool {

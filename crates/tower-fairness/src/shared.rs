@@ -16,7 +16,7 @@ use evenkeel_fairness::{
     dispatcher::{self, Admission, Cost, Dispatcher},
     queues::stats::Refusal,
 };
-use http::{HeaderName, Response};
+use http::{HeaderName, Method, Response, header};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -200,6 +200,9 @@ impl Shared {
         if self.policy.kubernetes_headers {
             set_kubernetes_headers(response.headers_mut(), place);
         }
+        if head.method == Method::HEAD {
+            leave_body_out(&mut response);
+        }
         response
     }
 
@@ -235,6 +238,12 @@ impl Drop for Shared {
 /// No lock may be held: what a waker does is not known.
 pub(crate) fn wake(woken: Vec<Waker>) {
     woken.into_iter().for_each(Waker::wake);
+}
+
+/// Over HTTP/2 not every server does so by itself.
+fn leave_body_out(response: &mut Response<Bytes>) {
+    let length = std::mem::take(response.body_mut()).len();
+    response.headers_mut().entry(header::CONTENT_LENGTH).or_insert_with(|| length.into());
 }
 
 /// The headers a configuration looks at, in tests and as distinguishers.

@@ -189,14 +189,14 @@ async fn a_watch_takes_seats_at_its_start_or_none_at_all() {
 }
 
 #[tokio::test]
-async fn an_upgrade_passes_outside_unless_it_is_to_take_seats_at_its_start() {
+async fn an_upgrade_takes_seats_at_its_start_unless_it_is_to_pass_outside() {
     let upgrade = || {
         let request = Request::get("/upgrade").header("connection", "upgrade");
         request.header("upgrade", "test").body(Empty::<Bytes>::new()).unwrap()
     };
     let builders = [
-        (FairnessLayer::builder(), 0),
-        (FairnessLayer::builder().long_running(LongRunning::SeatsAtStart), 1),
+        (FairnessLayer::builder(), 1),
+        (FairnessLayer::builder().long_running(LongRunning::Outside), 0),
     ];
     for (builder, dispatched) in builders {
         let server = one_seat(builder, Handling::Reject).await;

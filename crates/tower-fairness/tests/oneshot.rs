@@ -25,7 +25,11 @@ use tokio::{
 use tower::{Layer, Service, ServiceExt, service_fn};
 use tower_fairness::{ConfigureError, Estimate, FairnessLayer, RequestTimeout, ResponseBody, User};
 
-use crate::support::{one_level, queue, server::numbers, with_exempt};
+use crate::support::{
+    one_level, queue,
+    server::{numbers, until},
+    with_exempt,
+};
 
 type Answer = Result<Response<ResponseBody<Full<Bytes>>>, Infallible>;
 
@@ -334,9 +338,62 @@ fn what_a_configuration_promises_is_checked() {
     let mut no_fallback = one_level(queue(1, 1));
     no_fallback.fallback = 3;
     let zero = with_exempt(queue(0, 1));
+    let (mut levels, mut schemas) = (with_exempt(queue(1, 1)), with_exempt(queue(1, 1)));
+    levels.levels[1].name = "exempt".into();
+    schemas.schemas[1].name = "exempt".into();
+    let errors = [levels, schemas].map(|bad| FairnessLayer::new(bad, 1).unwrap_err());
+    let [ConfigureError::TwoLevels { .. }, ConfigureError::TwoSchemas { .. }] = errors else {
+        panic!("{errors:?}")
+    };
     let errors = [far, no_fallback, zero].map(|bad| FairnessLayer::new(bad, 1).unwrap_err());
     let [ConfigureError::NoLevel { .. }, ConfigureError::NoFallback { .. }, hand] = errors else {
         panic!("{errors:?}")
     };
     assert!(hand.to_string().contains("\"main\""), "{hand}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_header_alone_gets_nobody_past_the_limit() {
+    let none = Arc::new(Semaphore::new(0));
+    let layer = FairnessLayer::new(one_level(Handling::Reject), 1).unwrap();
+    let mut service = gated(&layer, &none);
+    let _running = service.ready().await.unwrap().call(request("alice"));
+    let mut upgrade = request("mallory");
+    upgrade.headers_mut().insert("upgrade", "h2c".parse().unwrap());
+    let answer = tokio::time::timeout(Duration::from_secs(60), service.oneshot(upgrade)).await;
+    let answer = answer.expect("it is refused, not called");
+    assert_eq!(reason(&answer), (StatusCode::TOO_MANY_REQUESTS, "concurrency-limit".to_owned()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refusal_of_head_has_no_body_but_its_length() {
+    let none = Arc::new(Semaphore::new(0));
+    let layer = FairnessLayer::new(one_level(Handling::Reject), 1).unwrap();
+    let mut service = gated(&layer, &none);
+    let _running = service.ready().await.unwrap().call(request("alice"));
+    let refused = service.clone().oneshot(request("alice")).await.unwrap();
+    let length = refused.into_body().collect().await.unwrap().to_bytes().len();
+    let mut head = request("alice");
+    *head.method_mut() = http::Method::HEAD;
+    let refused = service.oneshot(head).await.unwrap();
+    assert_eq!(refused.headers().get("content-length").unwrap(), &length.to_string());
+    assert!(http_body::Body::is_end_stream(refused.body()));
+}
+
+#[test]
+fn a_request_that_waits_in_another_runtime_outlives_the_driver() {
+    let none = Arc::new(Semaphore::new(0));
+    let layer = one_seat(FairnessLayer::builder().request_timeout(Duration::from_secs(8)));
+    let mut service = gated(&layer, &none);
+    let [first, second] = [(); 2].map(|()| tokio::runtime::Runtime::new().unwrap());
+    let in_first = first.enter();
+    let _running = service.call(request("alice"));
+    drop(in_first);
+    let waiting = second.spawn(service.oneshot(request("bob")));
+    second.block_on(until(&layer, (1, 1, 1)));
+    drop(first);
+    let answer = second.block_on(async {
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("it is answered")
+    });
+    assert_eq!(reason(&answer.unwrap()).1, "time-out");
 }

@@ -71,7 +71,7 @@ impl<W> Control<W> {
             let state = &mut *governed.level.state.lock();
             let seats = SeatLimit { limit: current, nominal };
             state.set.reconfigure(now, governed.config.handling, seats, woken);
-            governed.level.publish(&state.set, claims);
+            governed.level.publish(state, claims);
         }
     }
 }

@@ -104,7 +104,7 @@ impl<W> Dispatcher<W> {
         }
         let arrival = Arrival { flow: flow.hash, width, wait_until, schema: place.number, watch };
         let outcome = state.set.arrive(now, arrival, waker, woken);
-        let sooner = level.publish(&state.set, &self.claims);
+        let sooner = level.publish(state, &self.claims);
         let turn = |ticket| Turn { place: place.clone(), ticket };
         Some(match outcome {
             Outcome::Dispatched(ticket) => (Admission::Dispatched(turn(ticket)), sooner),
@@ -129,7 +129,7 @@ impl<W> Dispatcher<W> {
         let level = &*turn.place.level;
         let state = &mut *level.state.lock();
         state.set.respond(now, turn.ticket);
-        level.publish(&state.set, &self.claims)
+        level.publish(state, &self.claims)
     }
 
     /// A request leaves, served or not. Returns whether its level is to be looked at sooner.
@@ -139,7 +139,7 @@ impl<W> Dispatcher<W> {
         let (ceded, sooner) = {
             let state = &mut *level.state.lock();
             let ceded = state.set.leave(now, ticket, self.claimed(), woken);
-            (ceded, level.publish(&state.set, &self.claims))
+            (ceded, level.publish(state, &self.claims))
         };
         self.hand_over(now, level, ceded, woken);
         self.offer(now, level, woken);
@@ -151,7 +151,7 @@ impl<W> Dispatcher<W> {
         let ceded = {
             let state = &mut *level.state.lock();
             let ceded = state.set.tick(now, self.claimed(), woken);
-            level.publish(&state.set, &self.claims);
+            level.publish(state, &self.claims);
             ceded
         };
         self.hand_over(now, level, ceded, woken);

@@ -71,7 +71,9 @@ impl<W> Control<W> {
             let old = self.governed.iter().position(|old| old.level.name == level.name);
             let old = old.map(|index| self.governed.swap_remove(index));
             let quiescing = governed.len() >= config.levels.len();
-            governed.push(govern(now, level, limits, old, settings, quiescing));
+            let mut next = govern(now, level, limits, old, settings);
+            next.quiesce(quiescing);
+            governed.push(next);
         }
         self.leaving.append(&mut self.governed);
         self.governed = governed;
@@ -132,7 +134,7 @@ impl<W> Control<W> {
             stays
         });
         for mut leaving in leaving.drain(..) {
-            leaving.quiescing = true;
+            leaving.quiesce(true);
             if !leaving.retire_if_idle(claims) {
                 governed.push(leaving);
             }
@@ -141,6 +143,11 @@ impl<W> Control<W> {
 }
 
 impl<W> Governed<W> {
+    fn quiesce(&mut self, quiescing: bool) {
+        self.quiescing = quiescing;
+        self.level.state.lock().quiescing = quiescing;
+    }
+
     fn retire_if_idle(&self, claims: &Claims) -> bool {
         let mut state = self.level.state.lock();
         state.retired = state.set.is_idle();
@@ -158,7 +165,6 @@ fn govern<W>(
     limits: crate::limits::Limits,
     old: Option<Governed<W>>,
     settings: &Settings,
-    quiescing: bool,
 ) -> Governed<W> {
     let exempt = config.handling == Handling::Exempt;
     let (level, adjusted) = match old {
@@ -173,5 +179,5 @@ fn govern<W>(
             (level, Adjusted { exempt, limits, ..Adjusted::default() })
         }
     };
-    Governed { level, config: config.clone(), adjusted, quiescing }
+    Governed { level, config: config.clone(), adjusted, quiescing: false }
 }

@@ -92,7 +92,7 @@ impl<W> Dispatcher<W> {
                 return;
             }
             state.set.want(seats);
-            level.publish(&state.set, &self.claims);
+            level.publish(state, &self.claims);
         }
         self.reclaim(now, level, woken);
     }
@@ -122,7 +122,7 @@ impl<W> Dispatcher<W> {
     fn cede(&self, now: Time, level: &Level<W>, wanted: u32) -> u32 {
         let state = &mut *level.state.lock();
         let ceded = state.set.cede(now, wanted);
-        level.publish(&state.set, &self.claims);
+        level.publish(state, &self.claims);
         ceded
     }
 
@@ -130,7 +130,7 @@ impl<W> Dispatcher<W> {
     fn grant(&self, now: Time, level: &Level<W>, seats: u32, woken: &mut Vec<W>) -> u32 {
         let state = &mut *level.state.lock();
         let left = state.set.grant(now, seats, woken);
-        level.publish(&state.set, &self.claims);
+        level.publish(state, &self.claims);
         left
     }
 
@@ -140,7 +140,7 @@ impl<W> Dispatcher<W> {
             let SeatLimit { limit, nominal } = state.set.seats();
             let limit = limit.saturating_add(seats);
             state.set.set_seats(now, SeatLimit { limit, nominal }, woken);
-            level.publish(&state.set, &self.claims);
+            level.publish(state, &self.claims);
         }
     }
 }
@@ -162,7 +162,7 @@ mod tests {
     use crate::{
         Request, Settings, Width,
         config::{self, Config, Handling, Predicate, Queuing, Schema},
-        dispatcher::Cost,
+        dispatcher::{Admission, Cost},
     };
 
     fn level(name: &str, handling: Handling) -> config::Level {
@@ -206,6 +206,29 @@ mod tests {
         dispatcher.admit(Time(1), &Request::default(), wide, || (), &mut woken);
         assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
         dispatcher.configure(Time(2), config(vec![queue]), 2, &mut woken).unwrap();
+        assert_eq!(dispatcher.claimed(), 0);
+    }
+
+    #[test]
+    fn a_slow_reader_of_a_level_that_is_gone_claims_nothing_when_it_ends() {
+        let queuing = Queuing { queues: 1, hand_size: 1, queue_length_limit: 9 };
+        let queue = level("queue", Handling::Queue(queuing));
+        let both = config(vec![queue.clone(), level("reject", Handling::Reject)]);
+        let dispatcher = Dispatcher::<()>::new(Time(0), both, 2, Settings::default()).unwrap();
+        let one = |_: &Place<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
+        let mut woken = Vec::new();
+        let admitted = dispatcher.admit(Time(1), &Request::default(), one, || (), &mut woken);
+        let Admission::Dispatched(turn) = admitted.admission else { panic!("a seat is free") };
+        dispatcher.respond(Time(1), &turn);
+        let reject = dispatcher.in_force().levels[1].clone();
+        let late = Time(60_000_000_000);
+        dispatcher.tick(late, &reject, &mut woken);
+        let seats = SeatLimit { limit: 0, nominal: 1 };
+        reject.state.lock().set.set_seats(late, seats, &mut Vec::new());
+        dispatcher.admit(late, &Request::default(), one, || (), &mut woken);
+        assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
+        dispatcher.configure(late, config(vec![queue]), 2, &mut woken).unwrap();
+        dispatcher.leave(late, turn, &mut woken);
         assert_eq!(dispatcher.claimed(), 0);
     }
 }

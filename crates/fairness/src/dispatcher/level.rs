@@ -36,7 +36,9 @@ pub(super) struct LevelState<W> {
     pub(super) top_flows: TopFlows,
     /// The names of the schemas that the set counts for, by number; empty: free.
     pub(super) schemas: Vec<Arc<str>>,
-    /// It is no longer in any configuration and was idle: requests must look for another.
+    /// It is no longer configured. It lives on what it has: claims would not be met.
+    pub(super) quiescing: bool,
+    /// It is quiescing and was idle: requests must look for another.
     pub(super) retired: bool,
 }
 
@@ -70,6 +72,7 @@ impl<W> Level<W> {
                 set,
                 top_flows: TopFlows::default(),
                 schemas: Vec::new(),
+                quiescing: false,
                 retired: false,
             }),
             claim: AtomicU32::new(0),
@@ -97,8 +100,9 @@ impl<W> Level<W> {
 
     /// Publishes what others read without the lock, which the caller holds. Returns whether the
     /// level is to be looked at sooner than before.
-    pub(super) fn publish(&self, set: &QueueSet<W>, claims: &Claims) -> bool {
-        claims.change(&self.claim, set.claim());
+    pub(super) fn publish(&self, state: &LevelState<W>, claims: &Claims) -> bool {
+        let set = &state.set;
+        claims.change(&self.claim, if state.quiescing { 0 } else { set.claim() });
         store_if_changed(&self.spare, set.spare());
         store_if_changed(&self.nominal, set.seats().nominal);
         let deadline = set.next_deadline().map_or(u64::MAX, |time| time.0);

@@ -153,9 +153,9 @@ impl<W> QueueSet<W> {
         set
     }
 
-    /// Nothing waits and nothing runs.
+    /// Nothing waits, nothing runs, and nothing lingers.
     pub fn is_idle(&self) -> bool {
-        self.waiting == 0 && self.executing == 0
+        self.waiting == 0 && self.executing == 0 && self.seats_in_use == 0
     }
 
     pub fn seats(&self) -> SeatLimit {
@@ -198,6 +198,11 @@ impl<W> QueueSet<W> {
 
     pub fn schemas_mut(&mut self) -> &mut Vec<SchemaStats> {
         &mut self.schemas
+    }
+
+    /// Those who would be woken, were it their turn.
+    pub fn wakers(&mut self) -> impl Iterator<Item = &W> {
+        self.slots.iter_mut().filter_map(|slot| slot.waker.as_ref())
     }
 
     /// What is counted for all, up to `now`.
