@@ -50,7 +50,7 @@ pub(crate) enum Error {
     #[error("--threshold {given:?}: expected a probability, as in 1% or 0.01")]
     Threshold { given: String },
     /// What is wrong has been printed; this is how the command ends.
-    #[error("{}, {}", counted(*errors, "error"), counted(*warnings, "warning"))]
+    #[error("{}", found(*errors, *warnings))]
     Findings { errors: usize, warnings: usize, unreadable: bool },
     #[error("{}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
@@ -109,6 +109,14 @@ impl Error {
 
 fn and_more(more: usize) -> String {
     if more == 0 { String::new() } else { format!(" (and {more} more)") }
+}
+
+fn found(errors: usize, warnings: usize) -> String {
+    match (errors, warnings) {
+        (0, _) => counted(warnings, "warning"),
+        (_, 0) => counted(errors, "error"),
+        _ => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
+    }
 }
 
 fn counted(n: usize, what: &str) -> String {

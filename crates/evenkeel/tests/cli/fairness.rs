@@ -342,7 +342,7 @@ fn lint_speaks_in_a_table() {
     let ran = evenkeel(&["fairness", "lint", "-f", path.to_str().unwrap()], b"");
     assert!(ran.stdout.starts_with("SEVERITY   CODE"), "{}", ran.stdout);
     assert!(ran.stdout.contains("nowhere"), "{}", ran.stdout);
-    assert!(ran.stderr.starts_with("error: 1 error, "), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("error: 1 error"), "{}", ran.stderr);
 }
 
 // === collisions ===

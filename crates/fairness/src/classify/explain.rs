@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{
     Classifier, Match,
@@ -31,6 +31,8 @@ pub struct Explanation {
     /// None matched; it went to that which takes what is left.
     pub fallback: bool,
     pub distinguisher: String,
+    /// As text where it is serialised: many readers of JSON keep 53 bits of a number.
+    #[serde(serialize_with = "as_text")]
     pub hash: u64,
     /// In the order tried; the last is the one that matched, if one did.
     pub tried: Vec<Tried>,
@@ -244,4 +246,8 @@ fn names(names: &Names) -> Vec<String> {
 
 fn strings(names: &[Box<str>]) -> Vec<String> {
     names.iter().map(|name| String::from(&**name)).collect()
+}
+
+fn as_text<S: Serializer>(hash: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(hash)
 }

@@ -200,3 +200,13 @@ fn the_way_through_the_defaults_is_told_in_order() {
     assert_eq!(json["tried"][1]["missed"]["code"], "ResourceRequest");
     assert_eq!(json["tried"][8]["matched"], 0);
 }
+
+#[test]
+fn a_hash_is_text_in_json() {
+    let config = defaults();
+    let request = Request { groups: Groups::Borrowed(&["system:authenticated"]), ..REQUEST };
+    let explanation = Classifier::new(&config).explain(&config, &request);
+    let json = serde_json::to_value(&explanation).unwrap();
+    assert_eq!(json["hash"], explanation.hash.to_string());
+    assert_ne!(explanation.hash, 0);
+}
