@@ -10,7 +10,7 @@ use http::Response;
 use http_body::{Body, Frame, SizeHint};
 use pin_project_lite::pin_project;
 
-use crate::{policy::BodyPolicy, rejection::set_kubernetes_headers, seat::Seat};
+use crate::{rejection::set_kubernetes_headers, seat::Seat};
 
 pin_project! {
     /// The body of the inner service, or that of a refusal. The seats of its request are free when it
@@ -38,8 +38,7 @@ impl<B: Body> ResponseBody<B> {
             if let Some(place) = seat.place().filter(|_| policy.kubernetes_headers) {
                 set_kubernetes_headers(response.headers_mut(), place);
             }
-            let release = seat.until_head || policy.body == BodyPolicy::ReleaseAtHead;
-            if release || response.body().is_end_stream() {
+            if seat.ends_with_head(response.status()) || response.body().is_end_stream() {
                 return None;
             }
             seat.respond();

@@ -3,10 +3,12 @@
 use std::{sync::Arc, task::Waker};
 
 use evenkeel_fairness::queues::Verdict;
+use http::{Method, StatusCode};
 
 use crate::{
-    head::Kind,
+    head::{Head, Kind},
     in_flight::Phase,
+    policy::{BodyPolicy, LongRunning},
     shared::{Place, Shared, Turn},
 };
 
@@ -18,8 +20,29 @@ pub(crate) struct Seat {
     turn: Option<Turn>,
     phase: Phase,
     kind: Kind,
-    /// The seats are for the start only.
-    pub(crate) until_head: bool,
+    keep: Keep,
+}
+
+/// Until when seats are kept.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Keep {
+    /// As the layer's policy says.
+    AsConfigured,
+    /// Until the head of the response is there.
+    UntilHead,
+    /// The same, if it takes over the connection as it asked to; else as any other.
+    UntilUpgraded,
+}
+
+impl Keep {
+    pub(crate) fn of(head: Head<'_>, long_running: Option<LongRunning>) -> Self {
+        match long_running {
+            None => Keep::AsConfigured,
+            Some(_) if head.method == Method::CONNECT => Keep::UntilHead,
+            Some(_) if head.upgrades() => Keep::UntilUpgraded,
+            Some(_) => Keep::UntilHead,
+        }
+    }
 }
 
 impl Seat {
@@ -28,9 +51,18 @@ impl Seat {
         turn: Turn,
         phase: Phase,
         kind: Kind,
-        until_head: bool,
+        keep: Keep,
     ) -> Self {
-        Seat { shared: shared.clone(), turn: Some(turn), phase, kind, until_head }
+        Seat { shared: shared.clone(), turn: Some(turn), phase, kind, keep }
+    }
+
+    /// Whether the seats are free once a response begins like this.
+    pub(crate) fn ends_with_head(&self, status: StatusCode) -> bool {
+        match self.keep {
+            Keep::UntilHead => true,
+            Keep::UntilUpgraded if status == StatusCode::SWITCHING_PROTOCOLS => true,
+            _ => self.shared.policy.body == BodyPolicy::ReleaseAtHead,
+        }
     }
 
     pub(crate) fn shared(&self) -> &Arc<Shared> {

@@ -27,7 +27,7 @@ use crate::{
     in_flight::{InFlight, Phase},
     policy::{Estimate, LongRunning, Policy, is_watch},
     rejection::{Rejection, set_kubernetes_headers},
-    seat::Seat,
+    seat::{Keep, Seat},
     watch_counts::WatchCounts,
 };
 
@@ -132,12 +132,12 @@ impl Shared {
         if long_running == Some(LongRunning::Outside) {
             return Entry::Outside;
         }
-        let until_head = long_running.is_some();
+        let keep = Keep::of(head, long_running);
         let now = self.clock.now();
         let wait_until = now + self.policy.wait_limit(head);
         let cost = |place: &Place| {
             let width = self.estimate(head, attributes, place).width;
-            Cost { width, wait_until, watch: until_head && is_watch(head, attributes) }
+            Cost { width, wait_until, watch: long_running.is_some() && is_watch(head, attributes) }
         };
         let mut woken = Vec::new();
         // The task's own waker takes the place of this one when the response is first polled.
@@ -150,7 +150,7 @@ impl Shared {
         let kind = Kind::of(attributes);
         let seat = |turn, phase| {
             self.in_flight.enter(now, phase, kind);
-            Seat::new(self, turn, phase, kind, until_head)
+            Seat::new(self, turn, phase, kind, keep)
         };
         match admitted.admission {
             Admission::Dispatched(turn) => Entry::Seated(seat(turn, Phase::Executing)),

@@ -366,6 +366,26 @@ async fn a_header_alone_gets_nobody_past_the_limit() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn who_asks_for_an_upgrade_and_gets_none_keeps_the_seat_until_the_body_ends() {
+    let layer = FairnessLayer::new(one_level(Handling::Reject), 1).unwrap();
+    let seats = || layer.dispatcher().levels()[0].view(|view| view.set.seats_in_use());
+    let answers = [(StatusCode::OK, 1), (StatusCode::SWITCHING_PROTOCOLS, 0)];
+    for (status, held) in answers {
+        let service = layer.layer(service_fn(move |_: Request<Empty<Bytes>>| async move {
+            let mut response = Response::new(Full::new(Bytes::from("a body")));
+            *response.status_mut() = status;
+            Ok::<_, Infallible>(response)
+        }));
+        let mut upgrade = request("mallory");
+        upgrade.headers_mut().insert("upgrade", "h2c".parse().unwrap());
+        let answer = service.oneshot(upgrade).await.unwrap();
+        assert_eq!(seats(), held, "{status}");
+        drop(answer);
+        assert_eq!(seats(), 0);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refusal_of_head_has_no_body_but_its_length() {
     let none = Arc::new(Semaphore::new(0));
     let layer = FairnessLayer::new(one_level(Handling::Reject), 1).unwrap();
