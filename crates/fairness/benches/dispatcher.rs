@@ -53,8 +53,7 @@ struct Server {
 
 impl Server {
     fn new() -> Self {
-        let objects = kubernetes::defaults();
-        let config = kubernetes::compile(&objects.levels, &objects.schemas).config;
+        let config = kubernetes::defaults().compile().config;
         let dispatcher = Dispatcher::new(Time(0), config, 600, Settings::default());
         Server { dispatcher: dispatcher.expect("there are shares"), start: Instant::now() }
     }

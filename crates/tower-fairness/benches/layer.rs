@@ -1,8 +1,5 @@
 //! The whole layer around a handler that does nothing, under Kubernetes' default configuration.
 
-#[path = "../tests/support/defaults.rs"]
-mod defaults;
-
 use std::{
     cell::Cell,
     convert::Infallible,
@@ -19,9 +16,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Empty, Full};
 use tower::{Layer, Service};
-use tower_fairness::{FairnessLayer, User};
-
-use crate::defaults::defaults;
+use tower_fairness::{FairnessLayer, User, evenkeel_fairness::dialect::kubernetes};
 
 fn request(user: usize) -> Request<()> {
     let name = format!("system:serviceaccount:shop:cart-{user}");
@@ -79,9 +74,11 @@ fn one_worker(c: &mut Criterion) {
     let _entered = runtime.enter();
     let empty = Empty::<Bytes>::new();
     let full = Full::new(Bytes::from_static(b"text"));
-    let layer = FairnessLayer::new(defaults(), 600).expect("a configuration");
+    let layer =
+        FairnessLayer::new(kubernetes::defaults().compile().config, 600).expect("a configuration");
     let headers = FairnessLayer::builder().kubernetes_headers(true);
-    let headers = headers.build(defaults(), 600).expect("a configuration");
+    let headers =
+        headers.build(kubernetes::defaults().compile().config, 600).expect("a configuration");
     let mut group = c.benchmark_group("layer");
     group.bench_function("bare", |b| b.iter_custom(|n| serve(n, 0, empty, |handler| handler)));
     group.bench_function("empty-body", |b| {
@@ -99,7 +96,8 @@ fn one_worker(c: &mut Criterion) {
 /// Time per request while all workers send, each for its own user.
 fn workers(c: &mut Criterion) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let layer = FairnessLayer::new(defaults(), 600).expect("a configuration");
+    let layer =
+        FairnessLayer::new(kubernetes::defaults().compile().config, 600).expect("a configuration");
     let worker = |n, user| {
         let _entered = runtime.enter();
         serve(n, user, Empty::<Bytes>::new(), |handler| layer.layer(handler))

@@ -16,9 +16,9 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::{Empty, Full};
 use tower::{Layer, Service, service_fn};
-use tower_fairness::{FairnessLayer, User};
+use tower_fairness::{FairnessLayer, User, evenkeel_fairness::dialect::kubernetes};
 
-use crate::support::{defaults::defaults, one_level, queue};
+use crate::support::{one_level, queue};
 
 fn answer(_: Request<Empty<Bytes>>) -> Ready<Result<Response<Full<Bytes>>, Infallible>> {
     ready(Ok(Response::new(Full::new(Bytes::from_static(b"text")))))
@@ -58,6 +58,6 @@ fn allocations(layer: &FairnessLayer, n: usize) -> u64 {
 fn a_request_that_does_not_wait_allocates_nothing() {
     let small = FairnessLayer::new(one_level(queue(8, 50)), 4).unwrap();
     assert_eq!(allocations(&small, 1000), 0);
-    let kubernetes = FairnessLayer::new(defaults(), 600).unwrap();
+    let kubernetes = FairnessLayer::new(kubernetes::defaults().compile().config, 600).unwrap();
     assert_eq!(allocations(&kubernetes, 1000), 0);
 }

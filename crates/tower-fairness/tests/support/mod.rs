@@ -1,10 +1,9 @@
 //! Small configurations made by hand, and a server on loopback.
 
-#![expect(dead_code, reason = "each test uses its part")]
+#![allow(dead_code, reason = "most tests use a part of it only")]
 #![expect(unreachable_pub, reason = "each test includes it as a module")]
 #![expect(clippy::unwrap_used, reason = "all of it is for tests")]
 
-pub mod defaults;
 pub mod server;
 
 use evenkeel_fairness::config::{

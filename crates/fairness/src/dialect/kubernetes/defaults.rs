@@ -2,8 +2,11 @@
 
 use std::sync::LazyLock;
 
-use super::object::{FlowSchema, FlowSchemaSpec, PriorityLevelConfiguration};
-use crate::dialect::load;
+use super::{
+    compile::compile,
+    object::{FlowSchema, FlowSchemaSpec, PriorityLevelConfiguration},
+};
+use crate::dialect::{Compiled, load};
 
 pub(crate) const EXEMPT: &str = "exempt";
 pub(crate) const CATCH_ALL: &str = "catch-all";
@@ -24,6 +27,13 @@ pub fn defaults() -> &'static Defaults {
 pub struct Defaults {
     pub levels: Vec<PriorityLevelConfiguration>,
     pub schemas: Vec<FlowSchema>,
+}
+
+impl Defaults {
+    /// What is in force when there are no others.
+    pub fn compile(&self) -> Compiled {
+        compile(&self.levels, &self.schemas)
+    }
 }
 
 /// Whether the level, or the schema, of this name is mandatory; the names are the same.
