@@ -64,7 +64,6 @@ impl<W> Dispatcher<W> {
                 // Seats that are due go to those who claim them, before any of its own.
                 self.tick(now, &place.level, woken);
             }
-            self.make_room(now, &place, cost.width.max_seats(), woken);
             if let Some((admission, sooner)) = self.arrive(now, &place, flow, cost, &waker, woken) {
                 if let Admission::Waiting(_) = admission {
                     self.reclaim(now, &place.level, woken);
@@ -95,7 +94,15 @@ impl<W> Dispatcher<W> {
     ) -> Option<(Admission<W>, bool)> {
         let Cost { width, wait_until, watch } = cost;
         let level = &*place.level;
-        let state = &mut *level.state.lock();
+        let mut state = level.state.lock();
+        if place.rejects && self.settings.reclaim_at_once && state.set.want(width.max_seats()) {
+            // It can't wait for the seats that its level lent, so they are asked for first.
+            level.publish(&state, &self.claims);
+            drop(state);
+            self.reclaim(now, level, woken);
+            state = level.state.lock();
+        }
+        let state = &mut *state;
         if state.retired {
             return None;
         }

@@ -22,7 +22,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use super::{Dispatcher, Level, Place};
+use super::{Dispatcher, Level};
 use crate::{Time, queues::SeatLimit};
 
 /// The sum of all claims, so that who frees a seat sees with one look that nobody wants it.
@@ -78,23 +78,6 @@ impl<W> Dispatcher<W> {
             let ceded = self.cede(now, level, claimed);
             self.hand_over(now, level, ceded, woken);
         }
-    }
-
-    /// A newcomer to a level that rejects can't wait for the seats that its level lent.
-    pub(super) fn make_room(&self, now: Time, place: &Place<W>, seats: u32, woken: &mut Vec<W>) {
-        if !place.rejects || !self.settings.reclaim_at_once {
-            return;
-        }
-        let level = &*place.level;
-        {
-            let state = &mut *level.state.lock();
-            if state.retired {
-                return;
-            }
-            state.set.want(seats);
-            level.publish(state, &self.claims);
-        }
-        self.reclaim(now, level, woken);
     }
 
     /// A level claims seats: those that others have borrowed and don't use are its own again.
@@ -162,7 +145,7 @@ mod tests {
     use crate::{
         Request, Settings, Width,
         config::{self, Config, Handling, Predicate, Queuing, Schema},
-        dispatcher::{Admission, Cost},
+        dispatcher::{Admission, Cost, Place},
     };
 
     fn level(name: &str, handling: Handling) -> config::Level {

@@ -26,10 +26,10 @@ impl<W> QueueSet<W> {
     }
 
     /// A newcomer of so many seats is about to come to a level that rejects: what it lacks is a
-    /// claim until it is granted or limits are set, and is demand.
-    pub fn want(&mut self, seats: u32) {
+    /// claim until it is granted or limits are set, and is demand. Returns whether it lacks any.
+    pub fn want(&mut self, seats: u32) -> bool {
         if self.handling != Handling::Reject || self.fits(seats) {
-            return;
+            return false;
         }
         let demand = self.seats_in_use + self.seats_waiting + u64::from(seats);
         let lack = demand.saturating_sub(self.seats.limit.into());
@@ -37,6 +37,7 @@ impl<W> QueueSet<W> {
         // It lasts for no time, but is a high watermark.
         self.demand.set(self.now, u32::try_from(demand).unwrap_or(u32::MAX));
         self.note();
+        true
     }
 
     /// Gets back seats that it lent, up to its nominal ones; returns those it had no use for.

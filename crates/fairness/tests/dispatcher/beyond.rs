@@ -20,16 +20,19 @@ fn two() -> Config {
     ])
 }
 
+/// Requests of the borrower, twice as many as there are seats.
+fn forty(server: &mut Server) -> Vec<Turn<usize>> {
+    let mut admit = |_| match server.admit("borrower") {
+        Admission::Dispatched(turn) | Admission::Waiting(turn) => turn,
+        Admission::Refused { .. } => panic!("queues are long"),
+    };
+    (0..40).map(&mut admit).collect()
+}
+
 /// The borrower has so many running that it has borrowed all seats.
 fn lent(settings: Settings) -> (Server, Vec<Turn<usize>>) {
     let mut server = Server::new(two(), 20, settings);
-    let mut turns = Vec::new();
-    for _ in 0..40 {
-        match server.admit("borrower") {
-            Admission::Dispatched(turn) | Admission::Waiting(turn) => turns.push(turn),
-            Admission::Refused { .. } => panic!("queues are long"),
-        }
-    }
+    let mut turns = forty(&mut server);
     server.now = ms(10_000);
     server.adjust();
     assert_eq!((server.limit("borrower"), server.limit("lender")), (20, 0));
@@ -274,13 +277,7 @@ fn a_level_that_rejects_gets_its_idle_seats_back_at_once() {
         lending("rejecting", 50, 100, Handling::Reject),
     ];
     let mut server = Server::new(config(levels), 20, Settings::default());
-    let mut turns = Vec::new();
-    for _ in 0..40 {
-        match server.admit("borrower") {
-            Admission::Dispatched(turn) | Admission::Waiting(turn) => turns.push(turn),
-            Admission::Refused { .. } => panic!("queues are long"),
-        }
-    }
+    let turns = forty(&mut server);
     server.now = ms(10_000);
     server.adjust();
     assert_eq!((server.limit("borrower"), server.limit("rejecting")), (20, 0));
