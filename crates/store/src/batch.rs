@@ -1,0 +1,127 @@
+//! Writes on their way: checked against the committed state and the writes before them in the
+//! same batch, numbered, and visible to nobody until the batch is durable.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rustc_hash::FxHashMap;
+
+use crate::{
+    object::{Change, Object, ResourceId, Revision},
+    state::State,
+};
+
+/// What someone wants to write.
+#[derive(Clone, Debug)]
+pub struct Write {
+    pub resource: ResourceId,
+    pub key: Box<str>,
+    pub expect: Expect,
+    /// The object from now on; `None` deletes.
+    pub object: Option<NewObject>,
+}
+
+/// What must be there for the write to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    Absent,
+    /// This version and no other.
+    Revision(Revision),
+}
+
+/// A version that has no revision yet.
+#[derive(Clone, Debug)]
+pub struct NewObject {
+    pub labels: Box<[(Box<str>, Box<str>)]>,
+    pub fields: Box<[Box<str>]>,
+    pub tail: Bytes,
+}
+
+/// Why a write does not count.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refused {
+    #[error("it exists")]
+    Exists,
+    #[error("it does not exist")]
+    Missing,
+    #[error("it is at revision {at}, not {expected}")]
+    Changed { at: Revision, expected: Revision },
+}
+
+/// What became of a write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Written(Arc<Object>),
+    /// The version that is there says the same: nothing was written.
+    Unchanged(Arc<Object>),
+    /// What was there, and the revision of the delete.
+    Deleted(Arc<Object>, Revision),
+}
+
+/// Writes that will be made durable and visible together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    changes: Vec<Change>,
+    /// What the batch has made of a key so far.
+    staged: FxHashMap<(ResourceId, Box<str>), Option<Arc<Object>>>,
+}
+
+impl Batch {
+    pub fn new() -> Batch {
+        Batch::default()
+    }
+
+    /// Adds a write, or says why it does not count; then the batch is as it was.
+    pub fn stage(&mut self, state: &State, write: Write) -> Result<Outcome, Refused> {
+        let place = (write.resource, write.key);
+        let present = match self.staged.get(&place) {
+            Some(staged) => staged.as_ref(),
+            None => state.object(place.0, &place.1),
+        };
+        check(present, write.expect)?;
+        let revision = self.changes.last().map_or(state.revision(), |last| last.revision) + 1;
+        let Some(new) = write.object else {
+            let gone = present.cloned().ok_or(Refused::Missing)?;
+            self.push(place, revision, None);
+            return Ok(Outcome::Deleted(gone, revision));
+        };
+        if let Some(same) = present.filter(|present| present.tail == new.tail) {
+            return Ok(Outcome::Unchanged(same.clone()));
+        }
+        let NewObject { labels, fields, tail } = new;
+        let object = Arc::new(Object { key: place.1.clone(), revision, labels, fields, tail });
+        self.push(place, revision, Some(object.clone()));
+        Ok(Outcome::Written(object))
+    }
+
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    pub fn into_changes(self) -> Vec<Change> {
+        self.changes
+    }
+
+    fn push(
+        &mut self,
+        place: (ResourceId, Box<str>),
+        revision: Revision,
+        object: Option<Arc<Object>>,
+    ) {
+        let (resource, key) = (place.0, place.1.clone());
+        self.changes.push(Change { resource, revision, key, object: object.clone() });
+        self.staged.insert(place, object);
+    }
+}
+
+fn check(present: Option<&Arc<Object>>, expect: Expect) -> Result<(), Refused> {
+    match (expect, present) {
+        (Expect::Absent, None) => Ok(()),
+        (Expect::Absent, Some(_)) => Err(Refused::Exists),
+        (Expect::Revision(_), None) => Err(Refused::Missing),
+        (Expect::Revision(expected), Some(object)) if object.revision != expected => {
+            Err(Refused::Changed { at: object.revision, expected })
+        }
+        (Expect::Revision(_), Some(_)) => Ok(()),
+    }
+}

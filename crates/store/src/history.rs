@@ -1,0 +1,212 @@
+//! The last changes, with what each replaced.
+//!
+//! One queue a resource, so that a watch pays only for its own kind, and one order over all, so
+//! that the oldest goes first. Bounded by the number of changes and by the bytes that only the
+//! history still holds. A push is O(1) amortised; going on from a revision is a binary search;
+//! the past of a resource costs what has changed there since.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
+
+use crate::object::{Change, Object, ResourceId, Revision};
+
+/// How much is kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    pub changes: usize,
+    /// Bytes of versions that are no longer current.
+    pub bytes: usize,
+}
+
+/// One change of one object.
+#[derive(Clone, Debug)]
+pub struct Event {
+    pub revision: Revision,
+    /// From then on; `None`: deleted.
+    pub object: Option<Arc<Object>>,
+    /// Until then; `None`: created.
+    pub before: Option<Arc<Object>>,
+}
+
+/// A revision that the history no longer reaches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("revision {asked} is too old: the history begins after {oldest}")]
+pub struct Compacted {
+    pub asked: Revision,
+    pub oldest: Revision,
+}
+
+#[derive(Debug)]
+pub struct History {
+    queues: Vec<VecDeque<Event>>,
+    order: VecDeque<ResourceId>,
+    /// Changes up to this revision are forgotten; the state at it can still be shown.
+    oldest: Revision,
+    /// The last change of each resource that is forgotten.
+    forgotten: Vec<Revision>,
+    bytes: usize,
+    limits: Limits,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { changes: 100_000, bytes: 32 << 20 }
+    }
+}
+
+impl Event {
+    /// The key of the object it is about.
+    pub fn key(&self) -> &str {
+        self.object.as_ref().or(self.before.as_ref()).map_or("", |object| &object.key)
+    }
+
+    fn bytes(&self) -> usize {
+        self.before.as_ref().map_or(0, |object| object.tail.len())
+    }
+}
+
+impl History {
+    pub(crate) fn new(n_resources: usize, limits: Limits) -> History {
+        let queues = vec![VecDeque::new(); n_resources];
+        let forgotten = vec![0; n_resources];
+        History { queues, order: VecDeque::new(), oldest: 0, forgotten, bytes: 0, limits }
+    }
+
+    /// The oldest revision whose state can be shown and from which a watch can go on.
+    pub fn oldest(&self) -> Revision {
+        self.oldest
+    }
+
+    pub(crate) fn push(&mut self, resource: ResourceId, event: Event) {
+        self.bytes += event.bytes();
+        self.queues[usize::from(resource.0)].push_back(event);
+        self.order.push_back(resource);
+        while self.order.len() > self.limits.changes || self.bytes > self.limits.bytes {
+            self.forget_one();
+        }
+    }
+
+    /// The changes of a resource after a revision, oldest first.
+    pub fn since(
+        &self,
+        resource: ResourceId,
+        revision: Revision,
+    ) -> Result<impl ExactSizeIterator<Item = &Event> + DoubleEndedIterator, Compacted> {
+        if revision < self.oldest {
+            return Err(Compacted { asked: revision, oldest: self.oldest });
+        }
+        Ok(self.after(resource, revision))
+    }
+
+    /// The same for who has seen all changes of the resource up to a revision, however old: only
+    /// what it missed itself is too old.
+    pub fn following(
+        &self,
+        resource: ResourceId,
+        revision: Revision,
+    ) -> Result<impl ExactSizeIterator<Item = &Event> + DoubleEndedIterator, Compacted> {
+        let oldest = self.forgotten.get(usize::from(resource.0)).copied().unwrap_or(0);
+        if revision < oldest {
+            return Err(Compacted { asked: revision, oldest });
+        }
+        Ok(self.after(resource, revision))
+    }
+
+    fn after(
+        &self,
+        resource: ResourceId,
+        revision: Revision,
+    ) -> impl ExactSizeIterator<Item = &Event> + DoubleEndedIterator {
+        let queue = self.queues.get(usize::from(resource.0)).unwrap_or(const { &VecDeque::new() });
+        let from = queue.partition_point(|event| event.revision <= revision);
+        queue.range(from..)
+    }
+
+    /// What a past revision had for the keys that have changed since: `None` where there was
+    /// nothing.
+    pub fn before(
+        &self,
+        resource: ResourceId,
+        revision: Revision,
+    ) -> BTreeMap<&str, Option<&Arc<Object>>> {
+        let mut past = BTreeMap::new();
+        for event in self.since(resource, revision).into_iter().flatten() {
+            // The first change after the revision knows what was there at it.
+            past.entry(event.key()).or_insert(event.before.as_ref());
+        }
+        past
+    }
+
+    /// All that is kept, as it was written.
+    pub(crate) fn changes(&self) -> Vec<Change> {
+        let mut positions = vec![0; self.queues.len()];
+        let mut changes = Vec::with_capacity(self.order.len());
+        for resource in &self.order {
+            let index = usize::from(resource.0);
+            let event = &self.queues[index][positions[index]];
+            positions[index] += 1;
+            changes.push(Change {
+                resource: *resource,
+                revision: event.revision,
+                key: event.key().into(),
+                object: event.object.clone(),
+            });
+        }
+        changes
+    }
+
+    pub(crate) fn forget_up_to(&mut self, revision: Revision) {
+        while self.next().is_some_and(|next| next <= revision) {
+            self.forget_one();
+        }
+        self.oldest = self.oldest.max(revision);
+    }
+
+    fn next(&self) -> Option<Revision> {
+        let resource = self.order.front()?;
+        self.queues[usize::from(resource.0)].front().map(|event| event.revision)
+    }
+
+    fn forget_one(&mut self) {
+        let Some(resource) = self.order.pop_front() else { return };
+        let Some(event) = self.queues[usize::from(resource.0)].pop_front() else { return };
+        self.bytes -= event.bytes();
+        self.oldest = event.revision;
+        self.forgotten[usize::from(resource.0)] = event.revision;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(revision: Revision) -> Event {
+        let object = Object {
+            key: "k".into(),
+            revision,
+            labels: [].into(),
+            fields: [].into(),
+            tail: bytes::Bytes::new(),
+        };
+        Event { revision, object: Some(Arc::new(object)), before: None }
+    }
+
+    #[test]
+    fn who_follows_a_quiet_resource_loses_nothing_to_a_busy_one() {
+        let (quiet, busy) = (ResourceId(0), ResourceId(1));
+        let mut history = History::new(2, Limits { changes: 3, bytes: usize::MAX });
+        history.push(quiet, event(1));
+        for revision in 2..=9 {
+            history.push(busy, event(revision));
+        }
+        assert_eq!(history.oldest(), 6);
+        assert!(history.since(quiet, 1).is_err(), "a new watch cannot know what it missed");
+        assert_eq!(history.following(quiet, 1).unwrap().len(), 0);
+        let missed = history.following(quiet, 0).err();
+        assert_eq!(missed, Some(Compacted { asked: 0, oldest: 1 }));
+        assert_eq!(history.following(busy, 6).unwrap().len(), 3);
+        assert!(history.following(busy, 5).is_err());
+    }
+}

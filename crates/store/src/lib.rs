@@ -1,0 +1,30 @@
+//! Versioned objects, in memory: the state of an API server without the server.
+//!
+//! ```text
+//! Write ──► Batch (checks, numbers) ──► Journal (the shell's: append, sync) ──► State (publish)
+//!                                                                                 │
+//!                                               list, watch, get ◄────────────────┘
+//! ```
+//!
+//! Nothing here reads a clock, a file or a socket, or knows what a Pod is: the facts about types
+//! that patches need come as a [`schema`]. Not here: HTTP, validation, identity; see `apiserver`.
+
+pub mod batch;
+pub mod history;
+pub mod journal;
+pub mod list;
+pub mod object;
+pub mod patch;
+pub mod schema;
+pub mod selector;
+pub mod state;
+
+pub use crate::{
+    batch::{Batch, Expect, NewObject, Outcome, Refused, Write},
+    history::{Compacted, Event, History, Limits},
+    journal::{Journal, JournalError, Replayed, Snapshot},
+    list::{Page, Query, Seen, list, seen},
+    object::{Change, Object, ResourceId, Revision},
+    selector::Selector,
+    state::State,
+};

@@ -1,0 +1,223 @@
+//! Strategic merge patch.
+//!
+//! Objects are merged field by field. A list is replaced, unless its field has the strategy
+//! `merge`: then elements with the same merge key are merged, and scalars united. Directives in
+//! the patch say otherwise: `$patch` (`replace`, `delete`) in an object, `$retainKeys` for the
+//! fields of an object that stay, `$deleteFromPrimitiveList/FIELD`, and
+//! `$setElementOrder/FIELD` for the order of a merged list.
+//!
+//! Order of a merged list, the directive or else the patch being the order wanted: what is in both
+//! comes in that order, what only the document has keeps its order, and the two are merged; an
+//! element that the document did not have goes before what is left of the others.
+//!
+//! Source: `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
+
+mod lists;
+mod order;
+
+use serde_json::{Map, Value};
+
+use self::lists::{delete_from, merge_lists};
+use super::{PatchError, shown, valid};
+use crate::schema::{Field, Finding, Schema, Shape, Type, quoted, untyped};
+
+type Object = Map<String, Value>;
+
+const PATCH: &str = "$patch";
+const RETAIN_KEYS: &str = "$retainKeys";
+const DELETE_FROM: &str = "$deleteFromPrimitiveList";
+const ELEMENT_ORDER: &str = "$setElementOrder";
+
+/// Merges a patch into a document of a type. If it fails, the document is merged in part.
+pub fn strategic(
+    schema: &Schema,
+    of: &Type,
+    document: &mut Value,
+    patch: &[u8],
+) -> Result<Vec<Finding>, PatchError> {
+    valid(patch)?;
+    let decoded = untyped(patch).map_err(|error| PatchError::BadRequest(error.to_string()))?;
+    let patch = match decoded.value {
+        Value::Object(patch) => patch,
+        _ => Object::new(),
+    };
+    let original = match document.take() {
+        Value::Object(original) => original,
+        _ => Object::new(),
+    };
+    *document = Value::Object(merge_objects(Place::of(schema, of), original, patch)?);
+    Ok(decoded.unknown)
+}
+
+/// What is known about the object being merged.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'a> {
+    schema: &'a Schema,
+    inside: Inside<'a>,
+}
+
+#[derive(Clone, Copy)]
+enum Inside<'a> {
+    Struct(&'a Type),
+    /// Go's word for what it is instead.
+    Other(&'static str),
+}
+
+impl<'a> Place<'a> {
+    fn of(schema: &'a Schema, of: &'a Type) -> Place<'a> {
+        Place { schema, inside: Inside::Struct(of) }
+    }
+
+    /// A field, for which there must be one in the type.
+    fn field(&self, name: &str) -> Result<&'a Field, PatchError> {
+        match self.inside {
+            Inside::Struct(of) => of.field(name).ok_or_else(|| {
+                let (of, name) = (&of.go, quoted(name));
+                PatchError::Internal(format!(
+                    "unable to find api field in struct {of} for the json field {name}"
+                ))
+            }),
+            Inside::Other(kind) => Err(PatchError::Internal(format!(
+                "merging an object in json but data type is not struct, instead is: {kind}"
+            ))),
+        }
+    }
+
+    fn inside(&self, shape: &'a Shape) -> Place<'a> {
+        let inside = match shape {
+            Shape::Struct(id) => Inside::Struct(self.schema.of(*id)),
+            Shape::Map(_) => Inside::Other("map"),
+            Shape::List(_) | Shape::Bytes => Inside::Other("slice"),
+            Shape::Text(_) => Inside::Other("string"),
+            Shape::Any => Inside::Other("interface"),
+            _ => Inside::Other("struct"),
+        };
+        Place { inside, ..*self }
+    }
+
+    /// The elements of a list field.
+    fn elements(&self, field: &'a Field) -> Result<Place<'a>, PatchError> {
+        match &field.shape {
+            Shape::List(of) => Ok(self.inside(of)),
+            _ => {
+                let words = "expected slice or array type, but got: struct";
+                Err(PatchError::Internal(words.to_owned()))
+            }
+        }
+    }
+}
+
+pub(super) fn merge_objects(
+    place: Place<'_>,
+    mut original: Object,
+    mut patch: Object,
+) -> Result<Object, PatchError> {
+    match patch.remove(PATCH) {
+        None => {}
+        Some(Value::String(directive)) if directive == "replace" => return Ok(patch),
+        Some(Value::String(directive)) if directive == "delete" => return Ok(Object::new()),
+        Some(directive) => return Err(bad_directive(&directive, patch)),
+    }
+    retain_keys(&mut original, &mut patch)?;
+    order::apply(place, &mut original, &mut patch)?;
+    for (key, value) in patch {
+        match key.strip_prefix(DELETE_FROM) {
+            Some(rest) => delete_from(place, &mut original, rest, value)?,
+            None => merge_member(place, &mut original, key, value)?,
+        }
+    }
+    Ok(original)
+}
+
+fn bad_directive(directive: &Value, mut patch: Object) -> PatchError {
+    patch.insert(PATCH.to_owned(), directive.clone());
+    let patch = shown(&Value::Object(patch));
+    let directive = match directive {
+        Value::String(text) => text.clone(),
+        other => format!("%!s({})", shown(other)),
+    };
+    PatchError::Internal(format!("unknown patch type: {directive} in map: {patch}"))
+}
+
+/// Drops what the patch does not name to be kept.
+fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
+    let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
+    let bad = || PatchError::BadRequest("invalid patch format of retainKeys".to_owned());
+    let Value::Array(keys) = keys else { return Err(bad()) };
+    let kept = |key: &String| keys.iter().any(|kept| kept.as_str() == Some(key));
+    let free = |key: &String, value: &Value| {
+        value.is_null() || key.starts_with(DELETE_FROM) || key.starts_with(ELEMENT_ORDER)
+    };
+    if patch.iter().any(|(key, value)| !free(key, value) && !kept(key)) {
+        return Err(bad());
+    }
+    original.retain(|key, _| kept(key));
+    Ok(())
+}
+
+fn merge_member(
+    place: Place<'_>,
+    original: &mut Object,
+    key: String,
+    mut value: Value,
+) -> Result<(), PatchError> {
+    if value.is_null() {
+        original.remove(&key);
+        return Ok(());
+    }
+    let merged = match (original.remove(&key), value) {
+        (Some(Value::Object(old)), Value::Object(new)) => {
+            let field = place.field(&key)?;
+            if field.patch.replace {
+                Some(Value::Object(new))
+            } else {
+                Some(Value::Object(merge_objects(place.inside(&field.shape), old, new)?))
+            }
+        }
+        (Some(Value::Array(old)), Value::Array(new)) => {
+            let field = place.field(&key)?;
+            let elements = place.elements(field)?;
+            Some(Value::Array(if field.patch.merge {
+                merge_lists(elements, field.merge_key.as_deref(), old, new)?
+            } else {
+                new
+            }))
+        }
+        (_, new) => {
+            value = new;
+            discard_nulls(&mut value);
+            without_directives(value)
+        }
+    };
+    if let Some(merged) = merged {
+        original.insert(key, merged);
+    }
+    Ok(())
+}
+
+/// Nulls in what is new delete nothing.
+fn discard_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, value| !value.is_null());
+            members.values_mut().for_each(discard_nulls);
+        }
+        Value::Array(elements) => elements.iter_mut().for_each(discard_nulls),
+        _ => {}
+    }
+}
+
+/// Objects with a directive have nothing to act on in what is new, and go.
+fn without_directives(value: Value) -> Option<Value> {
+    Some(match value {
+        Value::Object(members) if members.contains_key(PATCH) => return None,
+        Value::Object(members) => {
+            let kept = |(key, value)| Some((key, without_directives(value)?));
+            Value::Object(members.into_iter().filter_map(kept).collect())
+        }
+        Value::Array(elements) => {
+            Value::Array(elements.into_iter().filter_map(without_directives).collect())
+        }
+        scalar => scalar,
+    })
+}

@@ -1,0 +1,250 @@
+//! One table of facts about types: which fields there are, how they are read, printed and merged.
+//!
+//! The table is text (see [`Schema::parse`]); everything that must know a type reads it here:
+//! [`decode`] takes a client's JSON, [`canonical`] brings a value into the form in which it is
+//! printed, `patch` finds its merge keys in it, and the server describes its API with it.
+//! The rules are those of Go's `encoding/json` as Kubernetes uses it (`sigs.k8s.io/json`).
+
+mod base64;
+mod canonical;
+mod decode;
+mod parse;
+mod quantity;
+mod scan;
+mod time;
+
+use std::fmt;
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+pub use self::{
+    canonical::canonical,
+    decode::{check, decode, type_meta, untyped},
+    parse::SchemaError,
+    quantity::{QuantityError, canonical_quantity},
+    time::{Precision, canonical_time},
+};
+pub(crate) use self::{
+    decode::{decode_list, read_alone},
+    scan::quoted,
+};
+
+/// All types, by name.
+#[derive(Debug, Default)]
+pub struct Schema {
+    types: Vec<Type>,
+    by_name: FxHashMap<Box<str>, TypeId>,
+    /// What a named list or map is: `v1.ResourceList` to `map[v1.ResourceName]resource.Quantity`.
+    aliases: FxHashMap<Box<str>, Box<str>>,
+}
+
+/// A place in the table. Only good for the schema that it is from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TypeId(u16);
+
+/// A struct.
+#[derive(Debug)]
+pub struct Type {
+    /// As OpenAPI names it: `io.k8s.api.core.v1.ServiceSpec`.
+    pub name: Box<str>,
+    /// As Go names it: `ServiceSpec`.
+    pub go: Box<str>,
+    /// Go's name of the package: `v1`.
+    pub package: Box<str>,
+    /// In the order of declaration, embedded ones in place.
+    pub fields: Vec<Field>,
+    /// Owned as a whole (`x-kubernetes-map-type: atomic`).
+    pub atomic: bool,
+    /// `x-kubernetes-unions`.
+    pub unions: Option<Value>,
+    by_name: FxHashMap<Box<str>, u16>,
+    /// Fields that are printed with nothing in them.
+    printed: Vec<u16>,
+}
+
+/// One field of a struct.
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub name: Box<str>,
+    pub shape: Shape,
+    /// Go's type without the pointer: `[]v1.ServicePort`.
+    pub go: Box<str>,
+    pub pointer: bool,
+    pub omit: Omit,
+    /// OpenAPI says so; nothing is refused for it here.
+    pub required: bool,
+    /// OpenAPI's default.
+    pub default: Option<Value>,
+    pub list: Option<ListType>,
+    /// Of a list of type map.
+    pub keys: Box<[Box<str>]>,
+    /// `x-kubernetes-map-type` of the field itself.
+    pub map: Option<MapType>,
+    pub patch: Strategy,
+    /// `patchMergeKey`.
+    pub merge_key: Option<Box<str>>,
+    /// The embedded structs that the field comes from, as errors name them: `VolumeSource`.
+    pub via: Option<Box<str>>,
+}
+
+/// What is in a field, a list or a map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// A string, with Go's name for its type: `string`, `v1.Protocol`.
+    Text(Box<str>),
+    Int32,
+    Int64,
+    Float,
+    Bool,
+    /// Base64.
+    Bytes,
+    Quantity,
+    IntOrString,
+    /// RFC 3339, whole seconds.
+    Time,
+    /// RFC 3339 with six digits.
+    MicroTime,
+    /// Read as text: no kind that is served has one.
+    Duration,
+    /// Kept as it comes.
+    Any,
+    List(Box<Shape>),
+    /// With string keys.
+    Map(Box<Shape>),
+    Struct(TypeId),
+}
+
+/// When a field is not printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Omit {
+    Never,
+    /// Empty lists, maps and texts, zero, false, no pointer; never a struct.
+    Empty,
+    /// The same, and structs that are zero.
+    Zero,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListType {
+    Atomic,
+    Set,
+    Map,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapType {
+    Atomic,
+    Granular,
+}
+
+/// `patchStrategy`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Strategy {
+    pub merge: bool,
+    pub replace: bool,
+    pub retain_keys: bool,
+}
+
+/// What a reader made of a text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Decoded {
+    pub value: Value,
+    /// In document order, at most a hundred.
+    pub unknown: Vec<Finding>,
+}
+
+/// Something in a text that was passed over. Shown in Kubernetes' words.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Finding {
+    Unknown(String),
+    Duplicate(String),
+    /// In the operations of a JSON patch.
+    InPatch(Box<Finding>),
+}
+
+/// Why a text is no object of a type. Shown in Go's words.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// It is no JSON.
+    #[error("{0}")]
+    Syntax(String),
+    /// A value of the wrong type, or one that does not parse.
+    #[error("{0}")]
+    Type(String),
+}
+
+/// Which kind a text says it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TypeMeta {
+    pub api_version: String,
+    pub kind: String,
+}
+
+// === impl Schema ===
+
+impl Schema {
+    pub fn named(&self, name: &str) -> Option<&Type> {
+        self.by_name.get(name).map(|id| self.of(*id))
+    }
+
+    pub fn types(&self) -> impl Iterator<Item = &Type> {
+        self.types.iter()
+    }
+
+    /// The type at a place that this schema gave.
+    pub fn of(&self, id: TypeId) -> &Type {
+        &self.types[usize::from(id.0)]
+    }
+
+    /// Go's name of what is in a list or map type.
+    pub(crate) fn inner<'a>(&'a self, go: &'a str) -> &'a str {
+        let go = self.aliases.get(go).map_or(go, |target| target);
+        match go.strip_prefix("[]") {
+            Some(element) => element,
+            None => go.split_once(']').map_or(go, |(_, element)| element),
+        }
+    }
+}
+
+// === impl Type ===
+
+impl Type {
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.by_name.get(name).map(|at| &self.fields[usize::from(*at)])
+    }
+
+    fn always_printed(&self) -> impl Iterator<Item = &Field> {
+        self.printed.iter().map(|at| &self.fields[usize::from(*at)])
+    }
+
+    fn position(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).map(|at| usize::from(*at))
+    }
+}
+
+// === impl Finding ===
+
+impl Finding {
+    /// Where.
+    pub fn path(&self) -> &str {
+        match self {
+            Finding::Unknown(path) | Finding::Duplicate(path) => path,
+            Finding::InPatch(finding) => finding.path(),
+        }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Finding::Unknown(path) => write!(f, "unknown field {}", quoted(path)),
+            Finding::Duplicate(path) => write!(f, "duplicate field {}", quoted(path)),
+            Finding::InPatch(finding) => write!(f, "json patch {finding}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

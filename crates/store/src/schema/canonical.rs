@@ -1,0 +1,120 @@
+//! The form in which Go would print a value of a type, after it was stored.
+//!
+//! Absent fields that Go always prints come in: structs that are no pointers, scalars without
+//! `omitempty`. What `omitempty` drops goes. An empty list or map counts as none, since the
+//! encoding in which Kubernetes stores objects does not tell the two apart.
+
+use serde_json::{Map, Value};
+
+use super::{
+    Field, Omit, Schema, Shape, Type,
+    quantity::canonical_quantity,
+    time::{Precision, canonical_time},
+};
+
+/// Brings a value into the form in which it is printed. What is not as its type says stays.
+pub fn canonical(schema: &Schema, of: &Type, value: &mut Value) {
+    let Value::Object(members) = value else { return };
+    members.retain(|name, value| {
+        let Some(field) = of.field(name) else { return true };
+        if !value.is_null() {
+            one(schema, &field.shape, value);
+        }
+        let empty = value.is_null() || (!field.pointer && is_empty(&field.shape, value));
+        if empty && is_always_printed(field) {
+            *value = nothing(schema, field);
+        }
+        !empty || is_always_printed(field)
+    });
+    for field in of.always_printed() {
+        if !members.contains_key(&*field.name) {
+            members.insert(field.name.to_string(), nothing(schema, field));
+        }
+    }
+}
+
+/// Whether a field is printed with nothing in it. Go leaves out no struct for being empty.
+pub(super) fn is_always_printed(field: &Field) -> bool {
+    match field.omit {
+        Omit::Never => true,
+        Omit::Empty => !field.pointer && is_struct(&field.shape),
+        Omit::Zero => false,
+    }
+}
+
+/// What is printed for it then.
+fn nothing(schema: &Schema, field: &Field) -> Value {
+    if field.pointer { Value::Null } else { zero(schema, &field.shape) }
+}
+
+fn is_struct(shape: &Shape) -> bool {
+    matches!(
+        shape,
+        Shape::Struct(_) | Shape::Quantity | Shape::IntOrString | Shape::Time | Shape::MicroTime
+    )
+}
+
+/// What `omitempty` drops, and a list or map that counts as none.
+fn is_empty(shape: &Shape, value: &Value) -> bool {
+    match (shape, value) {
+        (_, Value::Null) => true,
+        (Shape::Struct(_) | Shape::Any, _) => false,
+        (_, Value::Array(elements)) => elements.is_empty(),
+        (_, Value::Object(members)) => members.is_empty(),
+        (Shape::IntOrString | Shape::Quantity, _) => false,
+        (_, Value::String(text)) => text.is_empty(),
+        (_, Value::Bool(value)) => !value,
+        (_, Value::Number(number)) => number.as_f64() == Some(0.0),
+    }
+}
+
+fn zero(schema: &Schema, shape: &Shape) -> Value {
+    match shape {
+        Shape::Text(_) | Shape::Duration => Value::String(String::new()),
+        Shape::Int32 | Shape::Int64 | Shape::Float | Shape::IntOrString => Value::from(0),
+        Shape::Bool => Value::Bool(false),
+        Shape::Quantity => Value::from("0"),
+        Shape::Struct(id) => {
+            let mut value = Value::Object(Map::new());
+            canonical(schema, schema.of(*id), &mut value);
+            value
+        }
+        Shape::List(_)
+        | Shape::Map(_)
+        | Shape::Bytes
+        | Shape::Time
+        | Shape::MicroTime
+        | Shape::Any => Value::Null,
+    }
+}
+
+fn one(schema: &Schema, shape: &Shape, value: &mut Value) {
+    match (shape, value) {
+        (Shape::Struct(id), value) => canonical(schema, schema.of(*id), value),
+        (Shape::List(of), Value::Array(elements)) if has_form(of) => {
+            elements.iter_mut().for_each(|value| one(schema, of, value));
+        }
+        (Shape::Map(of), Value::Object(members)) if has_form(of) => {
+            members.values_mut().for_each(|value| one(schema, of, value));
+        }
+        (Shape::Time, value) => printed_time(value, Precision::Seconds),
+        (Shape::MicroTime, value) => printed_time(value, Precision::Micros),
+        (Shape::Quantity, value) => {
+            if let Some(Ok(text)) = value.as_str().map(canonical_quantity) {
+                *value = Value::String(text);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Whether there is anything to do for values of a shape.
+fn has_form(shape: &Shape) -> bool {
+    is_struct(shape) || matches!(shape, Shape::List(_) | Shape::Map(_))
+}
+
+fn printed_time(value: &mut Value, precision: Precision) {
+    if let Some(Ok(time)) = value.as_str().map(|text| canonical_time(text, precision)) {
+        *value = time.map_or(Value::Null, Value::String);
+    }
+}

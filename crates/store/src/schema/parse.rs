@@ -1,0 +1,352 @@
+//! The text form of the table.
+//!
+//! ```text
+//! package core v1 io.k8s.api.core.v1     short name, Go's name, OpenAPI's prefix; one per text
+//! text Protocol                          a named string type
+//! alias ResourceList map[ResourceName]resource.Quantity
+//! type ServiceSpec [atomic] [unions=JSON]
+//!   ports []ServicePort omitempty list=map keys=port,protocol patch=merge merge=port
+//! ```
+//!
+//! A field is one line: JSON name, Go type, flags. Types of other texts are named with the short
+//! name of their package (`core.Protocol`). Flags: `omitempty`, `omitzero`, `required`,
+//! `default=JSON`, `list=atomic|set|map`, `keys=A,B`, `map=atomic|granular`,
+//! `patch=merge|replace|retainKeys` (joined by commas), `merge=KEY`, and `via=NAME` for a field of
+//! an embedded struct.
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use super::{
+    Field, ListType, MapType, Omit, Schema, Shape, Strategy, Type, TypeId,
+    canonical::is_always_printed,
+};
+
+/// What is wrong with the table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of package {package:?}: {problem}: {text:?}")]
+pub struct SchemaError {
+    pub package: String,
+    pub line: usize,
+    pub text: String,
+    pub problem: &'static str,
+}
+
+/// More would not fit into the set of fields seen that a reader keeps.
+const MOST_FIELDS: usize = 128;
+
+/// Types that are not structs of the table, with Go's name.
+const LEAVES: &[(&str, Shape, &str)] = &[
+    ("bool", Shape::Bool, "bool"),
+    ("int32", Shape::Int32, "int32"),
+    ("int64", Shape::Int64, "int64"),
+    ("float64", Shape::Float, "float64"),
+    ("[]byte", Shape::Bytes, "[]uint8"),
+    ("resource.Quantity", Shape::Quantity, "resource.Quantity"),
+    ("intstr.IntOrString", Shape::IntOrString, "intstr.IntOrString"),
+    ("meta.Time", Shape::Time, "v1.Time"),
+    ("meta.MicroTime", Shape::MicroTime, "v1.MicroTime"),
+    ("meta.Duration", Shape::Duration, "v1.Duration"),
+    ("meta.FieldsV1", Shape::Any, "v1.FieldsV1"),
+    ("runtime.RawExtension", Shape::Any, "runtime.RawExtension"),
+];
+
+/// One text, and the lines of its types still to be read.
+struct Package<'a> {
+    short: &'a str,
+    go: &'a str,
+    prefix: &'a str,
+    lines: Vec<(usize, &'a str)>,
+}
+
+/// Everything that has a name, before fields are read.
+#[derive(Default)]
+struct Names<'a> {
+    structs: FxHashMap<String, TypeId>,
+    texts: FxHashMap<String, String>,
+    /// Go's name, and the type with all names in full.
+    aliases: FxHashMap<String, (String, String)>,
+    go: FxHashMap<&'a str, &'a str>,
+}
+
+type Problem = &'static str;
+
+impl Schema {
+    /// Reads the table. All texts are read before a name is looked up, so their order is free.
+    pub fn parse(texts: &[&str]) -> Result<Schema, SchemaError> {
+        let mut schema = Schema::default();
+        let mut names = Names::default();
+        let mut packages = Vec::new();
+        for text in texts {
+            packages.push(package(text)?);
+        }
+        for package in &packages {
+            names.go.insert(package.short, package.go);
+            declare(package, &mut schema, &mut names)?;
+        }
+        for package in &packages {
+            fill(package, &mut schema, &names)?;
+        }
+        for (go, target) in names.aliases.values() {
+            let failed = |problem| error("", 0, target, problem);
+            let (_, target) = shape_of(target, &names).map_err(failed)?;
+            schema.aliases.insert(go.as_str().into(), target.into());
+        }
+        Ok(schema)
+    }
+}
+
+fn error(package: &str, line: usize, text: &str, problem: Problem) -> SchemaError {
+    SchemaError { package: package.to_owned(), line, text: text.to_owned(), problem }
+}
+
+fn package(text: &str) -> Result<Package<'_>, SchemaError> {
+    let mut lines = text.lines().enumerate().map(|(at, line)| (at + 1, line));
+    let (_, head) = lines.next().unwrap_or((1, ""));
+    let words: Vec<&str> = head.split(' ').collect();
+    let &["package", short, go, prefix] = words.as_slice() else {
+        return Err(error("", 1, head, "expected: package SHORT GO PREFIX"));
+    };
+    let lines = lines.filter(|(_, line)| !line.trim().is_empty()).collect();
+    Ok(Package { short, go, prefix, lines })
+}
+
+/// Takes down all names of a package.
+fn declare<'a>(
+    package: &Package<'a>,
+    schema: &mut Schema,
+    names: &mut Names<'a>,
+) -> Result<(), SchemaError> {
+    for (line, text) in &package.lines {
+        let failed = |problem| error(package.short, *line, text, problem);
+        let mut words = text.split(' ');
+        match (words.next(), words.next(), words.next()) {
+            (Some(""), ..) => {}
+            (Some("text"), Some(name), None) => {
+                let go = format!("{}.{name}", package.go);
+                names.texts.insert(format!("{}.{name}", package.short), go);
+            }
+            (Some("alias"), Some(name), Some(target)) => {
+                let go = format!("{}.{name}", package.go);
+                let target = qualified(package.short, target);
+                names.aliases.insert(format!("{}.{name}", package.short), (go, target));
+            }
+            (Some("type"), Some(name), _) => {
+                let id = TypeId(u16::try_from(schema.types.len()).map_err(|_| failed("too many"))?);
+                names.structs.insert(format!("{}.{name}", package.short), id);
+                let new = head(package, name, text).map_err(failed)?;
+                if schema.by_name.insert(new.name.clone(), id).is_some() {
+                    return Err(failed("declared twice"));
+                }
+                schema.types.push(new);
+            }
+            _ => return Err(failed("expected: text, alias, type, or a field")),
+        }
+    }
+    Ok(())
+}
+
+/// A type without its fields.
+fn head(package: &Package<'_>, name: &str, text: &str) -> Result<Type, Problem> {
+    let mut new = Type {
+        name: format!("{}.{name}", package.prefix).into(),
+        go: name.into(),
+        package: package.go.into(),
+        fields: Vec::new(),
+        atomic: false,
+        unions: None,
+        by_name: FxHashMap::default(),
+        printed: Vec::new(),
+    };
+    for flag in text.split(' ').skip(2) {
+        match flag.split_once('=') {
+            None if flag == "atomic" => new.atomic = true,
+            Some(("unions", json)) => new.unions = Some(json_of(json)?),
+            _ => return Err("unknown flag of a type"),
+        }
+    }
+    Ok(new)
+}
+
+/// Reads the fields of a package's types.
+fn fill(package: &Package<'_>, schema: &mut Schema, names: &Names<'_>) -> Result<(), SchemaError> {
+    let mut current = None;
+    for (line, text) in &package.lines {
+        let failed = |problem| error(package.short, *line, text, problem);
+        if let Some(rest) = text.strip_prefix("type ") {
+            let name = rest.split(' ').next().unwrap_or(rest);
+            current = names.structs.get(&format!("{}.{name}", package.short)).copied();
+            continue;
+        }
+        let Some(text) = text.strip_prefix("  ") else { continue };
+        let Some(id) = current else { return Err(failed("a field before any type")) };
+        let field = field(package.short, text, names).map_err(failed)?;
+        let of = &mut schema.types[usize::from(id.0)];
+        let at = u16::try_from(of.fields.len()).map_err(|_| failed("too many fields"))?;
+        if of.fields.len() == MOST_FIELDS {
+            return Err(failed("too many fields"));
+        }
+        if of.by_name.insert(field.name.clone(), at).is_some() {
+            return Err(failed("declared twice"));
+        }
+        if is_always_printed(&field) {
+            of.printed.push(at);
+        }
+        of.fields.push(field);
+    }
+    Ok(())
+}
+
+fn field(package: &str, text: &str, names: &Names<'_>) -> Result<Field, Problem> {
+    let mut words = text.split(' ');
+    let (Some(name), Some(written)) = (words.next(), words.next()) else {
+        return Err("expected: NAME TYPE FLAGS");
+    };
+    let pointer = written.starts_with('*');
+    let full = qualified(package, written.trim_start_matches('*'));
+    let (shape, go) = shape_of(&full, names)?;
+    let mut field = Field {
+        name: name.into(),
+        shape,
+        go: go.into(),
+        pointer,
+        omit: Omit::Never,
+        required: false,
+        default: None,
+        list: None,
+        keys: Box::default(),
+        map: None,
+        patch: Strategy::default(),
+        merge_key: None,
+        via: None,
+    };
+    words.try_for_each(|flag| set_flag(&mut field, flag))?;
+    Ok(field)
+}
+
+fn set_flag(field: &mut Field, flag: &str) -> Result<(), Problem> {
+    match flag.split_once('=').unwrap_or((flag, "")) {
+        ("omitempty", "") if field.omit == Omit::Never => field.omit = Omit::Empty,
+        ("omitzero", "") => field.omit = Omit::Zero,
+        ("required", "") => field.required = true,
+        ("default", json) => field.default = Some(json_of(json)?),
+        ("list", "atomic") => field.list = Some(ListType::Atomic),
+        ("list", "set") => field.list = Some(ListType::Set),
+        ("list", "map") => field.list = Some(ListType::Map),
+        ("keys", keys) => field.keys = keys.split(',').map(Box::from).collect(),
+        ("map", "atomic") => field.map = Some(MapType::Atomic),
+        ("map", "granular") => field.map = Some(MapType::Granular),
+        ("patch", strategy) => field.patch = strategy_of(strategy)?,
+        ("merge", key) => field.merge_key = Some(key.into()),
+        ("via", name) => field.via = Some(name.into()),
+        _ => return Err("unknown flag of a field"),
+    }
+    Ok(())
+}
+
+fn strategy_of(text: &str) -> Result<Strategy, Problem> {
+    let mut strategy = Strategy::default();
+    for word in text.split(',') {
+        match word {
+            "merge" => strategy.merge = true,
+            "replace" => strategy.replace = true,
+            "retainKeys" => strategy.retain_keys = true,
+            _ => return Err("unknown patch strategy"),
+        }
+    }
+    Ok(strategy)
+}
+
+fn json_of(text: &str) -> Result<Value, Problem> {
+    serde_json::from_str(text).map_err(|_| "no JSON")
+}
+
+/// Puts the package before names that have none: those with a capital letter and no dot.
+fn qualified(package: &str, text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + package.len());
+    for word in text.split_inclusive(['[', ']']) {
+        if word.starts_with(|c: char| c.is_ascii_uppercase()) {
+            out.push_str(package);
+            out.push('.');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// The shape of a type with all names in full, and Go's name for it.
+fn shape_of(text: &str, names: &Names<'_>) -> Result<(Shape, String), Problem> {
+    if let Some((_, shape, go)) = LEAVES.iter().find(|(name, ..)| *name == text) {
+        return Ok((shape.clone(), (*go).to_owned()));
+    }
+    if let Some(element) = text.strip_prefix("[]") {
+        let (shape, go) = shape_of(element, names)?;
+        return Ok((Shape::List(Box::new(shape)), format!("[]{go}")));
+    }
+    if let Some((key, element)) = text.strip_prefix("map[").and_then(|rest| rest.split_once(']')) {
+        let ((key, key_go), (shape, go)) = (shape_of(key, names)?, shape_of(element, names)?);
+        if !matches!(key, Shape::Text(_)) {
+            return Err("the key of a map must be a text");
+        }
+        return Ok((Shape::Map(Box::new(shape)), format!("map[{key_go}]{go}")));
+    }
+    if let Some((go, target)) = names.aliases.get(text) {
+        return Ok((shape_of(target, names)?.0, go.clone()));
+    }
+    if let Some(id) = names.structs.get(text) {
+        let (package, name) = text.split_once('.').ok_or("a name without package")?;
+        let package = names.go.get(package).ok_or("unknown package")?;
+        return Ok((Shape::Struct(*id), format!("{package}.{name}")));
+    }
+    let go = match text {
+        "string" | "types.UID" => text.to_owned(),
+        _ => names.texts.get(text).ok_or("unknown type")?.clone(),
+    };
+    Ok((Shape::Text(go.as_str().into()), go))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_is_read_with_names_across_texts() {
+        let schema = Schema::parse(&[
+            "package a v1 io.a\ntype T atomic\n  list []b.U omitempty list=map keys=x,y patch=merge,retainKeys merge=x\n  when *meta.Time via=E\n  extra map[string]L default={\"a\":1}",
+            "package b v2 io.b\ntext N\nalias L []N\ntype U\n  x N required\n",
+            "package a2 v1 io.a2\nalias L []string",
+        ]);
+        assert_eq!(schema.expect_err("L is of b").problem, "unknown type");
+        let schema = Schema::parse(&[
+            "package a v1 io.a\ntype T atomic\n  list []b.U omitempty list=map keys=x,y patch=merge,retainKeys merge=x\n  when *meta.Time via=E\n  extra map[string]b.L default={\"a\":1}",
+            "package b v2 io.b\ntext N\nalias L []N\ntype U\n  x N required\n",
+        ])
+        .expect("a good table");
+        let of = schema.named("io.a.T").expect("declared");
+        assert!(of.atomic);
+        let list = of.field("list").expect("declared");
+        assert_eq!((&*list.go, list.omit, list.list), ("[]v2.U", Omit::Empty, Some(ListType::Map)));
+        assert_eq!((list.keys.len(), list.merge_key.as_deref()), (2, Some("x")));
+        assert!(list.patch.merge && list.patch.retain_keys && !list.patch.replace);
+        let when = of.field("when").expect("declared");
+        assert_eq!((when.pointer, when.via.as_deref()), (true, Some("E")));
+        let extra = of.field("extra").expect("declared");
+        assert_eq!(&*extra.go, "map[string]v2.L");
+        assert_eq!(schema.inner(schema.inner(&extra.go)), "v2.N");
+    }
+
+    #[test]
+    fn a_bad_table_says_where() {
+        for (text, line, problem) in [
+            ("", 1, "expected: package SHORT GO PREFIX"),
+            ("package a v1 io.a\n  x string", 2, "a field before any type"),
+            ("package a v1 io.a\ntype T\n  x strin", 3, "unknown type"),
+            ("package a v1 io.a\ntype T\n  x string often", 3, "unknown flag of a field"),
+            ("package a v1 io.a\ntype T\n  x string\n  x bool", 4, "declared twice"),
+            ("package a v1 io.a\ntype T\n  x map[bool]bool", 3, "the key of a map must be a text"),
+        ] {
+            let error = Schema::parse(&[text]).expect_err(text);
+            assert_eq!((error.line, error.problem), (line, problem), "{text}");
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Which objects someone asks for: a namespace, labels, fields.
+
+mod fields;
+mod labels;
+
+use crate::object::Object;
+pub use crate::selector::{
+    fields::{FieldError, FieldSelector},
+    labels::{Checks, LabelSelector},
+};
+
+/// A namespace or all, and what labels and fields must be.
+#[derive(Clone, Debug, Default)]
+pub struct Selector {
+    /// `namespace/`, or empty for all.
+    prefix: String,
+    labels: LabelSelector,
+    fields: FieldSelector,
+    /// The only key there can be, where name and namespace are both given.
+    only: Option<String>,
+}
+
+impl Selector {
+    /// Everything of a resource.
+    pub fn all() -> Selector {
+        Selector::default()
+    }
+
+    /// `namespaced`: whether the kind's objects lie in namespaces at all.
+    pub fn new(
+        namespaced: bool,
+        namespace: Option<&str>,
+        labels: LabelSelector,
+        fields: FieldSelector,
+    ) -> Selector {
+        let prefix = namespace.map(|name| format!("{name}/")).unwrap_or_default();
+        let keyed = !namespaced || namespace.is_some();
+        let only = fields.name().filter(|_| keyed).map(|name| format!("{prefix}{name}"));
+        Selector { prefix, labels, fields, only }
+    }
+
+    /// Where to begin in the order of keys.
+    pub(crate) fn first_key(&self) -> String {
+        self.only.clone().unwrap_or_else(|| self.prefix.clone())
+    }
+
+    /// Whether the object is in the range that starts at the first key.
+    pub(crate) fn in_scope(&self, object: &Object) -> bool {
+        match &self.only {
+            Some(only) => *object.key == **only,
+            None => object.key.starts_with(&self.prefix),
+        }
+    }
+
+    /// Whether labels and fields fit. Does not look at the range.
+    pub fn matches(&self, object: &Object) -> bool {
+        self.labels.matches(&object.labels) && self.fields.matches(object)
+    }
+
+    /// Whether it leaves out anything of the range.
+    pub fn selects(&self) -> bool {
+        !self.labels.is_empty() || !self.fields.is_empty()
+    }
+}

@@ -1,0 +1,169 @@
+//! The committed state: what readers see.
+//!
+//! Objects lie in one ordered set a resource; the history keeps the last changes with what they
+//! replaced, so that a watch can go on from a past revision and a list can show one. A read never
+//! sees part of a batch: the shell holds a lock around [`State::publish`] and around each read.
+
+use std::{borrow::Borrow, cmp::Ordering, collections::BTreeSet, ops::Bound, sync::Arc};
+
+use crate::{
+    history::{Event, History, Limits},
+    journal::{Replayed, Snapshot},
+    object::{Change, Object, ResourceId, Revision},
+};
+
+/// All objects of all resources at one revision, and the way there.
+#[derive(Debug)]
+pub struct State {
+    collections: Vec<BTreeSet<ByKey>>,
+    revision: Revision,
+    history: History,
+    /// The sum of the tails of all objects.
+    bytes: usize,
+}
+
+#[derive(Clone, Debug)]
+struct ByKey(Arc<Object>);
+
+impl State {
+    pub fn new(n_resources: usize, limits: Limits) -> State {
+        State {
+            collections: vec![BTreeSet::new(); n_resources],
+            revision: 0,
+            history: History::new(n_resources, limits),
+            bytes: 0,
+        }
+    }
+
+    /// The revision of the last write.
+    pub fn revision(&self) -> Revision {
+        self.revision
+    }
+
+    /// The sum of the texts of all objects.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    pub fn object(&self, resource: ResourceId, key: &str) -> Option<&Arc<Object>> {
+        self.collection(resource)?.get(key).map(|found| &found.0)
+    }
+
+    /// How many objects a resource has.
+    pub fn count(&self, resource: ResourceId) -> usize {
+        self.collection(resource).map_or(0, BTreeSet::len)
+    }
+
+    /// The objects of a resource from `from` on, in order of their keys.
+    pub fn range<'a>(
+        &'a self,
+        resource: ResourceId,
+        from: Bound<&str>,
+    ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
+        let all =
+            self.collection(resource).map(|set| set.range::<str, _>((from, Bound::Unbounded)));
+        all.into_iter().flatten().map(|found| &found.0)
+    }
+
+    /// Makes a batch visible, all of it. The changes continue the revision.
+    pub fn publish(&mut self, batch: &[Change]) {
+        for change in batch {
+            debug_assert!(change.revision > self.revision, "revisions rise");
+            self.revision = change.revision;
+            let Some(before) = self.apply(change) else { continue };
+            self.history.push(change.resource, before);
+        }
+    }
+
+    /// Forgets all history up to now.
+    pub fn compact(&mut self) {
+        self.history.forget_up_to(self.revision);
+    }
+
+    /// Takes what a journal kept, in its order.
+    pub fn replay(&mut self, item: Replayed) {
+        match item {
+            Replayed::Base(revision) => {
+                self.revision = revision;
+                self.history.forget_up_to(revision);
+            }
+            Replayed::Object(resource, object) => {
+                self.bytes += object.tail.len();
+                if let Some(set) = self.collections.get_mut(usize::from(resource.0)) {
+                    set.insert(ByKey(Arc::new(object)));
+                }
+            }
+            Replayed::Change(change) => self.publish(&[change]),
+        }
+    }
+
+    pub fn snapshot(&self) -> Snapshot {
+        let base = self.history.oldest();
+        let mut objects = Vec::new();
+        for index in 0..self.collections.len() {
+            let resource = ResourceId(u16::try_from(index).expect("fewer kinds than 65,536"));
+            let past = self.history.before(resource, base);
+            for found in self.range(resource, Bound::Unbounded) {
+                if !past.contains_key(&*found.key) {
+                    objects.push((resource, found.clone()));
+                }
+            }
+            objects.extend(past.into_values().flatten().map(|object| (resource, object.clone())));
+        }
+        Snapshot { base, objects, changes: self.history.changes() }
+    }
+
+    /// Carries a change out and returns what the history keeps of it; `None`: nothing was there
+    /// to delete.
+    fn apply(&mut self, change: &Change) -> Option<Event> {
+        let set = self.collections.get_mut(usize::from(change.resource.0))?;
+        let before = match &change.object {
+            Some(object) => {
+                self.bytes += object.tail.len();
+                set.replace(ByKey(object.clone()))
+            }
+            None => Some(set.take(&*change.key)?),
+        };
+        if let Some(ByKey(gone)) = &before {
+            self.bytes -= gone.tail.len();
+        }
+        let before = before.map(|found| found.0);
+        Some(Event { revision: change.revision, object: change.object.clone(), before })
+    }
+
+    fn collection(&self, resource: ResourceId) -> Option<&BTreeSet<ByKey>> {
+        self.collections.get(usize::from(resource.0))
+    }
+}
+
+// === impl ByKey ===
+
+impl Borrow<str> for ByKey {
+    fn borrow(&self) -> &str {
+        &self.0.key
+    }
+}
+
+impl PartialEq for ByKey {
+    fn eq(&self, other: &ByKey) -> bool {
+        self.0.key == other.0.key
+    }
+}
+
+impl Eq for ByKey {}
+
+impl PartialOrd for ByKey {
+    fn partial_cmp(&self, other: &ByKey) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for ByKey {
+    fn cmp(&self, other: &ByKey) -> Ordering {
+        self.0.key.cmp(&other.0.key)
+    }
+}
