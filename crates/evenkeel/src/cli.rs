@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::fairness::FairnessCommand;
+use crate::{apiserver::ApiserverArgs, fairness::FairnessCommand};
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
 #[derive(Debug, Parser)]
@@ -29,6 +29,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: FairnessCommand,
     },
+    /// Run a small Kubernetes API server, for one host and its tests
+    #[command(after_help = crate::apiserver::EXAMPLES)]
+    Apiserver(ApiserverArgs),
     /// Print a completion script for a shell
     Completions { shell: Shell },
 }

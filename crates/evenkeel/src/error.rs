@@ -29,6 +29,14 @@ pub(crate) enum Error {
     Settings(#[from] SettingsError),
     #[error("--feature-gates {given:?}: expected NAME=true or NAME=false")]
     Gate { given: String },
+    #[error("--feature-gates: there is no gate {name:?}")]
+    UnknownGate { name: String, known: &'static [&'static str] },
+    #[error("--service-cluster-ip-range {given:?}: {problem}")]
+    ServiceRange { given: String, problem: &'static str },
+    #[error(transparent)]
+    Apiserver(#[from] evenkeel_apiserver::Error),
+    #[error("the server can't be started: {0}")]
+    Start(io::Error),
     #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]
     Replicas { given: String },
     #[error("{}: {field}: {problem}", path.display())]
@@ -80,6 +88,8 @@ impl Error {
                 Some("give the Nodes too (kubectl get nodes -o yaml)".to_owned())
             }
             Error::NoPlace { known, .. } => Some(format!("there are: {}", known.join(", "))),
+            Error::UnknownGate { known, .. } => Some(format!("there are: {}", known.join(", "))),
+            Error::Apiserver(error) => error.help(),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the form".to_owned()),
             Error::Scenario { .. } => {
                 Some("see `evenkeel fairness simulate --help` for the form".to_owned())
@@ -98,6 +108,8 @@ impl Error {
     pub(crate) fn exit_code(&self) -> ExitCode {
         let failed = match self {
             Error::Live(LiveError::Objects(_)) => false,
+            Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => false,
+            Error::Apiserver(_) | Error::Start(_) => true,
             Error::Live(_) | Error::Stdout(_) | Error::Encode { .. } => true,
             Error::NoService { .. } | Error::NoPlace { .. } | Error::Write { .. } => true,
             Error::Findings { unreadable, .. } => !unreadable,

@@ -1,0 +1,255 @@
+//! Answers: objects, lists and statuses in the form that was asked for.
+
+mod list;
+
+use axum::{body::Body, response::Response};
+use evenkeel_store::{Object, Page, Revision};
+use http::{HeaderName, HeaderValue, StatusCode, header};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    body, document,
+    kinds::Kind,
+    negotiate::{Form, Media, Shape},
+    serve::LongRunning,
+    status::Failure,
+    table::{self, IncludeObject},
+};
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+/// An answer on its way, with its warnings.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) code: StatusCode,
+    pub(crate) content_type: HeaderValue,
+    pub(crate) body: Body,
+    pub(crate) warnings: Vec<String>,
+    pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
+    /// It has no end of its own.
+    pub(crate) long_running: bool,
+    /// An answer that is complete as it is.
+    whole: Option<Response>,
+}
+
+/// How to show objects: the form, and what a table shows of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct View {
+    pub(crate) form: Form,
+    pub(crate) include: IncludeObject,
+    pub(crate) now: Timestamp,
+}
+
+impl Answer {
+    pub(crate) fn new(code: u16, content_type: &'static str, body: impl Into<Body>) -> Answer {
+        Answer {
+            code: StatusCode::from_u16(code).expect("our codes are codes"),
+            content_type: HeaderValue::from_static(content_type),
+            body: body.into(),
+            warnings: Vec::new(),
+            headers: Vec::new(),
+            long_running: false,
+            whole: None,
+        }
+    }
+
+    pub(crate) fn whole(response: Response) -> Answer {
+        let code = response.status();
+        Answer { code, whole: Some(response), ..Answer::new(200, "text/plain", Body::empty()) }
+    }
+
+    pub(crate) fn text(code: u16, text: impl Into<Body>) -> Answer {
+        Answer::new(code, "text/plain; charset=utf-8", text)
+    }
+
+    pub(crate) fn json(code: u16, body: impl Into<Body>) -> Answer {
+        Answer { content_type: JSON, ..Answer::new(code, "", body) }
+    }
+
+    /// A value in JSON or YAML.
+    pub(crate) fn value(code: u16, value: &Value, form: Form) -> Answer {
+        match form.media {
+            Media::Yaml => Answer::new(code, "application/yaml", yaml(value)),
+            Media::Json if form.pretty => {
+                let mut text = serde_json::to_vec_pretty(value).expect("a value is JSON");
+                text.push(b'\n');
+                Answer::json(code, text)
+            }
+            Media::Json => {
+                let text = serde_json::to_vec(value).expect("a value is JSON");
+                Answer::json(code, text)
+            }
+        }
+    }
+
+    pub(crate) fn failure(failure: &Failure, form: Form) -> Answer {
+        if failure.plain {
+            return Answer::text(failure.code, failure.message().to_owned());
+        }
+        let mut answer = Answer::value(failure.code, &failure.status(), form);
+        if let Some(seconds) = failure.retry_after {
+            answer.headers.push((header::RETRY_AFTER, seconds.into()));
+        }
+        answer
+    }
+
+    pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Answer {
+        self.warnings = warnings;
+        self
+    }
+
+    pub(crate) fn into_response(self) -> Response {
+        if let Some(whole) = self.whole {
+            return whole;
+        }
+        let mut response = Response::new(self.body);
+        *response.status_mut() = self.code;
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, self.content_type);
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
+        for warning in &self.warnings {
+            if let Ok(value) = HeaderValue::from_str(&warning_value(warning)) {
+                headers.append(header::WARNING, value);
+            }
+        }
+        for (name, value) in self.headers {
+            headers.insert(name, value);
+        }
+        if self.long_running {
+            response.extensions_mut().insert(LongRunning);
+        }
+        response
+    }
+}
+
+/// A stored object.
+pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Answer {
+    let plain = view.form.media == Media::Json && view.form.shape == Shape::Object;
+    if plain && !view.form.pretty && kind.alias.is_none() {
+        return Answer::json(code, document::text(kind, object, object.revision));
+    }
+    shown(code, kind, &kind.presented(document::value(kind.stored_kind(), object)), view)
+}
+
+/// An object that is a value already, in the kind's own form.
+pub(crate) fn shown(code: u16, kind: &Kind, value: &Value, view: View) -> Answer {
+    let body = match view.form.shape {
+        Shape::Object => return Answer::value(code, value, view.form),
+        Shape::Table(version) => {
+            let revision = value["metadata"]["resourceVersion"].clone();
+            let meta = json!({"resourceVersion": revision});
+            table::table(kind, std::slice::from_ref(value), options(view, version), &meta, view.now)
+        }
+        Shape::Partial(version) => table::partial(value, version),
+        Shape::PartialList(_) => return Answer::failure(&not_a_list(kind), plain(view)),
+    };
+    Answer::value(code, &body, view.form)
+}
+
+/// A page of a list.
+pub(crate) fn list(kind: &Kind, page: Page, continued: &str, view: View) -> Answer {
+    let meta = list_meta(&page, continued);
+    if view.form.shape == Shape::Object
+        && view.form.media == Media::Json
+        && !view.form.pretty
+        && kind.alias.is_none()
+    {
+        return Answer::json(200, list::body(kind, page.items, &meta));
+    }
+    let stored = kind.stored_kind();
+    let items = page.items.iter().map(|item| kind.presented(document::value(stored, item)));
+    listed(kind, items.collect(), &meta, view)
+}
+
+/// A list of values in the kind's own form.
+pub(crate) fn listed(kind: &Kind, mut items: Vec<Value>, meta: &Value, view: View) -> Answer {
+    let body = match view.form.shape {
+        Shape::Table(version) => table::table(kind, &items, options(view, version), meta, view.now),
+        Shape::PartialList(version) => table::partial_list(&items, meta, version),
+        Shape::Partial(_) => return Answer::failure(&a_list(kind), plain(view)),
+        Shape::Object => {
+            for item in items.iter_mut().filter_map(Value::as_object_mut) {
+                item.remove("kind");
+                item.remove("apiVersion");
+            }
+            json!({"kind": kind.list_kind(), "apiVersion": kind.api_version(), "metadata": meta, "items": items})
+        }
+    };
+    Answer::value(200, &body, view.form)
+}
+
+fn plain(view: View) -> Form {
+    Form { shape: Shape::Object, ..view.form }
+}
+
+fn a_list(kind: &Kind) -> Failure {
+    let of = internal_type(kind);
+    Failure::wrong_shape(format!(
+        "you requested PartialObjectMetadata, but the requested object is a list ({of}List)"
+    ))
+}
+
+fn not_a_list(kind: &Kind) -> Failure {
+    let of = internal_type(kind);
+    Failure::wrong_shape(format!(
+        "you requested PartialObjectMetadataList, but the requested object is not a list ({of})"
+    ))
+}
+
+/// Go's name for what Kubernetes holds of this kind.
+fn internal_type(kind: &Kind) -> String {
+    let stored = kind.stored_kind();
+    format!("*{}.{}", body::internal(stored.group), stored.kind)
+}
+
+pub(crate) fn revision_meta(revision: Revision) -> Value {
+    json!({"resourceVersion": revision.to_string()})
+}
+
+pub(crate) fn options(view: View, version: &'static str) -> table::TableOptions {
+    table::TableOptions { include_object: view.include, no_headers: false, version }
+}
+
+/// `299 - "text"`, with what a header can't hold replaced.
+fn warning_value(text: &str) -> String {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    format!("299 - \"{}\"", clean.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+fn list_meta(page: &Page, continued: &str) -> Value {
+    let mut meta = revision_meta(page.revision);
+    if !continued.is_empty() {
+        meta["continue"] = continued.into();
+    }
+    if let Some(remaining) = page.remaining {
+        meta["remainingItemCount"] = remaining.into();
+    }
+    meta
+}
+
+fn yaml(value: &Value) -> String {
+    serde_saphyr::to_string(value).unwrap_or_else(|problem| format!("# {problem}\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds;
+
+    #[test]
+    fn metadata_of_a_list_or_of_one_object_is_told_apart_in_go_s_type_names() {
+        for (group, plural, of) in [
+            ("", "configmaps", "*core.ConfigMap"),
+            ("apps", "deployments", "*apps.Deployment"),
+            ("discovery.k8s.io", "endpointslices", "*discovery.EndpointSlice"),
+            ("events.k8s.io", "events", "*core.Event"),
+        ] {
+            let kind = kinds::named(group, plural).unwrap();
+            let a_list = a_list(kind);
+            assert_eq!((a_list.code, internal_type(kind).as_str()), (406, of));
+            assert!(a_list.message().ends_with(&format!("is a list ({of}List)")));
+            assert!(not_a_list(kind).message().ends_with(&format!("is not a list ({of})")));
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What all verbs share, and one call as they see it.
+
+use std::{net::SocketAddr, sync::Arc};
+
+use bytes::Bytes;
+use evenkeel_store::{
+    Selector,
+    selector::{Checks, FieldSelector, LabelSelector},
+};
+use http::{HeaderMap, Method};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    answer::View,
+    body::Body,
+    health::Health,
+    identity::{self, Attributes, Tokens, User},
+    kinds::{Admission, KINDS, Kind, names},
+    meters::Meters,
+    metrics::Metrics,
+    pools::Pools,
+    request::{Query, Resource},
+    serve::ConnectionKill,
+    settings::{Authorization, Settings},
+    status::{Failure, Result},
+    storage::Storage,
+    verbs::watch::encoded::Encoded,
+    watchers::Watchers,
+};
+
+/// The server without its sockets.
+#[derive(Debug)]
+pub(crate) struct Api {
+    pub(crate) storage: Storage,
+    pub(crate) pools: Pools,
+    pub(crate) settings: Settings,
+    pub(crate) tokens: Tokens,
+    pub(crate) health: Health,
+    pub(crate) metrics: Metrics,
+    pub(crate) meters: Meters,
+    pub(crate) watchers: Watchers,
+    pub(crate) encoded: Arc<Encoded>,
+    pub(crate) address: SocketAddr,
+    /// Ends all watches.
+    pub(crate) stop: CancellationToken,
+}
+
+/// One request about a resource, read as far as all verbs need it.
+#[derive(Debug)]
+pub(crate) struct Call<'a> {
+    pub(crate) method: &'a Method,
+    pub(crate) resource: &'a Resource,
+    pub(crate) query: &'a Query<'a>,
+    pub(crate) headers: &'a HeaderMap,
+    pub(crate) body: Bytes,
+    pub(crate) view: View,
+    /// How to cut the connection, where it carries one request at a time.
+    pub(crate) kill: Option<&'a ConnectionKill>,
+}
+
+impl Api {
+    pub(crate) fn admission(&self, now: Timestamp) -> Admission {
+        Admission { now, features: self.settings.features }
+    }
+
+    /// `/metrics`, with what is counted only when asked.
+    pub(crate) fn metrics_text(&self) -> String {
+        for kind in KINDS.iter().filter(|kind| kind.alias.is_none()) {
+            let count = self.storage.state().count(kind.id());
+            let gauge = self.metrics.objects(kind.resource());
+            gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
+        self.metrics.text()
+    }
+
+    /// What a user may do here.
+    pub(crate) fn authorize(
+        &self,
+        user: &User,
+        attributes: &Attributes<'_>,
+    ) -> std::result::Result<(), String> {
+        match self.settings.authorization {
+            Authorization::AlwaysAllow => Ok(()),
+            Authorization::Masters => identity::authorize(user, attributes),
+        }
+    }
+
+    /// Whether nothing is refused to a user.
+    pub(crate) fn allows_all(&self, user: &User) -> bool {
+        match self.settings.authorization {
+            Authorization::AlwaysAllow => true,
+            Authorization::Masters => user.is_in(identity::MASTERS),
+        }
+    }
+
+    /// Refuses a create in a namespace that is not there or on its way out.
+    pub(crate) fn check_namespace(&self, kind: &Kind, namespace: &str, name: &str) -> Result<()> {
+        let namespaces = &crate::kinds::NAMESPACE;
+        let Some(found) = self.storage.object(namespaces, namespace) else {
+            return Err(Failure::not_found(namespaces, namespace));
+        };
+        // The phase is a field selector of namespaces: no need to parse.
+        let phase = namespaces.fields.iter().position(|(field, _)| *field == "status.phase");
+        if phase
+            .and_then(|index| found.fields.get(index))
+            .is_none_or(|phase| &**phase != "Terminating")
+        {
+            return Ok(());
+        }
+        let why = format!(
+            "unable to create new content in namespace {namespace} because it is being terminated"
+        );
+        let cause = json!({
+            "reason": "NamespaceTerminating",
+            "message": format!("namespace {namespace} is being terminated"),
+            "field": "metadata.namespace",
+        });
+        Err(Failure::forbidden(kind, name, &why).because(&cause))
+    }
+}
+
+impl Call<'_> {
+    pub(crate) fn kind(&self) -> &'static Kind {
+        self.resource.kind
+    }
+
+    pub(crate) fn namespace(&self) -> Option<&str> {
+        self.resource.namespace.as_deref()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.view.now
+    }
+
+    pub(crate) fn body(&self) -> Body<'_> {
+        Body { content_type: self.content_type(), bytes: &self.body }
+    }
+
+    pub(crate) fn content_type(&self) -> &str {
+        let found = self.headers.get(http::header::CONTENT_TYPE);
+        found.and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
+    /// The key of an object with this name.
+    pub(crate) fn key(&self, name: &str) -> String {
+        key(self.namespace(), name)
+    }
+
+    /// What `labelSelector` and `fieldSelector` ask for, in the namespace of the path.
+    pub(crate) fn selector(&self) -> Result<Selector> {
+        let kind = self.kind();
+        let labels = LabelSelector::parse(self.query.text("labelSelector"), CHECKS);
+        let labels = labels.map_err(Failure::bad_request)?;
+        let own: Vec<&str> = kind.fields.iter().map(|(name, _)| *name).collect();
+        let fields = FieldSelector::parse(self.query.text("fieldSelector"), &own);
+        let mut fields = fields.map_err(|problem| Failure::bad_request(problem.to_string()))?;
+        // Nodes and namespaces have rules of their own, which leave it out.
+        if !kind.namespaced && !own.is_empty() && fields.has_namespace() {
+            return Err(Failure::bad_request("field label not supported: metadata.namespace"));
+        }
+        if self.resource.watch && !self.resource.name.is_empty() {
+            fields = fields.and_name(&self.resource.name);
+        }
+        Ok(Selector::new(kind.namespaced, self.namespace(), labels, fields))
+    }
+}
+
+pub(crate) const CHECKS: Checks = Checks { key: names::qualified_name, value: names::label_value };
+
+pub(crate) fn key(namespace: Option<&str>, name: &str) -> String {
+    match namespace {
+        Some(namespace) => format!("{namespace}/{name}"),
+        None => name.to_owned(),
+    }
+}
+
+/// The name in an object's metadata.
+pub(crate) fn name_of(object: &Value) -> &str {
+    object["metadata"]["name"].as_str().unwrap_or_default()
+}

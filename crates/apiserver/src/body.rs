@@ -1,0 +1,292 @@
+//! Request bodies: JSON, YAML or protobuf in, a checked value out.
+//!
+//! The words of a refusal depend on how far Kubernetes gets: no kind can be read, the kind is not
+//! this one, or a field has the wrong type. Source: `endpoints/handlers/{create,rest}.go`.
+
+use evenkeel_store::schema::{self, DecodeError, Type};
+use serde_json::Value;
+
+use crate::{
+    invalid::quoted,
+    kinds::{self, Kind},
+    protobuf,
+    request::query::FieldValidation,
+    status::{Failure, Result},
+    types,
+};
+
+/// The most that a body may hold.
+pub(crate) const LIMIT: usize = 3 << 20;
+
+pub(crate) const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
+
+/// A body as it came.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body<'a> {
+    pub(crate) content_type: &'a str,
+    pub(crate) bytes: &'a [u8],
+}
+
+/// A body, read.
+#[derive(Debug)]
+pub(crate) struct Read {
+    pub(crate) value: Value,
+    pub(crate) warnings: Vec<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Encoding {
+    Json,
+    Yaml,
+    Protobuf,
+}
+
+/// An object of a kind.
+pub(crate) fn object(body: Body<'_>, kind: &Kind, strictness: FieldValidation) -> Result<Read> {
+    typed(
+        body,
+        Expected { group: kind.group, version: kind.version, kind: kind.kind, schema: kind.schema },
+        strictness,
+    )
+}
+
+/// What a path takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Expected<'a> {
+    pub(crate) group: &'a str,
+    pub(crate) version: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) schema: &'a str,
+}
+
+pub(crate) fn typed(
+    body: Body<'_>,
+    expected: Expected<'_>,
+    strictness: FieldValidation,
+) -> Result<Read> {
+    let of = types::schema().named(expected.schema).expect("every kind has its type");
+    match encoding(body.content_type)? {
+        Encoding::Json => from_json(body.bytes, expected, of, strictness),
+        Encoding::Yaml => from_json(&yaml_as_json(body.bytes, expected)?, expected, of, strictness),
+        Encoding::Protobuf => from_protobuf(body.bytes, expected, of),
+    }
+}
+
+/// A body whose kind the caller judges.
+pub(crate) fn of_any_kind(body: Body<'_>, schema: &str) -> Result<Value> {
+    let of = types::schema().named(schema).expect("the caller names a type of the table");
+    let expected = Expected { group: "", version: "v1", kind: of.go.as_ref(), schema };
+    let (bytes, value);
+    let json = match encoding(body.content_type)? {
+        Encoding::Json => body.bytes,
+        Encoding::Yaml => {
+            bytes = yaml_as_json(body.bytes, expected)?;
+            &bytes
+        }
+        Encoding::Protobuf => {
+            let read = protobuf::decode(body.bytes);
+            value =
+                read.map_err(|problem| unrecognized(body.bytes, expected, &problem.to_string()))?.2;
+            let checked = schema::check(types::schema(), of, value);
+            return checked
+                .map(|read| read.value)
+                .map_err(|problem| Failure::bad_request(problem.to_string()));
+        }
+    };
+    match schema::decode(types::schema(), of, json) {
+        Ok(read) => Ok(read.value),
+        Err(DecodeError::Syntax(problem)) => Err(Failure::bad_request(format!(
+            "couldn't get version/kind; json parse error: {problem}"
+        ))),
+        Err(problem) => Err(Failure::bad_request(problem.to_string())),
+    }
+}
+
+fn encoding(content_type: &str) -> Result<Encoding> {
+    let media = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match media.as_str() {
+        "" if content_type.is_empty() => Ok(Encoding::Json),
+        "application/json" => Ok(Encoding::Json),
+        "application/yaml" => Ok(Encoding::Yaml),
+        "application/vnd.kubernetes.protobuf" => Ok(Encoding::Protobuf),
+        _ => Err(Failure::unknown_format(
+            "application/json, application/yaml, application/vnd.kubernetes.protobuf",
+        )),
+    }
+}
+
+/// The media type of a body; also for callers that take other forms (patches).
+pub(crate) fn media(content_type: &str) -> &str {
+    content_type.split(';').next().unwrap_or_default().trim()
+}
+
+fn from_json(
+    bytes: &[u8],
+    expected: Expected<'_>,
+    of: &Type,
+    strictness: FieldValidation,
+) -> Result<Read> {
+    let decoded = match schema::decode(types::schema(), of, bytes) {
+        Ok(decoded) => decoded,
+        Err(DecodeError::Syntax(problem)) => {
+            return Err(unrecognized(
+                bytes,
+                expected,
+                &format!("couldn't get version/kind; json parse error: {problem}"),
+            ));
+        }
+        Err(problem) => {
+            let problem = problem.to_string();
+            // The kind is looked at before the fields are.
+            let claimed = schema::type_meta(bytes).unwrap_or_default();
+            let (api_version, kind) = (claimed.api_version, claimed.kind);
+            check_kind(bytes, expected, &api_version, &kind)?;
+            return Err(cannot_handle(expected, &api_version, &kind, &problem));
+        }
+    };
+    let text = |key: &str| decoded.value[key].as_str().unwrap_or_default().to_owned();
+    let (api_version, kind) = (text("apiVersion"), text("kind"));
+    check_kind(bytes, expected, &api_version, &kind)?;
+    let findings: Vec<String> = decoded.unknown.iter().map(ToString::to_string).collect();
+    let warnings = match strictness {
+        FieldValidation::Strict if !findings.is_empty() => {
+            let problem = format!("strict decoding error: {}", findings.join(", "));
+            return Err(cannot_handle(expected, &api_version, &kind, &problem));
+        }
+        FieldValidation::Warn => findings,
+        FieldValidation::Strict | FieldValidation::Ignore => Vec::new(),
+    };
+    Ok(Read { value: named(decoded.value, expected), warnings })
+}
+
+fn from_protobuf(bytes: &[u8], expected: Expected<'_>, of: &Type) -> Result<Read> {
+    let (api_version, kind, value) = protobuf::decode(bytes)
+        .map_err(|problem| unrecognized(bytes, expected, &problem.to_string()))?;
+    check_kind(bytes, expected, &api_version, &kind)?;
+    let checked = schema::check(types::schema(), of, value)
+        .map_err(|problem| cannot_handle(expected, &api_version, &kind, &problem.to_string()))?;
+    Ok(Read { value: named(checked.value, expected), warnings: Vec::new() })
+}
+
+fn yaml_as_json(bytes: &[u8], expected: Expected<'_>) -> Result<Vec<u8>> {
+    let parsed =
+        std::str::from_utf8(bytes).map_err(|problem| problem.to_string()).and_then(|text| {
+            serde_saphyr::from_str::<Value>(text).map_err(|problem| problem.to_string())
+        });
+    match parsed {
+        Ok(value) => Ok(value.to_string().into_bytes()),
+        Err(problem) => {
+            let first = problem.lines().next().unwrap_or_default();
+            let problem = format!("error converting YAML to JSON: yaml: {first}");
+            Err(unrecognized(bytes, expected, &problem))
+        }
+    }
+}
+
+/// Kind and version as the path has them: a client may leave them out.
+fn named(mut value: Value, expected: Expected<'_>) -> Value {
+    if let Some(object) = value.as_object_mut() {
+        object.insert("kind".into(), expected.kind.into());
+        object.insert(
+            "apiVersion".into(),
+            kinds::api_version(expected.group, expected.version).into(),
+        );
+    }
+    value
+}
+
+fn check_kind(bytes: &[u8], expected: Expected<'_>, api_version: &str, kind: &str) -> Result<()> {
+    let wanted = kinds::api_version(expected.group, expected.version);
+    if (api_version.is_empty() || api_version == wanted)
+        && (kind.is_empty() || kind == expected.kind)
+    {
+        return Ok(());
+    }
+    if api_version.matches('/').count() > 1 {
+        let problem = format!("unexpected GroupVersion string: {api_version}");
+        return Err(unrecognized(bytes, expected, &problem));
+    }
+    let api_version = if api_version.is_empty() { wanted.as_str() } else { api_version };
+    let kind = if kind.is_empty() { expected.kind } else { kind };
+    let problem = match kinds::of_kind(api_version, kind) {
+        Some(other) => format!(
+            "converting ({}.{kind}) to ({}.{}): unknown conversion",
+            other.version,
+            internal(expected.group),
+            expected.kind
+        ),
+        None => not_registered(api_version, kind, SCHEME),
+    };
+    Err(cannot_handle(expected, api_version, kind, &problem))
+}
+
+pub(crate) fn not_registered(api_version: &str, kind: &str, scheme: &str) -> String {
+    format!(
+        "no kind {} is registered for version {} in scheme {scheme:?}",
+        quoted(kind),
+        quoted(api_version)
+    )
+}
+
+/// Go's name for the group's internal package.
+pub(crate) fn internal(group: &str) -> &str {
+    match group.split('.').next().unwrap_or_default() {
+        "" => "core",
+        first => first,
+    }
+}
+
+fn cannot_handle(expected: Expected<'_>, api_version: &str, kind: &str, problem: &str) -> Failure {
+    let version = api_version.rsplit('/').next().unwrap_or_default();
+    let version = if version.is_empty() { expected.version } else { version };
+    let kind = if kind.is_empty() { expected.kind } else { kind };
+    Failure::bad_request(format!(
+        "{kind} in version {} cannot be handled as a {}: {problem}",
+        quoted(version),
+        expected.kind
+    ))
+}
+
+fn unrecognized(bytes: &[u8], expected: Expected<'_>, problem: &str) -> Failure {
+    Failure::bad_request(format!(
+        "the object provided is unrecognized (must be of type {}): {problem} ({})",
+        expected.kind,
+        summary(bytes)
+    ))
+}
+
+/// The first thirty bytes: as they are for JSON, in hexadecimal otherwise.
+fn summary(bytes: &[u8]) -> String {
+    const MOST: usize = 30;
+    let (start, more) = match bytes.get(..MOST) {
+        Some(start) if bytes.len() > MOST => (start, " ..."),
+        _ => (bytes, ""),
+    };
+    match start.first() {
+        None => "<empty>".to_owned(),
+        Some(b'{') => format!("{}{more}", String::from_utf8_lossy(start)),
+        Some(_) => {
+            let digits: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("{digits}{more}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_content_type_is_read_as_a_media_type() {
+        for (content_type, expected) in [
+            ("", Some(Encoding::Json)),
+            ("application/json", Some(Encoding::Json)),
+            ("Application/JSON; charset=utf-8", Some(Encoding::Json)),
+            ("application/yaml", Some(Encoding::Yaml)),
+            (";;", None),
+            ("json", None),
+        ] {
+            assert_eq!(encoding(content_type).ok(), expected, "{content_type}");
+        }
+    }
+}

@@ -1,0 +1,307 @@
+//! The keys and certificates of a server: its authority, its serving certificate, and the
+//! administrator's client certificate. They are made at the first start, kept in `DATA/pki`, and
+//! renewed when they come near their end or no longer name all addresses of the server.
+//!
+//! A key is written before its certificate. So after a crash there may be a key alone or one that
+//! does not fit its certificate: both are made anew, except that a new certificate of the authority
+//! keeps the authority's key, since all others hang on it.
+
+mod files;
+mod folder;
+mod kubeconfig;
+mod make;
+mod names;
+mod read;
+#[cfg(test)]
+pub(crate) mod testing;
+mod tls;
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use jiff::Timestamp;
+use thiserror::Error;
+
+pub use self::folder::FolderError;
+pub(crate) use self::{
+    files::write_secret,
+    folder::Folder,
+    kubeconfig::kubeconfig,
+    names::{Name, names},
+    tls::tls,
+};
+use self::{
+    make::{Authority, Purpose},
+    read::Pair,
+};
+
+/// All that a server shows and gives out.
+#[derive(Debug)]
+pub(crate) struct Certificates {
+    pub(crate) authority: String,
+    pub(crate) serving: Pair,
+    pub(crate) admin: Pair,
+}
+
+/// Why there are no certificates to serve with.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CertificateError {
+    #[error("{}: can't be read: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{}: can't be written: {source}", path.display())]
+    Write { path: PathBuf, source: io::Error },
+    #[error("{}: {problem}; put back a good copy, or delete {}", path.display(), if_deleted(path))]
+    Damaged { path: PathBuf, problem: String },
+    #[error(
+        "{}: the key of ca.crt is missing; put it back, or delete the folder {} to begin with a \
+         new authority (each kubeconfig given out before then stops working)",
+        path.display(), folder_of(path)
+    )]
+    NoKey { path: PathBuf },
+    #[error("{}: not the key of ca.crt beside it; put the right one back", path.display())]
+    OtherKey { path: PathBuf },
+    #[error("certificates can't be made: {0}")]
+    Make(#[from] rcgen::Error),
+    #[error("TLS can't be set up: {0}")]
+    Tls(#[from] rustls::Error),
+}
+
+fn folder_of(path: &Path) -> String {
+    path.parent().unwrap_or(path).display().to_string()
+}
+
+fn if_deleted(path: &Path) -> String {
+    match path.file_stem().is_some_and(|stem| stem == "ca") {
+        true => format!(
+            "the folder {} to begin with a new authority (each kubeconfig given out before then \
+             stops working)",
+            folder_of(path)
+        ),
+        false => "it to have a new one made".to_owned(),
+    }
+}
+
+/// Takes the certificates from `folder`, making and renewing what is needed; `None` makes all
+/// anew, for this run only.
+pub(crate) fn certificates(
+    folder: Option<&Folder>,
+    names: &[Name],
+    now: Timestamp,
+) -> Result<Certificates, CertificateError> {
+    let pki = folder.map(|folder| files::folder(&folder.path().join("pki"))).transpose()?;
+    let pki = pki.as_deref();
+    let authority = authority(pki, now)?;
+    let serving = leaf(pki, "apiserver", &authority, &Purpose::Serving(names), now)?;
+    let admin = leaf(pki, "admin", &authority, &Purpose::Admin, now)?;
+    Ok(Certificates { authority: authority.pem, serving, admin })
+}
+
+fn authority(pki: Option<&Path>, now: Timestamp) -> Result<Authority, CertificateError> {
+    let Some(pki) = pki else { return Ok(make::authority(None, now)?) };
+    let (crt, key) = (pki.join("ca.crt"), pki.join("ca.key"));
+    let kept = match (files::read(&crt)?, files::read(&key)?) {
+        (Some(_), None) => return Err(CertificateError::NoKey { path: key }),
+        (None, None) => None,
+        (None, Some(text)) => Some(read::key(&key, &text)?),
+        (Some(certificate), Some(text)) => {
+            let parsed = read::certificate(&crt, &certificate)?;
+            let kept = read::key(&key, &text)?;
+            if !parsed.fits(&kept) {
+                return Err(CertificateError::OtherKey { path: key });
+            }
+            if !parsed.ends_soon(now) {
+                return make::kept_authority(&crt, certificate, &parsed, kept);
+            }
+            tracing::warn!(
+                file = %crt.display(),
+                "the authority's certificate is renewed: it is near its end; its key stays"
+            );
+            Some(kept)
+        }
+    };
+    let authority = make::authority(kept, now)?;
+    write_secret(&key, &authority.key_pem())?;
+    files::write_public(&crt, &authority.pem)?;
+    Ok(authority)
+}
+
+fn leaf(
+    pki: Option<&Path>,
+    stem: &str,
+    authority: &Authority,
+    purpose: &Purpose<'_>,
+    now: Timestamp,
+) -> Result<Pair, CertificateError> {
+    let Some(pki) = pki else { return Ok(make::leaf(authority, purpose, now)?) };
+    let (crt, key) = (pki.join(stem).with_extension("crt"), pki.join(stem).with_extension("key"));
+    if let (Some(certificate), Some(text)) = (files::read(&crt)?, files::read(&key)?) {
+        let parsed = read::certificate(&crt, &certificate)?;
+        match parsed.fault(&read::key(&key, &text)?, authority, purpose, now) {
+            None => return Ok(Pair { certificate, key: text }),
+            Some(why) => tracing::info!(file = %crt.display(), why, "certificate renewed"),
+        }
+    }
+    let pair = make::leaf(authority, purpose, now)?;
+    write_secret(&key, &pair.key)?;
+    files::write_public(&crt, &pair.certificate)?;
+    Ok(pair)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    use super::*;
+    use crate::certificates::testing::scratch;
+
+    fn now() -> Timestamp {
+        Timestamp::now()
+    }
+
+    fn days_later(days: i64) -> Timestamp {
+        now() + jiff::SignedDuration::from_hours(24 * days)
+    }
+
+    fn local() -> Vec<Name> {
+        names(([127, 0, 0, 1], 6443).into(), &[[10, 96, 0, 1].into()])
+    }
+
+    fn start(folder: &Folder, at: Timestamp) -> Certificates {
+        certificates(Some(folder), &local(), at).unwrap()
+    }
+
+    fn mode(path: &Path) -> u32 {
+        fs::metadata(path).unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn the_first_start_makes_files_that_only_the_owner_can_read() {
+        let (_scratch, path) = scratch();
+        let folder = Folder::open(&path.join("data")).unwrap();
+        start(&folder, now());
+        let pki = path.join("data/pki");
+        assert_eq!((mode(&path.join("data")), mode(&pki)), (0o700, 0o700));
+        for stem in ["ca", "apiserver", "admin"] {
+            assert_eq!(mode(&pki.join(stem).with_extension("key")), 0o600, "{stem}");
+            assert_eq!(mode(&pki.join(stem).with_extension("crt")), 0o644, "{stem}");
+        }
+        let names: Vec<_> =
+            fs::read_dir(&pki).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names.len(), 6, "nothing is left over: {names:?}");
+    }
+
+    #[test]
+    fn the_next_start_takes_what_is_there() {
+        let (_scratch, path) = scratch();
+        let folder = Folder::open(&path).unwrap();
+        let first = start(&folder, now());
+        let second = start(&folder, days_later(300));
+        assert_eq!(first.authority, second.authority);
+        assert_eq!(first.serving, second.serving);
+        assert_eq!(first.admin, second.admin);
+    }
+
+    #[test]
+    fn a_certificate_near_its_end_is_renewed_by_the_same_authority() {
+        let (_scratch, path) = scratch();
+        let folder = Folder::open(&path).unwrap();
+        let first = start(&folder, now());
+        let second = start(&folder, days_later(340));
+        assert_eq!(first.authority, second.authority);
+        assert_ne!(first.serving, second.serving);
+        assert_ne!(first.admin, second.admin);
+        assert_eq!(second.admin, start(&folder, days_later(341)).admin);
+    }
+
+    #[test]
+    fn the_authority_is_renewed_with_its_key() {
+        let (_scratch, path) = scratch();
+        let folder = Folder::open(&path).unwrap();
+        let first = start(&folder, now());
+        let key = fs::read_to_string(path.join("pki/ca.key")).unwrap();
+        let second = start(&folder, days_later(3640));
+        assert_ne!(first.authority, second.authority);
+        assert_eq!(key, fs::read_to_string(path.join("pki/ca.key")).unwrap());
+    }
+
+    #[test]
+    fn a_new_listen_address_renews_the_serving_certificate_alone() {
+        let (_scratch, path) = scratch();
+        let folder = Folder::open(&path).unwrap();
+        let first = start(&folder, now());
+        let more = names(([192, 0, 2, 7], 6443).into(), &[[10, 96, 0, 1].into()]);
+        let second = certificates(Some(&folder), &more, now()).unwrap();
+        assert_ne!(first.serving, second.serving);
+        assert_eq!(first.admin, second.admin);
+    }
+
+    #[test]
+    fn what_a_crash_can_leave_is_made_anew() {
+        let (_scratch, path) = scratch();
+        let folder = Folder::open(&path).unwrap();
+        let first = start(&folder, now());
+        let pki = path.join("pki");
+        fs::remove_file(pki.join("admin.crt")).unwrap();
+        fs::copy(pki.join("ca.key"), pki.join("apiserver.key")).unwrap();
+        let second = start(&folder, now());
+        assert_eq!(first.authority, second.authority);
+        assert_ne!(first.admin, second.admin);
+        assert_ne!(first.serving, second.serving);
+        fs::remove_file(pki.join("ca.crt")).unwrap();
+        assert_eq!(start(&folder, now()).admin, second.admin);
+    }
+
+    #[test]
+    fn damaged_files_are_refused_with_what_to_do() {
+        let cases: &[(&str, Option<&str>, &[&str])] = &[
+            ("ca.crt", Some("garbage"), &["ca.crt", "delete the folder", "new authority"]),
+            ("ca.key", Some(""), &["ca.key", "delete the folder"]),
+            ("ca.key", None, &["ca.key", "missing", "put it back"]),
+            ("apiserver.crt", Some("garbage"), &["apiserver.crt", "delete it to have a new one"]),
+            ("admin.key", Some("garbage"), &["admin.key", "delete it to have a new one"]),
+        ];
+        for (name, text, parts) in cases {
+            let (_scratch, path) = scratch();
+            let folder = Folder::open(&path).unwrap();
+            start(&folder, now());
+            let file = path.join("pki").join(name);
+            match text {
+                Some(text) => fs::write(&file, text).unwrap(),
+                None => fs::remove_file(&file).unwrap(),
+            }
+            let error = certificates(Some(&folder), &local(), now()).unwrap_err().to_string();
+            assert!(parts.iter().all(|part| error.contains(part)), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn another_authoritys_key_is_not_written_over() {
+        let (_scratch, path) = scratch();
+        let folder = Folder::open(&path).unwrap();
+        start(&folder, now());
+        fs::copy(path.join("pki/admin.key"), path.join("pki/ca.key")).unwrap();
+        let error = certificates(Some(&folder), &local(), now()).unwrap_err();
+        assert!(matches!(error, CertificateError::OtherKey { .. }), "{error}");
+    }
+
+    #[test]
+    fn a_key_that_others_could_read_is_closed() {
+        let (_scratch, path) = scratch();
+        let folder = Folder::open(&path).unwrap();
+        start(&folder, now());
+        let key = path.join("pki/ca.key");
+        fs::set_permissions(&key, fs::Permissions::from_mode(0o644)).unwrap();
+        start(&folder, now());
+        assert_eq!(mode(&key), 0o600);
+    }
+
+    #[test]
+    fn without_a_folder_all_is_made_anew() {
+        let first = certificates(None, &local(), now()).unwrap();
+        let second = certificates(None, &local(), now()).unwrap();
+        assert_ne!(first.authority, second.authority);
+    }
+}

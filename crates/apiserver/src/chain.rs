@@ -1,0 +1,305 @@
+//! The way of every request: who, what, may they, do it, count it.
+//!
+//! ```text
+//! serve ─► authenticate ─► target ─► impersonate ─► authorize ─► read the body ─► verb ─► answer
+//! ```
+//!
+//! A failure at any step becomes an answer in one place.
+
+mod documents;
+
+use std::{
+    borrow::Cow,
+    convert::Infallible,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use axum::{body::Body, response::Response};
+use bytes::Bytes;
+use http::{Method, Request, request::Parts};
+use http_body_util::{BodyExt as _, Limited};
+use jiff::Timestamp;
+use serde_json::json;
+use tower_service::Service;
+
+use crate::{
+    answer::{Answer, View},
+    api::{Api, Call},
+    body,
+    identity::{self, Anonymous, Attributes, On, Refusal, User},
+    kinds::Kind,
+    metrics::Change,
+    negotiate::{self, Form, Media, Shape},
+    request::{self, Query, Resource, Target},
+    serve::Peer,
+    status::{Failure, Result},
+    table::IncludeObject,
+    verbs::{self, Asking},
+};
+
+/// How long a client may take to send its body.
+const BODY_TIME: Duration = Duration::from_secs(60);
+
+const PLAIN: Form = Form { media: Media::Json, shape: Shape::Object, pretty: false };
+
+/// The chain as the service of each connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain(Arc<Api>);
+
+impl Chain {
+    pub(crate) fn new(api: &Arc<Api>) -> Chain {
+        Chain(api.clone())
+    }
+}
+
+impl Service<Request<Body>> for Chain {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = std::result::Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<std::result::Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<Body>) -> Self::Future {
+        let handled = handle(self.0.clone(), request);
+        Box::pin(async move { Ok(handled.await) })
+    }
+}
+
+async fn handle(api: Arc<Api>, request: Request<Body>) -> Response {
+    let started = std::time::Instant::now();
+    let (parts, body) = request.into_parts();
+    let target = request::target(parts.uri.path());
+    let answer = match answered(&api, &parts, body, &target).await {
+        Ok(answer) => answer,
+        Err(failure) => Answer::failure(&failure, PLAIN),
+    };
+    let requests = api.meters.of(target.as_ref().ok());
+    let verb = metric_verb(&parts, target.as_ref().ok());
+    let dry_run = parts.uri.query().is_some_and(|query| query.contains("dryRun=All"));
+    requests.answered(verb, answer.code.as_u16(), dry_run, started.elapsed());
+    answer.into_response()
+}
+
+async fn answered(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Body,
+    target: &Result<Target>,
+) -> Result<Answer> {
+    let peer = parts.extensions.get::<Peer>();
+    let peer = peer.expect("serve gives each request its peer");
+    let anonymous = match api.settings.anonymous_health {
+        true => Anonymous::Health,
+        false => Anonymous::Nothing,
+    };
+    let user = identity::authenticate(parts, peer, &api.tokens, anonymous)
+        .map_err(|_| Failure::unauthorized())?;
+    let method = lowercase(&parts.method);
+    let attributes = attributes(parts, &method, target.as_ref().ok());
+    let other = identity::impersonate(&user, &parts.headers, &attributes).map_err(refused)?;
+    let user: &User = other.as_ref().unwrap_or(&user);
+    api.authorize(user, &attributes).map_err(|message| denied(message, &attributes))?;
+    match target {
+        Err(failure) => Err(failure.clone()),
+        Ok(Target::Resource(resource)) => on_resource(api, parts, body, resource, peer).await,
+        Ok(Target::Review { plural, namespace, .. }) => {
+            on_review(api, parts, body, plural, namespace.as_deref(), user, peer).await
+        }
+        Ok(document) => documents::answer(api, parts, document),
+    }
+}
+
+async fn on_resource(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Body,
+    resource: &Resource,
+    peer: &Peer,
+) -> Result<Answer> {
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let collection = resource.name.is_empty();
+    let view = view(parts, &query, collection)?;
+    let failing = Form { shape: Shape::Object, ..view.form };
+    let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
+    let _in_flight = api.metrics.in_flight(change);
+    let body = if is_read(&parts.method) { Bytes::new() } else { whole(body).await? };
+    let call = Call {
+        method: &parts.method,
+        resource,
+        query: &query,
+        headers: &parts.headers,
+        body,
+        view,
+        kill: (parts.version < http::Version::HTTP_2).then_some(&peer.kill),
+    };
+    match verbs::carry_out(api, &call).await {
+        Ok(answer) => Ok(answer),
+        Err(failure) => Ok(Answer::failure(&failure, failing)),
+    }
+}
+
+async fn on_review(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Body,
+    plural: &'static str,
+    namespace: Option<&str>,
+    user: &User,
+    peer: &Peer,
+) -> Result<Answer> {
+    if parts.method != Method::POST {
+        return Err(Failure::method_not_allowed());
+    }
+    if plural == "bindings" {
+        let kind = &crate::kinds::POD;
+        // The body names the Pod.
+        let bytes = whole(body).await?;
+        let name = verbs::bound_name(&bytes, content_type(parts))?;
+        let namespace = namespace.map(str::to_owned);
+        let resource =
+            Resource { kind, namespace, name, subresource: "binding".into(), watch: false };
+        return on_resource(api, parts, Body::from(bytes), &resource, peer).await;
+    }
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let view = view(parts, &query, false)?;
+    let bytes = whole(body).await?;
+    let body = body::Body { content_type: content_type(parts), bytes: &bytes };
+    verbs::review(api, Asking { plural, user, view, body }).await
+}
+
+fn view(parts: &Parts, query: &Query<'_>, collection: bool) -> Result<View> {
+    let pretty = query.has("pretty").then(|| query.text("pretty"));
+    let form = negotiate::form(&parts.headers, collection, pretty)?;
+    let include = match form.shape {
+        Shape::Table(_) => {
+            IncludeObject::parse(query.text("includeObject")).map_err(Failure::bad_request)?
+        }
+        Shape::Object | Shape::Partial(_) | Shape::PartialList(_) => IncludeObject::Metadata,
+    };
+    Ok(View { form, include, now: Timestamp::now() })
+}
+
+/// The body, if it is not too large and comes in time.
+async fn whole(body: Body) -> Result<Bytes> {
+    let read = Limited::new(body, body::LIMIT).collect();
+    match tokio::time::timeout(BODY_TIME, read).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(problem)) if problem.is::<http_body_util::LengthLimitError>() => {
+            Err(Failure::too_large(body::LIMIT))
+        }
+        Ok(Err(problem)) => Err(Failure::bad_request(format!("the body ended early: {problem}"))),
+        Err(_) => Err(Failure::bad_request("the body did not come in time")),
+    }
+}
+
+fn content_type(parts: &Parts) -> &str {
+    let found = parts.headers.get(http::header::CONTENT_TYPE);
+    found.and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
+fn is_read(method: &Method) -> bool {
+    matches!(*method, Method::GET | Method::HEAD)
+}
+
+// === Who may what ===
+
+fn attributes<'a>(parts: &'a Parts, method: &'a str, target: Option<&'a Target>) -> Attributes<'a> {
+    match target {
+        Some(Target::Resource(Resource { kind, namespace, name, subresource, watch })) => {
+            let query = parts.uri.query().unwrap_or_default();
+            let watch = *watch || (name.is_empty() && Query::parse(query).flag("watch"));
+            Attributes {
+                verb: verbs::verb(&parts.method, name, watch),
+                on: On::Resource {
+                    group: kind.group,
+                    resource: kind.plural,
+                    subresource,
+                    namespace: namespace.as_deref().unwrap_or(namespace_itself(kind, name)),
+                    name,
+                },
+            }
+        }
+        Some(Target::Review { group, plural, namespace }) => Attributes {
+            verb: verbs::verb(&parts.method, "", false),
+            on: On::Resource {
+                group,
+                resource: plural,
+                subresource: "",
+                namespace: namespace.as_deref().unwrap_or_default(),
+                name: "",
+            },
+        },
+        _ => Attributes { verb: method, on: On::Path(parts.uri.path()) },
+    }
+}
+
+/// The verb on a path.
+fn lowercase(method: &Method) -> Cow<'static, str> {
+    Cow::Borrowed(match *method {
+        Method::GET => "get",
+        Method::POST => "post",
+        Method::PUT => "put",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        _ => return Cow::Owned(method.as_str().to_ascii_lowercase()),
+    })
+}
+
+/// A namespace is in itself, as far as rights go.
+fn namespace_itself<'a>(kind: &Kind, name: &'a str) -> &'a str {
+    if kind.has_finalize() { name } else { "" }
+}
+
+fn refused(refusal: Refusal) -> Failure {
+    match refusal {
+        Refusal::BadRequest(message) => Failure::bad_request(message),
+        Refusal::Forbidden { message, group, resource, name } => {
+            Failure::forbidden_words(message, details(&group, &resource, &name))
+        }
+    }
+}
+
+fn denied(message: String, attributes: &Attributes<'_>) -> Failure {
+    let details = match attributes.on {
+        On::Path(_) => json!({}),
+        On::Resource { group, resource, name, .. } => details(group, resource, name),
+    };
+    Failure::forbidden_words(message, details)
+}
+
+fn details(group: &str, kind: &str, name: &str) -> serde_json::Value {
+    let pairs = [("name", name), ("group", group), ("kind", kind)];
+    pairs
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(k, v)| (k.to_owned(), json!(v)))
+        .collect()
+}
+
+/// The verb in the words of Kubernetes' metrics.
+fn metric_verb(parts: &Parts, target: Option<&Target>) -> &'static str {
+    let resource = match target {
+        Some(Target::Resource(resource)) => Some(resource),
+        _ => None,
+    };
+    let collection = resource.is_some_and(|resource| resource.name.is_empty());
+    let watch = resource.is_some_and(|resource| resource.watch)
+        || (collection && parts.uri.query().is_some_and(|query| Query::parse(query).flag("watch")));
+    match parts.method {
+        Method::GET if watch => "WATCH",
+        Method::GET if collection => "LIST",
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE if collection => "DELETECOLLECTION",
+        Method::DELETE => "DELETE",
+        _ => "other",
+    }
+}

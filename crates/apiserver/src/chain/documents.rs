@@ -1,0 +1,121 @@
+//! What the server says about itself: discovery, OpenAPI, version, health, metrics.
+
+use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
+use serde_json::Value;
+
+use crate::{
+    answer::Answer,
+    api::Api,
+    discovery, metrics, negotiate,
+    openapi::{self, Asked, Document, Reply},
+    request::{Discovery, Query, Target},
+    status::{Failure, Result},
+};
+
+pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer> {
+    if let Target::Health(path) = target {
+        let answer = api.health.answer(path, parts.uri.query());
+        return answer.map(Answer::whole).ok_or_else(Failure::unknown_path);
+    }
+    if !matches!(parts.method, Method::GET | Method::HEAD) {
+        return Err(Failure::method_not_allowed());
+    }
+    match target {
+        Target::Root => shown(parts, &discovery::paths()),
+        Target::Version => shown(parts, &discovery::version()),
+        Target::Metrics => Ok(Answer::new(200, metrics::CONTENT_TYPE, api.metrics_text())),
+        Target::Discovery(which) => discovered(parts, which, &api.address.to_string()),
+        Target::OpenApiV2 => Ok(described(parts, openapi::v2())),
+        Target::OpenApiV3(name) if name.is_empty() => Ok(described(parts, openapi::v3_index())),
+        Target::OpenApiV3(name) => {
+            let found = openapi::v3(name).ok_or_else(Failure::unknown_path)?;
+            Ok(described(parts, found))
+        }
+        Target::Health(_) | Target::Resource(_) | Target::Review { .. } => {
+            Err(Failure::unknown_path())
+        }
+    }
+}
+
+fn discovered(parts: &Parts, which: &Discovery, address: &str) -> Result<Answer> {
+    let accept = text(&parts.headers, &header::ACCEPT);
+    let aggregated = match which {
+        Discovery::Core => Some(true),
+        Discovery::Groups => Some(false),
+        Discovery::Group(_) | Discovery::Version(..) => None,
+    };
+    if let Some(core) = aggregated
+        && discovery::negotiate(accept) == Some(discovery::Form::Aggregated)
+    {
+        return Ok(aggregated_answer(parts, &discovery::aggregated(core)));
+    }
+    let found = match which {
+        Discovery::Core => Some(discovery::versions(address)),
+        Discovery::Groups => Some(discovery::groups()),
+        Discovery::Group(group) => discovery::group(group),
+        Discovery::Version(group, version) => discovery::resources(group, version),
+    };
+    shown(parts, &found.ok_or_else(Failure::unknown_resource)?)
+}
+
+fn aggregated_answer(parts: &Parts, document: &Value) -> Answer {
+    let etag = discovery::etag(document);
+    if text(&parts.headers, &header::IF_NONE_MATCH) == etag {
+        return Answer::new(304, discovery::AGGREGATED_TYPE, "");
+    }
+    let mut answer = Answer::new(200, discovery::AGGREGATED_TYPE, document.to_string());
+    answer.headers.push(tag(&etag));
+    answer.headers.push((header::VARY, HeaderValue::from_static("Accept")));
+    answer
+}
+
+/// A document in JSON or YAML, as asked.
+fn shown(parts: &Parts, value: &Value) -> Result<Answer> {
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let pretty = query.has("pretty").then(|| query.text("pretty"));
+    let form = negotiate::form(&parts.headers, false, pretty)?;
+    Ok(Answer::value(200, value, form))
+}
+
+fn described(parts: &Parts, document: &'static Document) -> Answer {
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let asked = Asked {
+        accept: Some(text(&parts.headers, &header::ACCEPT)),
+        hash: query.has("hash").then(|| query.text("hash")),
+        if_none_match: Some(text(&parts.headers, &header::IF_NONE_MATCH)),
+    };
+    let vary = (header::VARY, HeaderValue::from_static("Accept"));
+    match document.reply(&asked) {
+        Reply::Document { body, content_type, etag, immutable } => {
+            let mut answer = Answer::new(200, content_type, body);
+            answer.headers.extend([tag(&etag), vary]);
+            if immutable {
+                let for_ever = HeaderValue::from_static("public, immutable");
+                answer.headers.push((header::CACHE_CONTROL, for_ever));
+            }
+            answer
+        }
+        Reply::NotModified { etag } => {
+            let mut answer = Answer::new(304, "application/json", "");
+            answer.headers.extend([tag(&etag), vary]);
+            answer
+        }
+        Reply::Moved { location } => {
+            let mut answer = Answer::text(301, "");
+            if let Ok(location) = HeaderValue::from_str(&location) {
+                answer.headers.push((header::LOCATION, location));
+            }
+            answer
+        }
+        Reply::NotAcceptable => Answer::text(406, ""),
+    }
+}
+
+fn tag(etag: &str) -> (header::HeaderName, HeaderValue) {
+    let value = HeaderValue::from_str(etag);
+    (header::ETAG, value.unwrap_or_else(|_| HeaderValue::from_static("\"\"")))
+}
+
+fn text<'a>(headers: &'a HeaderMap, name: &header::HeaderName) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+}

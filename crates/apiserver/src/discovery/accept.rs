@@ -1,0 +1,82 @@
+//! Which form of a discovery document a client wants.
+
+/// The media type of the aggregated form.
+pub(crate) const AGGREGATED_TYPE: &str =
+    "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// The documents of old, in whichever encoding.
+    Plain,
+    Aggregated,
+}
+
+/// The form of the first clause that can be served, higher weights first; `None` is a 406. A version
+/// of the aggregated form that is not served is passed over, like an unknown type.
+pub(crate) fn negotiate(accept: &str) -> Option<Form> {
+    if accept.trim().is_empty() {
+        return Some(Form::Plain);
+    }
+    let mut clauses: Vec<(i64, Form)> = accept.split(',').filter_map(clause).collect();
+    // Stable: equal weights keep the client's order.
+    clauses.sort_by_key(|(weight, _)| -weight);
+    clauses.first().map(|(_, form)| *form)
+}
+
+/// The weight in thousandths and the form, if served.
+fn clause(clause: &str) -> Option<(i64, Form)> {
+    let mut parts = clause.split(';').map(str::trim);
+    let type_ = parts.next()?;
+    let (mut weight, mut group, mut version, mut kind) = (1000, "", "", "");
+    for (name, value) in parts.filter_map(|part| part.split_once('=')) {
+        match name.trim() {
+            "q" => weight = thousandths(value),
+            "g" => group = value,
+            "v" => version = value,
+            "as" => kind = value,
+            _ => {}
+        }
+    }
+    let form = match (type_, group, version, kind) {
+        (_, "", "", "") if is_served(type_) => Form::Plain,
+        ("application/json", "apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList") => {
+            Form::Aggregated
+        }
+        _ => return None,
+    };
+    (weight > 0).then_some((weight, form))
+}
+
+fn is_served(type_: &str) -> bool {
+    ["application/json", "application/yaml", "application/*", "*/*"].contains(&type_)
+}
+
+fn thousandths(weight: &str) -> i64 {
+    match weight.trim().parse::<f64>() {
+        Ok(weight) if (0.0..=1.0).contains(&weight) => (weight * 1000.0) as i64,
+        _ => 1000,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_form_that_is_served_wins() {
+        let beta = AGGREGATED_TYPE.replace("v2", "v2beta1");
+        for (accept, form) in [
+            (AGGREGATED_TYPE.to_owned(), Some(Form::Aggregated)),
+            (format!("{AGGREGATED_TYPE},{beta},application/json"), Some(Form::Aggregated)),
+            (format!("{beta},application/json"), Some(Form::Plain)),
+            (format!("application/json;q=0.5, {AGGREGATED_TYPE}"), Some(Form::Aggregated)),
+            (format!("{AGGREGATED_TYPE};q=0, */*;q=0.1"), Some(Form::Plain)),
+            (AGGREGATED_TYPE.replace("v2", "v9"), None),
+            ("text/html".to_owned(), None),
+            ("*/*".to_owned(), Some(Form::Plain)),
+            (String::new(), Some(Form::Plain)),
+        ] {
+            assert_eq!(negotiate(&accept), form, "{accept}");
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! `/` and `/version`.
+
+use std::env::consts;
+
+use serde_json::{Value, json};
+
+use super::resource;
+
+/// The Kubernetes version whose API this is.
+const MAJOR: &str = "1";
+const MINOR: &str = "37";
+
+/// `/`: where to look.
+pub(crate) fn paths() -> Value {
+    let mut paths: Vec<String> = [
+        "/api",
+        "/api/v1",
+        "/apis",
+        "/apis/",
+        "/healthz",
+        "/healthz/ping",
+        "/livez",
+        "/livez/ping",
+        "/metrics",
+        "/openapi/v2",
+        "/openapi/v3",
+        "/openapi/v3/",
+        "/readyz",
+        "/readyz/ping",
+        "/version",
+    ]
+    .map(str::to_owned)
+    .to_vec();
+    for (group, versions) in resource::groups(&resource::all()) {
+        paths.push(format!("/apis/{group}"));
+        paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
+    }
+    paths.sort();
+    json!({"paths": paths})
+}
+
+/// `/version`. There is no Go in this, but clients know the field.
+pub(crate) fn version() -> Value {
+    json!({
+        "major": MAJOR,
+        "minor": MINOR,
+        "emulationMajor": MAJOR,
+        "emulationMinor": MINOR,
+        "minCompatibilityMajor": MAJOR,
+        "minCompatibilityMinor": MINOR,
+        "gitVersion": format!("v{MAJOR}.{MINOR}.0-evenkeel"),
+        "gitCommit": "",
+        "gitTreeState": "",
+        "buildDate": "1970-01-01T00:00:00Z",
+        "goVersion": "none",
+        "compiler": "rustc",
+        "platform": format!("{}/{}", consts::OS, architecture()),
+    })
+}
+
+/// In the words of Kubernetes.
+fn architecture() -> &'static str {
+    match consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        other => other,
+    }
+}

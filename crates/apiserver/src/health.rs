@@ -1,0 +1,204 @@
+//! `/healthz`, `/livez` and `/readyz`, in Kubernetes' text form.
+
+use std::{borrow::Cow, collections::BTreeSet, fmt};
+
+use axum::body::Body;
+use http::{HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
+use percent_encoding::percent_decode_str;
+
+/// The checks of a server.
+#[derive(Debug, Default)]
+pub(crate) struct Health {
+    checks: Vec<Check>,
+}
+
+struct Check {
+    name: &'static str,
+    asked: Asked,
+    check: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
+}
+
+/// Where a check counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Everywhere,
+    /// Only `/readyz`: a failure takes away traffic and does not end the process.
+    Readiness,
+}
+
+// === impl Health ===
+
+impl Health {
+    /// With the checks that need no server: `ping` and `log`.
+    pub(crate) fn new() -> Health {
+        let alive = || Ok(());
+        Health::default().with("ping", Asked::Everywhere, alive).with(
+            "log",
+            Asked::Everywhere,
+            alive,
+        )
+    }
+
+    pub(crate) fn with(
+        mut self,
+        name: &'static str,
+        asked: Asked,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Health {
+        self.checks.push(Check { name, asked, check: Box::new(check) });
+        self
+    }
+
+    /// The answer to a path of health; `None` for any other.
+    pub(crate) fn answer(&self, path: &str, query: Option<&str>) -> Option<Response<Body>> {
+        let path = path.strip_prefix('/')?;
+        let (root, check) =
+            path.split_once('/').map_or((path, None), |(root, rest)| (root, Some(rest)));
+        if !matches!(root, "healthz" | "livez" | "readyz") {
+            return None;
+        }
+        let counts = |check: &&Check| root == "readyz" || check.asked == Asked::Everywhere;
+        let mut checks = self.checks.iter().filter(counts);
+        Some(match check {
+            None | Some("") => all(root, checks, query.unwrap_or_default()),
+            Some(name) => match checks.find(|check| check.name == name) {
+                Some(check) => one(check),
+                None => plain(StatusCode::NOT_FOUND, "404 page not found\n".to_owned()),
+            },
+        })
+    }
+}
+
+fn one(check: &Check) -> Response<Body> {
+    match (check.check)() {
+        Ok(()) => plain(StatusCode::OK, "ok".to_owned()),
+        Err(why) => {
+            plain(StatusCode::INTERNAL_SERVER_ERROR, format!("internal server error: {why}\n"))
+        }
+    }
+}
+
+fn all<'a>(root: &str, checks: impl Iterator<Item = &'a Check>, query: &str) -> Response<Body> {
+    let pairs = || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
+    let is_verbose = pairs().any(|(key, _)| key == "verbose");
+    let excluded = pairs().filter(|(key, _)| *key == "exclude").map(|(_, value)| decoded(value));
+    let mut excluded: BTreeSet<Cow<'_, str>> = excluded.collect();
+    let (mut text, mut has_failed) = (String::new(), false);
+    for check in checks {
+        let line = if excluded.remove(check.name) {
+            format!("[+]{} excluded: ok\n", check.name)
+        } else if let Err(why) = (check.check)() {
+            has_failed = true;
+            tracing::warn!(check = check.name, why, "{root} check failed");
+            // Anybody may ask; who needs more looks at the check itself.
+            format!("[-]{} failed: reason withheld\n", check.name)
+        } else {
+            format!("[+]{} ok\n", check.name)
+        };
+        text.push_str(&line);
+    }
+    if !excluded.is_empty() {
+        let names: Vec<String> = excluded.iter().map(|name| format!("{name:?}")).collect();
+        let names = names.join(",");
+        text.push_str(&format!(
+            "warn: some health checks cannot be excluded: no matches for {names}\n"
+        ));
+    }
+    if has_failed {
+        return plain(StatusCode::INTERNAL_SERVER_ERROR, format!("{text}{root} check failed\n"));
+    }
+    match is_verbose {
+        true => plain(StatusCode::OK, format!("{text}{root} check passed\n")),
+        false => plain(StatusCode::OK, "ok".to_owned()),
+    }
+}
+
+fn decoded(value: &str) -> Cow<'_, str> {
+    percent_decode_str(value).decode_utf8_lossy()
+}
+
+fn plain(status: StatusCode, text: String) -> Response<Body> {
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert("x-content-type-options", HeaderValue::from_static("nosniff"));
+    response
+}
+
+impl fmt::Debug for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Check").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http_body_util::BodyExt;
+
+    use super::*;
+
+    fn health(is_stopping: bool) -> Health {
+        let stopping =
+            move || if is_stopping { Err("process is shutting down".to_owned()) } else { Ok(()) };
+        Health::new().with("etcd", Asked::Everywhere, || Ok(())).with(
+            "shutdown",
+            Asked::Readiness,
+            stopping,
+        )
+    }
+
+    async fn check(is_stopping: bool, uri: &str, expected: (u16, &str)) {
+        let uri: http::Uri = uri.parse().unwrap();
+        let response = health(is_stopping).answer(uri.path(), uri.query()).unwrap();
+        assert_eq!(response.headers()[CONTENT_TYPE], "text/plain; charset=utf-8");
+        let status = response.status().as_u16();
+        let body = response.into_body().collect().await.unwrap().to_bytes();
+        assert_eq!((status, std::str::from_utf8(&body).unwrap()), expected, "{uri}");
+    }
+
+    #[tokio::test]
+    async fn answers_are_those_of_kubernetes() {
+        // Recorded: scenario `discovery.health`.
+        for uri in ["/healthz", "/livez", "/readyz", "/healthz/ping", "/readyz/ping", "/livez/etcd"]
+        {
+            check(false, uri, (200, "ok")).await;
+        }
+        check(false, "/readyz/nope", (404, "404 page not found\n")).await;
+        check(false, "/livez/shutdown", (404, "404 page not found\n")).await;
+        check(
+            false,
+            "/livez?verbose",
+            (200, "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n"),
+        )
+        .await;
+        check(
+            false,
+            "/livez?verbose=1&exclude=etcd&exclude=b&exclude=a",
+            (
+                200,
+                "[+]ping ok\n[+]log ok\n[+]etcd excluded: ok\nwarn: some health checks cannot be \
+                 excluded: no matches for \"a\",\"b\"\nlivez check passed\n",
+            ),
+        )
+        .await;
+    }
+
+    #[tokio::test]
+    async fn a_server_that_stops_is_alive_but_not_ready() {
+        check(true, "/livez", (200, "ok")).await;
+        check(true, "/healthz", (200, "ok")).await;
+        let text = "[+]ping ok\n[+]log ok\n[+]etcd ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n";
+        check(true, "/readyz", (500, text)).await;
+        check(true, "/readyz/shutdown", (500, "internal server error: process is shutting down\n"))
+            .await;
+        check(true, "/readyz?exclude=shutdown", (200, "ok")).await;
+    }
+
+    #[test]
+    fn other_paths_are_not_healths() {
+        for path in ["/", "/healthzz", "/api/healthz", "/version"] {
+            assert!(health(false).answer(path, None).is_none(), "{path}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! A small world without a server: objects, deletes, and what is due carried out until nothing is.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use evenkeel_store::{Change, Limits};
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::*;
+use crate::{
+    document,
+    kinds::Kind,
+    lifecycle::{self, DeleteOptions, Deletion},
+    verbs::admit,
+};
+
+struct World {
+    state: State,
+    graph: Graph,
+    /// What was done, in order.
+    done: Vec<String>,
+}
+
+/// `"configmaps"`, `"default/a"`.
+type At<'a> = (&'a str, &'a str);
+
+const A: At<'_> = ("configmaps", "n/a");
+const B: At<'_> = ("configmaps", "n/b");
+const C: At<'_> = ("configmaps", "n/c");
+
+fn kind(plural: &str) -> &'static Kind {
+    kinds::named("", plural).expect("a kind of the core group")
+}
+
+/// A reference that blocks its owner.
+fn owned_by((plural, key): At<'_>) -> Value {
+    let name = key.rsplit('/').next().unwrap_or_default();
+    let kind = kind(plural).kind;
+    json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid((plural, key)), "blockOwnerDeletion": true})
+}
+
+fn uid((plural, key): At<'_>) -> String {
+    format!("{plural}:{key}")
+}
+
+impl World {
+    fn new() -> World {
+        let state = State::new(kinds::n_resources(), Limits::default());
+        World { state, graph: Graph::default(), done: Vec::new() }
+    }
+
+    fn with(mut self, at: At<'_>, owners: &[Value]) -> World {
+        self.put(at, json!({"ownerReferences": owners}));
+        self
+    }
+
+    fn put(&mut self, at: At<'_>, mut metadata: Value) {
+        metadata["uid"] = uid(at).into();
+        metadata["name"] = at.1.rsplit('/').next().into();
+        let mut value = json!({"metadata": metadata});
+        if at.0 == "namespaces" {
+            value["spec"] = json!({"finalizers": ["kubernetes"]});
+        }
+        self.write(kind(at.0), at.1, Some(value));
+    }
+
+    fn value(&self, at: At<'_>) -> Option<Value> {
+        let object = self.state.object(kind(at.0).id(), at.1)?;
+        Some(document::value(kind(at.0), object))
+    }
+
+    fn has(&self, at: At<'_>) -> bool {
+        self.value(at).is_some()
+    }
+
+    fn write(&mut self, kind: &Kind, key: &str, value: Option<Value>) {
+        let (resource, revision) = (kind.id(), self.state.revision() + 1);
+        let object = value.map(|mut value| {
+            document::canonical(kind, &mut value);
+            let new = document::stored(kind, &value);
+            let (labels, fields, tail) = (new.labels, new.fields, new.tail);
+            Arc::new(Object { key: key.into(), revision, labels, fields, tail })
+        });
+        let before = self.state.object(resource, key).cloned();
+        if before.as_ref().zip(object.as_ref()).is_some_and(|(old, new)| old.tail == new.tail) {
+            return;
+        }
+        self.state.publish(&[Change {
+            resource,
+            revision,
+            key: key.into(),
+            object: object.clone(),
+        }]);
+        self.graph.changed(resource, before.as_deref(), object.as_deref());
+    }
+
+    fn delete(&mut self, at: At<'_>, propagation: Option<Propagation>) {
+        let Some(value) = self.value(at) else { return };
+        let options = DeleteOptions { propagation, ..DeleteOptions::default() };
+        let decided = lifecycle::decide(kind(at.0), value, &options, Timestamp::UNIX_EPOCH);
+        match decided.expect("no preconditions") {
+            Deletion::Pending => {}
+            Deletion::Mark(marked) => self.write(kind(at.0), at.1, Some(marked)),
+            Deletion::MarkThenRemove(_) | Deletion::Remove => self.write(kind(at.0), at.1, None),
+        }
+    }
+
+    fn edit(&mut self, at: At<'_>, edit: impl Fn(&mut Value)) {
+        let Some(old) = self.value(at) else { return };
+        let mut new = old.clone();
+        edit(&mut new);
+        let new = (!admit::ends(kind(at.0), &new, &old)).then_some(new);
+        self.write(kind(at.0), at.1, new);
+    }
+
+    /// Until nothing is due.
+    fn settle(&mut self) {
+        for _ in 0..100 {
+            let due = self.graph.due(&self.state);
+            if due.is_empty() {
+                return;
+            }
+            due.into_iter().for_each(|due| self.act(due));
+        }
+        panic!("there is always something due: {:?}", self.done);
+    }
+
+    fn act(&mut self, due: Due) {
+        self.done.push(format!("{due:?}"));
+        match due {
+            Due::Delete(place, _, how) => {
+                self.delete((kinds::of_id(place.resource).plural, &place.key), how);
+            }
+            Due::DropOwners(place, gone) => {
+                let at = (kinds::of_id(place.resource).plural, place.key.as_str());
+                self.edit(at, |object| without_owners(object, &gone));
+            }
+            Due::DropFinalizer(place, name) => {
+                let at = (kinds::of_id(place.resource).plural, place.key.as_str());
+                self.edit(at, |object| without_finalizer(object, name));
+            }
+            Due::FinishNamespace(name) => self.edit(("namespaces", &name), emptied),
+        }
+    }
+
+    fn after(mut self, at: At<'_>, propagation: Propagation) -> World {
+        self.delete(at, Some(propagation));
+        self.settle();
+        self
+    }
+
+    fn owners(&self, at: At<'_>) -> Vec<String> {
+        let value = self.value(at).unwrap_or_default();
+        let owners = value["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
+        owners.iter().map(|owner| owner["uid"].as_str().unwrap_or_default().to_owned()).collect()
+    }
+}
+
+fn chain() -> World {
+    World::new().with(A, &[]).with(B, &[owned_by(A)]).with(C, &[owned_by(B)])
+}
+
+#[test]
+fn the_whole_chain_goes_in_the_background_and_in_the_foreground() {
+    for how in [Propagation::Background, Propagation::Foreground] {
+        let world = chain().after(A, how);
+        assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3], "{how:?}");
+    }
+}
+
+#[test]
+fn in_the_foreground_nobody_goes_before_those_that_depend_on_it() {
+    let mut world = chain();
+    world.edit(C, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
+    let mut world = world.after(A, Propagation::Foreground);
+    assert_eq!([A, B, C].map(|at| world.has(at)), [true; 3]);
+    world.edit(C, |object| object["metadata"]["finalizers"] = json!([]));
+    world.settle();
+    assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3]);
+}
+
+#[test]
+fn orphans_stay_without_their_owner() {
+    let world = chain().after(A, Propagation::Orphan);
+    assert_eq!([A, B, C].map(|at| world.has(at)), [false, true, true]);
+    assert_eq!(world.owners(B), [""; 0]);
+    assert_eq!(world.owners(C), [uid(B)]);
+}
+
+#[test]
+fn one_of_two_owners_is_enough_to_stay() {
+    for how in [Propagation::Background, Propagation::Foreground] {
+        let world = World::new().with(A, &[]).with(B, &[]);
+        let world = world.with(C, &[owned_by(A), owned_by(B)]).after(A, how);
+        assert_eq!([A, B, C].map(|at| world.has(at)), [false, true, true], "{how:?}");
+        assert_eq!(world.owners(C), [uid(B)], "{how:?}");
+    }
+}
+
+#[test]
+fn who_has_lost_the_last_of_two_owners_goes() {
+    let world = World::new().with(A, &[]).with(B, &[]).with(C, &[owned_by(A), owned_by(B)]);
+    let world = world.after(A, Propagation::Background).after(B, Propagation::Background);
+    assert!(!world.has(C));
+}
+
+#[test]
+fn an_owner_that_never_was_or_is_another_by_now_is_gone() {
+    let mut world = World::new().with(B, &[owned_by(A)]);
+    world.settle();
+    assert!(!world.has(B));
+    let mut other = owned_by(A);
+    other["uid"] = "of the one before".into();
+    let mut world = World::new().with(A, &[]).with(B, &[other]);
+    world.settle();
+    assert_eq!([A, B].map(|at| world.has(at)), [true, false]);
+}
+
+#[test]
+fn an_owner_of_another_namespace_is_gone_and_one_of_no_namespace_is_not() {
+    let node = ("nodes", "n1");
+    let mut world = World::new().with(("configmaps", "m/a"), &[]).with(node, &[]);
+    world = world.with(B, &[owned_by(("configmaps", "m/a"))]).with(C, &[owned_by(node)]);
+    world.settle();
+    assert_eq!([B, C].map(|at| world.has(at)), [false, true]);
+    let world = world.after(node, Propagation::Background);
+    assert!(!world.has(C));
+}
+
+#[test]
+fn who_is_in_no_namespace_can_not_lose_an_owner_that_is_in_one() {
+    let node = ("nodes", "n1");
+    let mut world = World::new().with(node, &[owned_by(A)]);
+    world.settle();
+    assert!(world.has(node));
+}
+
+#[test]
+fn an_owner_of_an_unknown_kind_keeps_its_dependents() {
+    let unknown = json!({"apiVersion": "example.com/v1", "kind": "Thing", "name": "a", "uid": "u"});
+    let mut world = World::new().with(B, &[unknown]);
+    world.settle();
+    assert!(world.has(B));
+}
+
+#[test]
+fn a_circle_goes_when_one_of_it_does() {
+    for how in [Propagation::Background, Propagation::Foreground] {
+        let world = World::new()
+            .with(A, &[owned_by(C)])
+            .with(B, &[owned_by(A)])
+            .with(C, &[owned_by(B)])
+            .after(A, how);
+        assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3], "{how:?}");
+    }
+}
+
+#[test]
+fn a_dependent_that_lets_go_or_no_longer_blocks_frees_an_owner_in_the_foreground() {
+    let edits: [fn(&mut Value); 2] = [
+        |object| object["metadata"]["ownerReferences"] = json!([]),
+        |object| object["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = json!(false),
+    ];
+    for edit in edits {
+        let mut world = World::new().with(A, &[]).with(B, &[owned_by(A)]);
+        world.edit(B, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
+        let mut world = world.after(A, Propagation::Foreground);
+        assert!(world.has(A));
+        world.edit(B, edit);
+        world.settle();
+        assert_eq!([A, B].map(|at| world.has(at)), [false, true]);
+    }
+}
+
+#[test]
+fn a_dependent_keeps_the_propagation_that_its_own_finalizer_asks_for() {
+    let mut world = chain();
+    world.edit(B, |object| object["metadata"]["finalizers"] = json!(["orphan"]));
+    let world = world.after(A, Propagation::Background);
+    assert_eq!([A, B, C].map(|at| world.has(at)), [false, false, true]);
+}
+
+#[test]
+fn a_namespace_goes_when_all_in_it_has_gone() {
+    let namespace = ("namespaces", "n");
+    let mut world = chain().with(namespace, &[]).with(("configmaps", "other/a"), &[]);
+    world.edit(C, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
+    let mut world = world.after(namespace, Propagation::Background);
+    assert_eq!([A, B, C, namespace].map(|at| world.has(at)), [false, false, true, true]);
+    world.edit(C, |object| object["metadata"]["finalizers"] = json!([]));
+    world.settle();
+    assert_eq!([C, namespace].map(|at| world.has(at)), [false, false]);
+    assert!(world.has(("configmaps", "other/a")));
+}
+
+#[test]
+fn a_namespace_waits_for_the_finalizers_of_others() {
+    let namespace = ("namespaces", "n");
+    let mut world = World::new().with(namespace, &[]);
+    world.edit(namespace, |object| {
+        object["spec"]["finalizers"] = json!(["kubernetes", "x/held"]);
+    });
+    let world = world.after(namespace, Propagation::Background);
+    let left = world.value(namespace).map(|value| value["spec"]["finalizers"].clone());
+    assert_eq!(left, Some(json!(["x/held"])));
+}
+
+#[test]
+fn what_is_found_at_the_start_leads_to_the_same_end() {
+    let mut world = chain();
+    world.delete(A, Some(Propagation::Foreground));
+    world.graph = Graph::default();
+    let mut all = BTreeMap::new();
+    for index in 0..kinds::n_resources() {
+        let resource = ResourceId(u16::try_from(index).expect("few kinds"));
+        for object in world.state.range(resource, std::ops::Bound::Unbounded) {
+            all.insert((resource, object.key.clone()), object.clone());
+        }
+    }
+    for ((resource, _), object) in &all {
+        world.graph.changed(*resource, None, Some(object));
+    }
+    world.settle();
+    assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3]);
+}

@@ -1,0 +1,202 @@
+//! Who asks, and what they may do.
+//!
+//! A request proves its user by a client certificate or a bearer token, tried in this order as
+//! Kubernetes does. Who holds neither is nobody, except that health may be asked without a name.
+//! An allowed user may then act as another one (`impersonate`), and what remains is `authorize`.
+
+mod access_review;
+mod authorize;
+mod certificate;
+mod impersonate;
+mod review;
+mod rules_review;
+mod tokens;
+
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use http::{Method, header::AUTHORIZATION, request::Parts};
+use serde_json::{Map, Value, json};
+
+pub use self::tokens::TokenFileError;
+pub(crate) use self::{
+    access_review::{Whose, access_review},
+    authorize::{Attributes, On, authorize},
+    certificate::{Certificate, Judge},
+    impersonate::{Refusal, impersonate},
+    review::{self_subject_review, token_review},
+    rules_review::rules_review,
+    tokens::Tokens,
+};
+use crate::serve::Peer;
+
+pub(crate) const MASTERS: &str = "system:masters";
+pub(crate) const AUTHENTICATED: &str = "system:authenticated";
+pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
+pub(crate) const ANONYMOUS: &str = "system:anonymous";
+
+/// A user, in Kubernetes' terms.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct User {
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) groups: Vec<String>,
+    pub(crate) extra: BTreeMap<String, Vec<String>>,
+}
+
+/// What may be asked without credentials.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Anonymous {
+    Nothing,
+    /// `/healthz`, `/livez` and `/readyz`.
+    #[default]
+    Health,
+}
+
+/// The request proves no user: 401.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unauthorized;
+
+/// The user of a request. A certificate that proves a user counts more than a token; credentials
+/// that prove nothing are an error even where none are needed.
+pub(crate) fn authenticate(
+    parts: &Parts,
+    peer: &Peer,
+    tokens: &Tokens,
+    anonymous: Anonymous,
+) -> Result<Arc<User>, Unauthorized> {
+    if let Certificate::Of { user, ends } = &peer.certificate
+        && now_in_seconds() < *ends
+    {
+        return Ok(Arc::clone(user));
+    }
+    let header = parts.headers.get(AUTHORIZATION);
+    if let Some(token) = header.and_then(|value| value.to_str().ok()).and_then(tokens::bearer) {
+        return tokens.user(token).ok_or(Unauthorized);
+    }
+    let without_credentials = header.is_none() && matches!(peer.certificate, Certificate::None);
+    if without_credentials && anonymous == Anonymous::Health && is_health(parts) {
+        return Ok(Arc::new(User::anonymous()));
+    }
+    Err(Unauthorized)
+}
+
+fn is_health(parts: &Parts) -> bool {
+    let path = parts.uri.path();
+    parts.method == Method::GET && matches!(path, "/healthz" | "/livez" | "/readyz")
+}
+
+fn now_in_seconds() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
+}
+
+// === impl User ===
+
+impl User {
+    pub(crate) fn anonymous() -> User {
+        User {
+            name: ANONYMOUS.to_owned(),
+            groups: vec![UNAUTHENTICATED.to_owned()],
+            ..User::default()
+        }
+    }
+
+    pub(crate) fn is_in(&self, group: &str) -> bool {
+        self.groups.iter().any(|own| own == group)
+    }
+
+    /// Adds the group of all who have proved who they are.
+    fn authenticated(mut self) -> User {
+        if !self.is_in(AUTHENTICATED) && !self.is_in(UNAUTHENTICATED) && self.name != ANONYMOUS {
+            self.groups.push(AUTHENTICATED.to_owned());
+        }
+        self
+    }
+
+    /// The `UserInfo` of reviews: what is empty is left out.
+    pub(crate) fn info(&self) -> Value {
+        let User { name, uid, groups, extra } = self;
+        let mut info = Map::new();
+        let mut set = |key: &str, empty: bool, value: Value| {
+            if !empty {
+                info.insert(key.to_owned(), value);
+            }
+        };
+        set("username", name.is_empty(), json!(name));
+        set("uid", uid.is_empty(), json!(uid));
+        set("groups", groups.is_empty(), json!(groups));
+        set("extra", extra.is_empty(), json!(extra));
+        Value::Object(info)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::Request;
+
+    use super::*;
+    use crate::serve::ConnectionKill;
+
+    fn peer(certificate: Certificate) -> Peer {
+        Peer { certificate, kill: ConnectionKill::default() }
+    }
+
+    fn of_certificate(ends: i64) -> Certificate {
+        let user = User { name: "carol".to_owned(), ..User::default() }.authenticated();
+        Certificate::Of { user: Arc::new(user), ends }
+    }
+
+    #[test]
+    fn credentials_decide_who_asks() {
+        let tokens = Tokens::read("secret,alice,u1,devs\n").unwrap();
+        let later = i64::MAX;
+        // Path, certificate, Authorization, and who that is where anonymous health is allowed.
+        let cases: &[(&str, Certificate, &str, Option<&str>)] = &[
+            ("/api", Certificate::None, "", None),
+            ("/healthz", Certificate::None, "", Some(ANONYMOUS)),
+            ("/livez", Certificate::None, "", Some(ANONYMOUS)),
+            ("/readyz", Certificate::None, "", Some(ANONYMOUS)),
+            ("/readyz/ping", Certificate::None, "", None),
+            ("/version", Certificate::None, "", None),
+            ("/healthz", Certificate::None, "Bearer wrong", None),
+            ("/healthz", Certificate::None, "Basic YTpi", None),
+            ("/healthz", Certificate::Refused, "", None),
+            ("/api", Certificate::None, "Bearer secret", Some("alice")),
+            ("/api", Certificate::None, "bearer secret", Some("alice")),
+            ("/api", Certificate::None, "  BEARER secret trailing", Some("alice")),
+            ("/api", Certificate::None, "Bearer  secret", None),
+            ("/api", Certificate::None, "Bearer", None),
+            ("/api", Certificate::None, "Bearer secre", None),
+            ("/api", Certificate::None, "Bearer secrett", None),
+            ("/api", Certificate::Refused, "Bearer secret", Some("alice")),
+            ("/api", of_certificate(later), "", Some("carol")),
+            ("/api", of_certificate(later), "Bearer secret", Some("carol")),
+            ("/api", of_certificate(later), "Bearer wrong", Some("carol")),
+            ("/api", of_certificate(1), "", None),
+            ("/healthz", of_certificate(1), "", None),
+            ("/api", of_certificate(1), "Bearer secret", Some("alice")),
+        ];
+        for (path, certificate, authorization, expected) in cases {
+            let mut request = Request::get(*path);
+            if !authorization.is_empty() {
+                request = request.header(AUTHORIZATION, *authorization);
+            }
+            let (parts, ()) = request.body(()).unwrap().into_parts();
+            let user = authenticate(&parts, &peer(certificate.clone()), &tokens, Anonymous::Health);
+            let name = user.as_ref().map(|user| user.name.as_str()).ok();
+            assert_eq!(name, *expected, "{path} {certificate:?} {authorization:?}");
+        }
+    }
+
+    #[test]
+    fn health_needs_a_user_where_nothing_is_anonymous() {
+        let (parts, ()) = Request::get("/healthz").body(()).unwrap().into_parts();
+        let nobody = peer(Certificate::None);
+        let user = authenticate(&parts, &nobody, &Tokens::default(), Anonymous::Nothing);
+        assert_eq!(user, Err(Unauthorized));
+    }
+}

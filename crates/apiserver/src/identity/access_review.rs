@@ -1,0 +1,187 @@
+//! SelfSubjectAccessReview and SubjectAccessReview: may somebody do something?
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use super::{Attributes, On, User};
+use crate::invalid::{Errors, FieldError, Path};
+
+/// Whose access is reviewed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Whose<'a> {
+    /// That of who asks: SelfSubjectAccessReview.
+    Own(&'a User),
+    /// That of the user in the spec: SubjectAccessReview.
+    Named,
+}
+
+/// The review with its status, or what is wrong with it. `may` is how requests are authorized.
+pub(crate) fn access_review(
+    review: &Value,
+    whose: Whose<'_>,
+    may: impl FnOnce(&User, &Attributes<'_>) -> bool,
+) -> Result<Value, Errors> {
+    let errors = validate(review, whose);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let spec = &review["spec"];
+    let named;
+    let (kind, user) = match whose {
+        Whose::Own(user) => ("SelfSubjectAccessReview", user),
+        Whose::Named => {
+            named = user_of(spec);
+            ("SubjectAccessReview", &named)
+        }
+    };
+    Ok(json!({
+        "apiVersion": "authorization.k8s.io/v1",
+        "kind": kind,
+        "metadata": {},
+        "spec": spec,
+        "status": {"allowed": may(user, &attributes(spec))},
+    }))
+}
+
+fn validate(review: &Value, whose: Whose<'_>) -> Errors {
+    let (spec, at) = (&review["spec"], Path::root("spec"));
+    let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    let mut errors = Errors::new();
+    if resource.is_object() == other.is_object() {
+        // Kubernetes prints its internal type, which has other names.
+        let shown = match other.is_object() {
+            true => json!({"Path": text(other, "path"), "Verb": text(other, "verb")}),
+            false => Value::Null,
+        };
+        let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        errors.push(FieldError::invalid(at.clone(), &shown, detail));
+    }
+    let is_nobody = text(spec, "user").is_empty() && strings(&spec["groups"]).is_empty();
+    if matches!(whose, Whose::Named) && is_nobody {
+        let detail = "at least one of user or group must be specified";
+        errors.push(FieldError::invalid(at.child("user"), &json!(""), detail));
+    }
+    for name in ["fieldSelector", "labelSelector"] {
+        let at = at.child("resourceAttributes").child(name);
+        errors.extend(validate_selector(&resource[name], &at));
+    }
+    let metadata = &review["metadata"];
+    let is_set =
+        |metadata: &serde_json::Map<_, _>| metadata.keys().any(|key| key != "managedFields");
+    if metadata.as_object().is_some_and(is_set) {
+        errors.push(FieldError::invalid(Path::root("metadata"), metadata, "must be empty"));
+    }
+    errors
+}
+
+fn validate_selector(selector: &Value, at: &Path) -> Option<FieldError> {
+    let raw = text(selector, "rawSelector");
+    let has_requirements = selector["requirements"].as_array().is_some_and(|list| !list.is_empty());
+    match (selector.is_object(), raw.is_empty(), has_requirements) {
+        (true, false, true) => {
+            let detail = "may not specified at the same time as requirements";
+            Some(FieldError::invalid(at.child("rawSelector"), &json!(raw), detail))
+        }
+        (true, true, false) => {
+            let at_text = at.as_str();
+            let detail =
+                format!("when {at_text} is specified, requirements or rawSelector is required");
+            Some(FieldError::required(at.child("requirements"), detail))
+        }
+        _ => None,
+    }
+}
+
+fn user_of(spec: &Value) -> User {
+    let extra: BTreeMap<String, Vec<String>> = match spec["extra"].as_object() {
+        Some(extra) => extra.iter().map(|(key, values)| (key.clone(), strings(values))).collect(),
+        None => BTreeMap::new(),
+    };
+    User {
+        name: text(spec, "user").to_owned(),
+        uid: text(spec, "uid").to_owned(),
+        groups: strings(&spec["groups"]),
+        extra,
+    }
+}
+
+fn attributes(spec: &Value) -> Attributes<'_> {
+    let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
+    if other.is_object() {
+        return Attributes { verb: text(other, "verb"), on: On::Path(text(other, "path")) };
+    }
+    let on = On::Resource {
+        group: text(resource, "group"),
+        resource: text(resource, "resource"),
+        subresource: text(resource, "subresource"),
+        namespace: text(resource, "namespace"),
+        name: text(resource, "name"),
+    };
+    Attributes { verb: text(resource, "verb"), on }
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
+    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::{MASTERS, authorize};
+
+    fn messages(spec: &Value, whose: Whose<'_>) -> Vec<String> {
+        let errors = access_review(&json!({"spec": spec}), whose, |_, _| true).unwrap_err();
+        errors.iter().map(ToString::to_string).collect()
+    }
+
+    // Recorded from Kubernetes: scenario `auth.access-review-default`.
+    #[test]
+    fn wrong_reviews_are_refused_in_the_words_of_kubernetes() {
+        let user = User::anonymous();
+        let both = json!({
+            "resourceAttributes": {"verb": "get", "resource": "pods"},
+            "nonResourceAttributes": {"verb": "get", "path": "/x"},
+        });
+        let end = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
+        let expected = format!("spec: Invalid value: null: {end}");
+        assert_eq!(messages(&json!({}), Whose::Own(&user)), [expected]);
+        let expected = format!(r#"spec: Invalid value: {{"Path":"/x","Verb":"get"}}: {end}"#);
+        assert_eq!(messages(&both, Whose::Own(&user)), [expected]);
+        let nobody = json!({"resourceAttributes": {"verb": "list", "resource": "secrets"}});
+        let expected =
+            r#"spec.user: Invalid value: "": at least one of user or group must be specified"#;
+        assert_eq!(messages(&nobody, Whose::Named), [expected]);
+    }
+
+    #[test]
+    fn a_review_says_what_a_request_would_hear() {
+        let may = |user: &User, attributes: &Attributes<'_>| authorize(user, attributes).is_ok();
+        let pods = json!({"resourceAttributes": {"verb": "get", "resource": "pods"}});
+        let api = json!({"nonResourceAttributes": {"verb": "get", "path": "/api"}});
+        let master = User { groups: vec![MASTERS.to_owned()], ..User::default() };
+        let bob = User { name: "bob".to_owned(), ..User::default() }.authenticated();
+        for (user, spec, allowed) in
+            [(&master, &pods, true), (&bob, &pods, false), (&bob, &api, true)]
+        {
+            let review = access_review(&json!({"spec": spec}), Whose::Own(user), may).unwrap();
+            let expected = json!({
+                "apiVersion": "authorization.k8s.io/v1",
+                "kind": "SelfSubjectAccessReview",
+                "metadata": {},
+                "spec": spec,
+                "status": {"allowed": allowed},
+            });
+            assert_eq!(review, expected);
+        }
+        let mut named = pods.clone();
+        named["groups"] = json!([MASTERS]);
+        let review = access_review(&json!({"spec": named}), Whose::Named, may).unwrap();
+        assert_eq!(review["status"], json!({"allowed": true}));
+    }
+}

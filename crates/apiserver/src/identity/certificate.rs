@@ -1,0 +1,181 @@
+//! The user that a client certificate names.
+//!
+//! As in Kubernetes a certificate that our authority has not signed does not end the handshake: the
+//! client hears 401 in words that it understands, and a token beside it still counts. The handshake
+//! only checks that the client has the key; [`Judge`] then decides, once for each connection, also
+//! for a resumed one. The time is looked at again with each request.
+
+use std::sync::Arc;
+
+use rustls::{
+    DigitallySignedStruct, DistinguishedName, RootCertStore, SignatureScheme,
+    client::danger::HandshakeSignatureValid,
+    pki_types::{CertificateDer, UnixTime},
+    server::{
+        WebPkiClientVerifier,
+        danger::{ClientCertVerified, ClientCertVerifier},
+    },
+};
+use sha2::{Digest, Sha256};
+use x509_parser::{certificate::X509Certificate, der_parser::oid, prelude::FromDer};
+
+use super::User;
+
+/// What the certificate of a connection proves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Certificate {
+    /// None was shown.
+    None,
+    /// Ours did not sign it, it is not valid now, or it names nobody.
+    Refused,
+    /// `ends` is in seconds since 1970.
+    Of { user: Arc<User>, ends: i64 },
+}
+
+/// Decides about client certificates.
+#[derive(Clone, Debug)]
+pub(crate) struct Judge {
+    verifier: Arc<dyn ClientCertVerifier>,
+}
+
+/// Where the fingerprint of a certificate is in a user's extra, as in Kubernetes.
+const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
+
+// === impl Judge ===
+
+impl Judge {
+    /// A judge that trusts `authority`; `None` if that is no usable authority.
+    pub(crate) fn new(authority: &CertificateDer<'static>) -> Option<Judge> {
+        let mut roots = RootCertStore::empty();
+        roots.add(authority.clone()).ok()?;
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
+        Some(Judge { verifier: builder.allow_unauthenticated().build().ok()? })
+    }
+
+    /// For the handshake: takes any certificate whose key the client has.
+    pub(crate) fn handshake(&self) -> Arc<dyn ClientCertVerifier> {
+        Arc::new(AnyOwned(Arc::clone(&self.verifier)))
+    }
+
+    /// Decides what the certificates shown prove, the client's own first.
+    pub(crate) fn judge(&self, shown: Option<&[CertificateDer<'_>]>) -> Certificate {
+        let Some([own, others @ ..]) = shown else { return Certificate::None };
+        let verified = self.verifier.verify_client_cert(own, others, UnixTime::now());
+        if let Err(error) = verified {
+            tracing::debug!(%error, "client certificate refused");
+            return Certificate::Refused;
+        }
+        named(own).unwrap_or(Certificate::Refused)
+    }
+}
+
+/// The user: the common name, with the organizations as groups.
+fn named(own: &CertificateDer<'_>) -> Option<Certificate> {
+    let (_, parsed) = X509Certificate::from_der(own).ok()?;
+    let subject = parsed.subject();
+    let name = subject.iter_common_name().last()?.as_str().ok()?;
+    let uid_oid = oid!(1.3.6.1.4.1.57683.2);
+    let uid = subject.iter_attributes().find(|attribute| *attribute.attr_type() == uid_oid);
+    let groups = subject.iter_organization().filter_map(|group| group.as_str().ok());
+    let fingerprint: String =
+        Sha256::digest(own).iter().map(|byte| format!("{byte:02x}")).collect();
+    let user = User {
+        name: name.to_owned(),
+        uid: uid.and_then(|uid| uid.as_str().ok()).unwrap_or_default().to_owned(),
+        groups: groups.map(str::to_owned).collect(),
+        extra: [(CREDENTIAL_ID.to_owned(), vec![format!("X509SHA256={fingerprint}")])].into(),
+    };
+    let ends = parsed.validity().not_after.timestamp();
+    (!name.is_empty()).then(|| Certificate::Of { user: Arc::new(user.authenticated()), ends })
+}
+
+/// Leaves the decision about the certificate to [`Judge::judge`]; signatures are checked here.
+#[derive(Debug)]
+struct AnyOwned(Arc<dyn ClientCertVerifier>);
+
+impl ClientCertVerifier for AnyOwned {
+    fn offer_client_auth(&self) -> bool {
+        true
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        _: &CertificateDer<'_>,
+        _: &[CertificateDer<'_>],
+        _: UnixTime,
+    ) -> Result<ClientCertVerified, rustls::Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        own: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, own, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        own: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, own, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificates::testing::{Leaf, Made, authority, leaf};
+
+    fn judged(judge: &Judge, made: &Made) -> Certificate {
+        judge.judge(Some(std::slice::from_ref(&made.certificate)))
+    }
+
+    #[test]
+    fn a_certificate_of_ours_names_its_user_and_groups() {
+        let ours = authority();
+        let judge = Judge::new(&ours.certificate).unwrap();
+        let made =
+            leaf(&ours, &Leaf { name: "alice", groups: &["devs", "ops"], ..Leaf::default() });
+        let Certificate::Of { user, .. } = judged(&judge, &made) else { panic!("refused") };
+        assert_eq!(user.name, "alice");
+        assert_eq!(user.groups, ["devs", "ops", "system:authenticated"]);
+        let id = &user.extra[CREDENTIAL_ID][0];
+        assert!(id.starts_with("X509SHA256=") && id.len() == 75, "{id}");
+    }
+
+    #[test]
+    fn a_certificate_that_proves_nothing_is_refused() {
+        let (ours, other) = (authority(), authority());
+        let judge = Judge::new(&ours.certificate).unwrap();
+        let cases = [
+            ("of another authority", leaf(&other, &Leaf { name: "eve", ..Leaf::default() })),
+            ("expired", leaf(&ours, &Leaf { name: "eve", expired: true, ..Leaf::default() })),
+            ("for servers", leaf(&ours, &Leaf { name: "eve", server: true, ..Leaf::default() })),
+            ("without a name", leaf(&ours, &Leaf::default())),
+        ];
+        for (what, made) in &cases {
+            assert_eq!(judged(&judge, made), Certificate::Refused, "{what}");
+        }
+        let garbage = CertificateDer::from(b"garbage".to_vec());
+        assert_eq!(judge.judge(Some(&[garbage])), Certificate::Refused);
+        assert_eq!(judge.judge(None), Certificate::None);
+    }
+}

@@ -1,0 +1,232 @@
+//! What is wrong with an object, field by field, in Kubernetes' words.
+//!
+//! A validation returns a list of [`FieldError`]; `status` turns it into a 422 with its causes.
+//! Source of the wording: `k8s.io/apimachinery/pkg/util/validation/field/errors.go`.
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// Where in an object: `spec.ports[0].nodePort`, `metadata.labels[a/b]`, `data[key]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Path(String);
+
+/// One thing wrong with one field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FieldError {
+    pub(crate) path: Path,
+    pub(crate) wrong: Wrong,
+    /// What follows the fixed words, or stands for them.
+    pub(crate) detail: String,
+}
+
+/// The kinds of wrong, with the value printed as Kubernetes prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wrong {
+    Required,
+    /// The value, already printed.
+    Invalid(String),
+    NotSupported(String),
+    Duplicate(String),
+    NotFound(String),
+    Forbidden,
+    TooLong,
+    TooMany,
+    Internal,
+}
+
+pub(crate) type Errors = Vec<FieldError>;
+
+// === impl Path ===
+
+impl Path {
+    pub(crate) fn root(name: &str) -> Path {
+        Path(name.to_owned())
+    }
+
+    /// The empty path, shown as `<nil>` by Kubernetes.
+    pub(crate) fn none() -> Path {
+        Path::default()
+    }
+
+    pub(crate) fn child(&self, name: &str) -> Path {
+        if self.0.is_empty() {
+            return Path::root(name);
+        }
+        Path(format!("{}.{name}", self.0))
+    }
+
+    pub(crate) fn index(&self, index: usize) -> Path {
+        Path(format!("{}[{index}]", self.0))
+    }
+
+    pub(crate) fn key(&self, key: &str) -> Path {
+        Path(format!("{}[{key}]", self.0))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_empty() { "<nil>" } else { &self.0 })
+    }
+}
+
+// === impl FieldError ===
+
+impl FieldError {
+    pub(crate) fn required(path: Path, detail: impl Into<String>) -> FieldError {
+        FieldError { path, wrong: Wrong::Required, detail: detail.into() }
+    }
+
+    pub(crate) fn invalid(path: Path, value: &Value, detail: impl Into<String>) -> FieldError {
+        FieldError { path, wrong: Wrong::Invalid(printed(value)), detail: detail.into() }
+    }
+
+    /// A field that may not change.
+    pub(crate) fn immutable(path: Path, value: &Value) -> FieldError {
+        FieldError::invalid(path, value, "field is immutable")
+    }
+
+    /// `Unsupported value: "x": supported values: "a", "b"`.
+    pub(crate) fn not_supported(path: Path, value: &Value, supported: &[&str]) -> FieldError {
+        let quoted: Vec<String> = supported.iter().map(|name| format!("{name:?}")).collect();
+        let detail = match quoted.is_empty() {
+            true => String::new(),
+            false => format!("supported values: {}", quoted.join(", ")),
+        };
+        FieldError { path, wrong: Wrong::NotSupported(printed(value)), detail }
+    }
+
+    pub(crate) fn duplicate(path: Path, value: &Value) -> FieldError {
+        FieldError { path, wrong: Wrong::Duplicate(printed(value)), detail: String::new() }
+    }
+
+    pub(crate) fn not_found(path: Path, value: &Value) -> FieldError {
+        FieldError { path, wrong: Wrong::NotFound(printed(value)), detail: String::new() }
+    }
+
+    pub(crate) fn forbidden(path: Path, detail: impl Into<String>) -> FieldError {
+        FieldError { path, wrong: Wrong::Forbidden, detail: detail.into() }
+    }
+
+    /// `Too long: may not be more than N bytes`.
+    pub(crate) fn too_long(path: Path, most: usize) -> FieldError {
+        let detail = format!("may not be more than {most} bytes");
+        FieldError { path, wrong: Wrong::TooLong, detail }
+    }
+
+    /// `Too many: N: must have at most MOST items`.
+    pub(crate) fn too_many(path: Path, actual: usize, most: usize) -> FieldError {
+        let items = if most == 1 { "item" } else { "items" };
+        let detail = format!("{actual}: must have at most {most} {items}");
+        FieldError { path, wrong: Wrong::TooMany, detail }
+    }
+
+    /// The `reason` of the cause in a Status.
+    pub(crate) fn reason(&self) -> &'static str {
+        match self.wrong {
+            Wrong::Required => "FieldValueRequired",
+            Wrong::Invalid(_) => "FieldValueInvalid",
+            Wrong::NotSupported(_) => "FieldValueNotSupported",
+            Wrong::Duplicate(_) => "FieldValueDuplicate",
+            Wrong::NotFound(_) => "FieldValueNotFound",
+            Wrong::Forbidden => "FieldValueForbidden",
+            Wrong::TooLong => "FieldValueTooLong",
+            Wrong::TooMany => "FieldValueTooMany",
+            Wrong::Internal => "InternalError",
+        }
+    }
+
+    /// The cause's message: everything but the path.
+    pub(crate) fn message(&self) -> String {
+        let words = match &self.wrong {
+            Wrong::Required => "Required value".to_owned(),
+            Wrong::Invalid(value) => format!("Invalid value: {value}"),
+            Wrong::NotSupported(value) => format!("Unsupported value: {value}"),
+            Wrong::Duplicate(value) => format!("Duplicate value: {value}"),
+            Wrong::NotFound(value) => format!("Not found: {value}"),
+            Wrong::Forbidden => "Forbidden".to_owned(),
+            Wrong::TooLong => "Too long".to_owned(),
+            Wrong::TooMany => "Too many".to_owned(),
+            Wrong::Internal => "Internal error".to_owned(),
+        };
+        if self.detail.is_empty() { words } else { format!("{words}: {}", self.detail) }
+    }
+}
+
+impl fmt::Display for FieldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.message())
+    }
+}
+
+/// A value as Kubernetes shows it: strings quoted, structures as compact JSON, nothing as `null`.
+fn printed(value: &Value) -> String {
+    match value {
+        Value::String(text) => quoted(text),
+        other => other.to_string(),
+    }
+}
+
+/// Go's `%q` for the characters that occur: as in JSON, but `\a`, `\v` and `\x..` for the rest.
+pub(crate) fn quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{7}' => out.push_str("\\a"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{b}' => out.push_str("\\v"),
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                out.push_str(&format!("\\x{:02x}", c as u32));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn errors_read_as_kubernetes_writes_them() {
+        let port = Path::root("spec").child("ports").index(0).child("port");
+        for (error, text) in [
+            (FieldError::required(port.clone(), ""), "spec.ports[0].port: Required value"),
+            (
+                FieldError::invalid(
+                    port.clone(),
+                    &json!(0),
+                    "must be between 1 and 65535, inclusive",
+                ),
+                "spec.ports[0].port: Invalid value: 0: must be between 1 and 65535, inclusive",
+            ),
+            (
+                FieldError::not_supported(port.clone(), &json!("x"), &["TCP", "UDP"]),
+                "spec.ports[0].port: Unsupported value: \"x\": supported values: \"TCP\", \"UDP\"",
+            ),
+            (
+                FieldError::too_many(port.clone(), 9, 8),
+                "spec.ports[0].port: Too many: 9: must have at most 8 items",
+            ),
+            (FieldError::forbidden(port, "no"), "spec.ports[0].port: Forbidden: no"),
+        ] {
+            assert_eq!(error.to_string(), text);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The journal over any files.
+//!
+//! Frames go to the newest segment. A new one begins at each start, when a snapshot is due, and
+//! after any failure to write or sync: what a failed sync left in memory or on the disk is never
+//! trusted or written over, the header of the next segment says where the last one really ends.
+//! While no new segment can be made either, writes are refused, and each tries again.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use evenkeel_store::{
+    journal::{Journal, JournalError, Replayed, Snapshot},
+    object::Change,
+};
+
+use super::{
+    files::{File, Files},
+    header::{Header, Kind, VERSION},
+    layout::segment_name,
+    migrate, read,
+    segment::{Position, Segment},
+    snapshot::{Job, remove_unfinished, tidy},
+};
+
+/// So many segments from short runs make a snapshot due.
+const MANY_SEGMENTS: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Log<D: Files> {
+    files: Arc<D>,
+    names: Vec<Box<str>>,
+    limits: Limits,
+    place: Place<D::File>,
+    snapshot: Snapshotting<D>,
+    /// Bytes of frames since the last snapshot was begun.
+    since: u64,
+    /// So many make the next one due.
+    due: u64,
+    /// Bytes of frames that this process synced.
+    written: u64,
+}
+
+/// Sizes, smaller in tests.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// A snapshot is due after so many bytes, or the size of the last one if that is more.
+    pub(super) snapshot_after: u64,
+    /// Bytes in a frame of a snapshot.
+    pub(super) frame: usize,
+    /// Zeros in a new segment.
+    pub(super) fill: u64,
+    pub(super) background: Background,
+}
+
+/// Who writes snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Background {
+    Thread,
+    /// Each call of `compact` writes one frame, so that tests repeat exactly.
+    #[cfg_attr(not(test), expect(dead_code, reason = "for tests"))]
+    Steps,
+}
+
+/// Where the next frame goes.
+#[derive(Debug)]
+enum Place<F> {
+    /// Nothing was read yet.
+    Unread,
+    Writing(Segment<F>),
+    /// A new segment is needed after this end.
+    Lost(Position),
+}
+
+#[derive(Debug)]
+enum Snapshotting<D: Files> {
+    Idle,
+    Thread(JoinHandle<Result<u64, JournalError>>),
+    Steps(Job<D>),
+}
+
+impl Limits {
+    pub(super) const REAL: Limits = Limits {
+        snapshot_after: 16 << 20,
+        frame: 256 << 10,
+        fill: 1 << 20,
+        background: Background::Thread,
+    };
+}
+
+// === impl Log ===
+
+impl<D: Files> Log<D> {
+    /// `names` has the resources by their id.
+    pub(super) fn new(files: D, names: Vec<Box<str>>, limits: Limits) -> Log<D> {
+        Log {
+            files: Arc::new(files),
+            names,
+            limits,
+            place: Place::Unread,
+            snapshot: Snapshotting::Idle,
+            since: 0,
+            due: limits.snapshot_after,
+            written: 0,
+        }
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Reads everything and begins a new segment.
+    fn start(&mut self, each: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
+        if let Some(oldest) = read::oldest_format(&*self.files)?
+            && oldest < VERSION
+        {
+            self.migrate(oldest)?;
+        }
+        let found = read::replay(&*self.files, &self.names, each)?;
+        read::settle(&*self.files, &found)?;
+        self.rotate(found.end.unwrap_or(Position::NONE))?;
+        tidy(&*self.files)?;
+        self.due = self.limits.snapshot_after.max(found.snapshot_bytes);
+        self.since = found.segment_bytes;
+        if found.n_segments >= MANY_SEGMENTS {
+            self.since = self.due;
+        }
+        Ok(())
+    }
+
+    fn migrate(&mut self, oldest: u32) -> Result<(), JournalError> {
+        migrate::back_up(&*self.files, oldest)?;
+        let (found, mut out) = migrate::rewrite(&self.files, &self.names, self.limits.frame)?;
+        read::settle(&*self.files, &found)?;
+        self.rotate(found.end.unwrap_or(Position::NONE))?;
+        out.finish().map(|_| ())
+    }
+
+    /// Begins a new segment after `end`.
+    fn rotate(&mut self, end: Position) -> Result<&mut Segment<D::File>, JournalError> {
+        let header = Header {
+            kind: Kind::Segment,
+            version: VERSION,
+            number: end.number + 1,
+            salt: self.files.nonce(),
+            previous_end: end.offset,
+            revision: end.revision,
+            names: self.names.clone(),
+        };
+        let segment = Segment::draft(&*self.files, &header, self.limits.fill)?;
+        self.place = Place::Lost(end);
+        segment.name(&*self.files)?;
+        if end.number > 0 {
+            // Only gives back the space that was filled ahead.
+            let _ = self.files.open(&segment_name(end.number)).and_then(|f| f.truncate(end.offset));
+        }
+        self.place = Place::Writing(segment);
+        match &mut self.place {
+            Place::Writing(segment) => Ok(segment),
+            _ => unreachable!("it was just set"),
+        }
+    }
+
+    fn writable(&mut self) -> Result<&mut Segment<D::File>, JournalError> {
+        match self.place {
+            Place::Unread => self.start(&mut |_| {})?,
+            Place::Lost(end) => {
+                self.rotate(end)?;
+            }
+            Place::Writing(_) => {}
+        }
+        match &mut self.place {
+            Place::Writing(segment) => Ok(segment),
+            _ => unreachable!("starting and rotating end in a segment"),
+        }
+    }
+
+    /// Takes back what is not durable, and tries to go on in a new segment at once.
+    fn give_up(&mut self) {
+        let Place::Writing(segment) = std::mem::replace(&mut self.place, Place::Unread) else {
+            return;
+        };
+        let end = segment.cut();
+        self.place = Place::Lost(end);
+        if let Err(error) = self.rotate(end) {
+            tracing::error!(%error, "the journal cannot go on in a new segment: writes are refused");
+        }
+    }
+
+    /// Looks after the snapshot that is being written, if one is.
+    fn is_snapshotting(&mut self) -> bool {
+        let result = match std::mem::replace(&mut self.snapshot, Snapshotting::Idle) {
+            Snapshotting::Idle => return false,
+            Snapshotting::Thread(thread) if !thread.is_finished() => {
+                self.snapshot = Snapshotting::Thread(thread);
+                return true;
+            }
+            Snapshotting::Thread(thread) => thread.join().unwrap_or_else(|_| {
+                let path = self.files.path("");
+                Err(JournalError::Io { path, problem: "the snapshot's thread panicked".to_owned() })
+            }),
+            Snapshotting::Steps(mut job) => match job.step() {
+                Ok(None) => {
+                    self.snapshot = Snapshotting::Steps(job);
+                    return true;
+                }
+                Ok(Some(bytes)) => Ok(bytes),
+                Err(error) => Err(error),
+            },
+        };
+        self.snapshotted(result);
+        false
+    }
+
+    fn snapshotted(&mut self, result: Result<u64, JournalError>) {
+        match result {
+            Ok(bytes) => self.due = self.limits.snapshot_after.max(bytes),
+            Err(error) => {
+                tracing::warn!(%error, "no snapshot was taken; the journal grows, and tries later");
+                self.due = self.limits.snapshot_after / 4;
+                // Gives back the space, which may be what there was too little of.
+                let _ = remove_unfinished(&*self.files);
+            }
+        }
+    }
+
+    fn begin_snapshot(&mut self, snapshot: Snapshot) -> Result<(), JournalError> {
+        let segment = self.writable()?;
+        debug_assert!(!segment.is_touched(), "snapshots begin between batches");
+        let end = segment.synced();
+        let number = self.rotate(end)?.synced().number;
+        let (files, frame) = (self.files.clone(), self.limits.frame);
+        let job = Job::new(files, number, &self.names, frame, snapshot)?;
+        self.snapshot = match self.limits.background {
+            Background::Steps => Snapshotting::Steps(job),
+            Background::Thread => {
+                let thread = std::thread::Builder::new().name("snapshot".to_owned());
+                Snapshotting::Thread(thread.spawn(|| job.run()).map_err(|error| {
+                    let path = self.files.path("");
+                    JournalError::Io { path, problem: format!("no thread for a snapshot: {error}") }
+                })?)
+            }
+        };
+        Ok(())
+    }
+}
+
+impl<D: Files> Journal for Log<D> {
+    fn append(&mut self, batch: &[Change]) -> Result<(), JournalError> {
+        let segment = self.writable()?;
+        let appended = segment.append(batch);
+        if appended.is_err() && segment.is_touched() {
+            self.give_up();
+        }
+        appended
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        let Place::Writing(segment) = &mut self.place else { return Ok(()) };
+        match segment.sync() {
+            Ok(bytes) => {
+                self.since += bytes;
+                self.written += bytes;
+                Ok(())
+            }
+            Err(error) => {
+                self.give_up();
+                Err(error)
+            }
+        }
+    }
+
+    fn replay(&mut self, each: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
+        match self.place {
+            Place::Unread => self.start(each),
+            _ => read::replay(&*self.files, &self.names, each).map(|_| ()),
+        }
+    }
+
+    fn compact(&mut self, state: &mut dyn FnMut() -> Snapshot) {
+        if self.is_snapshotting() || self.since < self.due {
+            return;
+        }
+        self.since = 0;
+        if let Err(error) = self.begin_snapshot(state()) {
+            self.snapshotted(Err(error));
+        }
+    }
+}
+
+impl<D: Files> Drop for Log<D> {
+    fn drop(&mut self) {
+        if let Snapshotting::Thread(thread) =
+            std::mem::replace(&mut self.snapshot, Snapshotting::Idle)
+        {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Reads everything that is kept, in order, and finds where it ends.
+//!
+//! All but the last segment were whole when the next one was made, so each must reach exactly
+//! the end that the next one's header gives. The last one ends where its frames end; see `frame`
+//! for how that is told from damage.
+
+use evenkeel_store::{
+    journal::{JournalError, Replayed},
+    object::Revision,
+};
+
+use super::{
+    codec::{Payload, Reading},
+    files::{File, Files, failed},
+    frame::Frames,
+    header::{Header, Kind},
+    layout::{Layout, segment_name, snapshot_name},
+    segment::Position,
+};
+
+/// What was found.
+#[derive(Debug)]
+pub(super) struct Found {
+    /// `None` in an empty directory.
+    pub(super) end: Option<Position>,
+    /// Where in the last segment the frames begin that may not be durable yet.
+    pub(super) unproven: Option<u64>,
+    pub(super) n_segments: usize,
+    /// Of the segments since the snapshot.
+    pub(super) segment_bytes: u64,
+    pub(super) snapshot_bytes: u64,
+}
+
+/// Hands over everything in order, checking that nothing is missing.
+struct Replay<'a> {
+    each: &'a mut dyn FnMut(Replayed),
+    revision: Revision,
+    /// A revision that did not follow the one before.
+    disorder: Option<Revision>,
+}
+
+struct Opened<F> {
+    file: F,
+    path: String,
+    header: Header,
+    start: u64,
+    size: u64,
+}
+
+/// The oldest format among the files, if there are any. Refuses newer ones.
+pub(super) fn oldest_format(files: &impl Files) -> Result<Option<u32>, JournalError> {
+    let layout = Layout::read(files)?;
+    let mut oldest = None;
+    let mut see = |version: u32| oldest = Some(oldest.unwrap_or(version).min(version));
+    if let Some(number) = layout.snapshot {
+        see(opened(files, &snapshot_name(number), Kind::Snapshot, number)?.header.version);
+    }
+    for number in layout.segments {
+        see(opened(files, &segment_name(number), Kind::Segment, number)?.header.version);
+    }
+    Ok(oldest)
+}
+
+pub(super) fn replay<D: Files>(
+    files: &D,
+    served: &[Box<str>],
+    each: &mut dyn FnMut(Replayed),
+) -> Result<Found, JournalError> {
+    let layout = Layout::read(files)?;
+    let mut replay = Replay { each, revision: 0, disorder: None };
+    let mut found = Found {
+        end: None,
+        unproven: None,
+        n_segments: layout.segments.len(),
+        segment_bytes: 0,
+        snapshot_bytes: 0,
+    };
+    match layout.snapshot {
+        Some(number) => {
+            let snapshot = opened(files, &snapshot_name(number), Kind::Snapshot, number)?;
+            found.snapshot_bytes = snapshot.size;
+            snapshot.replay(served, &mut replay)?;
+        }
+        None => (replay.each)(Replayed::Base(0)),
+    }
+    // Each segment's end is known once the next one is open.
+    let mut before: Option<Opened<D::File>> = None;
+    for number in layout.segments {
+        let segment = opened(files, &segment_name(number), Kind::Segment, number)?;
+        if let Some(before) = before {
+            found.segment_bytes += segment.header.previous_end;
+            before.replay_sealed(served, segment.header.previous_end, &mut replay)?;
+        }
+        if segment.header.revision != replay.revision {
+            let problem = format!(
+                "it goes on after revision {}, but what is before it ends at {}",
+                segment.header.revision, replay.revision
+            );
+            return Err(damaged(segment.path, 0, problem));
+        }
+        before = Some(segment);
+    }
+    if let Some(last) = before {
+        let number = last.header.number;
+        let (offset, unproven) = last.replay_last(served, &mut replay)?;
+        found.segment_bytes += offset;
+        found.end = Some(Position::new(number, offset, replay.revision));
+        found.unproven = unproven;
+    }
+    Ok(found)
+}
+
+/// Makes the end that was found durable, whether it came from the disk or from memory that the
+/// last process left behind: a sync that failed may have marked pages as clean that never were.
+pub(super) fn settle(files: &impl Files, found: &Found) -> Result<(), JournalError> {
+    let Some(end) = found.end else { return Ok(()) };
+    let name = segment_name(end.number);
+    let settled = files.open(&name).and_then(|file| {
+        if let Some(start) = found.unproven {
+            let mut bytes = vec![0; (end.offset - start) as usize];
+            let there = file.read_at(&mut bytes, start)?;
+            file.write_at(&bytes[..there], start)?;
+        }
+        file.sync()
+    });
+    settled.map_err(failed(files.path(&name)))
+}
+
+fn opened<D: Files>(
+    files: &D,
+    name: &str,
+    kind: Kind,
+    number: u64,
+) -> Result<Opened<D::File>, JournalError> {
+    let path = files.path(name);
+    let file = files.open(name).map_err(failed(path.clone()))?;
+    let size = file.size().map_err(failed(path.clone()))?;
+    let (header, start) = Header::read(&file, &path)?;
+    if (header.kind, header.number) != (kind, number) {
+        return Err(damaged(path, 0, "its header is another file's".to_owned()));
+    }
+    Ok(Opened { file, path, header, start, size })
+}
+
+fn damaged(path: String, offset: u64, problem: String) -> JournalError {
+    JournalError::Damaged { path, offset, problem }
+}
+
+// === impl Opened ===
+
+impl<F: File> Opened<F> {
+    fn replay(self, served: &[Box<str>], replay: &mut Replay<'_>) -> Result<(), JournalError> {
+        replay.base(self.header.revision);
+        let mut frames = Frames::new(&self.file, self.header.salt, self.start, self.size);
+        let reading = self.header.reading(served);
+        loop {
+            let at = frames.at();
+            match self.frame(&mut frames, &reading, replay)? {
+                Some(Payload::End(revision)) if revision == replay.revision => return Ok(()),
+                Some(Payload::Changes | Payload::Objects) => {}
+                Some(Payload::End(_)) | None => {
+                    return Err(damaged(self.path, at, "the snapshot ends early".to_owned()));
+                }
+            }
+        }
+    }
+
+    fn replay_sealed(
+        self,
+        served: &[Box<str>],
+        end: u64,
+        replay: &mut Replay<'_>,
+    ) -> Result<(), JournalError> {
+        let limit = end.min(self.size);
+        let mut frames = Frames::new(&self.file, self.header.salt, self.start, limit);
+        let reading = self.header.reading(served);
+        while self.frame(&mut frames, &reading, replay)?.is_some() {}
+        let at = frames.at();
+        if at == end {
+            return Ok(());
+        }
+        Err(damaged(self.path, at, format!("a bad frame, though it was whole up to byte {end}")))
+    }
+
+    fn replay_last(
+        self,
+        served: &[Box<str>],
+        replay: &mut Replay<'_>,
+    ) -> Result<(u64, Option<u64>), JournalError> {
+        let mut frames = Frames::new(&self.file, self.header.salt, self.start, self.size);
+        let reading = self.header.reading(served);
+        while self.frame(&mut frames, &reading, replay)?.is_some() {}
+        let at = frames.at();
+        if frames.was_synced().map_err(failed(self.path.clone()))? {
+            let problem = "a bad frame, though a later one says that it was written".to_owned();
+            return Err(damaged(self.path, at, problem));
+        }
+        Ok((at, frames.first_unproven()))
+    }
+
+    fn frame(
+        &self,
+        frames: &mut Frames<'_, F>,
+        reading: &Reading,
+        replay: &mut Replay<'_>,
+    ) -> Result<Option<Payload>, JournalError> {
+        let at = frames.at();
+        let payload = frames.next().map_err(failed(self.path.clone()))?;
+        let Some(payload) = payload else { return Ok(None) };
+        let kind = reading.payload(payload, &mut |replayed| replay.one(replayed));
+        let kind = kind.map_err(|e| e.at(self.path.clone(), at))?;
+        match replay.disorder {
+            None => Ok(Some(kind)),
+            Some(revision) => {
+                let problem = format!("revision {revision} does not follow the one before");
+                Err(damaged(self.path.clone(), at, problem))
+            }
+        }
+    }
+}
+
+// === impl Replay ===
+
+impl Replay<'_> {
+    fn base(&mut self, revision: Revision) {
+        self.revision = revision;
+        (self.each)(Replayed::Base(revision));
+    }
+
+    fn one(&mut self, replayed: Replayed) {
+        if let Replayed::Change(change) = &replayed {
+            if change.revision != self.revision + 1 {
+                self.disorder = Some(change.revision);
+            }
+            self.revision = change.revision;
+        }
+        (self.each)(replayed);
+    }
+}

@@ -1,0 +1,232 @@
+//! Snapshots: the state at the oldest revision that watches may start from, and the changes since.
+//!
+//! A snapshot is written beside the journal under an unfinished name, synced, given its name, and
+//! only when that is durable too is what it supersedes removed. So a crash at any point leaves
+//! either the old files or the new one, whole.
+
+use std::io;
+use std::sync::Arc;
+
+use evenkeel_store::{
+    journal::{JournalError, Replayed, Snapshot},
+    object::{Change, Object, ResourceId, Revision},
+};
+
+use super::{
+    codec,
+    files::{File, Files, failed},
+    frame,
+    header::{Header, Kind, VERSION},
+    layout::{Layout, UNFINISHED, snapshot_name},
+};
+
+/// A snapshot that is being written, a frame at a time.
+#[derive(Debug)]
+pub(super) struct Job<D: Files> {
+    out: Output<D>,
+    snapshot: Snapshot,
+    n_objects: usize,
+    n_changes: usize,
+}
+
+/// The file of a snapshot, for what comes in the order of a replay.
+pub(super) struct Output<D: Files> {
+    files: Arc<D>,
+    file: D::File,
+    number: u64,
+    salt: u64,
+    at: u64,
+    sequence: u64,
+    revision: Revision,
+    frame_bytes: usize,
+    pending: Pending,
+    buffer: Vec<u8>,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    objects: Vec<(ResourceId, Arc<Object>)>,
+    changes: Vec<Change>,
+    bytes: usize,
+}
+
+// === impl Job ===
+
+impl<D: Files> Job<D> {
+    /// For everything before segment `number`.
+    pub(super) fn new(
+        files: Arc<D>,
+        number: u64,
+        names: &[Box<str>],
+        frame_bytes: usize,
+        snapshot: Snapshot,
+    ) -> Result<Job<D>, JournalError> {
+        let out = Output::create(files, number, names, snapshot.base, frame_bytes)?;
+        Ok(Job { out, snapshot, n_objects: 0, n_changes: 0 })
+    }
+
+    /// Writes the next frame; its size once the snapshot is there.
+    pub(super) fn step(&mut self) -> Result<Option<u64>, JournalError> {
+        let sequence = self.out.sequence;
+        while self.out.sequence == sequence {
+            if let Some((resource, object)) = self.snapshot.objects.get(self.n_objects) {
+                self.n_objects += 1;
+                self.out.object(*resource, object.clone())?;
+            } else if let Some(change) = self.snapshot.changes.get(self.n_changes) {
+                self.n_changes += 1;
+                self.out.change(change.clone())?;
+            } else {
+                return self.out.finish().map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    pub(super) fn run(mut self) -> Result<u64, JournalError> {
+        loop {
+            if let Some(bytes) = self.step()? {
+                return Ok(bytes);
+            }
+        }
+    }
+}
+
+// === impl Output ===
+
+impl<D: Files> Output<D> {
+    pub(super) fn create(
+        files: Arc<D>,
+        number: u64,
+        names: &[Box<str>],
+        base: Revision,
+        frame_bytes: usize,
+    ) -> Result<Output<D>, JournalError> {
+        let name = snapshot_name(number) + UNFINISHED;
+        let header = Header {
+            kind: Kind::Snapshot,
+            version: VERSION,
+            number,
+            salt: files.nonce(),
+            previous_end: 0,
+            revision: base,
+            names: names.to_vec(),
+        };
+        let bytes = header.bytes();
+        let made = files.create(&name).and_then(|file| file.write_at(&bytes, 0).map(|()| file));
+        let file = made.map_err(failed(files.path(&name)))?;
+        Ok(Output {
+            files,
+            file,
+            number,
+            salt: header.salt,
+            at: bytes.len() as u64,
+            sequence: 0,
+            revision: base,
+            frame_bytes,
+            pending: Pending::default(),
+            buffer: Vec::new(),
+        })
+    }
+
+    pub(super) fn replayed(&mut self, replayed: Replayed) -> Result<(), JournalError> {
+        match replayed {
+            Replayed::Base(_) => Ok(()),
+            Replayed::Object(resource, object) => self.object(resource, Arc::new(object)),
+            Replayed::Change(change) => self.change(change),
+        }
+    }
+
+    /// Makes it count, and removes what it supersedes.
+    pub(super) fn finish(&mut self) -> Result<u64, JournalError> {
+        self.flush()?;
+        let revision = self.revision;
+        self.frame(|out, _| codec::put_end(out, revision))?;
+        let name = snapshot_name(self.number);
+        let named = self.file.sync().and_then(|()| {
+            self.files.rename(&(name.clone() + UNFINISHED), &name)?;
+            self.files.sync_names()
+        });
+        named.map_err(failed(self.files.path(&name)))?;
+        let layout = Layout::read(&*self.files)?;
+        remove(&*self.files, layout.superseded)?;
+        Ok(self.at)
+    }
+
+    fn object(&mut self, resource: ResourceId, object: Arc<Object>) -> Result<(), JournalError> {
+        self.pending.bytes += codec::size_of(&object);
+        self.pending.objects.push((resource, object));
+        self.flush_if_full()
+    }
+
+    fn change(&mut self, change: Change) -> Result<(), JournalError> {
+        if !self.pending.objects.is_empty() {
+            self.flush()?;
+        }
+        self.revision = change.revision;
+        self.pending.bytes +=
+            32 + change.object.as_deref().map_or(change.key.len(), codec::size_of);
+        self.pending.changes.push(change);
+        self.flush_if_full()
+    }
+
+    fn flush_if_full(&mut self) -> Result<(), JournalError> {
+        if self.pending.bytes < self.frame_bytes { Ok(()) } else { self.flush() }
+    }
+
+    fn flush(&mut self) -> Result<(), JournalError> {
+        if !self.pending.objects.is_empty() {
+            self.frame(|out, pending| {
+                let objects = pending.objects.iter();
+                codec::put_objects(out, objects.map(|(resource, object)| (*resource, &**object)));
+            })?;
+        }
+        if !self.pending.changes.is_empty() {
+            self.frame(|out, pending| codec::put_changes(out, &pending.changes))?;
+        }
+        self.pending = Pending::default();
+        Ok(())
+    }
+
+    fn frame(&mut self, payload: impl FnOnce(&mut Vec<u8>, &Pending)) -> Result<(), JournalError> {
+        self.buffer.clear();
+        self.sequence += 1;
+        let pending = &self.pending;
+        frame::put(&mut self.buffer, self.salt, self.sequence, self.sequence - 1, |out| {
+            payload(out, pending);
+        });
+        let path = || self.files.path(&(snapshot_name(self.number) + UNFINISHED));
+        self.file.write_at(&self.buffer, self.at).map_err(|error| failed(path())(error))?;
+        self.at += self.buffer.len() as u64;
+        Ok(())
+    }
+}
+
+/// Removes what nothing needs while no snapshot or segment is in the making. The names must be
+/// synced: what supersedes others may not be durable before.
+pub(super) fn tidy(files: &impl Files) -> Result<(), JournalError> {
+    remove(files, Layout::read(files)?.superseded)?;
+    remove_unfinished(files)
+}
+
+pub(super) fn remove_unfinished(files: &impl Files) -> Result<(), JournalError> {
+    remove(files, Layout::read(files)?.unfinished)
+}
+
+/// Removes what no longer counts, which is why it need not be durable.
+fn remove(files: &impl Files, names: Vec<String>) -> Result<(), JournalError> {
+    for name in names {
+        match files.remove(&name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(files.path(&name))(error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl<D: Files> std::fmt::Debug for Output<D> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Output").field("number", &self.number).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,319 @@
+//! The table of kinds, and what a kind may decide for itself.
+//!
+//! Adding a kind: one [`Kind`] with its facts, one [`Rules`] for what it defaults and checks, one
+//! line in [`KINDS`]. Everything else (verbs, discovery, OpenAPI, tables, selectors) reads this.
+
+mod addresses;
+mod configmap;
+mod daemonset;
+mod deployment;
+mod endpointslice;
+pub(crate) mod event;
+#[cfg(test)]
+pub(crate) mod facts;
+mod json_text;
+mod lease;
+pub(crate) mod metadata;
+pub(crate) mod names;
+pub(crate) mod namespace;
+mod node;
+pub(crate) mod pod;
+pub(crate) mod read;
+#[cfg(test)]
+mod recorded;
+mod replicaset;
+mod secret;
+pub(crate) mod service;
+mod serviceaccount;
+pub(crate) mod workload;
+
+use evenkeel_store::ResourceId;
+use jiff::Timestamp;
+use serde_json::Value;
+
+pub(crate) use self::{
+    endpointslice::ENDPOINT_SLICE, event::EVENT, namespace::NAMESPACE, pod::POD, service::SERVICE,
+};
+
+use crate::{invalid::Errors, settings::Features};
+
+/// All kinds served. The order is of no meaning but for the numbers in the store.
+pub(crate) static KINDS: &[&Kind] = &[
+    &NAMESPACE,
+    &configmap::CONFIG_MAP,
+    &daemonset::DAEMON_SET,
+    &deployment::DEPLOYMENT,
+    &ENDPOINT_SLICE,
+    &EVENT,
+    &event::EVENT_V1,
+    &lease::LEASE,
+    &node::NODE,
+    &POD,
+    &replicaset::REPLICA_SET,
+    &secret::SECRET,
+    &SERVICE,
+    &serviceaccount::SERVICE_ACCOUNT,
+];
+
+/// What most kinds can do.
+pub(crate) const EVERY_VERB: &[&str] =
+    &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
+
+/// What is always so for a kind.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// `""` for core.
+    pub(crate) group: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) kind: &'static str,
+    /// The resource: plural, lower case.
+    pub(crate) plural: &'static str,
+    pub(crate) singular: &'static str,
+    pub(crate) short_names: &'static [&'static str],
+    pub(crate) categories: &'static [&'static str],
+    pub(crate) namespaced: bool,
+    /// The type in the schema: `io.k8s.api.core.v1.Service`.
+    pub(crate) schema: &'static str,
+    /// In the words of discovery, in its order.
+    pub(crate) verbs: &'static [&'static str],
+    pub(crate) subresources: &'static [Subresource],
+    /// Field selectors beyond `metadata.name` and `metadata.namespace`: the label in the
+    /// selector, and how to read it from an object (absent reads as `""`).
+    pub(crate) fields: &'static [Field],
+    /// `PUT` to a missing name creates.
+    pub(crate) creates_on_update: bool,
+    /// `PUT` without a resourceVersion is taken.
+    pub(crate) updates_unconditionally: bool,
+    pub(crate) delete_answers: DeleteAnswers,
+    /// Another kind's objects under other field names.
+    pub(crate) alias: Option<Alias>,
+    pub(crate) columns: &'static [Column],
+    pub(crate) rules: &'static dyn Rules,
+}
+
+/// The label of a field in a selector, and how to read it from an object.
+pub(crate) type Field = (&'static str, fn(&Value) -> String);
+
+/// How one kind shows the objects of another.
+#[derive(Debug)]
+pub(crate) struct Alias {
+    /// The kind that is stored.
+    pub(crate) of: &'static Kind,
+    pub(crate) from_stored: fn(&Value) -> Value,
+    pub(crate) to_stored: fn(&Value) -> Value,
+}
+
+/// A subresource that reads and writes the object itself in part, or is an action on it.
+#[derive(Debug)]
+pub(crate) enum Subresource {
+    Status,
+    Scale,
+    /// `pods/binding` (POST).
+    Binding,
+    /// `pods/eviction` (POST).
+    Eviction,
+    /// `namespaces/finalize` (PUT).
+    Finalize(Edit),
+    /// A part with rules of its own (GET, PUT, PATCH).
+    Part(&'static str, Edit),
+    /// Known to discovery, answered with a Status that says it is not offered here: its name,
+    /// its kind as discovery has it, and its verbs.
+    NotOffered(&'static str, &'static str, &'static [&'static str]),
+}
+
+/// What a successful delete returns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DeleteAnswers {
+    Object,
+    Status,
+}
+
+/// A column of `kubectl get`.
+#[derive(Debug)]
+pub(crate) struct Column {
+    pub(crate) name: &'static str,
+    /// `string`, `integer`, …
+    pub(crate) type_: &'static str,
+    /// `name` for the first column, else `""`.
+    pub(crate) format: &'static str,
+    /// 0: always shown; 1: wide.
+    pub(crate) priority: u8,
+    pub(crate) description: &'static str,
+    pub(crate) cell: fn(&Value, Timestamp) -> Value,
+}
+
+/// What a rule may know beyond the object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Admission {
+    pub(crate) now: Timestamp,
+    pub(crate) features: Features,
+}
+
+/// Which part of an object a write is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Main,
+    Status,
+}
+
+/// The rules of a part that is neither the object nor its status.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edit {
+    /// Carries over what the part may not change.
+    pub(crate) prepare: fn(&mut Value, &Value),
+    pub(crate) validate: fn(&Value, &Value) -> Errors,
+}
+
+/// What a kind decides for itself. All functions are pure; objects are canonical JSON values that
+/// the schema has already checked for types (unknown fields and nulls are gone, absent is zero).
+///
+/// The order: `default`, the metadata that all kinds share (`metadata`, not here), for Services the
+/// allocation, `prepare_*`, `validate_*`.
+pub(crate) trait Rules: std::fmt::Debug + Sync {
+    /// Fills in what was left out, on every decode of a client's object.
+    fn default(&self, _object: &mut Value, _at: &Admission) {}
+
+    /// Drops what a client may not set (status), sets what the server owns (generation: 1).
+    fn prepare_create(&self, _object: &mut Value, _at: &Admission) {}
+
+    fn validate_create(&self, _object: &Value, _at: &Admission) -> Errors {
+        Errors::new()
+    }
+
+    /// Carries over from `old` what this part may not change, and counts the generation.
+    fn prepare_update(&self, _part: Part, _new: &mut Value, _old: &Value, _at: &Admission) {}
+
+    fn validate_update(&self, _part: Part, _new: &Value, _old: &Value, _at: &Admission) -> Errors {
+        Errors::new()
+    }
+
+    /// Why a new object is turned away with a 403: what follows `forbidden: `.
+    fn refused(&self, _object: &Value) -> Option<String> {
+        None
+    }
+
+    /// Texts for `Warning` headers.
+    fn warnings(&self, _new: &Value, _old: Option<&Value>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Which check a name must pass.
+    fn name(&self) -> names::Check {
+        names::Check::Subdomain
+    }
+
+    /// How long the object lives on after a delete with this grace period asked for (`None`: not
+    /// said). `None` removes it at once.
+    fn grace(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
+        None
+    }
+}
+
+// === impl Kind ===
+
+impl Kind {
+    /// Its number in the store.
+    pub(crate) fn id(&self) -> ResourceId {
+        let stored = self.stored_kind();
+        let position = KINDS.iter().position(|kind| std::ptr::eq(*kind, stored));
+        let position = position.expect("every kind is in the table");
+        ResourceId(u16::try_from(position).expect("fewer kinds than 65,536"))
+    }
+
+    /// `deployments.apps`, or `pods`.
+    pub(crate) fn resource(&self) -> String {
+        match self.group {
+            "" => self.plural.to_owned(),
+            group => format!("{}.{group}", self.plural),
+        }
+    }
+
+    /// `apps/v1`, or `v1`.
+    pub(crate) fn api_version(&self) -> String {
+        api_version(self.group, self.version)
+    }
+
+    pub(crate) fn list_kind(&self) -> String {
+        format!("{}List", self.kind)
+    }
+
+    pub(crate) fn subresource(&self, name: &str) -> Option<&'static Subresource> {
+        self.subresources.iter().find(|part| part.name() == name)
+    }
+
+    /// Namespaces wait in `spec.finalizers`.
+    pub(crate) fn has_finalize(&self) -> bool {
+        self.subresources.iter().any(|part| matches!(part, Subresource::Finalize(_)))
+    }
+
+    pub(crate) fn is_service(&self) -> bool {
+        std::ptr::eq(self, &SERVICE)
+    }
+
+    /// The kind whose form the store keeps.
+    pub(crate) fn stored_kind(&self) -> &Kind {
+        self.alias.as_ref().map_or(self, |alias| alias.of)
+    }
+
+    /// A stored object in this kind's form.
+    pub(crate) fn presented(&self, stored: Value) -> Value {
+        match &self.alias {
+            Some(alias) => (alias.from_stored)(&stored),
+            None => stored,
+        }
+    }
+
+    /// An object of this kind in the form that is stored.
+    pub(crate) fn converted(&self, value: Value) -> Value {
+        match &self.alias {
+            Some(alias) => (alias.to_stored)(&value),
+            None => value,
+        }
+    }
+}
+
+impl PartialEq for Kind {
+    fn eq(&self, other: &Kind) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Subresource {
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Subresource::Status => "status",
+            Subresource::Scale => "scale",
+            Subresource::Binding => "binding",
+            Subresource::Eviction => "eviction",
+            Subresource::Finalize(_) => "finalize",
+            Subresource::Part(name, _) => name,
+            Subresource::NotOffered(name, ..) => name,
+        }
+    }
+}
+
+// === Finding kinds ===
+
+/// How many numbers the store needs.
+pub(crate) fn n_resources() -> usize {
+    KINDS.len()
+}
+
+pub(crate) fn of_id(id: ResourceId) -> &'static Kind {
+    KINDS[usize::from(id.0)]
+}
+
+pub(crate) fn named(group: &str, plural: &str) -> Option<&'static Kind> {
+    KINDS.iter().copied().find(|kind| kind.plural == plural && kind.group == group)
+}
+
+pub(crate) fn of_kind(api_version: &str, kind: &str) -> Option<&'static Kind> {
+    KINDS.iter().copied().find(|known| known.kind == kind && known.api_version() == api_version)
+}
+
+pub(crate) fn api_version(group: &str, version: &str) -> String {
+    match group {
+        "" => version.to_owned(),
+        group => format!("{group}/{version}"),
+    }
+}

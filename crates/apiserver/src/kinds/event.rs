@@ -1,0 +1,158 @@
+//! Event, under its two names.
+//!
+//! Core and `events.k8s.io` show the same stored object. It is kept in the form of core; [`to_v1`] and
+//! [`from_v1`] change the names of its fields. Rules, columns and selectable fields take either form.
+
+mod columns;
+mod convert;
+mod validate;
+
+use serde_json::Value;
+
+pub(crate) use self::convert::{from_v1, to_v1};
+use super::{
+    Admission, Alias, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, names,
+    read::{at, text},
+};
+use crate::invalid::Errors;
+
+pub(crate) static EVENT: Kind = Kind {
+    group: "",
+    version: "v1",
+    kind: "Event",
+    plural: "events",
+    singular: "event",
+    short_names: &["ev"],
+    categories: &[],
+    namespaced: true,
+    schema: "io.k8s.api.core.v1.Event",
+    verbs: EVERY_VERB,
+    subresources: &[],
+    // The order of the two kinds agrees as far as both have a field: they share stored objects.
+    fields: &[
+        ("involvedObject.kind", |object| involved(object, "kind")),
+        ("involvedObject.namespace", |object| involved(object, "namespace")),
+        ("involvedObject.name", |object| involved(object, "name")),
+        ("involvedObject.uid", |object| involved(object, "uid")),
+        ("involvedObject.apiVersion", |object| involved(object, "apiVersion")),
+        ("involvedObject.resourceVersion", |object| involved(object, "resourceVersion")),
+        ("involvedObject.fieldPath", |object| involved(object, "fieldPath")),
+        ("reason", |object| text(object, &["reason"]).to_owned()),
+        ("reportingComponent", |object| controller(object).to_owned()),
+        ("type", |object| text(object, &["type"]).to_owned()),
+        ("source", source),
+    ],
+    creates_on_update: true,
+    updates_unconditionally: true,
+    delete_answers: DeleteAnswers::Status,
+    alias: None,
+    columns: columns::COLUMNS,
+    rules: &EventRules { strict: false },
+};
+
+pub(crate) static EVENT_V1: Kind = Kind {
+    group: "events.k8s.io",
+    version: "v1",
+    kind: "Event",
+    plural: "events",
+    singular: "event",
+    short_names: &["ev"],
+    categories: &[],
+    namespaced: true,
+    schema: "io.k8s.api.events.v1.Event",
+    verbs: EVERY_VERB,
+    subresources: &[],
+    fields: &[
+        ("regarding.kind", |object| involved(object, "kind")),
+        ("regarding.namespace", |object| involved(object, "namespace")),
+        ("regarding.name", |object| involved(object, "name")),
+        ("regarding.uid", |object| involved(object, "uid")),
+        ("regarding.apiVersion", |object| involved(object, "apiVersion")),
+        ("regarding.resourceVersion", |object| involved(object, "resourceVersion")),
+        ("regarding.fieldPath", |object| involved(object, "fieldPath")),
+        ("reason", |object| text(object, &["reason"]).to_owned()),
+        ("reportingController", |object| controller(object).to_owned()),
+        ("type", |object| text(object, &["type"]).to_owned()),
+    ],
+    creates_on_update: true,
+    updates_unconditionally: true,
+    delete_answers: DeleteAnswers::Status,
+    alias: Some(Alias { of: &EVENT, from_stored: to_v1, to_stored: from_v1 }),
+    columns: columns::COLUMNS,
+    rules: &EventRules { strict: true },
+};
+
+/// Core checks little, for the sake of old clients; `events.k8s.io` is strict.
+#[derive(Debug)]
+struct EventRules {
+    strict: bool,
+}
+
+impl Rules for EventRules {
+    fn validate_create(&self, object: &Value, _: &Admission) -> Errors {
+        validate::create(&in_core_form(object), self.strict)
+    }
+
+    fn validate_update(&self, _: Part, new: &Value, old: &Value, _: &Admission) -> Errors {
+        validate::update(&in_core_form(new), &in_core_form(old), self.strict)
+    }
+
+    fn name(&self) -> names::Check {
+        if self.strict { names::Check::Subdomain } else { names::Check::PathSegment }
+    }
+}
+
+fn in_core_form(object: &Value) -> Value {
+    if text(object, &["apiVersion"]).starts_with("events.k8s.io/") {
+        return from_v1(object);
+    }
+    object.clone()
+}
+
+/// A field by its name in core, or by that in `events.k8s.io`.
+fn either<'a>(object: &'a Value, core: &str, v1: &str) -> &'a Value {
+    match at(object, &[core]) {
+        Value::Null => at(object, &[v1]),
+        found => found,
+    }
+}
+
+fn involved(object: &Value, field: &str) -> String {
+    text(either(object, "involvedObject", "regarding"), &[field]).to_owned()
+}
+
+fn controller(object: &Value) -> &str {
+    either(object, "reportingComponent", "reportingController").as_str().unwrap_or_default()
+}
+
+fn source(object: &Value) -> String {
+    match text(either(object, "source", "deprecatedSource"), &["component"]) {
+        "" => controller(object).to_owned(),
+        component => component.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_two_kinds_agree_on_the_places_of_fields() {
+        let event = json!({
+            "involvedObject": {"kind": "Pod", "name": "p", "uid": "u"},
+            "reason": "R",
+            "reportingComponent": "c",
+            "type": "Normal",
+        });
+        let read = |kind: &Kind, object: &Value| -> Vec<String> {
+            kind.fields.iter().map(|(_, read)| read(object)).collect()
+        };
+        let core = read(&EVENT, &event);
+        assert_eq!(core, ["Pod", "", "p", "u", "", "", "", "R", "c", "Normal", "c"]);
+        let v1 = read(&EVENT_V1, &to_v1(&event));
+        assert_eq!(v1, core[..v1.len()]);
+        assert_eq!(read(&EVENT_V1, &event), v1);
+    }
+}

@@ -1,0 +1,53 @@
+//! Taints: a key and an effect are there once, with or without a value.
+
+use serde_json::{Value, json};
+
+use super::super::{
+    names,
+    read::{at, text},
+};
+use crate::invalid::{Errors, FieldError, Path, Wrong, quoted};
+
+const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+
+pub(super) fn validate(taints: &[Value], path: &Path) -> Errors {
+    let mut errors = Errors::new();
+    for (index, taint) in taints.iter().enumerate() {
+        let path = path.index(index);
+        errors.extend(wrong_taint(taint, &path));
+        let same = |other: &Value| ["key", "effect"].iter().all(|f| other[f] == taint[f]);
+        if taints[..index].iter().any(same) {
+            errors.push(FieldError {
+                path,
+                wrong: Wrong::Duplicate(printed(taint)),
+                detail: "taints must be unique by key and effect pair".to_owned(),
+            });
+        }
+    }
+    errors
+}
+
+fn wrong_taint(taint: &Value, path: &Path) -> Errors {
+    let [key, value, effect] = ["key", "value", "effect"].map(|field| text(taint, &[field]));
+    let invalid = |words| FieldError::invalid(path.child("key"), &json!(key), words);
+    let mut errors: Errors = names::qualified_name(key).into_iter().map(invalid).collect();
+    let wrong = names::label_value(value);
+    if !wrong.is_empty() {
+        errors.push(FieldError::invalid(path.child("value"), &json!(value), wrong.join(";")));
+    }
+    let path = path.child("effect");
+    match effect {
+        "" => errors.push(FieldError::required(path, "")),
+        _ if EFFECTS.contains(&effect) => {}
+        _ => errors.push(FieldError::not_supported(path, &json!(effect), &EFFECTS)),
+    }
+    errors
+}
+
+/// As Go prints its own struct, which has names of its own and an order.
+fn printed(taint: &Value) -> String {
+    let [key, value, effect] =
+        ["key", "value", "effect"].map(|field| quoted(text(taint, &[field])));
+    let added = at(taint, &["timeAdded"]);
+    format!(r#"{{"Key":{key},"Value":{value},"Effect":{effect},"TimeAdded":{added}}}"#)
+}

@@ -1,0 +1,163 @@
+//! Where a container sees the volumes of its pod: as directories, or as block devices.
+
+use serde_json::{Value, json};
+
+use super::{
+    Scope,
+    checks::{descending_path, no_backsteps},
+};
+use crate::{
+    invalid::{Errors, FieldError, Path},
+    kinds::read::{flag, list, text},
+};
+
+/// `volumeMounts` and `volumeDevices` of a container.
+pub(super) fn validate(errors: &mut Errors, scope: &Scope<'_>, container: &Value, path: &Path) {
+    mounts(errors, scope, container, &path.child("volumeMounts"));
+    devices(errors, scope, container, &path.child("volumeDevices"));
+}
+
+fn volume<'a>(scope: &Scope<'a>, name: &str) -> Option<&'a Value> {
+    scope.volumes.iter().find(|volume| text(volume, &["name"]) == name).copied()
+}
+
+fn mounts(errors: &mut Errors, scope: &Scope<'_>, container: &Value, list_path: &Path) {
+    let devices = list(container, &["volumeDevices"]);
+    let mut seen = Vec::new();
+    for (i, mount) in list(container, &["volumeMounts"]).iter().enumerate() {
+        let path = list_path.index(i);
+        let (name, target) = (text(mount, &["name"]), text(mount, &["mountPath"]));
+        if name.is_empty() {
+            errors.push(FieldError::required(path.child("name"), ""));
+        }
+        if volume(scope, name).is_none() {
+            errors.push(FieldError::not_found(path.child("name"), &json!(name)));
+        }
+        if target.is_empty() {
+            errors.push(FieldError::required(path.child("mountPath"), ""));
+        }
+        if seen.contains(&target) {
+            errors.push(FieldError::invalid(
+                path.child("mountPath"),
+                &json!(target),
+                "must be unique",
+            ));
+        }
+        seen.push(target);
+        if devices.iter().any(|device| text(device, &["name"]) == name) {
+            let message = "must not already exist in volumeDevices";
+            errors.push(FieldError::invalid(path.child("name"), &json!(name), message));
+        }
+        if devices.iter().any(|device| text(device, &["devicePath"]) == target) {
+            let message = "must not already exist as a path in volumeDevices";
+            errors.push(FieldError::invalid(path.child("mountPath"), &json!(target), message));
+        }
+        sub_paths(errors, mount, &path, list_path);
+        propagation(errors, container, mount, &list_path.child("mountPropagation"));
+        recursive_read_only(errors, mount, &list_path.child("recursiveReadOnly"));
+    }
+}
+
+/// The paths named in these errors miss the index, as in Kubernetes.
+fn sub_paths(errors: &mut Errors, mount: &Value, path: &Path, list_path: &Path) {
+    let (plain, expanded) = (text(mount, &["subPath"]), text(mount, &["subPathExpr"]));
+    if !plain.is_empty() {
+        descending_path(errors, plain, &list_path.child("subPath"));
+    }
+    if expanded.is_empty() {
+        return;
+    }
+    if !plain.is_empty() {
+        let message = "subPathExpr and subPath are mutually exclusive";
+        errors.push(FieldError::invalid(path.child("subPathExpr"), &json!(expanded), message));
+    }
+    descending_path(errors, expanded, &list_path.child("subPathExpr"));
+}
+
+fn propagation(errors: &mut Errors, container: &Value, mount: &Value, path: &Path) {
+    let Some(mode) = mount["mountPropagation"].as_str() else { return };
+    let supported = ["Bidirectional", "HostToContainer", "None"];
+    if !supported.contains(&mode) {
+        errors.push(FieldError::not_supported(path.clone(), &json!(mode), &supported));
+    }
+    if mode == "Bidirectional" && !flag(container, &["securityContext", "privileged"]) {
+        let message = "Bidirectional mount propagation is available only to privileged containers";
+        errors.push(FieldError::forbidden(path.clone(), message));
+    }
+}
+
+fn recursive_read_only(errors: &mut Errors, mount: &Value, path: &Path) {
+    match mount["recursiveReadOnly"].as_str() {
+        None | Some("Disabled") => {}
+        Some("Enabled" | "IfPossible") => {
+            if !flag(mount, &["readOnly"]) {
+                let message = "may only be specified when readOnly is true";
+                errors.push(FieldError::forbidden(path.clone(), message));
+            }
+            if mount["mountPropagation"].as_str().is_some_and(|mode| mode != "None") {
+                let message =
+                    "may only be specified when mountPropagation is None or not specified";
+                errors.push(FieldError::forbidden(path.clone(), message));
+            }
+        }
+        Some(other) => {
+            let supported = ["Disabled", "Enabled", "IfPossible"];
+            errors.push(FieldError::not_supported(path.clone(), &json!(other), &supported));
+        }
+    }
+}
+
+fn devices(errors: &mut Errors, scope: &Scope<'_>, container: &Value, list_path: &Path) {
+    let mounts = list(container, &["volumeMounts"]);
+    let (mut names, mut targets) = (Vec::new(), Vec::new());
+    for (i, device) in list(container, &["volumeDevices"]).iter().enumerate() {
+        let path = list_path.index(i);
+        let (name, target) = (text(device, &["name"]), text(device, &["devicePath"]));
+        device_name(errors, scope, name, &path.child("name"), &names);
+        let path = path.child("devicePath");
+        if target.is_empty() {
+            errors.push(FieldError::required(path.clone(), ""));
+        }
+        if targets.contains(&target) {
+            errors.push(FieldError::invalid(path.clone(), &json!(target), "must be unique"));
+        }
+        let mut backsteps = Errors::new();
+        no_backsteps(&mut backsteps, target, &path);
+        if backsteps.is_empty() {
+            targets.push(target);
+        } else {
+            let message = "can not contain backsteps ('..')";
+            errors.push(FieldError::invalid(path.clone(), &json!(target), message));
+        }
+        if mounts.iter().any(|mount| text(mount, &["name"]) == name) {
+            let message = "must not already exist in volumeMounts";
+            let path = list_path.index(i).child("name");
+            errors.push(FieldError::invalid(path, &json!(name), message));
+        }
+        if mounts.iter().any(|mount| text(mount, &["mountPath"]) == target) {
+            let message = "must not already exist as a path in volumeMounts";
+            errors.push(FieldError::invalid(path, &json!(target), message));
+        }
+        if !name.is_empty() {
+            names.push(name);
+        }
+    }
+}
+
+fn device_name(errors: &mut Errors, scope: &Scope<'_>, name: &str, path: &Path, seen: &[&str]) {
+    if name.is_empty() {
+        errors.push(FieldError::required(path.clone(), ""));
+    }
+    if seen.contains(&name) {
+        errors.push(FieldError::invalid(path.clone(), &json!(name), "must be unique"));
+    }
+    match volume(scope, name) {
+        None => errors.push(FieldError::not_found(path.clone(), &json!(name))),
+        Some(volume)
+            if volume["persistentVolumeClaim"].is_object() || volume["ephemeral"].is_object() => {}
+        Some(_) => {
+            let message = "can only use volume source type of PersistentVolumeClaim or Ephemeral for block mode";
+            errors.push(FieldError::invalid(path.clone(), &json!(name), message));
+        }
+    }
+}

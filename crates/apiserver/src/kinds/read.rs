@@ -1,0 +1,100 @@
+//! Reading and writing JSON values by a path of names. What is absent, or of another type, reads as
+//! Go's zero value, so that rules need not tell the cases apart.
+
+use serde_json::{Map, Value};
+
+/// The text there, `""` when absent.
+pub(crate) fn text<'a>(value: &'a Value, path: &[&str]) -> &'a str {
+    at(value, path).as_str().unwrap_or_default()
+}
+
+/// The elements there, none when absent.
+pub(crate) fn list<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
+    at(value, path).as_array().map_or(&[], Vec::as_slice)
+}
+
+pub(crate) fn number(value: &Value, path: &[&str]) -> Option<i64> {
+    at(value, path).as_i64()
+}
+
+pub(crate) fn flag(value: &Value, path: &[&str]) -> bool {
+    at(value, path).as_bool().unwrap_or_default()
+}
+
+/// The entries of the object there, in the order of their keys.
+pub(crate) fn entries<'a>(
+    value: &'a Value,
+    path: &[&str],
+) -> impl Iterator<Item = (&'a str, &'a Value)> + use<'a> {
+    at(value, path).as_object().into_iter().flatten().map(|(key, value)| (key.as_str(), value))
+}
+
+/// The value there, `Null` when absent.
+pub(crate) fn at<'a>(value: &'a Value, path: &[&str]) -> &'a Value {
+    path.iter().fold(value, |value, name| value.get(name).unwrap_or(&Value::Null))
+}
+
+/// The place there, to write into. Objects are made on the way; the place itself is `Null` when it
+/// was absent.
+pub(crate) fn entry<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut Value {
+    path.iter().fold(value, |value, name| {
+        if !value.is_object() {
+            *value = Value::Object(Map::new());
+        }
+        value.as_object_mut().expect("made an object above").entry(*name).or_insert(Value::Null)
+    })
+}
+
+/// Takes the value there away, without making anything on the way.
+pub(crate) fn remove(value: &mut Value, path: &[&str]) -> Option<Value> {
+    let (last, parents) = path.split_last()?;
+    let parent = parents.iter().try_fold(value, |value, name| value.get_mut(name))?;
+    parent.as_object_mut()?.remove(*last)
+}
+
+/// Gives `new` what `old` has there, be it nothing.
+pub(crate) fn carry_over(new: &mut Value, old: &Value, path: &[&str]) {
+    match at(old, path) {
+        Value::Null => drop(remove(new, path)),
+        kept => *entry(new, path) = kept.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_absent_reads_as_zero() {
+        let object = json!({"spec": {"type": "ClusterIP", "ports": [1], "n": 7, "on": true}});
+        assert_eq!(text(&object, &["spec", "type"]), "ClusterIP");
+        assert_eq!(list(&object, &["spec", "ports"]), [json!(1)]);
+        assert_eq!(number(&object, &["spec", "n"]), Some(7));
+        assert!(flag(&object, &["spec", "on"]));
+        for path in [&["spec", "none"][..], &["none", "none"], &["spec", "type", "none"]] {
+            assert_eq!(text(&object, path), "");
+            assert!(list(&object, path).is_empty());
+            assert_eq!(number(&object, path), None);
+            assert!(!flag(&object, path));
+            assert_eq!(entries(&object, path).count(), 0);
+        }
+    }
+
+    #[test]
+    fn an_entry_makes_what_leads_to_it() {
+        let mut object = json!({"spec": null});
+        *entry(&mut object, &["spec", "finalizers"]) = json!(["kubernetes"]);
+        assert_eq!(object, json!({"spec": {"finalizers": ["kubernetes"]}}));
+    }
+
+    #[test]
+    fn carrying_over_nothing_makes_nothing() {
+        let mut new = json!({"spec": {"a": 1}});
+        carry_over(&mut new, &json!({"status": {"b": 2}}), &["status", "b"]);
+        carry_over(&mut new, &json!({}), &["spec", "a"]);
+        carry_over(&mut new, &json!({}), &["metadata", "generation"]);
+        assert_eq!(new, json!({"spec": {}, "status": {"b": 2}}));
+    }
+}

@@ -1,0 +1,120 @@
+//! Services.
+//!
+//! Addresses and node ports come from [`crate::pools`], which runs *before* `prepare_*` and
+//! `validate_*`: the checks expect them to be there.
+
+mod columns;
+mod defaults;
+mod facts;
+mod families;
+mod ports;
+#[cfg(test)]
+mod tests;
+mod validate;
+mod warnings;
+
+use serde_json::{Value, json};
+
+pub(crate) use self::{
+    defaults::{align_cluster_ips, carry_allocated},
+    facts::{
+        cluster_ip, cluster_ips, families, family_policy, has_node_ports, health_check_port,
+        is_external_name, needs_health_check, node_ports, service_type, wants_node_ports,
+    },
+    families::{family_of, shown, spec, validate as validate_families},
+    ports::protocol,
+};
+use crate::{
+    invalid::Errors,
+    kinds::{
+        Admission, DeleteAnswers, Kind, Part, Rules, Subresource,
+        names::Check,
+        read::{at, carry_over, entry, remove, text},
+    },
+};
+
+pub(crate) static SERVICE: Kind = Kind {
+    group: "",
+    version: "v1",
+    kind: "Service",
+    plural: "services",
+    singular: "service",
+    short_names: &["svc"],
+    categories: &["all"],
+    namespaced: true,
+    schema: "io.k8s.api.core.v1.Service",
+    verbs: &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
+    subresources: &[
+        Subresource::NotOffered(
+            "proxy",
+            "ServiceProxyOptions",
+            &["create", "delete", "get", "patch", "update"],
+        ),
+        Subresource::Status,
+    ],
+    fields: &[
+        ("spec.clusterIP", |service| text(service, &["spec", "clusterIP"]).to_owned()),
+        ("spec.type", |service| text(service, &["spec", "type"]).to_owned()),
+    ],
+    creates_on_update: true,
+    updates_unconditionally: true,
+    delete_answers: DeleteAnswers::Object,
+    alias: None,
+    columns: columns::COLUMNS,
+    rules: &ServiceRules,
+};
+
+#[derive(Debug)]
+struct ServiceRules;
+
+impl Rules for ServiceRules {
+    fn default(&self, object: &mut Value, _: &Admission) {
+        defaults::default(object);
+    }
+
+    fn prepare_create(&self, object: &mut Value, at: &Admission) {
+        *entry(object, &["status"]) = json!({});
+        drop_distribution(object, None, at);
+        defaults::drop_policy_of_external_name(object);
+    }
+
+    fn validate_create(&self, object: &Value, _: &Admission) -> Errors {
+        validate::validate(object, None)
+    }
+
+    fn prepare_update(&self, part: Part, new: &mut Value, old: &Value, at: &Admission) {
+        match part {
+            Part::Status => carry_over(new, old, &["spec"]),
+            Part::Main => {
+                carry_over(new, old, &["status"]);
+                drop_distribution(new, Some(old), at);
+                defaults::drop_what_the_type_lost(new, old);
+                defaults::drop_policy_of_external_name(new);
+            }
+        }
+    }
+
+    fn validate_update(&self, part: Part, new: &Value, old: &Value, _: &Admission) -> Errors {
+        match part {
+            Part::Status => validate::validate_status(new, old),
+            Part::Main => validate::validate_update(new, old),
+        }
+    }
+
+    fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
+        warnings::warnings(new)
+    }
+
+    fn name(&self) -> Check {
+        Check::Service
+    }
+}
+
+/// Behind the gate `ServiceTrafficDistribution` the field is dropped, except where it is stored.
+fn drop_distribution(new: &mut Value, old: Option<&Value>, admission: &Admission) {
+    let path = ["spec", "trafficDistribution"];
+    let stored = old.is_some_and(|old| !at(old, &path).is_null());
+    if !admission.features.service_traffic_distribution && !stored {
+        remove(new, &path);
+    }
+}

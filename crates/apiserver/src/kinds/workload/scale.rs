@@ -1,0 +1,122 @@
+//! The `scale` subresource: how many, and of what.
+
+use serde_json::{Value, json};
+
+use super::selector::Selector;
+use crate::{
+    invalid::{Errors, Path},
+    kinds::{
+        Column, DeleteAnswers, Kind, Rules,
+        pod::validate,
+        read::{at, entry, number},
+    },
+    table,
+};
+
+/// How a Scale is shown. It is stored nowhere, and not in the table of kinds.
+pub(crate) static SCALE: Kind = Kind {
+    group: "autoscaling",
+    version: "v1",
+    kind: "Scale",
+    plural: "scales",
+    singular: "scale",
+    short_names: &[],
+    categories: &[],
+    namespaced: true,
+    schema: "io.k8s.api.autoscaling.v1.Scale",
+    verbs: &[],
+    subresources: &[],
+    fields: &[],
+    creates_on_update: false,
+    updates_unconditionally: false,
+    delete_answers: DeleteAnswers::Status,
+    alias: None,
+    columns: &[
+        Column { format: "", ..table::NAME },
+        Column {
+            name: "Desired",
+            type_: "integer",
+            format: "",
+            priority: 0,
+            description: "io.k8s.api.autoscaling.v1.ScaleSpec#replicas",
+            cell: |scale, _| json!(number(scale, &["spec", "replicas"]).unwrap_or_default()),
+        },
+        Column {
+            name: "Available",
+            type_: "integer",
+            format: "",
+            priority: 0,
+            description: "io.k8s.api.autoscaling.v1.ScaleStatus#replicas",
+            cell: |scale, _| json!(number(scale, &["status", "replicas"]).unwrap_or_default()),
+        },
+        table::AGE,
+    ],
+    rules: &ScaleRules,
+};
+
+#[derive(Debug)]
+struct ScaleRules;
+
+impl Rules for ScaleRules {}
+
+/// An object's Scale, of `autoscaling/v1`. All kinds that have one keep it in the same fields.
+pub(crate) fn scale_of(_: &Kind, object: &Value) -> Value {
+    let mut scale = json!({
+        "apiVersion": "autoscaling/v1",
+        "kind": "Scale",
+        "metadata": {},
+        "spec": {},
+        "status": {"replicas": number(object, &["status", "replicas"]).unwrap_or_default()},
+    });
+    for name in ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"] {
+        let value = at(object, &["metadata", name]);
+        if !value.is_null() {
+            scale["metadata"][name] = value.clone();
+        }
+    }
+    let replicas = number(object, &["spec", "replicas"]).unwrap_or_default();
+    if replicas != 0 {
+        scale["spec"]["replicas"] = json!(replicas);
+    }
+    let selector =
+        Selector::parse(at(object, &["spec", "selector"])).map(|selector| selector.to_string());
+    if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
+        scale["status"]["selector"] = json!(selector);
+    }
+    scale
+}
+
+/// Takes over what a Scale asks for. Errors are about the Scale, and then nothing is changed.
+pub(crate) fn apply_scale(object: &mut Value, scale: &Value) -> Errors {
+    let mut errors = Errors::new();
+    let replicas = number(scale, &["spec", "replicas"]).unwrap_or_default();
+    validate::nonnegative(&mut errors, replicas, &Path::root("spec").child("replicas"));
+    if errors.is_empty() {
+        *entry(object, &["spec", "replicas"]) = json!(replicas);
+    }
+    errors
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds::deployment::DEPLOYMENT;
+
+    #[test]
+    fn a_scale_carries_replicas_there_and_back() {
+        let mut object = json!({"metadata": {"name": "a", "labels": {"x": "y"}}, "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "a"}}}});
+        assert_eq!(
+            scale_of(&DEPLOYMENT, &object),
+            json!({"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, "spec": {},
+                "status": {"replicas": 0, "selector": "app=a"}})
+        );
+        assert!(apply_scale(&mut object, &json!({"spec": {"replicas": 4}})).is_empty());
+        assert_eq!(object["spec"]["replicas"], 4);
+        let errors = apply_scale(&mut object, &json!({"spec": {"replicas": -1}}));
+        assert_eq!(
+            errors[0].to_string(),
+            "spec.replicas: Invalid value: -1: must be greater than or equal to 0"
+        );
+        assert_eq!(object["spec"]["replicas"], 4);
+    }
+}

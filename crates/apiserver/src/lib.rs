@@ -1,0 +1,55 @@
+//! The embedded Kubernetes API: the protocol of kube-apiserver over one machine's memory and disk.
+//!
+//! ```text
+//! serve (TLS, HTTP) ─► chain (who, what, may they) ─► verbs ─► admit (defaults, rules) ─► writer
+//!                                                       │                                  │
+//!                                                       ◄── storage (memory) ◄── journal ◄─┘
+//! ```
+//!
+//! The table of kinds (`kinds`) and the table of types (`types`) are the facts; discovery, OpenAPI,
+//! tables, selectors and patches follow from them. Not here: what a kubelet, a scheduler or a
+//! controller would do; and nothing here grows into more than one machine.
+
+mod answer;
+mod api;
+mod body;
+mod certificates;
+mod chain;
+mod discovery;
+mod document;
+#[doc(hidden)]
+pub mod fuzzing;
+mod health;
+mod housekeeping;
+mod identity;
+mod invalid;
+pub mod journal;
+mod kinds;
+mod lifecycle;
+mod logs;
+mod meters;
+mod metrics;
+mod negotiate;
+mod openapi;
+mod pools;
+mod protobuf;
+mod random;
+mod request;
+mod serve;
+mod server;
+mod settings;
+mod shutdown;
+mod status;
+mod storage;
+mod table;
+mod types;
+mod verbs;
+mod watchers;
+pub mod writer;
+
+pub use crate::{
+    certificates::{CertificateError, FolderError},
+    identity::TokenFileError,
+    server::{Error, Ready, run},
+    settings::{Authorization, Features, IpRange, Settings},
+};

@@ -1,0 +1,199 @@
+//! What a delete does to an object: a pure decision.
+//!
+//! Finalizers, grace periods and propagation as in `k8s.io/apiserver/pkg/registry/rest/delete.go`
+//! and `registry/store.go`: an object that others still need is marked and stays; a Pod on a node
+//! lives on for its grace period; everything else goes at once.
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{
+    kinds::{
+        Kind,
+        metadata::seconds,
+        namespace::{is_finalized, terminate},
+        read::{list, number, text},
+    },
+    status::{Failure, Result},
+};
+
+/// How to delete.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeleteOptions {
+    pub(crate) grace_seconds: Option<i64>,
+    pub(crate) propagation: Option<Propagation>,
+    pub(crate) uid: Option<String>,
+    pub(crate) resource_version: Option<String>,
+    pub(crate) dry_run: bool,
+}
+
+/// What becomes of those that the object owns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Propagation {
+    /// They go first.
+    Foreground,
+    /// They go later.
+    Background,
+    /// They stay.
+    Orphan,
+}
+
+/// What is to be done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Deletion {
+    /// It is on its way already.
+    Pending,
+    /// It stays, marked.
+    Mark(Value),
+    /// It is marked for a moment and then goes: watchers see both.
+    MarkThenRemove(Value),
+    Remove,
+}
+
+const FOREGROUND: &str = "foregroundDeletion";
+const ORPHAN: &str = "orphan";
+
+pub(crate) fn decide(
+    kind: &Kind,
+    mut object: Value,
+    options: &DeleteOptions,
+    now: Timestamp,
+) -> Result<Deletion> {
+    check_preconditions(kind, &object, options)?;
+    if kind.has_finalize() {
+        return Ok(namespace(object, options, now));
+    }
+    let asked = options.grace_seconds.map(|seconds| if seconds < 0 { 1 } else { seconds });
+    let dying = !object["metadata"]["deletionTimestamp"].is_null();
+    let graceful = match kind.rules.grace(&object, asked) {
+        None => None,
+        Some(_) if dying => match shortened(&mut object, asked, now) {
+            Shortened::Pending => return Ok(Deletion::Pending),
+            Shortened::Over => None,
+            Shortened::To(seconds) => Some(seconds),
+        },
+        Some(seconds) => {
+            mark(&mut object, seconds, now);
+            Some(seconds)
+        }
+    };
+    settle_finalizers(&mut object, options);
+    let held = !list(&object, &["metadata", "finalizers"]).is_empty();
+    match graceful {
+        Some(0) if !held => Ok(Deletion::MarkThenRemove(object)),
+        Some(_) => Ok(Deletion::Mark(object)),
+        None if held => {
+            mark_at_once(&mut object, now);
+            Ok(Deletion::Mark(object))
+        }
+        None => Ok(Deletion::Remove),
+    }
+}
+
+/// A namespace is marked first and goes when its content is gone.
+fn namespace(mut object: Value, options: &DeleteOptions, now: Timestamp) -> Deletion {
+    if object["metadata"]["deletionTimestamp"].is_null() {
+        settle_finalizers(&mut object, options);
+    }
+    terminate(&mut object, now);
+    if is_finalized(&object) { Deletion::Remove } else { Deletion::Mark(object) }
+}
+
+enum Shortened {
+    Pending,
+    /// Its time is up.
+    Over,
+    To(i64),
+}
+
+/// A second delete may only shorten what is left.
+fn shortened(object: &mut Value, asked: Option<i64>, now: Timestamp) -> Shortened {
+    let present = number(object, &["metadata", "deletionGracePeriodSeconds"]).unwrap_or_default();
+    if present == 0 {
+        return Shortened::Over;
+    }
+    let Some(mut period) = asked.filter(|asked| *asked < present) else {
+        return Shortened::Pending;
+    };
+    let end: Option<Timestamp> = text(object, &["metadata", "deletionTimestamp"]).parse().ok();
+    let earlier =
+        |end: Timestamp| end.checked_sub(SignedDuration::from_secs(present - period)).ok();
+    let mut end = end.and_then(earlier).unwrap_or(now);
+    if end < now {
+        end = now;
+        period = period.min(1);
+    }
+    object["metadata"]["deletionTimestamp"] = seconds(end).into();
+    object["metadata"]["deletionGracePeriodSeconds"] = period.into();
+    Shortened::To(period)
+}
+
+fn mark(object: &mut Value, grace: i64, now: Timestamp) {
+    let end = now.checked_add(SignedDuration::from_secs(grace)).unwrap_or(now);
+    count_generation(object);
+    object["metadata"]["deletionTimestamp"] = seconds(end).into();
+    object["metadata"]["deletionGracePeriodSeconds"] = grace.into();
+}
+
+fn mark_at_once(object: &mut Value, now: Timestamp) {
+    let end: Option<Timestamp> = text(object, &["metadata", "deletionTimestamp"]).parse().ok();
+    if end.is_none() {
+        count_generation(object);
+    }
+    if end.is_none_or(|end| end > now) {
+        object["metadata"]["deletionTimestamp"] = seconds(now).into();
+    }
+    object["metadata"]["deletionGracePeriodSeconds"] = 0.into();
+}
+
+fn count_generation(object: &mut Value) {
+    if let Some(generation) = number(object, &["metadata", "generation"]).filter(|n| *n > 0) {
+        object["metadata"]["generation"] = (generation + 1).into();
+    }
+}
+
+/// The finalizers that stand for a propagation are those that this delete asks for.
+fn settle_finalizers(object: &mut Value, options: &DeleteOptions) {
+    let present = list(object, &["metadata", "finalizers"]);
+    let has = |name: &str| present.iter().any(|finalizer| finalizer == name);
+    let policy = options.propagation.or(match () {
+        () if has(ORPHAN) => Some(Propagation::Orphan),
+        () if has(FOREGROUND) => Some(Propagation::Foreground),
+        () => None,
+    });
+    let mut next: Vec<Value> =
+        present.iter().filter(|name| *name != ORPHAN && *name != FOREGROUND).cloned().collect();
+    match policy {
+        Some(Propagation::Orphan) => next.push(ORPHAN.into()),
+        Some(Propagation::Foreground) => next.push(FOREGROUND.into()),
+        Some(Propagation::Background) | None => {}
+    }
+    if next.len() == present.len() && next.iter().all(|name| present.contains(name)) {
+        return;
+    }
+    object["metadata"]["finalizers"] = json!(next);
+}
+
+fn check_preconditions(kind: &Kind, object: &Value, options: &DeleteOptions) -> Result<()> {
+    let name = text(object, &["metadata", "name"]);
+    let uid = text(object, &["metadata", "uid"]);
+    if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {
+        let why = format!(
+            "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The \
+             object might have been deleted and then recreated"
+        );
+        return Err(Failure::precondition(kind, name, &why));
+    }
+    let version = text(object, &["metadata", "resourceVersion"]);
+    if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != version) {
+        let why = format!(
+            "the ResourceVersion in the precondition ({wanted}) does not match the \
+             ResourceVersion in record ({version}). The object might have been modified"
+        );
+        return Err(Failure::precondition(kind, name, &why));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,180 @@
+//! What is written about requests, and what ties the lines of one request together.
+//!
+//! One line for each request at debug, at info when it was slow. A request has an audit id, its own
+//! or a new one, and may have a `traceparent` (W3C Trace Context): both are in the lines and go back
+//! with the answer.
+
+use std::time::{Duration, Instant};
+
+use axum::body::Body;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
+use tracing::{Instrument, Span, field::Empty};
+
+use crate::random;
+
+/// What takes longer than this is worth a line at the usual level.
+const SLOW: Duration = Duration::from_millis(500);
+const LONGEST_AUDIT_ID: usize = 64;
+const LONGEST_PATH: usize = 256;
+
+const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+
+/// The id of a request for audits; an extension of the request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct AuditId(pub(crate) HeaderValue);
+
+/// One request, from its arrival to its answer.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    method: Method,
+    uri: Uri,
+    audit_id: HeaderValue,
+    traceparent: Option<HeaderValue>,
+    begun: Instant,
+    span: Span,
+}
+
+impl Trace {
+    /// Begins, and leaves the [`AuditId`] with the request.
+    pub(crate) fn begin(request: &mut Request<Body>) -> Trace {
+        let headers = request.headers();
+        let audit_id = audit_id(headers).unwrap_or_else(fresh_audit_id);
+        let traceparent = traceparent(headers);
+        let (method, uri) = (request.method().clone(), request.uri().clone());
+        // What only a line needs is made only where one is written.
+        let span = tracing::debug_span!(
+            "request",
+            %method,
+            path = shown(&uri),
+            audit_id = text(&audit_id),
+            traceparent = traceparent.as_ref().map(text),
+            // Who asks is known later.
+            user = Empty,
+        );
+        request.extensions_mut().insert(AuditId(audit_id.clone()));
+        Trace { method, uri, audit_id, traceparent, begun: Instant::now(), span }
+    }
+
+    /// Runs with this request's span.
+    pub(crate) fn within<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
+        future.instrument(self.span.clone())
+    }
+
+    /// Writes what went wrong with this request and is handled here.
+    pub(crate) fn error(&self, what: &str) {
+        let Trace { method, uri, audit_id, span, .. } = self;
+        let (path, audit_id) = (shown(uri), text(audit_id));
+        span.in_scope(|| tracing::error!(%method, path, audit_id, "{what}"));
+    }
+
+    /// Ends: writes the line, and gives the ids back with the answer.
+    pub(crate) fn end(self, response: &mut Response<Body>) {
+        let Trace { method, uri, audit_id, traceparent, begun, span } = self;
+        let (code, took) = (response.status().as_u16(), begun.elapsed());
+        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
+        span.in_scope(|| match took > SLOW {
+            true => tracing::info!(
+                %method,
+                path = shown(&uri),
+                code,
+                took_ms,
+                audit_id = text(&audit_id),
+                "slow request"
+            ),
+            false => tracing::debug!(code, took_ms, "answered"),
+        });
+        response.headers_mut().insert(AUDIT_ID, audit_id);
+        if let Some(traceparent) = traceparent {
+            response.headers_mut().insert(TRACEPARENT, traceparent);
+        }
+    }
+}
+
+/// The id given, if it is short and plain.
+fn audit_id(headers: &HeaderMap) -> Option<HeaderValue> {
+    let given = headers.get(&AUDIT_ID)?;
+    let is_plain = given.as_bytes().iter().all(u8::is_ascii_graphic);
+    let fits = (1..=LONGEST_AUDIT_ID).contains(&given.len());
+    (is_plain && fits).then(|| given.clone())
+}
+
+/// A random UUID (version 4).
+fn fresh_audit_id() -> HeaderValue {
+    HeaderValue::try_from(random::uuid()).expect("digits and dashes")
+}
+
+/// The trace given, if it has the form `00-TRACE-PARENT-FLAGS`.
+fn traceparent(headers: &HeaderMap) -> Option<HeaderValue> {
+    let given = headers.get(&TRACEPARENT)?;
+    let parts: Vec<&str> = given.to_str().ok()?.split('-').collect();
+    let is_hex = |part: &str, len| {
+        part.len() == len && part.bytes().all(|b| b.is_ascii_digit() || matches!(b, b'a'..=b'f'))
+    };
+    let is_zero = |part: &str| part.bytes().all(|byte| byte == b'0');
+    let [version, trace, parent, flags] = parts[..] else { return None };
+    let is_right =
+        is_hex(version, 2) && is_hex(trace, 32) && is_hex(parent, 16) && is_hex(flags, 2);
+    (is_right && version != "ff" && !is_zero(trace) && !is_zero(parent)).then(|| given.clone())
+}
+
+fn text(value: &HeaderValue) -> &str {
+    value.to_str().unwrap_or_default()
+}
+
+/// A path as a line can hold it.
+fn shown(uri: &Uri) -> String {
+    uri.path().chars().take(LONGEST_PATH).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn traced(headers: &[(&str, &str)]) -> (AuditId, Response<Body>) {
+        let mut request = Request::get("/api");
+        for (name, value) in headers {
+            request = request.header(*name, *value);
+        }
+        let mut request = request.body(Body::empty()).unwrap();
+        let trace = Trace::begin(&mut request);
+        let mut response = Response::new(Body::empty());
+        trace.end(&mut response);
+        (request.extensions().get::<AuditId>().unwrap().clone(), response)
+    }
+
+    #[test]
+    fn an_audit_id_is_kept_or_made() {
+        let (id, response) = traced(&[("Audit-ID", "abc-1")]);
+        assert_eq!(id.0, "abc-1");
+        assert_eq!(response.headers()["audit-id"], "abc-1");
+        for given in ["", "two words", &"x".repeat(65)] {
+            let (id, response) = traced(&[("Audit-ID", given)]);
+            let made = id.0.to_str().unwrap();
+            assert_eq!(response.headers()["audit-id"], made);
+            assert_eq!(made.len(), 36, "{made}");
+            assert_eq!(&made[14..15], "4", "{made}");
+            assert!(matches!(&made[19..20], "8" | "9" | "a" | "b"), "{made}");
+        }
+        assert_ne!(traced(&[]).0, traced(&[]).0);
+    }
+
+    #[test]
+    fn a_traceparent_is_passed_on_if_it_is_one() {
+        let good = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+        assert_eq!(traced(&[("traceparent", good)]).1.headers()["traceparent"], good);
+        for bad in [
+            "",
+            "x",
+            "00-00000000000000000000000000000000-b7ad6b7169203331-01",
+            "ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+            "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01-x",
+        ] {
+            assert!(
+                !traced(&[("traceparent", bad)]).1.headers().contains_key("traceparent"),
+                "{bad}"
+            );
+        }
+    }
+}

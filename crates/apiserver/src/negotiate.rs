@@ -1,0 +1,142 @@
+//! What form an answer has: JSON or YAML, whole objects, tables or metadata only.
+//!
+//! Kubernetes refuses in two places with two wordings: the router, which knows media types only,
+//! and the encoder, which knows their parameters. Source: `endpoints/handlers/negotiation`.
+
+use http::HeaderMap;
+
+use crate::status::{Failure, Result};
+
+/// How to answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) media: Media,
+    pub(crate) shape: Shape,
+    pub(crate) pretty: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Media {
+    Json,
+    Yaml,
+}
+
+/// What of an object is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Shape {
+    Object,
+    /// `Table` of meta.k8s.io in this version.
+    Table(&'static str),
+    /// `PartialObjectMetadata`, of one object.
+    Partial(&'static str),
+    /// `PartialObjectMetadataList`, of a list.
+    PartialList(&'static str),
+}
+
+const OBJECTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
+const OURS: &str = "application/json, application/yaml";
+const STREAMS: &str =
+    ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
+
+/// One entry of an `Accept` header.
+#[derive(Debug)]
+struct Clause<'a> {
+    kind: &'a str,
+    sub: &'a str,
+    parameters: Vec<(&'a str, &'a str)>,
+    quality: f32,
+}
+
+/// `collection`: lists can also be streamed, which the router's refusal mentions.
+pub(crate) fn form(headers: &HeaderMap, collection: bool, pretty: Option<&str>) -> Result<Form> {
+    let pretty = match pretty {
+        Some(asked) => matches!(asked, "true" | "1"),
+        None => for_people(headers),
+    };
+    let accept = headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
+    let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
+        return Ok(Form { media: Media::Json, shape: Shape::Object, pretty });
+    };
+    // What nearly all clients send, without a list being made.
+    if accept == "application/json" {
+        return Ok(Form { media: Media::Json, shape: Shape::Object, pretty });
+    }
+    let clauses = clauses(accept);
+    let routed = clauses.iter().any(|clause| {
+        let known = ["json", "yaml", "vnd.kubernetes.protobuf", "*"];
+        clause.kind == "*" || (clause.kind == "application" && known.contains(&clause.sub))
+    });
+    if !routed {
+        let streams = if collection { STREAMS } else { "" };
+        return Err(Failure::not_acceptable(&format!("{OBJECTS}{streams}")));
+    }
+    let found = clauses.iter().find_map(|clause| Some((media(clause)?, shape(clause)?)));
+    match found {
+        Some((media, shape)) => Ok(Form { media, shape, pretty }),
+        None if clauses.iter().all(|clause| clause.sub == "vnd.kubernetes.protobuf") => {
+            Err(Failure::cannot_encode(OURS))
+        }
+        None => Err(Failure::cannot_encode(OBJECTS)),
+    }
+}
+
+/// Best first; equals in their order.
+fn clauses(accept: &str) -> Vec<Clause<'_>> {
+    let mut clauses: Vec<Clause<'_>> = accept.split(',').filter_map(clause).collect();
+    clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality));
+    clauses
+}
+
+fn clause(text: &str) -> Option<Clause<'_>> {
+    let mut parts = text.split(';').map(str::trim);
+    let media = parts.next()?;
+    let (kind, sub) = if media == "*" { ("*", "*") } else { media.split_once('/')? };
+    let mut clause = Clause { kind, sub, parameters: Vec::new(), quality: 1.0 };
+    for (key, value) in parts.filter_map(|part| part.split_once('=')) {
+        match key.trim() {
+            "q" => clause.quality = value.trim().parse().unwrap_or(1.0),
+            key => clause.parameters.push((key, value.trim())),
+        }
+    }
+    Some(clause)
+}
+
+fn media(clause: &Clause<'_>) -> Option<Media> {
+    match (clause.kind, clause.sub) {
+        ("*", "*") | ("application", "*" | "json") => Some(Media::Json),
+        ("application", "yaml") => Some(Media::Yaml),
+        _ => None,
+    }
+}
+
+fn shape(clause: &Clause<'_>) -> Option<Shape> {
+    let parameter = |name| {
+        let found = clause.parameters.iter().find(|(key, _)| *key == name);
+        found.map_or("", |(_, value)| *value)
+    };
+    let version = match parameter("v") {
+        "v1" => "v1",
+        "v1beta1" => "v1beta1",
+        _ => "",
+    };
+    match (parameter("as"), parameter("g"), version) {
+        ("", ..) => Some(Shape::Object),
+        ("Table", "meta.k8s.io", "v1" | "v1beta1") => Some(Shape::Table(version)),
+        ("PartialObjectMetadata", "meta.k8s.io", "v1" | "v1beta1") => Some(Shape::Partial(version)),
+        ("PartialObjectMetadataList", "meta.k8s.io", "v1" | "v1beta1") => {
+            Some(Shape::PartialList(version))
+        }
+        _ => None,
+    }
+}
+
+/// Kubernetes indents for browsers and the like, unless told otherwise.
+fn for_people(headers: &HeaderMap) -> bool {
+    let agent = headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
+    agent.is_some_and(|agent| {
+        ["curl", "Wget", "Mozilla/5.0"].iter().any(|known| agent.starts_with(known))
+    })
+}
+
+#[cfg(test)]
+mod tests;

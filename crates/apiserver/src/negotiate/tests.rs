@@ -1,0 +1,61 @@
+use http::{HeaderMap, HeaderValue, header};
+
+use super::*;
+
+fn asked(accept: &'static str) -> Result<Form> {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+    form(&headers, true, None)
+}
+
+#[test]
+fn the_best_form_that_can_be_had_is_given() {
+    let json = (Media::Json, Shape::Object);
+    for (accept, expected) in [
+        ("", json),
+        ("application/json", json),
+        ("*/*", json),
+        ("application/*", json),
+        ("text/html,*/*", json),
+        ("text/html, application/json;q=0.1", json),
+        ("application/json;q=0.1, application/yaml", (Media::Yaml, Shape::Object)),
+        ("application/vnd.kubernetes.protobuf,application/json", json),
+        (
+            "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
+            (Media::Json, Shape::Table("v1")),
+        ),
+        ("application/json;as=Table;v=v9;g=meta.k8s.io,application/json", json),
+        (
+            "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1beta1",
+            (Media::Json, Shape::PartialList("v1beta1")),
+        ),
+        (
+            "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            (Media::Json, Shape::Partial("v1")),
+        ),
+    ] {
+        let form = asked(accept).unwrap();
+        assert_eq!((form.media, form.shape), expected, "{accept}");
+    }
+}
+
+#[test]
+fn what_cannot_be_had_is_refused_in_two_wordings() {
+    let words = |accept| asked(accept).unwrap_err().message().to_owned();
+    assert!(words("application/xml").starts_with("406: Not Acceptable"));
+    assert!(words("application/xml").contains(";stream=watch"));
+    assert!(
+        words("application/json;as=Table;v=v9;g=meta.k8s.io").starts_with("only the following")
+    );
+    // We do not offer what we cannot give.
+    assert!(!words("application/vnd.kubernetes.protobuf").contains("protobuf"));
+}
+
+#[test]
+fn people_get_indented_answers_unless_told_otherwise() {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::USER_AGENT, HeaderValue::from_static("curl/8.0"));
+    assert!(form(&headers, false, None).unwrap().pretty);
+    assert!(!form(&headers, false, Some("false")).unwrap().pretty);
+    assert!(form(&HeaderMap::new(), false, Some("1")).unwrap().pretty);
+}

@@ -1,0 +1,229 @@
+//! Documents as protobuf, in gnostic's messages, which clients of Kubernetes read.
+//!
+//! A document is first made as JSON; a table per version says which key goes into which field and
+//! in what form. Source of the numbers: `OpenAPIv2.proto` and `OpenAPIv3.proto` of
+//! `github.com/google/gnostic-models`. What the documents never hold is left out of the tables.
+
+mod second;
+mod third;
+
+use serde_json::Value;
+
+/// Version 3: `openapi.v3.Document`.
+pub(super) fn v3(document: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    message(&third::DOCUMENT, document, &mut out);
+    out
+}
+
+/// Version 2: `openapi.v2.Document`.
+pub(super) fn v2(document: &Value) -> Vec<u8> {
+    let mut out = Vec::new();
+    message(&second::DOCUMENT, document, &mut out);
+    out
+}
+
+/// A message: its keys, and where keys that start with `x-` go.
+#[derive(Debug)]
+struct Message {
+    fields: &'static [(&'static str, u32, Form)],
+    extensions: Option<u32>,
+}
+
+/// How a value is written into a field.
+#[derive(Clone, Copy, Debug)]
+enum Form {
+    Text,
+    Flag,
+    /// A list of texts: the field repeated.
+    Texts,
+    /// Of any type, as text that is YAML (JSON is): `Any { yaml = 2 }`.
+    Any,
+    /// `DefaultType`: a number, a boolean or a text; other defaults are known to be there only.
+    Default,
+    Message(&'static Message),
+    /// A list: the field repeated.
+    Each(&'static Form),
+    /// An object: the field repeated as `{ name = 1, value = 2 }`.
+    Entries(&'static Form),
+    /// A message with nothing but this field.
+    Inside(u32, &'static Form),
+    /// One of several, by what the value looks like.
+    Choice(fn(&Value) -> Form),
+}
+
+fn message(message: &Message, value: &Value, out: &mut Vec<u8>) {
+    let Value::Object(object) = value else { return };
+    for (key, number, form) in message.fields {
+        if let Some(value) = object.get(*key) {
+            field(*number, *form, value, out);
+        }
+    }
+    let Some(number) = message.extensions else { return };
+    for (name, value) in object.iter().filter(|(key, _)| key.starts_with("x-")) {
+        entry(number, name, &Form::Any, value, out);
+    }
+}
+
+fn field(number: u32, form: Form, value: &Value, out: &mut Vec<u8>) {
+    match form {
+        Form::Text => text(number, value.as_str().unwrap_or_default(), out),
+        Form::Flag => {
+            varint(tag(number, 0), out);
+            varint(u64::from(value.as_bool().unwrap_or_default()), out);
+        }
+        Form::Texts => {
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|one| field(number, Form::Text, one, out));
+        }
+        Form::Any => counted(number, out, |out| text(2, &format!("{value}\n"), out)),
+        Form::Default => counted(number, out, |out| default(value, out)),
+        Form::Message(inner) => counted(number, out, |out| message(inner, value, out)),
+        Form::Each(form) => {
+            value.as_array().into_iter().flatten().for_each(|one| field(number, *form, one, out));
+        }
+        Form::Entries(form) => {
+            value
+                .as_object()
+                .into_iter()
+                .flatten()
+                .for_each(|(name, one)| entry(number, name, form, one, out));
+        }
+        Form::Inside(only, form) => counted(number, out, |out| field(only, *form, value, out)),
+        Form::Choice(choose) => field(number, choose(value), value, out),
+    }
+}
+
+fn entry(number: u32, name: &str, form: &Form, value: &Value, out: &mut Vec<u8>) {
+    counted(number, out, |out| {
+        text(1, name, out);
+        field(2, *form, value, out);
+    });
+}
+
+fn default(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Number(number) => {
+            varint(tag(1, 1), out);
+            out.extend(number.as_f64().unwrap_or_default().to_le_bytes());
+        }
+        Value::Bool(_) => field(2, Form::Flag, value, out),
+        Value::String(words) => text(3, words, out),
+        Value::Null | Value::Array(_) | Value::Object(_) => {}
+    }
+}
+
+fn text(number: u32, text: &str, out: &mut Vec<u8>) {
+    varint(tag(number, 2), out);
+    varint(text.len() as u64, out);
+    out.extend(text.as_bytes());
+}
+
+/// Writes what `inside` writes with its length in front.
+fn counted(number: u32, out: &mut Vec<u8>, inside: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = Vec::new();
+    inside(&mut bytes);
+    varint(tag(number, 2), out);
+    varint(bytes.len() as u64, out);
+    out.append(&mut bytes);
+}
+
+fn tag(number: u32, wire: u64) -> u64 {
+    u64::from(number) << 3 | wire
+}
+
+fn varint(mut value: u64, out: &mut Vec<u8>) {
+    while value >= 0x80 {
+        out.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{v2, v3};
+
+    /// A field of counted bytes.
+    fn counted(number: u8, inside: impl AsRef<[u8]>) -> Vec<u8> {
+        let inside = inside.as_ref();
+        [vec![number << 3 | 2, u8::try_from(inside.len()).unwrap()], inside.to_vec()].concat()
+    }
+
+    fn named(name: &str, value: &[u8]) -> Vec<u8> {
+        [counted(1, name), counted(2, value)].concat()
+    }
+
+    /// A field whose number takes a tag of two bytes.
+    fn far(tag: [u8; 2], inside: impl AsRef<[u8]>) -> Vec<u8> {
+        [tag.to_vec(), vec![u8::try_from(inside.as_ref().len()).unwrap()], inside.as_ref().to_vec()]
+            .concat()
+    }
+
+    #[test]
+    fn version_3_is_written_as_gnostic_reads_it() {
+        let schemas = |schema: &[u8]| counted(5, counted(1, counted(1, named("T", schema))));
+        // Field 25, `type`: 25 << 3 | 2 = 202 = 0xca 0x01.
+        let object =
+            |more: &[u8]| schemas(&counted(1, [far([0xca, 1], "object"), more.to_vec()].concat()));
+        let table: [(Value, Vec<u8>); 5] = [
+            (json!({ "openapi": "3.0.0" }), counted(1, "3.0.0")),
+            (
+                json!({ "info": { "title": "t", "version": "v" } }),
+                counted(2, [counted(1, "t"), counted(6, "v")].concat()),
+            ),
+            (schema(&json!({ "$ref": "#/x" })), schemas(&counted(2, counted(1, "#/x")))),
+            // Field 33, `default`: a text is field 3 of it; an object leaves it empty.
+            (
+                schema(&json!({ "type": "object", "default": "a" })),
+                object(&far([0x8a, 2], counted(3, "a"))),
+            ),
+            // Field 36, extensions: a name and YAML.
+            (
+                schema(&json!({ "type": "object", "x-a": ["b"] })),
+                object(&far([0xa2, 2], named("x-a", &counted(2, "[\"b\"]\n")))),
+            ),
+        ];
+        for (document, expected) in table {
+            assert_eq!(v3(&document), expected, "{document}");
+        }
+    }
+
+    fn schema(schema: &Value) -> Value {
+        json!({ "components": { "schemas": { "T": schema } } })
+    }
+
+    #[test]
+    fn version_2_is_written_as_gnostic_reads_it() {
+        let definitions = |schema: &[u8]| counted(9, counted(1, named("T", schema)));
+        let get = |parameter: &[u8]| {
+            counted(8, counted(2, named("/p", &counted(9, counted(1, parameter)))))
+        };
+        let table: [(Value, Vec<u8>); 6] = [
+            (json!({ "swagger": "2.0" }), counted(1, "2.0")),
+            (json!({ "definitions": { "T": { "$ref": "#/x" } } }), definitions(&counted(1, "#/x"))),
+            // Field 22, `type`: 22 << 3 | 2 = 178 = 0xb2 0x01.
+            (
+                json!({ "definitions": { "T": { "type": "s" } } }),
+                definitions(&far([0xb2, 1], counted(1, "s"))),
+            ),
+            (json!({ "security": [{ "B": [] }] }), counted(12, counted(1, named("B", &[])))),
+            (
+                json!({ "paths": { "/p": { "parameters": [{ "name": "n", "in": "path" }] } } }),
+                get(&counted(2, counted(4, [counted(2, "path"), counted(4, "n")].concat()))),
+            ),
+            (
+                json!({ "paths": { "/p": { "parameters": [{ "name": "body", "in": "body" }] } } }),
+                get(&counted(1, [counted(2, "body"), counted(3, "body")].concat())),
+            ),
+        ];
+        for (document, expected) in table {
+            assert_eq!(v2(&document), expected, "{document}");
+        }
+    }
+}

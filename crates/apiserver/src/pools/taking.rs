@@ -1,0 +1,337 @@
+//! One write takes what its Service needs, and notes what it will not need any more.
+//!
+//! Source: `pkg/registry/core/service/storage/alloc.go`.
+
+use std::net::IpAddr;
+
+use serde_json::{Value, json};
+
+use super::{
+    PoolError, State,
+    families::is_unchanged_preference,
+    range::{Random, Refused},
+};
+use crate::{
+    invalid::{FieldError, Path},
+    kinds::{
+        names::sloppy_ip,
+        read::{entry, text},
+        service::{
+            cluster_ips, families, has_node_ports, health_check_port, is_external_name,
+            needs_health_check, node_ports, shown, spec, wants_node_ports,
+        },
+    },
+};
+
+/// Where a dry run starts to count node ports.
+const DRY_RUN_PORT: i64 = 32_768;
+
+/// Addresses and ports.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Holdings {
+    pub(super) ips: Vec<IpAddr>,
+    pub(super) ports: Vec<i64>,
+}
+
+pub(super) struct Taking<'a> {
+    pub(super) state: &'a mut State,
+    pub(super) dry_run: bool,
+    pub(super) random: Random<'a>,
+    /// Given back if the write fails.
+    pub(super) taken: Holdings,
+    /// Given back if it succeeds.
+    pub(super) surplus: Holdings,
+}
+
+// === impl Holdings ===
+
+impl Holdings {
+    /// All that a stored Service holds.
+    pub(super) fn of(service: &Value) -> Holdings {
+        // An ExternalName Service may name node ports without having them.
+        let mut ports = if has_node_ports(service) { node_ports(service) } else { Vec::new() };
+        if needs_health_check(service) && health_check_port(service) != 0 {
+            ports.push(health_check_port(service));
+        }
+        let ips = match is_external_name(service) {
+            true => Vec::new(),
+            false => cluster_ips(service).into_iter().filter_map(sloppy_ip).collect(),
+        };
+        Holdings { ips, ports }
+    }
+}
+
+// === impl Taking ===
+
+impl Taking<'_> {
+    pub(super) fn create(&mut self, new: &mut Value) -> Result<(), PoolError> {
+        if !is_external_name(new) {
+            self.take_ips(new)?;
+        }
+        if has_node_ports(new) {
+            self.take_node_ports(new)?;
+        }
+        if needs_health_check(new) {
+            self.take_health_check_port(new)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn update(&mut self, new: &mut Value, old: &Value) -> Result<(), PoolError> {
+        self.update_ips(new, old)?;
+        if has_node_ports(new) {
+            self.update_node_ports(new, old)?;
+        } else if has_node_ports(old) {
+            self.surplus.ports.extend(node_ports(old));
+        }
+        match (needs_health_check(old), needs_health_check(new)) {
+            (false, true) => self.take_health_check_port(new)?,
+            (true, false) => self.surplus.ports.push(health_check_port(old)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn update_ips(&mut self, new: &mut Value, old: &Value) -> Result<(), PoolError> {
+        if is_unchanged_preference(new, old) {
+            return Ok(());
+        }
+        if is_external_name(old) {
+            return if is_external_name(new) { Ok(()) } else { self.take_ips(new) };
+        }
+        let held = cluster_ips(old);
+        if held.first() == Some(&"None") {
+            return Ok(());
+        }
+        if is_external_name(new) {
+            self.surplus.ips.extend(held.into_iter().filter_map(sloppy_ip));
+            return Ok(());
+        }
+        match (families(old).len(), families(new).len()) {
+            (1, 2) => self.take_ips_from(new, 1),
+            (2, 1) => {
+                self.surplus.ips.extend(held.get(1).and_then(|ip| sloppy_ip(ip)));
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn take_ips(&mut self, new: &mut Value) -> Result<(), PoolError> {
+        if cluster_ips(new).first() == Some(&"None") {
+            return Ok(());
+        }
+        self.take_ips_from(new, 0)
+    }
+
+    /// An address for each family from this one on: the one that is named, or any.
+    fn take_ips_from(&mut self, new: &mut Value, first: usize) -> Result<(), PoolError> {
+        let families: Vec<String> = families(new).into_iter().map(str::to_owned).collect();
+        let mut ips: Vec<String> = cluster_ips(new).into_iter().map(str::to_owned).collect();
+        ips.resize(ips.len().max(families.len()), String::new());
+        *entry(new, &["spec", "clusterIPs"]) = json!(ips);
+        for (i, family) in families.iter().enumerate().skip(first) {
+            ips[i] = self.take_ip(new, family, &ips[i])?;
+        }
+        if let (0, Some(ip)) = (first, ips.first()) {
+            *entry(new, &["spec", "clusterIP"]) = json!(ip);
+        }
+        *entry(new, &["spec", "clusterIPs"]) = json!(ips);
+        Ok(())
+    }
+
+    fn take_ip(&mut self, new: &Value, family: &str, wanted: &str) -> Result<String, PoolError> {
+        let name = text(new, &["metadata", "name"]);
+        if wanted.is_empty() {
+            let full = || {
+                PoolError::Internal(format!(
+                    "failed to allocate a serviceIP for Service {name:?}: range is full"
+                ))
+            };
+            return self.take_any_ip(family).map(|ip| ip.to_string()).ok_or_else(full);
+        }
+        let Some(ip) = sloppy_ip(wanted) else {
+            return Err(PoolError::Internal(format!("failed to parse service IP {wanted:?}")));
+        };
+        let is_kubernetes =
+            name == "kubernetes" && text(new, &["metadata", "namespace"]) == "default";
+        self.take_this_ip(family, ip, is_kubernetes).map_err(|why| {
+            let text = format!("failed to allocate IP {wanted}: {why}");
+            let error = FieldError::invalid(spec("clusterIPs"), shown(new, "clusterIPs"), text);
+            PoolError::Invalid(vec![error])
+        })?;
+        Ok(wanted.to_owned())
+    }
+
+    /// A dry run does not look for a free address; it shows the network's.
+    fn take_any_ip(&mut self, family: &str) -> Option<IpAddr> {
+        let pool = self.state.addresses(family)?;
+        if self.dry_run {
+            return Some(pool.network());
+        }
+        let ip = pool.take_any(self.random)?;
+        self.taken.ips.push(ip);
+        Some(ip)
+    }
+
+    fn take_this_ip(
+        &mut self,
+        family: &str,
+        ip: IpAddr,
+        is_kubernetes: bool,
+    ) -> Result<(), String> {
+        let outside = "the provided network does not match the current range";
+        let reserved = self.state.reserved;
+        let pool = self.state.addresses(family).ok_or(outside)?;
+        if self.dry_run {
+            return match pool.holds(ip) {
+                true => Ok(()),
+                false => Err(format!(
+                    "the provided IP ({ip}) is not in the valid range. The range of valid IPs is {pool}"
+                )),
+            };
+        }
+        if is_kubernetes && reserved == Some(ip) {
+            return Ok(());
+        }
+        pool.take(ip).map_err(|why| match why {
+            Refused::Outside => outside.to_owned(),
+            Refused::Taken => "provided IP is already allocated".to_owned(),
+        })?;
+        self.taken.ips.push(ip);
+        Ok(())
+    }
+
+    /// One node port for each port number: TCP and UDP on one number share it.
+    fn take_node_ports(&mut self, new: &mut Value) -> Result<(), PoolError> {
+        let wants = wants_node_ports(new);
+        let mut given: Vec<(i64, i64)> = Vec::new();
+        let mut ports = owned_ports(new);
+        for i in 0..ports.len() {
+            let (number, node) = numbers(&ports[i]);
+            if node == 0 && !wants {
+                continue;
+            }
+            let path = spec("ports").index(i).child("nodePort");
+            match given.iter().find(|(port, _)| *port == number) {
+                Some(&(_, shared)) if node == 0 => set_node_port(&mut ports[i], shared),
+                Some(&(_, shared)) if node != shared => self.take_this_port(node, path)?,
+                Some(_) => {}
+                None => {
+                    let named = ports.iter().map(numbers).find(|&(p, n)| p == number && n != 0);
+                    let taken = match named {
+                        Some((_, named)) => self.take_this_port(named, path).map(|()| named)?,
+                        None => self.take_any_node_port()?,
+                    };
+                    set_node_port(&mut ports[i], taken);
+                    given.push((number, taken));
+                }
+            }
+        }
+        *entry(new, &["spec", "ports"]) = Value::Array(ports);
+        Ok(())
+    }
+
+    fn update_node_ports(&mut self, new: &mut Value, old: &Value) -> Result<(), PoolError> {
+        let wants = wants_node_ports(new);
+        let held = if has_node_ports(old) { node_ports(old) } else { Vec::new() };
+        let mut ports = owned_ports(new);
+        let mut seen: Vec<(String, i64)> = Vec::new();
+        let mut named: Vec<i64> = Vec::new();
+        for (i, port) in ports.iter_mut().enumerate() {
+            let (_, mut node) = numbers(port);
+            if node == 0 && !wants {
+                continue;
+            }
+            if node == 0 {
+                node = self.take_any_node_port()?;
+                set_node_port(port, node);
+            } else if !held.contains(&node) && !named.contains(&node) {
+                self.take_this_port(node, spec("ports").index(i).child("nodePort"))?;
+                named.push(node);
+            }
+            let this = (text(port, &["protocol"]).to_owned(), node);
+            if seen.contains(&this) {
+                let (protocol, node) = this;
+                return Err(PoolError::Plain(format!("duplicate nodePort: {{{protocol} {node}}}")));
+            }
+            seen.push(this);
+        }
+        *entry(new, &["spec", "ports"]) = Value::Array(ports);
+        let kept = node_ports(new);
+        self.surplus.ports.extend(held.into_iter().filter(|port| !kept.contains(port)));
+        Ok(())
+    }
+
+    fn take_health_check_port(&mut self, new: &mut Value) -> Result<(), PoolError> {
+        let asked = health_check_port(new);
+        if asked != 0 {
+            return self.try_port(asked).map_err(|why| {
+                PoolError::Internal(format!(
+                    "failed to allocate requested HealthCheck NodePort {asked}: {why}"
+                ))
+            });
+        }
+        let Some(port) = self.take_any_port() else {
+            let text = "failed to allocate a HealthCheck NodePort 0: range is full";
+            return Err(PoolError::Internal(text.to_owned()));
+        };
+        *entry(new, &["spec", "healthCheckNodePort"]) = json!(port);
+        Ok(())
+    }
+
+    fn take_this_port(&mut self, port: i64, path: Path) -> Result<(), PoolError> {
+        self.try_port(port)
+            .map_err(|why| PoolError::Invalid(vec![FieldError::invalid(path, &json!(port), why)]))
+    }
+
+    fn take_any_node_port(&mut self) -> Result<i64, PoolError> {
+        let full =
+            || PoolError::Internal("failed to allocate a nodePort: range is full".to_owned());
+        self.take_any_port().ok_or_else(full)
+    }
+
+    /// A dry run asks only whether somebody has the port.
+    fn try_port(&mut self, port: i64) -> Result<(), String> {
+        let taken = || "provided port is already allocated".to_owned();
+        let pool = &mut self.state.ports;
+        if self.dry_run {
+            if pool.is_taken(port) || self.taken.ports.contains(&port) {
+                return Err(taken());
+            }
+        } else {
+            pool.take(port).map_err(|why| match why {
+                Refused::Taken => taken(),
+                Refused::Outside => format!(
+                    "provided port is not in the valid range. The range of valid ports is {pool}"
+                ),
+            })?;
+        }
+        self.taken.ports.push(port);
+        Ok(())
+    }
+
+    /// A dry run shows numbers that are nobody's.
+    fn take_any_port(&mut self) -> Option<i64> {
+        let port = match self.dry_run {
+            true => self.taken.ports.iter().max().unwrap_or(&DRY_RUN_PORT) + 1,
+            false => self.state.ports.take_any(self.random)?,
+        };
+        self.taken.ports.push(port);
+        Some(port)
+    }
+}
+
+fn owned_ports(service: &Value) -> Vec<Value> {
+    crate::kinds::read::list(service, &["spec", "ports"]).to_vec()
+}
+
+/// The port and its node port, 0 when there is none.
+fn numbers(port: &Value) -> (i64, i64) {
+    let number = |name: &str| port[name].as_i64().unwrap_or_default();
+    (number("port"), number("nodePort"))
+}
+
+fn set_node_port(port: &mut Value, number: i64) {
+    *entry(port, &["nodePort"]) = json!(number);
+}

@@ -1,0 +1,88 @@
+//! Types whose JSON is not an object of their fields.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::{ProtobufError, wire::fields};
+
+pub(super) fn base64(bytes: &[u8]) -> Value {
+    STANDARD.encode(bytes).into()
+}
+
+/// `metav1.Time`: whole seconds; an empty message is no time.
+pub(super) fn time(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
+    let Some(at) = timestamp(message, bytes)? else { return Ok(Value::Null) };
+    Ok(at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into())
+}
+
+/// `metav1.MicroTime`: always six digits after the point.
+pub(super) fn micro_time(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
+    let Some(at) = timestamp(message, bytes)? else { return Ok(Value::Null) };
+    Ok(at.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string().into())
+}
+
+/// `resource.Quantity`: {string = 1}. None is zero.
+pub(super) fn quantity(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
+    let mut text = "";
+    for field in fields(bytes) {
+        let field = field?;
+        if field.number == 1 {
+            text = field.text(message, "string")?;
+        }
+    }
+    Ok(if text.is_empty() { "0" } else { text }.into())
+}
+
+/// `intstr.IntOrString`: {type = 1, intVal = 2, strVal = 3}; type 1 is the string.
+pub(super) fn int_or_string(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
+    let (mut is_text, mut int, mut text) = (false, 0, "");
+    for field in fields(bytes) {
+        let field = field?;
+        match field.number {
+            1 => is_text = field.int(message)? == 1,
+            2 => int = field.int(message)?,
+            3 => text = field.text(message, "strVal")?,
+            _ => {}
+        }
+    }
+    Ok(if is_text { text.into() } else { int.into() })
+}
+
+/// `metav1.FieldsV1` and `runtime.RawExtension`: {raw = 1}, which is JSON. None is null.
+pub(super) fn json(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
+    let mut raw: &[u8] = &[];
+    for field in fields(bytes) {
+        let field = field?;
+        if field.number == 1 {
+            raw = field.bytes(message)?;
+        }
+    }
+    if raw.is_empty() {
+        return Ok(Value::Null);
+    }
+    serde_json::from_slice(raw).map_err(|_| ProtobufError::Json(message.to_owned()))
+}
+
+fn timestamp(message: &str, bytes: &[u8]) -> Result<Option<Timestamp>, ProtobufError> {
+    if bytes.is_empty() {
+        return Ok(None);
+    }
+    let (mut seconds, mut nanos) = (0, 0);
+    for field in fields(bytes) {
+        let field = field?;
+        match field.number {
+            1 => seconds = field.int(message)?,
+            2 => nanos = field.int(message)?,
+            _ => {}
+        }
+    }
+    let nanos = i32::try_from(nanos).ok().filter(|nanos| (0..1_000_000_000).contains(nanos));
+    let at = nanos.and_then(|nanos| Timestamp::new(seconds, nanos).ok());
+    at.filter(|at| in_range(*at)).map(Some).ok_or_else(|| ProtobufError::Time(message.to_owned()))
+}
+
+/// What RFC 3339 can say: the years 1 to 9999.
+fn in_range(at: Timestamp) -> bool {
+    (-62_135_596_800..=253_402_300_799).contains(&at.as_second())
+}

@@ -1,0 +1,207 @@
+//! What a request is about: the path and the query, read once.
+//!
+//! Kubernetes' own rules: a trailing slash does not count, double slashes and dot segments match
+//! nothing, unknown paths are answered in plain text and unknown resources of known groups with a
+//! `Status`. Source: `k8s.io/apiserver/pkg/server/handler.go`, `pkg/endpoints/request`.
+
+pub(crate) mod query;
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+pub(crate) use crate::request::query::Query;
+use crate::{
+    kinds::{self, Kind},
+    status::{Failure, Result},
+};
+
+/// What a path names.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Target {
+    Resource(Resource),
+    /// A create-only kind: `TokenReview`, `Binding` in a namespace, …
+    Review {
+        group: &'static str,
+        plural: &'static str,
+        namespace: Option<String>,
+    },
+    Discovery(Discovery),
+    /// `/healthz`, `/livez`, `/readyz` and below.
+    Health(String),
+    Version,
+    Metrics,
+    /// `/openapi/v2`.
+    OpenApiV2,
+    /// `/openapi/v3` and below; empty for the index.
+    OpenApiV3(String),
+    Root,
+}
+
+/// A collection, an object or a part of one.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Resource {
+    pub(crate) kind: &'static Kind,
+    pub(crate) namespace: Option<String>,
+    /// Empty: the collection.
+    pub(crate) name: String,
+    /// Empty: the object itself.
+    pub(crate) subresource: String,
+    /// The old `/watch/` prefix.
+    pub(crate) watch: bool,
+}
+
+/// Which discovery document.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Discovery {
+    /// `/api`
+    Core,
+    /// `/apis`
+    Groups,
+    /// `/apis/GROUP`
+    Group(String),
+    /// `/api/v1`, `/apis/GROUP/VERSION`
+    Version(String, String),
+}
+
+/// Create-only kinds: group, version, resource, whether in a namespace.
+pub(crate) const REVIEWS: &[(&str, &str, &str, bool)] = &[
+    ("", "v1", "bindings", true),
+    ("authentication.k8s.io", "v1", "tokenreviews", false),
+    ("authentication.k8s.io", "v1", "selfsubjectreviews", false),
+    ("authorization.k8s.io", "v1", "selfsubjectaccessreviews", false),
+    ("authorization.k8s.io", "v1", "selfsubjectrulesreviews", false),
+    ("authorization.k8s.io", "v1", "subjectaccessreviews", false),
+];
+
+pub(crate) fn target(path: &str) -> Result<Target> {
+    // Like Go's router, which never sees what was escaped.
+    let path = &*decoded(path)?;
+    let path = match path.strip_suffix('/') {
+        Some("") | None => path,
+        Some(shorter) => shorter,
+    };
+    match path {
+        "/" => return Ok(Target::Root),
+        "/version" => return Ok(Target::Version),
+        "/metrics" => return Ok(Target::Metrics),
+        "/openapi/v2" => return Ok(Target::OpenApiV2),
+        "/openapi/v3" => return Ok(Target::OpenApiV3(String::new())),
+        "/api" => return Ok(Target::Discovery(Discovery::Core)),
+        "/apis" => return Ok(Target::Discovery(Discovery::Groups)),
+        _ => {}
+    }
+    if let Some(document) = path.strip_prefix("/openapi/v3/") {
+        return Ok(Target::OpenApiV3(document.to_owned()));
+    }
+    for probe in ["/healthz", "/livez", "/readyz"] {
+        if path == probe || path.strip_prefix(probe).is_some_and(|rest| rest.starts_with('/')) {
+            return Ok(Target::Health(path.to_owned()));
+        }
+    }
+    if let Some(rest) = path.strip_prefix("/api/") {
+        return in_group("", rest);
+    }
+    let Some(rest) = path.strip_prefix("/apis/") else { return Err(Failure::unknown_path()) };
+    let (group, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    if !knows_group(group) {
+        return Err(Failure::unknown_path());
+    }
+    if rest.is_empty() {
+        return Ok(Target::Discovery(Discovery::Group(group.to_owned())));
+    }
+    in_group(group, rest)
+}
+
+pub(crate) fn knows_group(group: &str) -> bool {
+    kinds::KINDS.iter().any(|kind| kind.group == group)
+        || REVIEWS.iter().any(|(known, ..)| *known == group)
+}
+
+/// What follows `/api/` or `/apis/GROUP/`.
+fn in_group(group: &str, rest: &str) -> Result<Target> {
+    let (version, rest) = rest.split_once('/').unwrap_or((rest, ""));
+    if version != "v1" {
+        return Err(Failure::unknown_resource());
+    }
+    if rest.is_empty() {
+        return Ok(Target::Discovery(Discovery::Version(group.to_owned(), version.to_owned())));
+    }
+    let mut segments: Vec<&str> = rest.split('/').collect();
+    if segments.iter().any(|segment| matches!(*segment, "" | "." | "..")) {
+        return Err(Failure::unknown_resource());
+    }
+    let watch = segments[0] == "watch" && segments.len() > 1;
+    if watch {
+        segments.remove(0);
+    }
+    resource(group, &segments, watch).ok_or_else(Failure::unknown_resource)
+}
+
+fn resource(group: &str, segments: &[&str], watch: bool) -> Option<Target> {
+    let (namespace, segments) = match segments {
+        // `namespaces/NAME` and its parts are about the namespace itself.
+        ["namespaces", name, part @ ..]
+            if part.is_empty() || matches!(part, ["status" | "finalize"]) =>
+        {
+            if !group.is_empty() {
+                return None;
+            }
+            let subresource = part.first().copied().unwrap_or_default();
+            return found(group, "namespaces", None, name, subresource, watch);
+        }
+        ["namespaces", namespace, rest @ ..] => (Some(*namespace), rest),
+        all => (None, all),
+    };
+    match segments {
+        [plural] => found(group, plural, namespace, "", "", watch),
+        [plural, name] => found(group, plural, namespace, name, "", watch),
+        [plural, name, part @ ..] if !watch => {
+            found(group, plural, namespace, name, &part.join("/"), watch)
+        }
+        _ => None,
+    }
+}
+
+fn found(
+    group: &str,
+    plural: &str,
+    namespace: Option<&str>,
+    name: &str,
+    subresource: &str,
+    watch: bool,
+) -> Option<Target> {
+    let namespace = namespace.map(str::to_owned);
+    let same = |(known_group, _, known, in_namespace): &&(&str, &str, &str, bool)| {
+        *known_group == group && *known == plural && *in_namespace == namespace.is_some()
+    };
+    if name.is_empty()
+        && let Some((group, _, plural, _)) = REVIEWS.iter().find(same)
+    {
+        return Some(Target::Review { group, plural, namespace });
+    }
+    let kind = kinds::named(group, plural)?;
+    let in_place = match &namespace {
+        Some(_) => kind.namespaced,
+        None => !kind.namespaced || name.is_empty(),
+    };
+    if !in_place || !(subresource.is_empty() || kind.subresource(subresource).is_some()) {
+        return None;
+    }
+    let (name, subresource) = (name.to_owned(), subresource.to_owned());
+    Some(Target::Resource(Resource { kind, namespace, name, subresource, watch }))
+}
+
+fn decoded(path: &str) -> Result<Cow<'_, str>> {
+    let is_escape = |after: &str| {
+        after.as_bytes().get(..2).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit))
+    };
+    if !path.split('%').skip(1).all(is_escape) {
+        return Err(Failure::bad_request(format!("the path {path:?} has a % without its digits")));
+    }
+    // Nothing has a name that is no text.
+    percent_decode_str(path).decode_utf8().map_err(|_| Failure::unknown_resource())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! A real server on a loopback port, with real TLS clients.
+
+mod client;
+mod credentials;
+mod peers;
+mod stopping;

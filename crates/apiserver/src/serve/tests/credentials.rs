@@ -1,0 +1,46 @@
+use std::sync::Arc;
+
+use crate::{
+    certificates::testing::{Leaf, authority, leaf},
+    identity::Judge,
+    serve::tests::client::{get_on, start_judged, whoami},
+};
+
+fn alice() -> Leaf<'static> {
+    Leaf { name: "alice", ..Leaf::default() }
+}
+
+#[tokio::test]
+async fn a_client_certificate_names_the_user() {
+    let ours = authority();
+    let server = start_judged(whoami(), Judge::new(&ours.certificate).unwrap()).await;
+    let (status, text) = server.get("/", Some(&leaf(&ours, &alice()))).await;
+    assert_eq!(status, 200);
+    assert!(text.contains("name: \"alice\""), "{text}");
+    assert_eq!(server.get("/", None).await, (200, "None".to_owned()));
+    assert_eq!(server.get_http2("/").await, (200, "None".to_owned()));
+}
+
+#[tokio::test]
+async fn a_certificate_of_others_does_not_end_the_handshake_and_proves_nothing() {
+    let (ours, other) = (authority(), authority());
+    let server = start_judged(whoami(), Judge::new(&ours.certificate).unwrap()).await;
+    let expired = Leaf { expired: true, ..alice() };
+    for made in [leaf(&other, &alice()), leaf(&ours, &expired)] {
+        assert_eq!(server.get("/", Some(&made)).await, (200, "Refused".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_resumed_session_keeps_its_user() {
+    let ours = authority();
+    let server = start_judged(whoami(), Judge::new(&ours.certificate).unwrap()).await;
+    let config = Arc::new(server.config(Some(&leaf(&ours, &alice())), b"http/1.1"));
+    for is_resumed in [false, true] {
+        let stream = server.connect(Arc::clone(&config)).await;
+        let kind = stream.get_ref().1.handshake_kind();
+        assert_eq!(kind == Some(rustls::HandshakeKind::Resumed), is_resumed, "{kind:?}");
+        let (_, text) = get_on(stream, "/").await;
+        assert!(text.contains("name: \"alice\""), "{text}");
+    }
+}

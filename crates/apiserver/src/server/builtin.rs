@@ -1,0 +1,73 @@
+//! Objects that every cluster has: four namespaces, and the Service `kubernetes` with its slice.
+
+use std::net::IpAddr;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    api::{Api, key, name_of},
+    kinds::{ENDPOINT_SLICE, Kind, NAMESPACE, SERVICE},
+    status::Result,
+    verbs::admit,
+};
+
+const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
+
+pub(super) async fn create(api: &Api) -> Result<()> {
+    for name in NAMESPACES {
+        present(api, &NAMESPACE, None, json!({"metadata": {"name": name}})).await?;
+    }
+    present(api, &SERVICE, Some("default"), service(api)).await?;
+    present(api, &ENDPOINT_SLICE, Some("default"), slice(api)).await
+}
+
+async fn present(
+    api: &Api,
+    kind: &'static Kind,
+    namespace: Option<&str>,
+    mut value: Value,
+) -> Result<()> {
+    let key = key(namespace, name_of(&value));
+    if api.storage.object(kind, &key).is_some() {
+        return Ok(());
+    }
+    if let Some(namespace) = namespace {
+        value["metadata"]["namespace"] = namespace.into();
+    }
+    value["kind"] = kind.kind.into();
+    value["apiVersion"] = kind.api_version().into();
+    let mut admitted = admit::create(api, kind, value, false, Timestamp::now())?;
+    // Nobody else writes yet; who was faster has written the same.
+    admitted.write_new(api, kind, &key).await.map(drop)
+}
+
+fn service(api: &Api) -> Value {
+    let mut spec = json!({
+        "ports": [{"name": "https", "port": 443, "targetPort": api.address.port()}],
+    });
+    if let Some(ip) = api.pools.kubernetes_ip() {
+        spec["clusterIP"] = ip.to_string().into();
+    }
+    let labels = json!({"component": "apiserver", "provider": "kubernetes"});
+    json!({"metadata": {"name": "kubernetes", "labels": labels}, "spec": spec})
+}
+
+fn slice(api: &Api) -> Value {
+    let address = api.address.ip();
+    let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
+    // A slice may not name a loopback address: the first service address stands for it.
+    let address = match address {
+        address if address.is_loopback() || address.is_unspecified() => {
+            api.pools.kubernetes_ip().unwrap_or(address)
+        }
+        address => address,
+    };
+    let family = if matches!(address, IpAddr::V6(_)) { "IPv6" } else { family };
+    json!({
+        "metadata": {"name": "kubernetes", "labels": {"kubernetes.io/service-name": "kubernetes"}},
+        "addressType": family,
+        "endpoints": [{"addresses": [address.to_string()], "conditions": {"ready": true}}],
+        "ports": [{"name": "https", "port": api.address.port(), "protocol": "TCP"}],
+    })
+}

@@ -1,0 +1,312 @@
+//! The one place where a failure becomes protocol: a Kubernetes `Status`.
+
+use serde_json::{Map, Value, json};
+
+use crate::{
+    invalid::{Errors, FieldError},
+    kinds::Kind,
+};
+
+/// A request that fails, with all that its answer says.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Failure {
+    pub(crate) code: u16,
+    /// Empty where Kubernetes gives none.
+    reason: &'static str,
+    message: String,
+    details: Option<Map<String, Value>>,
+    /// A token with which a list can go on all the same.
+    continued: Option<String>,
+    /// Also sent as the header `Retry-After`.
+    pub(crate) retry_after: Option<u32>,
+    /// Kubernetes answers unknown paths in plain text.
+    pub(crate) plain: bool,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+impl Failure {
+    fn new(code: u16, reason: &'static str, message: impl Into<String>) -> Failure {
+        let message = message.into();
+        Failure {
+            code,
+            reason,
+            message,
+            details: None,
+            continued: None,
+            retry_after: None,
+            plain: false,
+        }
+    }
+
+    fn with(mut self, details: Value) -> Failure {
+        if let Value::Object(details) = details {
+            self.details = Some(details);
+        }
+        self
+    }
+
+    pub(crate) fn bad_request(message: impl Into<String>) -> Failure {
+        Failure::new(400, "BadRequest", message)
+    }
+
+    pub(crate) fn unauthorized() -> Failure {
+        Failure::new(401, "Unauthorized", "Unauthorized")
+    }
+
+    /// `PLURAL "NAME" is forbidden: WHY`.
+    pub(crate) fn forbidden(kind: &Kind, name: &str, why: &str) -> Failure {
+        let message = match name {
+            "" => format!("{} is forbidden: {why}", kind.resource()),
+            name => format!("{} {name:?} is forbidden: {why}", kind.resource()),
+        };
+        Failure::new(403, "Forbidden", message).with(about(kind.group, kind.plural, name))
+    }
+
+    /// The same for what is no resource, or where the words come from elsewhere.
+    pub(crate) fn forbidden_words(message: String, details: Value) -> Failure {
+        Failure::new(403, "Forbidden", message).with(details)
+    }
+
+    /// Adds a cause to the details.
+    pub(crate) fn because(mut self, cause: &Value) -> Failure {
+        let details = self.details.get_or_insert_default();
+        details.insert("causes".to_owned(), json!([cause]));
+        self
+    }
+
+    pub(crate) fn not_found(kind: &Kind, name: &str) -> Failure {
+        let message = format!("{} {name:?} not found", kind.resource());
+        Failure::new(404, "NotFound", message).with(about(kind.group, kind.plural, name))
+    }
+
+    /// A resource that a known group does not have.
+    pub(crate) fn unknown_resource() -> Failure {
+        let message = "the server could not find the requested resource";
+        Failure::new(404, "NotFound", message).with(json!({}))
+    }
+
+    /// A path that nobody knows.
+    pub(crate) fn unknown_path() -> Failure {
+        Failure { plain: true, ..Failure::new(404, "NotFound", "404 page not found\n") }
+    }
+
+    pub(crate) fn method_not_allowed() -> Failure {
+        let message = "the server does not allow this method on the requested resource";
+        Failure::new(405, "MethodNotAllowed", message).with(json!({}))
+    }
+
+    /// Where the router refuses what `Accept` asks for.
+    pub(crate) fn not_acceptable(available: &str) -> Failure {
+        let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
+        Failure::new(406, "NotAcceptable", message).with(json!({}))
+    }
+
+    /// Where the encoder refuses it.
+    pub(crate) fn cannot_encode(accepted: &str) -> Failure {
+        let message = format!("only the following media types are accepted: {accepted}");
+        Failure::new(406, "NotAcceptable", message)
+    }
+
+    /// Where one object was asked for and a list is there, or the other way round.
+    pub(crate) fn wrong_shape(message: String) -> Failure {
+        Failure::new(406, "NotAcceptable", message)
+    }
+
+    pub(crate) fn already_exists(kind: &Kind, name: &str, dying: bool) -> Failure {
+        let dying = if dying { "object is being deleted: " } else { "" };
+        let message = format!("{dying}{} {name:?} already exists", kind.resource());
+        Failure::new(409, "AlreadyExists", message).with(about(kind.group, kind.plural, name))
+    }
+
+    /// `generateName` gave names that are all taken.
+    pub(crate) fn no_name_left(kind: &Kind, name: &str) -> Failure {
+        let mut failure = Failure::already_exists(kind, name, false);
+        failure
+            .message
+            .push_str(", the server was not able to generate a unique name for the object");
+        failure.retry_after = Some(1);
+        failure
+    }
+
+    pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Failure {
+        let resource = kind.resource();
+        let message = format!("Operation cannot be fulfilled on {resource} {name:?}: {why}");
+        Failure::new(409, "Conflict", message).with(about(kind.group, kind.plural, name))
+    }
+
+    /// The same about a part of an object.
+    pub(crate) fn conflict_on(part: &str, name: &str, why: &str) -> Failure {
+        let message = format!("Operation cannot be fulfilled on {part} {name:?}: {why}");
+        Failure::new(409, "Conflict", message).with(about("", part, name))
+    }
+
+    pub(crate) fn modified(kind: &Kind, name: &str) -> Failure {
+        let why = "the object has been modified; please apply your changes to the latest version \
+                   and try again";
+        Failure::conflict(kind, name, why)
+    }
+
+    /// A delete whose precondition names the kind instead of the resource.
+    pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Failure {
+        let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", kind.kind);
+        Failure::new(409, "Conflict", message).with(about("", kind.kind, name))
+    }
+
+    pub(crate) fn expired(message: &str) -> Failure {
+        Failure::new(410, "Expired", message)
+    }
+
+    /// A list that can go on, but not at its own revision.
+    pub(crate) fn expired_token(message: &str, next: String) -> Failure {
+        Failure { continued: Some(next), ..Failure::expired(message) }
+    }
+
+    pub(crate) fn too_large(limit: usize) -> Failure {
+        let message = format!("Request entity too large: limit is {limit}");
+        Failure::new(413, "RequestEntityTooLarge", message)
+    }
+
+    pub(crate) fn too_large_words(message: impl Into<String>) -> Failure {
+        Failure::new(413, "RequestEntityTooLarge", message)
+    }
+
+    /// A body in a form that no decoder takes.
+    pub(crate) fn unknown_format(accepted: &str) -> Failure {
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: \
+             {accepted}"
+        );
+        Failure::new(415, "UnsupportedMediaType", message)
+    }
+
+    /// A patch in a form that the router does not take.
+    pub(crate) fn unsupported_media_type() -> Failure {
+        let message = "415: Unsupported Media Type";
+        Failure::new(415, "UnsupportedMediaType", message).with(json!({}))
+    }
+
+    /// The code tells kubectl that it is this server that has no server-side apply.
+    pub(crate) fn no_apply() -> Failure {
+        let message = "server-side apply is not offered by this server";
+        Failure::new(415, "UnsupportedMediaType", message)
+    }
+
+    pub(crate) fn invalid(kind: &Kind, name: &str, errors: &Errors) -> Failure {
+        Failure::invalid_as(kind.group, kind.kind, name, errors)
+    }
+
+    pub(crate) fn invalid_as(
+        group: &str,
+        kind: &str,
+        name: &str,
+        errors: &[FieldError],
+    ) -> Failure {
+        // Kubernetes aggregates: each message once.
+        let mut texts: Vec<String> = Vec::new();
+        for error in errors {
+            let text = error.to_string();
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        let list = match texts.as_slice() {
+            [one] => one.clone(),
+            many => format!("[{}]", many.join(", ")),
+        };
+        let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
+        let causes: Vec<Value> = errors
+            .iter()
+            .map(|e| json!({"reason": e.reason(), "message": e.message(), "field": e.path.to_string()}))
+            .collect();
+        let mut details = about(group, kind, name);
+        details["causes"] = Value::Array(causes);
+        Failure::new(422, "Invalid", format!("{qualified} {name:?} is invalid: {list}"))
+            .with(details)
+    }
+
+    /// A patch that cannot be carried out.
+    pub(crate) fn rejected() -> Failure {
+        let message = "the server rejected our request due to an error in our request";
+        Failure::new(422, "Invalid", message).with(json!({}))
+    }
+
+    /// Something that is the server's fault, or that Kubernetes blames on itself.
+    pub(crate) fn internal(message: impl Into<String>) -> Failure {
+        Failure::new(500, "", message)
+    }
+
+    pub(crate) fn internal_error(message: &str) -> Failure {
+        let cause = json!({"causes": [{"message": message}]});
+        Failure::new(500, "InternalError", format!("Internal error occurred: {message}"))
+            .with(cause)
+    }
+
+    /// Known to Kubernetes, not offered here.
+    pub(crate) fn not_implemented(message: impl Into<String>) -> Failure {
+        Failure::new(501, "NotImplemented", message)
+    }
+
+    pub(crate) fn unavailable(message: impl Into<String>) -> Failure {
+        let mut failure = Failure::new(503, "ServiceUnavailable", message);
+        failure.retry_after = Some(1);
+        failure
+    }
+
+    /// The disk is full: writes are refused, reads go on.
+    pub(crate) fn no_space(message: impl Into<String>) -> Failure {
+        Failure::new(507, "InsufficientStorage", message)
+    }
+
+    pub(crate) fn future_version(asked: u64, current: u64) -> Failure {
+        let message = format!("Timeout: Too large resource version: {asked}, current: {current}");
+        let cause =
+            json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
+        let mut failure = Failure::new(504, "Timeout", message)
+            .with(json!({"causes": [cause], "retryAfterSeconds": 1}));
+        failure.retry_after = Some(1);
+        failure
+    }
+
+    /// The body of the answer.
+    pub(crate) fn status(&self) -> Value {
+        let mut status = json!({
+            "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+            "message": self.message, "code": self.code,
+        });
+        if let Some(token) = &self.continued {
+            status["metadata"]["continue"] = token.as_str().into();
+        }
+        if !self.reason.is_empty() {
+            status["reason"] = self.reason.into();
+        }
+        if let Some(details) = &self.details {
+            status["details"] = details.clone().into();
+        }
+        status
+    }
+
+    pub(crate) fn message(&self) -> &str {
+        &self.message
+    }
+}
+
+/// A `Status` that says all went well.
+pub(crate) fn success(kind: &Kind, name: &str, uid: &str) -> Value {
+    let mut details = about(kind.group, kind.plural, name);
+    details["uid"] = uid.into();
+    json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",
+        "details": details,
+    })
+}
+
+fn about(group: &str, kind: &str, name: &str) -> Value {
+    let mut details = json!({});
+    for (key, value) in [("name", name), ("group", group), ("kind", kind)] {
+        if !value.is_empty() {
+            details[key] = value.into();
+        }
+    }
+    details
+}

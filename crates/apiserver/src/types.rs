@@ -1,0 +1,33 @@
+//! The facts about all Kubernetes types that the served kinds reach.
+//!
+//! One text per API group in `types/`, in the form that [`Schema::parse`] describes. Facts only:
+//! names, types and markers, as Kubernetes' Go sources and its OpenAPI documents have them.
+
+use std::sync::LazyLock;
+
+use evenkeel_store::schema::Schema;
+
+const TEXTS: &[&str] = &[
+    include_str!("types/apps.txt"),
+    include_str!("types/authentication.txt"),
+    include_str!("types/authorization.txt"),
+    include_str!("types/autoscaling.txt"),
+    include_str!("types/coordination.txt"),
+    include_str!("types/core.txt"),
+    include_str!("types/discovery.txt"),
+    include_str!("types/events.txt"),
+    include_str!("types/flowcontrol.txt"),
+    include_str!("types/meta.txt"),
+    include_str!("types/policy.txt"),
+];
+
+static SCHEMA: LazyLock<Schema> =
+    LazyLock::new(|| Schema::parse(TEXTS).expect("the table is a part of the program"));
+
+/// The table, read at its first use.
+pub(crate) fn schema() -> &'static Schema {
+    &SCHEMA
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,234 @@
+//! The way of an object from a client's value to what is written: defaults, what the server owns,
+//! checks. The same for creates and updates, whatever verb they come from.
+
+use evenkeel_store::{Expect, Object, Outcome, Refused};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    api::{Api, name_of},
+    document,
+    kinds::{Edit, Kind, Part, metadata, namespace::is_finalized, read::list},
+    pools::{PoolError, Reservation},
+    random,
+    status::{Failure, Result},
+};
+
+/// An object ready to be written, with what it holds of the pools until it is.
+#[derive(Debug)]
+pub(crate) struct Admitted<'a> {
+    pub(crate) value: Value,
+    pub(crate) warnings: Vec<String>,
+    reservation: Option<Reservation<'a>>,
+}
+
+/// Who made the new version.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Way {
+    /// A client: all rules apply.
+    Rules(Part),
+    /// A client, by a part with rules of its own.
+    Edit(Edit),
+    /// The server itself.
+    AsIs,
+}
+
+/// What an update is about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Update<'a> {
+    pub(crate) kind: &'a Kind,
+    pub(crate) way: Way,
+    pub(crate) key: &'a str,
+    pub(crate) old: &'a Value,
+    pub(crate) dry_run: bool,
+    pub(crate) now: Timestamp,
+}
+
+/// A new object: `value` is in the stored kind's form.
+pub(crate) fn create<'a>(
+    api: &'a Api,
+    kind: &Kind,
+    mut value: Value,
+    dry_run: bool,
+    now: Timestamp,
+) -> Result<Admitted<'a>> {
+    let at = api.admission(now);
+    let mut warnings: Vec<String> =
+        metadata::drop_duplicate_owners(&mut value).into_iter().collect();
+    kind.rules.default(&mut value, &at);
+    metadata::prepare_create(&mut value, &at, &random::uuid(), &random::suffix());
+    let reservation = reserve(api, kind, &mut value, None, dry_run)?;
+    kind.rules.prepare_create(&mut value, &at);
+    if let Some(why) = kind.rules.refused(&value) {
+        return Err(Failure::forbidden(kind, name_of(&value), &why));
+    }
+    let mut errors = metadata::validate_create(kind, &value);
+    errors.extend(kind.rules.validate_create(&value, &at));
+    if !errors.is_empty() {
+        return Err(invalid(kind, &value, errors));
+    }
+    warnings.extend(kind.rules.warnings(&value, None));
+    document::canonical(kind.stored_kind(), &mut value);
+    Ok(Admitted { value, warnings, reservation })
+}
+
+/// The next version of an object.
+pub(crate) fn update<'a>(
+    api: &'a Api,
+    change: Update<'_>,
+    mut value: Value,
+) -> Result<Admitted<'a>> {
+    let Update { kind, way, old, dry_run, now, .. } = change;
+    let part = match way {
+        Way::Rules(part) => part,
+        Way::Edit(edit) => return edited(api, change, edit, value),
+        Way::AsIs => {
+            document::canonical(kind.stored_kind(), &mut value);
+            return Ok(Admitted { value, warnings: Vec::new(), reservation: None });
+        }
+    };
+    let at = api.admission(now);
+    let mut warnings: Vec<String> =
+        metadata::drop_duplicate_owners(&mut value).into_iter().collect();
+    kind.rules.default(&mut value, &at);
+    metadata::prepare_update(&mut value, old);
+    let reservation = match part {
+        Part::Main => reserve(api, kind, &mut value, Some(old), dry_run)?,
+        Part::Status => None,
+    };
+    kind.rules.prepare_update(part, &mut value, old, &at);
+    let mut errors = metadata::validate_update(kind, &value, old);
+    errors.extend(kind.rules.validate_update(part, &value, old, &at));
+    if !errors.is_empty() {
+        return Err(invalid(kind, &value, errors));
+    }
+    if part == Part::Main {
+        warnings.extend(kind.rules.warnings(&value, Some(old)));
+    }
+    document::canonical(kind.stored_kind(), &mut value);
+    Ok(Admitted { value, warnings, reservation })
+}
+
+fn edited<'a>(
+    api: &'a Api,
+    change: Update<'_>,
+    edit: Edit,
+    mut value: Value,
+) -> Result<Admitted<'a>> {
+    let Update { kind, old, now, .. } = change;
+    kind.rules.default(&mut value, &api.admission(now));
+    metadata::prepare_update(&mut value, old);
+    (edit.prepare)(&mut value, old);
+    let mut errors = metadata::validate_update(kind, &value, old);
+    errors.extend((edit.validate)(&value, old));
+    if !errors.is_empty() {
+        return Err(invalid(kind, &value, errors));
+    }
+    document::canonical(kind.stored_kind(), &mut value);
+    Ok(Admitted { value, warnings: Vec::new(), reservation: None })
+}
+
+impl Admitted<'_> {
+    /// Writes a new object.
+    pub(crate) async fn write_new(
+        &mut self,
+        api: &Api,
+        kind: &Kind,
+        key: &str,
+    ) -> Result<std::result::Result<Outcome, Refused>> {
+        let new = document::stored(kind.stored_kind(), &self.value);
+        let written = api.storage.write(kind, key, Expect::Absent, Some(new)).await?;
+        self.settle(&written);
+        Ok(written)
+    }
+
+    /// Writes the next version of an object, or removes it where that was all it waited for.
+    pub(crate) async fn write_over(
+        &mut self,
+        api: &Api,
+        change: Update<'_>,
+        old: &Object,
+    ) -> Result<std::result::Result<Outcome, Refused>> {
+        let Update { kind, key, .. } = change;
+        let expect = Expect::Revision(old.revision);
+        let new = match ends(kind, &self.value, change.old) {
+            true => None,
+            false => Some(document::stored(kind.stored_kind(), &self.value)),
+        };
+        let written = api.storage.write(kind, key, expect, new).await?;
+        if let Ok(Outcome::Deleted(..)) = &written
+            && kind.is_service()
+        {
+            // What the last update asked for is not needed any more.
+            drop(self.reservation.take());
+            api.pools.release(change.old);
+        }
+        self.settle(&written);
+        Ok(written)
+    }
+
+    fn settle<E>(&mut self, written: &std::result::Result<Outcome, E>) {
+        if let Some(reservation) = self.reservation.take()
+            && written.is_ok()
+        {
+            reservation.keep();
+        }
+    }
+}
+
+/// An object whose delete was waiting for this update: no finalizers are left.
+pub(crate) fn ends(kind: &Kind, new: &Value, old: &Value) -> bool {
+    let dying = !old["metadata"]["deletionTimestamp"].is_null();
+    let grace = old["metadata"]["deletionGracePeriodSeconds"].as_i64().unwrap_or_default();
+    let free = match kind.has_finalize() {
+        true => is_finalized(new),
+        false => list(new, &["metadata", "finalizers"]).is_empty(),
+    };
+    dying && grace == 0 && free
+}
+
+fn reserve<'a>(
+    api: &'a Api,
+    kind: &Kind,
+    value: &mut Value,
+    old: Option<&Value>,
+    dry_run: bool,
+) -> Result<Option<Reservation<'a>>> {
+    if !kind.is_service() {
+        return Ok(None);
+    }
+    let reserved = api.pools.reserve(value, old, dry_run, &mut random::below);
+    reserved.map(Some).map_err(|problem| match problem {
+        PoolError::Invalid(errors) => invalid(kind, value, errors),
+        PoolError::Internal(why) => Failure::internal_error(&why),
+        PoolError::Plain(why) => Failure::internal(why),
+    })
+}
+
+fn invalid(kind: &Kind, value: &Value, errors: crate::invalid::Errors) -> Failure {
+    Failure::invalid(kind, name_of(value), &metadata::distinct(errors))
+}
+
+/// The old name of a version's place, which one error text still shows.
+pub(crate) fn registry_key(kind: &Kind, key: &str) -> String {
+    let place = match kind.plural {
+        "services" => "services/specs",
+        "nodes" => "minions",
+        plural => plural,
+    };
+    format!("/registry/{place}/{key}")
+}
+
+/// What a dry run shows of a new object: no revision.
+pub(crate) fn without_revision(mut value: Value) -> Value {
+    if let Some(metadata) = value["metadata"].as_object_mut() {
+        metadata.remove("resourceVersion");
+    }
+    value
+}
+
+/// A value with the revision of a version that is there.
+pub(crate) fn at_revision(mut value: Value, revision: u64) -> Value {
+    value["metadata"]["resourceVersion"] = json!(revision.to_string());
+    value
+}

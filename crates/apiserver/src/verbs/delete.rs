@@ -1,0 +1,224 @@
+//! `delete`: one object.
+
+use std::sync::Arc;
+
+use evenkeel_store::{Expect, Object, Outcome};
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{self, Answer},
+    api::{Api, Call},
+    body::{self, not_registered},
+    document,
+    invalid::{FieldError, Path},
+    kinds::{DeleteAnswers, Kind, read::text},
+    lifecycle::{self, Deletion, Propagation},
+    request::query::{check_dry_run, refuse},
+    status::{self, Failure, Result},
+    verbs::{admit::at_revision, update::TRIES},
+};
+use jiff::Timestamp;
+
+pub(crate) use crate::lifecycle::DeleteOptions;
+
+/// Namespaces that are always there.
+const KEPT: [&str; 3] = ["default", "kube-system", "kube-public"];
+
+/// What a delete left behind.
+#[derive(Debug)]
+pub(crate) struct Removed {
+    /// In the stored kind's form.
+    pub(crate) value: Value,
+    /// It is gone, not just marked.
+    pub(crate) gone: bool,
+}
+
+pub(crate) async fn delete(api: &Api, call: &Call<'_>) -> Result<Answer> {
+    let kind = call.kind();
+    let options = options(call)?;
+    let name = &call.resource.name;
+    if kind.has_finalize() && KEPT.contains(&name.as_str()) {
+        return Err(Failure::forbidden(kind, name, "this namespace may not be deleted"));
+    }
+    let removed = remove(api, kind.stored_kind(), &call.key(name), &options, call.now()).await?;
+    Ok(answered(call, &removed))
+}
+
+pub(crate) fn answered(call: &Call<'_>, removed: &Removed) -> Answer {
+    let kind = call.kind();
+    if removed.gone && kind.delete_answers == DeleteAnswers::Status {
+        let uid = text(&removed.value, &["metadata", "uid"]);
+        let success = status::success(kind, &call.resource.name, uid);
+        return Answer::value(200, &success, call.view.form);
+    }
+    answer::shown(200, kind, &kind.presented(removed.value.clone()), call.view)
+}
+
+/// Deletes what is at a key, or marks it; tries again where others are faster.
+pub(crate) async fn remove(
+    api: &Api,
+    kind: &Kind,
+    key: &str,
+    options: &DeleteOptions,
+    now: Timestamp,
+) -> Result<Removed> {
+    let name = key.rsplit('/').next().unwrap_or_default();
+    for _ in 0..TRIES {
+        let object = api.storage.object(kind, key);
+        let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
+        if let Some(removed) = attempt(api, kind, &object, options, now).await? {
+            return Ok(removed);
+        }
+    }
+    Err(Failure::modified(kind, name))
+}
+
+/// `None`: someone else was faster.
+async fn attempt(
+    api: &Api,
+    kind: &Kind,
+    object: &Arc<Object>,
+    options: &DeleteOptions,
+    now: Timestamp,
+) -> Result<Option<Removed>> {
+    let present = document::value(kind, object);
+    let deletion = lifecycle::decide(kind, present.clone(), options, now)?;
+    let then = |value, gone| Ok(Some(Removed { value, gone }));
+    if options.dry_run {
+        return match deletion {
+            Deletion::Pending => then(present, false),
+            Deletion::Mark(marked) => then(marked, false),
+            Deletion::MarkThenRemove(marked) => then(marked, true),
+            Deletion::Remove => then(present, true),
+        };
+    }
+    let (mut marked, remove_too) = match deletion {
+        Deletion::Pending => return then(present, false),
+        Deletion::Remove => return removed(api, kind, object, present).await,
+        Deletion::Mark(marked) => (marked, false),
+        Deletion::MarkThenRemove(marked) => (marked, true),
+    };
+    document::canonical(kind, &mut marked);
+    let new = document::stored(kind, &marked);
+    let expect = Expect::Revision(object.revision);
+    let written = match api.storage.write(kind, &object.key, expect, Some(new)).await? {
+        Ok(Outcome::Written(object) | Outcome::Unchanged(object)) => object,
+        Ok(Outcome::Deleted(..)) => unreachable!("an object was given"),
+        Err(_) => return Ok(None),
+    };
+    let marked = at_revision(marked, written.revision);
+    if !remove_too {
+        return then(marked, false);
+    }
+    match removed(api, kind, &written, marked.clone()).await? {
+        Some(removed) => Ok(Some(removed)),
+        // It is marked, and whoever changed it since sees that.
+        None => then(marked, false),
+    }
+}
+
+async fn removed(
+    api: &Api,
+    kind: &Kind,
+    object: &Arc<Object>,
+    value: Value,
+) -> Result<Option<Removed>> {
+    let expect = Expect::Revision(object.revision);
+    match api.storage.write(kind, &object.key, expect, None).await? {
+        Ok(Outcome::Deleted(_, revision)) => {
+            if kind.is_service() {
+                api.pools.release(&value);
+            }
+            Ok(Some(Removed { value: at_revision(value, revision), gone: true }))
+        }
+        Ok(_) => unreachable!("no object was given"),
+        Err(_) => Ok(None),
+    }
+}
+
+/// From the body, or from the query where there is none.
+pub(crate) fn options(call: &Call<'_>) -> Result<DeleteOptions> {
+    let given = match call.body.is_empty() {
+        true => from_query(call)?,
+        false => {
+            from_query(call)?;
+            let read = read_body(call)?;
+            if call.query.has("dryRun") && read["dryRun"].is_null() {
+                let mut read = read;
+                read["dryRun"] = call.query.all("dryRun").collect::<Vec<_>>().into();
+                read
+            } else {
+                read
+            }
+        }
+    };
+    checked(&given)
+}
+
+fn from_query(call: &Call<'_>) -> Result<Value> {
+    let mut given = json!({});
+    if let Some(seconds) = call.query.number("gracePeriodSeconds")? {
+        given["gracePeriodSeconds"] = seconds.into();
+    }
+    if call.query.has("propagationPolicy") {
+        given["propagationPolicy"] = call.query.text("propagationPolicy").into();
+    }
+    if call.query.has("orphanDependents") {
+        given["orphanDependents"] = call.query.flag("orphanDependents").into();
+    }
+    if call.query.has("dryRun") {
+        given["dryRun"] = call.query.all("dryRun").collect::<Vec<_>>().into();
+    }
+    Ok(given)
+}
+
+/// Any group's version will do, as long as the kind is `DeleteOptions`.
+fn read_body(call: &Call<'_>) -> Result<Value> {
+    const SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
+    let schema = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";
+    let value = body::of_any_kind(call.body(), schema)?;
+    let kind = text(&value, &["kind"]);
+    if !matches!(kind, "" | "DeleteOptions") {
+        let version = match text(&value, &["apiVersion"]) {
+            "" => "meta.k8s.io/v1",
+            version => version,
+        };
+        return Err(Failure::bad_request(not_registered(version, kind, SCHEME)));
+    }
+    Ok(value)
+}
+
+fn checked(given: &Value) -> Result<DeleteOptions> {
+    let mut errors = Vec::new();
+    let policy = &given["propagationPolicy"];
+    let path = || Path::root("propagationPolicy");
+    if !given["orphanDependents"].is_null() && !policy.is_null() {
+        let why = "orphanDependents and deletionPropagation cannot be both set";
+        errors.push(FieldError::invalid(path(), policy, why));
+    }
+    let mut propagation = match policy.as_str() {
+        None => None,
+        Some("Foreground") => Some(Propagation::Foreground),
+        Some("Background") => Some(Propagation::Background),
+        Some("Orphan") => Some(Propagation::Orphan),
+        Some(_) => {
+            let known = ["Foreground", "Background", "Orphan", "nil"];
+            errors.push(FieldError::not_supported(path(), policy, &known));
+            None
+        }
+    };
+    let dry_run = given["dryRun"].as_array().cloned().unwrap_or_default();
+    check_dry_run(&dry_run, &mut errors);
+    refuse("DeleteOptions", &errors)?;
+    if let Some(orphan) = given["orphanDependents"].as_bool() {
+        propagation = Some(if orphan { Propagation::Orphan } else { Propagation::Background });
+    }
+    let precondition = |name: &str| given["preconditions"][name].as_str().map(str::to_owned);
+    Ok(DeleteOptions {
+        grace_seconds: given["gracePeriodSeconds"].as_i64(),
+        propagation,
+        uid: precondition("uid"),
+        resource_version: precondition("resourceVersion"),
+        dry_run: !dry_run.is_empty(),
+    })
+}

@@ -1,0 +1,153 @@
+//! `patch`: the next version of an object, told by how it differs.
+//!
+//! The patch is applied to the object in the form that clients see, the result is read like any
+//! client's object, and goes the way of an update. Source: `endpoints/handlers/patch.go`.
+
+use evenkeel_store::{
+    patch::{self, PatchError},
+    schema::{self, DecodeError, Finding},
+};
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{self, Answer},
+    api::{Api, Call},
+    body::{self, Expected, not_registered},
+    invalid::{FieldError, Path},
+    kinds::{self, Part, read::text},
+    request::query::FieldValidation,
+    status::{Failure, Result},
+    types,
+    verbs::update::{self, Way, check_name},
+};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Form {
+    Json,
+    Merge,
+    Strategic,
+}
+
+pub(crate) async fn patch(api: &Api, call: &Call<'_>) -> Result<Answer> {
+    apply(api, call, Way::Rules(Part::Main)).await
+}
+
+/// A patch of the object or of a part.
+pub(crate) async fn apply(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer> {
+    let kind = call.kind();
+    form(call)?;
+    let options = call.query.write_options("PatchOptions")?;
+    let of =
+        Expected { group: kind.group, version: kind.version, kind: kind.kind, schema: kind.schema };
+    let mut warnings = Vec::new();
+    let next = |present: Value, warnings: &mut Vec<String>| {
+        let value = patched(call, of, present, options.field_validation, warnings)?;
+        check_name(&value, &call.resource.name)?;
+        Ok(Some(value))
+    };
+    let (code, value) = update::write(api, call, way, options.dry_run, &mut warnings, next).await?;
+    Ok(answer::shown(code, kind, &value, call.view).with_warnings(warnings))
+}
+
+/// What the call's patch makes of a document.
+pub(crate) fn patched(
+    call: &Call<'_>,
+    of: Expected<'_>,
+    mut document: Value,
+    strictness: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value> {
+    let schema = types::schema();
+    let typed = schema.named(of.schema).expect("every kind has its type");
+    let form = form(call)?;
+    let mut findings = match form {
+        Form::Json => patch::json(&mut document, &call.body),
+        Form::Merge => patch::merge(&mut document, &call.body),
+        Form::Strategic => patch::strategic(schema, typed, &mut document, &call.body),
+    }
+    .map_err(failure)?;
+    let shown = match form {
+        Form::Strategic => serde_json::from_slice(&call.body)
+            .map_or_else(|_| String::new(), |patch: Value| patch::shown(&patch)),
+        Form::Json | Form::Merge => document.to_string(),
+    };
+    check_kind(&document, of, &shown)?;
+    let read = match form {
+        Form::Strategic => patch::converted(schema, typed, document),
+        Form::Json | Form::Merge => schema::check(schema, typed, document),
+    };
+    let read = read.map_err(|problem| invalid(&shown, &problem.to_string()))?;
+    findings.extend(read.unknown);
+    judge(&findings, strictness, &shown, warnings)?;
+    let mut value = read.value;
+    value["kind"] = of.kind.into();
+    value["apiVersion"] = kinds::api_version(of.group, of.version).into();
+    Ok(value)
+}
+
+fn form(call: &Call<'_>) -> Result<Form> {
+    match body::media(call.content_type()) {
+        "application/json-patch+json" => Ok(Form::Json),
+        "application/merge-patch+json" => Ok(Form::Merge),
+        "application/strategic-merge-patch+json" => Ok(Form::Strategic),
+        "application/apply-patch+yaml" => Err(Failure::no_apply()),
+        _ => Err(Failure::unsupported_media_type()),
+    }
+}
+
+fn judge(
+    findings: &[Finding],
+    strictness: FieldValidation,
+    shown: &str,
+    warnings: &mut Vec<String>,
+) -> Result<()> {
+    let texts = findings.iter().map(ToString::to_string);
+    match strictness {
+        FieldValidation::Ignore => Ok(()),
+        FieldValidation::Warn => {
+            warnings.extend(texts);
+            Ok(())
+        }
+        FieldValidation::Strict if findings.is_empty() => Ok(()),
+        FieldValidation::Strict => {
+            let texts: Vec<String> = texts.collect();
+            Err(invalid(shown, &format!("strict decoding error: {}", texts.join(", "))))
+        }
+    }
+}
+
+/// A patch may name the kind, but not change it.
+fn check_kind(document: &Value, of: Expected<'_>, shown: &str) -> Result<()> {
+    let (version, kind) = (text(document, &["apiVersion"]), text(document, &["kind"]));
+    let wanted = kinds::api_version(of.group, of.version);
+    if (version.is_empty() || version == wanted) && (kind.is_empty() || kind == of.kind) {
+        return Ok(());
+    }
+    let Some(other) = kinds::of_kind(version, kind) else {
+        return Err(invalid(shown, &not_registered(version, kind, body::SCHEME)));
+    };
+    // Kubernetes reads it as what it says it is, and then finds that this is another kind.
+    let schema = types::schema();
+    let typed = schema.named(other.schema).expect("every kind has its type");
+    let why = match schema::check(schema, typed, document.clone()) {
+        Err(DecodeError::Type(problem) | DecodeError::Syntax(problem)) => problem,
+        _ => format!("a patch may not make a {kind} of a {}", of.kind),
+    };
+    Err(invalid(shown, &why))
+}
+
+fn invalid(shown: &str, why: &str) -> Failure {
+    let error = FieldError::invalid(Path::root("patch"), &json!(shown), why);
+    Failure::invalid_as("", "", "", &[error])
+}
+
+fn failure(problem: PatchError) -> Failure {
+    match problem {
+        PatchError::BadRequest(message) => Failure::bad_request(message),
+        PatchError::Rejected(_) => Failure::rejected(),
+        PatchError::TooManyOperations { .. } => {
+            Failure::too_large_words(format!("Request entity too large: {problem}"))
+        }
+        other => Failure::internal(other.to_string()),
+    }
+}

@@ -1,0 +1,159 @@
+//! Parts of an object, and actions on it.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{self, Answer},
+    api::{Api, Call, name_of},
+    body::{self, Expected},
+    kinds::{
+        Part, Subresource,
+        pod::binding::{self, BindError},
+        workload::scale,
+    },
+    request::query::FieldValidation,
+    status::{Failure, Result},
+    verbs::{
+        create::placed,
+        evict, patch, read,
+        update::{self, Way, check_name},
+    },
+};
+
+const SCALE: Expected<'_> = Expected {
+    group: "autoscaling",
+    version: "v1",
+    kind: "Scale",
+    schema: "io.k8s.api.autoscaling.v1.Scale",
+};
+
+const BINDING: Expected<'_> =
+    Expected { group: "", version: "v1", kind: "Binding", schema: "io.k8s.api.core.v1.Binding" };
+
+pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
+    let kind = call.kind();
+    let named = kind.subresource(&call.resource.subresource);
+    match (named.ok_or_else(Failure::unknown_resource)?, call.method) {
+        (Subresource::Status, &Method::GET) => read::get(api, call).await,
+        (Subresource::Status, &Method::PUT) => {
+            update::replace(api, call, Way::Rules(Part::Status)).await
+        }
+        (Subresource::Status, &Method::PATCH) => {
+            patch::apply(api, call, Way::Rules(Part::Status)).await
+        }
+        (Subresource::Part(..), &Method::GET) => read::get(api, call).await,
+        (Subresource::Finalize(edit) | Subresource::Part(_, edit), &Method::PUT) => {
+            update::replace(api, call, Way::Edit(*edit)).await
+        }
+        (Subresource::Part(_, edit), &Method::PATCH) => {
+            patch::apply(api, call, Way::Edit(*edit)).await
+        }
+        (Subresource::Scale, &Method::GET) => read_scale(api, call).await,
+        (Subresource::Scale, &Method::PUT) => replace_scale(api, call).await,
+        (Subresource::Scale, &Method::PATCH) => patch_scale(api, call).await,
+        (Subresource::Binding, &Method::POST) => bind(api, call, &call.resource.name).await,
+        (Subresource::Eviction, &Method::POST) => evict::evict(api, call).await,
+        (Subresource::NotOffered(name, _, offered), method) => {
+            if !offered.contains(&super::verb(method, &call.resource.name, false)) {
+                return Err(Failure::method_not_allowed());
+            }
+            let of = &call.resource.name;
+            api.storage.object(kind, &call.key(of)).ok_or_else(|| Failure::not_found(kind, of))?;
+            Err(Failure::not_implemented(not_offered(kind.plural, name)))
+        }
+        _ => Err(Failure::method_not_allowed()),
+    }
+}
+
+fn not_offered(plural: &str, name: &str) -> String {
+    let why = match name {
+        "token" => "this server signs no tokens",
+        "proxy" => "this server proxies no requests",
+        _ => "no kubelet runs behind this server",
+    };
+    format!("{plural}/{name} is not offered: {why}")
+}
+
+async fn read_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
+    let (kind, name) = (call.kind(), &call.resource.name);
+    let object = api.storage.object(kind, &call.key(name));
+    let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
+    let value = crate::document::value(kind, &object);
+    Ok(answer::shown(200, &scale::SCALE, &scale::scale_of(kind, &value), call.view))
+}
+
+async fn replace_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
+    let options = call.query.write_options("UpdateOptions")?;
+    let read = body::typed(call.body(), SCALE, options.field_validation)?;
+    let wanted = placed(read.value, call.kind(), call.namespace())?;
+    check_name(&wanted, &call.resource.name)?;
+    rescale(api, call, options.dry_run, read.warnings, |_, _| Ok(wanted.clone())).await
+}
+
+async fn patch_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
+    let options = call.query.write_options("PatchOptions")?;
+    rescale(api, call, options.dry_run, Vec::new(), |present, warnings| {
+        patch::patched(call, SCALE, present, options.field_validation, warnings)
+    })
+    .await
+}
+
+/// `next` makes the wanted scale of the present one.
+async fn rescale(
+    api: &Api,
+    call: &Call<'_>,
+    dry_run: bool,
+    mut warnings: Vec<String>,
+    next: impl Fn(Value, &mut Vec<String>) -> Result<Value>,
+) -> Result<Answer> {
+    let kind = call.kind();
+    let write = |mut object: Value, warnings: &mut Vec<String>| {
+        let wanted = next(scale::scale_of(kind, &object), warnings)?;
+        let errors = scale::apply_scale(&mut object, &wanted);
+        if !errors.is_empty() {
+            return Err(Failure::invalid_as("autoscaling", "Scale", &call.resource.name, &errors));
+        }
+        for field in ["resourceVersion", "uid"] {
+            object["metadata"][field] = wanted["metadata"][field].clone();
+        }
+        Ok(Some(object))
+    };
+    let (code, value) =
+        update::write(api, call, Way::Rules(Part::Main), dry_run, &mut warnings, write).await?;
+    let shown = scale::scale_of(kind, &value);
+    Ok(answer::shown(code, &scale::SCALE, &shown, call.view).with_warnings(warnings))
+}
+
+/// Puts a Pod on a node: by `pods/binding`, or by a `Binding` in the namespace.
+pub(crate) async fn bind(api: &Api, call: &Call<'_>, pod: &str) -> Result<Answer> {
+    let options = call.query.write_options("CreateOptions")?;
+    let read = body::typed(call.body(), BINDING, options.field_validation)?;
+    if !pod.is_empty() {
+        check_name(&read.value, pod)?;
+    }
+    binding::check(&read.value).map_err(|problem| unbound(problem, pod))?;
+    let mut warnings = read.warnings;
+    let next = |mut present: Value, _: &mut Vec<String>| {
+        let bound = binding::bind(&mut present, &read.value, call.now());
+        bound.map_err(|problem| unbound(problem, pod))?;
+        Ok(Some(present))
+    };
+    update::write(api, call, Way::AsIs, options.dry_run, &mut warnings, next).await?;
+    let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
+    Ok(Answer::value(201, &done, call.view.form).with_warnings(warnings))
+}
+
+/// The Pod that a `Binding` in a namespace names.
+pub(crate) fn bound_name(bytes: &[u8], content_type: &str) -> Result<String> {
+    let body = body::Body { content_type, bytes };
+    let read = body::typed(body, BINDING, FieldValidation::Ignore)?;
+    Ok(name_of(&read.value).to_owned())
+}
+
+fn unbound(problem: BindError, pod: &str) -> Failure {
+    match problem {
+        BindError::Invalid(_) => Failure::internal(problem.to_string()),
+        BindError::Conflict(why) => Failure::conflict_on("pods/binding", pod, &why),
+    }
+}

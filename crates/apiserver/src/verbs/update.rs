@@ -1,0 +1,182 @@
+//! `update`: the next version of an object, or, for some kinds, its first.
+
+use std::sync::Arc;
+
+use evenkeel_store::{Object, Outcome};
+use serde_json::Value;
+
+use crate::{
+    answer::{self, Answer},
+    api::{Api, Call, name_of},
+    body, document,
+    kinds::{Part, metadata, read::text},
+    status::{Failure, Result},
+    verbs::{
+        admit::{self, Update, at_revision, registry_key},
+        create::{self, Created, placed},
+        list::uint,
+    },
+};
+
+pub(crate) use crate::verbs::admit::Way;
+
+/// How often a write that names no version is tried against changes by others. Each try that fails
+/// means that another write has succeeded, so this many in a row are more than bad luck.
+pub(crate) const TRIES: usize = 100;
+
+pub(crate) async fn update(api: &Api, call: &Call<'_>) -> Result<Answer> {
+    replace(api, call, Way::Rules(Part::Main)).await
+}
+
+/// `PUT` of the object or of a part.
+pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer> {
+    let kind = call.kind();
+    let options = call.query.write_options("UpdateOptions")?;
+    let read = body::object(call.body(), kind, options.field_validation)?;
+    let value = placed(read.value, kind, call.namespace())?;
+    check_name(&value, &call.resource.name)?;
+    let mut warnings = read.warnings;
+    let (code, value) =
+        write(api, call, way, options.dry_run, &mut warnings, |_, _| Ok(Some(value.clone())))
+            .await?;
+    Ok(answer::shown(code, kind, &value, call.view).with_warnings(warnings))
+}
+
+/// Writes what `next` makes of the present version, again if another was faster. A client that
+/// named a version is then refused, for it is not the present one. `next` sees the present in the
+/// call's own kind; `None` leaves it.
+pub(crate) async fn write(
+    api: &Api,
+    call: &Call<'_>,
+    way: Way,
+    dry_run: bool,
+    warnings: &mut Vec<String>,
+    mut next: impl FnMut(Value, &mut Vec<String>) -> Result<Option<Value>>,
+) -> Result<(u16, Value)> {
+    let kind = call.kind();
+    let stored = kind.stored_kind();
+    let name = &call.resource.name;
+    let key = call.key(name);
+    for _ in 0..TRIES {
+        let Some(object) = api.storage.object(stored, &key) else {
+            if !kind.creates_on_update
+                || call.method != http::Method::PUT
+                || !matches!(way, Way::Rules(Part::Main))
+            {
+                return Err(Failure::not_found(kind, name));
+            }
+            let mut value = next(Value::Null, warnings)?.expect("a PUT has a body");
+            value["metadata"]["resourceVersion"] = "".into();
+            let value = match create::new(api, call, value, dry_run, warnings).await? {
+                Created::Stored(object) => kind.presented(document::value(stored, &object)),
+                Created::Dry(value) => value,
+            };
+            return Ok((201, value));
+        };
+        let old = document::value(stored, &object);
+        let mut found = Vec::new();
+        let Some(value) = next(kind.presented(old.clone()), &mut found)? else {
+            return Ok((200, kind.presented(old)));
+        };
+        let value = kind.converted(value);
+        check_version(call, &value, &object, &key)?;
+        let change = Update { kind, way, key: &key, old: &old, dry_run, now: call.now() };
+        let mut admitted = admit::update(api, change, value)?;
+        found.append(&mut admitted.warnings);
+        if dry_run {
+            warnings.append(&mut found);
+            return Ok((200, kind.presented(at_revision(admitted.value, object.revision))));
+        }
+        match admitted.write_over(api, change, &object).await? {
+            Ok(Outcome::Written(written) | Outcome::Unchanged(written)) => {
+                warnings.append(&mut found);
+                return Ok((200, kind.presented(at_revision(admitted.value, written.revision))));
+            }
+            // The object shows its last revision, though the delete took a new one.
+            Ok(Outcome::Deleted(gone, _)) => {
+                warnings.append(&mut found);
+                return Ok((200, kind.presented(at_revision(admitted.value, gone.revision))));
+            }
+            // Whoever named a version is refused at the next try, for it is no longer present.
+            Err(_) => {}
+        }
+    }
+    Err(Failure::modified(kind, name))
+}
+
+/// A version, if there is one, must be the present one.
+fn check_version(call: &Call<'_>, value: &Value, object: &Arc<Object>, key: &str) -> Result<()> {
+    let (kind, name) = (call.kind(), &call.resource.name);
+    let uid = text(value, &["metadata", "uid"]);
+    let there = document::value(kind.stored_kind(), object);
+    let present = text(&there, &["metadata", "uid"]);
+    if call.method == http::Method::PUT && !uid.is_empty() && uid != present {
+        let why = format!(
+            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, \
+             AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object \
+             meta: {present}",
+            registry_key(kind, key)
+        );
+        return Err(Failure::conflict(kind, name, &why));
+    }
+    let version = text(value, &["metadata", "resourceVersion"]);
+    if version.is_empty() && call.method == http::Method::PUT && !kind.updates_unconditionally {
+        let missing = metadata::missing_resource_version();
+        return Err(Failure::invalid_as(kind.group, kind.plural, name, &[missing]));
+    }
+    if version.is_empty() {
+        return Ok(());
+    }
+    let parsed = uint(version).map_err(|_| {
+        let wrong = if version.bytes().all(|b| b.is_ascii_digit()) {
+            "value out of range"
+        } else {
+            "invalid syntax"
+        };
+        let version = crate::invalid::quoted(version);
+        Failure::internal(format!("strconv.ParseUint: parsing {version}: {wrong}"))
+    })?;
+    match parsed {
+        0 => Ok(()),
+        same if same == object.revision => Ok(()),
+        _ => Err(Failure::modified(kind, name)),
+    }
+}
+
+/// The name in the body is that of the path.
+pub(crate) fn check_name(value: &Value, name: &str) -> Result<()> {
+    match name_of(value) {
+        "" => Err(Failure::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be \
+             provided"
+        ))),
+        given if given == name => Ok(()),
+        given => Err(Failure::bad_request(format!(
+            "the name of the object ({given}) does not match the name on the URL ({name})"
+        ))),
+    }
+}
+
+/// A change by the server itself: written as it is, again where others are faster. An object that
+/// waited for just this to go goes.
+pub(crate) async fn rewrite(
+    api: &Api,
+    kind: &crate::kinds::Kind,
+    key: &str,
+    edit: impl Fn(&mut Value),
+) -> Result<()> {
+    let name = key.rsplit('/').next().unwrap_or_default();
+    for _ in 0..TRIES {
+        let object = api.storage.object(kind, key);
+        let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
+        let old = document::value(kind, &object);
+        let mut value = old.clone();
+        edit(&mut value);
+        let now = jiff::Timestamp::now();
+        let change = Update { kind, way: Way::AsIs, key, old: &old, dry_run: false, now };
+        if admit::update(api, change, value)?.write_over(api, change, &object).await?.is_ok() {
+            return Ok(());
+        }
+    }
+    Err(Failure::modified(kind, name))
+}

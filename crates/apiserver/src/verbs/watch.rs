@@ -1,0 +1,266 @@
+//! `watch`: changes as they come.
+//!
+//! A watcher is a cursor into the history, not a queue: a thousand of them cost a thousand
+//! numbers. Each is woken by its resource's bell, takes the changes after its cursor and writes
+//! their bytes, which were encoded once, when the object was written. Who falls a thousand changes
+//! or 8 MB behind is ended; the client lists again or goes on from its last version.
+
+pub(crate) mod encoded;
+mod frames;
+mod start;
+
+use std::{sync::Arc, time::Duration};
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use evenkeel_store::{Event, Revision, Selector};
+use futures_util::stream;
+use prometheus_client::metrics::counter::Counter;
+use tokio::time::{Instant, sleep_until};
+
+use crate::{
+    answer::Answer,
+    api::{Api, Call},
+    kinds::Kind,
+    metrics::Raised,
+    negotiate::Media,
+    status::{Failure, Result},
+    verbs::watch::{
+        frames::Frames,
+        start::{Start, start},
+    },
+    watchers::Watcher,
+};
+
+/// Beyond these, a watcher that once had caught up is ended.
+pub(crate) const MOST_BEHIND: usize = 1000;
+pub(crate) const MOST_BYTES_BEHIND: usize = 8 << 20;
+
+/// How much of a long replay is sent in one piece.
+const PIECE: usize = 256;
+
+/// How often a quiet watcher that asked for bookmarks gets one. As Kubernetes does.
+const BOOKMARKS: Duration = Duration::from_secs(60);
+
+/// How long before its end a watch gets its last bookmark. As Kubernetes does.
+const BEFORE_END: Duration = Duration::from_secs(2);
+
+/// No watch lasts longer, whatever its client asks for: a clock has an end.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// One open watch.
+struct Watch {
+    api: Arc<Api>,
+    kind: &'static Kind,
+    selector: Selector,
+    frames: Frames,
+    cursor: Revision,
+    /// It has seen the present once: from then on it must keep up.
+    caught_up: bool,
+    ends: Instant,
+    /// When the next bookmark is due; `None`: nobody asked.
+    bookmark: Option<Instant>,
+    registered: Watcher,
+    sent: Counter,
+    _running: Raised,
+    over: bool,
+}
+
+pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
+    let kind = call.kind();
+    if call.view.form.media == Media::Yaml {
+        return Err(Failure::cannot_encode("application/json"));
+    }
+    let asked = start(call.query)?;
+    let selector = call.selector()?;
+    let timeout = call.query.number("timeoutSeconds")?.filter(|seconds| *seconds != 0);
+    let timeout = match timeout {
+        Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(LONGEST),
+        None => Duration::from_secs(1800 + crate::random::below(1800)),
+    };
+    let frames = Frames::new(kind, call.view, api.encoded.clone());
+    let (first, cursor) = match asked.start {
+        Start::Present => present(api, kind, &selector, &frames, asked.ends_with_bookmark),
+        Start::After(revision) => (BytesMut::new(), revision),
+        Start::Now => (BytesMut::new(), api.storage.state().revision()),
+    };
+    let now = Instant::now();
+    let registered = api.watchers.register(kind.id(), cursor, call.kill.cloned());
+    let watch = Watch {
+        api: api.clone(),
+        kind,
+        selector,
+        frames,
+        cursor,
+        caught_up: false,
+        ends: now + timeout,
+        bookmark: asked.bookmarks.then(|| next_bookmark(now, now + timeout)).flatten(),
+        registered,
+        sent: api.metrics.watch_events(kind.resource()),
+        _running: api.meters.of_resource(call.resource).long_running("WATCH"),
+        over: false,
+    };
+    let first = (!first.is_empty()).then(|| first.freeze());
+    let rest = stream::unfold(watch, |mut watch| async move {
+        let piece = watch.next().await?;
+        Some((Ok::<Bytes, std::convert::Infallible>(piece), watch))
+    });
+    let pieces = futures_util::StreamExt::chain(stream::iter(first.map(Ok)), rest);
+    let mut answer = Answer::new(200, "application/json", Body::from_stream(pieces));
+    answer.long_running = true;
+    Ok(answer)
+}
+
+/// What is there now, as `ADDED`, and the revision that this is.
+fn present(
+    api: &Api,
+    kind: &'static Kind,
+    selector: &Selector,
+    frames: &Frames,
+    bookmark: bool,
+) -> (BytesMut, Revision) {
+    let query =
+        evenkeel_store::Query { resource: kind.id(), selector, at: None, after: None, limit: 0 };
+    let page = evenkeel_store::list(&api.storage.state(), &query).expect("the present is there");
+    let mut out = BytesMut::new();
+    for object in &page.items {
+        frames.added(&mut out, object);
+    }
+    if bookmark {
+        frames.bookmark(&mut out, page.revision, true);
+    }
+    (out, page.revision)
+}
+
+/// Every now and then, and last shortly before the end, so that who comes back misses little.
+fn next_bookmark(now: Instant, ends: Instant) -> Option<Instant> {
+    let last = ends.checked_sub(BEFORE_END)?;
+    let next = last.min(now + BOOKMARKS);
+    (next > now).then_some(next)
+}
+
+enum Taken {
+    Nothing,
+    Events(Vec<Event>),
+    TooOld,
+    TooSlow,
+}
+
+impl Watch {
+    /// The next piece; `None`: the watch is over.
+    async fn next(&mut self) -> Option<Bytes> {
+        while !self.over {
+            let api = self.api.clone();
+            let bell = api.storage.bell(self.kind.id()).notified();
+            tokio::pin!(bell);
+            // From here on no ring is missed.
+            bell.as_mut().enable();
+            match self.take() {
+                Taken::Events(events) => {
+                    if let Some(piece) = self.piece(&events) {
+                        return Some(piece);
+                    }
+                    continue;
+                }
+                Taken::TooOld => {
+                    self.over = true;
+                    return Some(self.frames.too_old());
+                }
+                Taken::TooSlow => return None,
+                // The cursor is at the present: a bookmark says how far that is.
+                Taken::Nothing => {
+                    if let Some(bookmark) = self.due_bookmark() {
+                        return Some(bookmark);
+                    }
+                }
+            }
+            let due = self.bookmark.map_or(self.ends, |due| due.min(self.ends));
+            tokio::select! {
+                () = bell => {}
+                () = sleep_until(due) => self.over = due >= self.ends,
+                () = api.stop.cancelled() => return None,
+            }
+        }
+        None
+    }
+
+    fn due_bookmark(&mut self) -> Option<Bytes> {
+        let now = Instant::now();
+        self.bookmark.filter(|due| *due <= now)?;
+        self.bookmark = next_bookmark(now, self.ends);
+        let mut out = BytesMut::new();
+        self.frames.bookmark(&mut out, self.cursor, false);
+        Some(out.freeze())
+    }
+
+    /// The changes after the cursor, which moves on.
+    fn take(&mut self) -> Taken {
+        let state = self.api.storage.state();
+        let now = state.revision();
+        if !self.caught_up && self.cursor < state.history().oldest() {
+            return Taken::TooOld;
+        }
+        let Ok(events) = state.history().following(self.kind.id(), self.cursor) else {
+            return Taken::TooSlow;
+        };
+        if self.caught_up && events.len() > MOST_BEHIND {
+            return Taken::TooSlow;
+        }
+        let mut bytes = 0;
+        let mut taken = Vec::with_capacity(events.len().min(PIECE));
+        for event in events {
+            if !self.caught_up && taken.len() == PIECE {
+                break;
+            }
+            bytes += event.object.as_ref().or(event.before.as_ref()).map_or(0, |o| o.tail.len());
+            if self.caught_up && bytes > MOST_BYTES_BEHIND {
+                return Taken::TooSlow;
+            }
+            taken.push(event.clone());
+        }
+        drop(state);
+        match taken.last() {
+            Some(last) => self.cursor = self.cursor.max(last.revision),
+            None => {
+                self.caught_up = true;
+                // A version from the future stays where it is until its time comes.
+                self.cursor = self.cursor.max(now);
+            }
+        }
+        self.registered.at(self.cursor);
+        if taken.is_empty() { Taken::Nothing } else { Taken::Events(taken) }
+    }
+
+    fn piece(&self, events: &[Event]) -> Option<Bytes> {
+        let mut out = BytesMut::new();
+        for event in events {
+            if let Some(seen) = evenkeel_store::seen(event, &self.selector) {
+                self.frames.event(&mut out, seen, event.revision);
+                self.sent.inc();
+            }
+        }
+        (!out.is_empty()).then(|| out.freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bookmarks_come_every_minute_and_two_seconds_before_the_end() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        for (now, ends, next) in [
+            (0, 600, Some(60)),
+            (60, 600, Some(120)),
+            (0, 30, Some(28)),
+            (590, 600, Some(598)),
+            (598, 600, None),
+            (0, 2, None),
+            (0, 1, None),
+        ] {
+            assert_eq!(next_bookmark(after(now), after(ends)), next.map(after), "{now} {ends}");
+        }
+    }
+}

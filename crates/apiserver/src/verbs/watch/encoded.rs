@@ -1,0 +1,102 @@
+//! Lines of watches in forms that must be made (tables, metadata only, another kind's names),
+//! made once for all who watch.
+//!
+//! Whole objects need none of this: their bytes lie ready. A bounded memory of the last lines, by
+//! change and form; who comes later than that makes his own.
+
+use std::collections::VecDeque;
+
+use bytes::Bytes;
+use evenkeel_store::Revision;
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+
+use crate::{negotiate::Shape, table::IncludeObject};
+
+const MOST_LINES: usize = 1024;
+const MOST_BYTES: usize = 8 << 20;
+
+/// Which line: the kind as it is shown, what happened at which revision, and the form.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Line {
+    pub(crate) group: &'static str,
+    pub(crate) plural: &'static str,
+    pub(crate) what: &'static str,
+    pub(crate) revision: Revision,
+    pub(crate) shape: Shape,
+    pub(crate) include: IncludeObject,
+    /// A table without its columns.
+    pub(crate) headless: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Encoded(Mutex<Lines>);
+
+#[derive(Debug, Default)]
+struct Lines {
+    lines: FxHashMap<Line, Bytes>,
+    order: VecDeque<Line>,
+    bytes: usize,
+}
+
+impl Encoded {
+    /// The line, made if nobody has made it yet. Made under the lock, so that a thousand watchers
+    /// who wake at once wait for one instead of each making it.
+    pub(crate) fn line(&self, line: Line, make: impl FnOnce() -> Bytes) -> Bytes {
+        let mut kept = self.0.lock();
+        if let Some(bytes) = kept.lines.get(&line) {
+            return bytes.clone();
+        }
+        let bytes = make();
+        kept.keep(line, bytes.clone());
+        bytes
+    }
+}
+
+impl Lines {
+    fn keep(&mut self, line: Line, bytes: Bytes) {
+        self.bytes += bytes.len();
+        self.order.push_back(line.clone());
+        self.lines.insert(line, bytes);
+        while self.order.len() > MOST_LINES || self.bytes > MOST_BYTES {
+            let Some(oldest) = self.order.pop_front() else { return };
+            self.bytes -= self.lines.remove(&oldest).map_or(0, |bytes| bytes.len());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(revision: Revision) -> Line {
+        Line {
+            group: "",
+            plural: "pods",
+            what: "ADDED",
+            revision,
+            shape: Shape::Partial("v1"),
+            include: IncludeObject::Metadata,
+            headless: false,
+        }
+    }
+
+    #[test]
+    fn a_line_is_made_once_and_old_ones_are_forgotten() {
+        let encoded = Encoded::default();
+        let mut made = 0;
+        for revision in [1, 1, 2, 1] {
+            encoded.line(line(revision), || {
+                made += 1;
+                Bytes::from_static(b"x")
+            });
+        }
+        assert_eq!(made, 2);
+        for revision in 0..5_000 {
+            encoded.line(line(revision), || Bytes::from(vec![0; 10_000]));
+        }
+        let kept = encoded.0.lock();
+        assert!(kept.order.len() <= MOST_LINES && kept.bytes <= MOST_BYTES);
+        assert_eq!(kept.lines.len(), kept.order.len());
+    }
+}

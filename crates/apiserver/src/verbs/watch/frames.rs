@@ -1,0 +1,185 @@
+//! One line of a watch: `{"type":"ADDED","object":{…}}`.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use bytes::{BufMut, Bytes, BytesMut};
+use evenkeel_store::{Object, Revision, Seen};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    answer::{self, View},
+    document,
+    kinds::Kind,
+    negotiate::Shape,
+    status::Failure,
+    table,
+    verbs::watch::encoded::{Encoded, Line},
+};
+
+/// Writes the lines of one watch in the form it asked for.
+#[derive(Debug)]
+pub(super) struct Frames {
+    kind: &'static Kind,
+    view: View,
+    encoded: Arc<Encoded>,
+    /// Only the first table of a watch defines its columns.
+    headed: AtomicBool,
+}
+
+impl Frames {
+    pub(super) fn new(kind: &'static Kind, view: View, encoded: Arc<Encoded>) -> Frames {
+        Frames { kind, view, encoded, headed: AtomicBool::new(false) }
+    }
+
+    pub(super) fn added(&self, out: &mut BytesMut, object: &Arc<Object>) {
+        self.line(out, "ADDED", object, object.revision);
+    }
+
+    pub(super) fn event(&self, out: &mut BytesMut, seen: Seen<'_>, revision: Revision) {
+        match seen {
+            Seen::Added(object) => self.line(out, "ADDED", object, revision),
+            Seen::Modified(object) => self.line(out, "MODIFIED", object, revision),
+            Seen::Deleted(object) => self.line(out, "DELETED", object, revision),
+        }
+    }
+
+    /// `last`: the one that says that the present is complete.
+    pub(super) fn bookmark(&self, out: &mut BytesMut, revision: Revision, last: bool) {
+        let mut metadata = answer::revision_meta(revision);
+        if last {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let mut object = json!({"metadata": metadata});
+        document::canonical(self.kind.stored_kind(), &mut object);
+        object["kind"] = self.kind.kind.into();
+        object["apiVersion"] = self.kind.api_version().into();
+        let shown = match self.view.form.shape {
+            Shape::Object | Shape::PartialList(_) => object,
+            Shape::Table(version) => {
+                let mut options = self.table_options(version, self.without_headers());
+                // Who asked for no objects still needs the annotation.
+                if last && options.include_object == table::IncludeObject::None {
+                    options.include_object = table::IncludeObject::Metadata;
+                }
+                let meta = answer::revision_meta(revision);
+                table::table(self.kind, &[object], options, &meta, self.view.now)
+            }
+            Shape::Partial(version) => table::partial(&object, version),
+        };
+        self.value_line(out, "BOOKMARK", &shown);
+    }
+
+    pub(super) fn too_old(&self) -> Bytes {
+        let why = "The resourceVersion for the provided watch is too old.";
+        let mut out = BytesMut::new();
+        self.value_line(&mut out, "ERROR", &Failure::expired(why).status());
+        out.freeze()
+    }
+
+    fn line(&self, out: &mut BytesMut, what: &'static str, object: &Object, revision: Revision) {
+        if self.view.form.shape == Shape::Object && self.kind.alias.is_none() {
+            out.reserve(object.tail.len() + 192);
+            out.put_slice(b"{\"type\":\"");
+            out.put_slice(what.as_bytes());
+            out.put_slice(b"\",\"object\":");
+            document::write(out, self.kind, object, revision);
+            out.put_slice(b"}\n");
+            return;
+        }
+        let line = Line {
+            group: self.kind.group,
+            plural: self.kind.plural,
+            what,
+            revision,
+            shape: self.view.form.shape,
+            include: self.view.include,
+            headless: self.without_headers(),
+        };
+        let headless = line.headless;
+        out.put_slice(&self.encoded.line(line, || self.made(what, object, revision, headless)));
+    }
+
+    fn made(&self, what: &str, object: &Object, revision: Revision, headless: bool) -> Bytes {
+        let value = document::value_at(self.kind.stored_kind(), object, revision);
+        let value = self.kind.presented(value);
+        let shown = match self.view.form.shape {
+            // An event is no list: Kubernetes then sends it as it is.
+            Shape::Object | Shape::PartialList(_) => value,
+            Shape::Table(version) => {
+                let options = self.table_options(version, headless);
+                let meta = answer::revision_meta(revision);
+                table::table(self.kind, &[value], options, &meta, Timestamp::now())
+            }
+            Shape::Partial(version) => table::partial(&value, version),
+        };
+        let mut line = BytesMut::new();
+        self.value_line(&mut line, what, &shown);
+        line.freeze()
+    }
+
+    /// All tables but the first.
+    fn without_headers(&self) -> bool {
+        matches!(self.view.form.shape, Shape::Table(_)) && self.headed.swap(true, Ordering::Relaxed)
+    }
+
+    fn table_options(&self, version: &'static str, no_headers: bool) -> table::TableOptions {
+        table::TableOptions { no_headers, ..answer::options(self.view, version) }
+    }
+
+    fn value_line(&self, out: &mut BytesMut, what: &str, object: &Value) {
+        out.put_slice(json!({"type": what, "object": object}).to_string().as_bytes());
+        out.put_u8(b'\n');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        kinds,
+        negotiate::{Form, Media},
+        table::IncludeObject,
+    };
+
+    fn lines(include: IncludeObject) -> Vec<Value> {
+        let kind = kinds::named("", "configmaps").unwrap();
+        let form = Form { media: Media::Json, shape: Shape::Table("v1"), pretty: false };
+        let view = View { form, include, now: Timestamp::UNIX_EPOCH };
+        let frames = Frames::new(kind, view, Arc::default());
+        let mut value = json!({"metadata": {"name": "a", "namespace": "n"}});
+        document::canonical(kind, &mut value);
+        let new = document::stored(kind, &value);
+        let (labels, fields, tail) = (new.labels, new.fields, new.tail);
+        let object = Object { key: "n/a".into(), revision: 7, labels, fields, tail };
+        let mut out = BytesMut::new();
+        frames.added(&mut out, &Arc::new(object.clone()));
+        frames.event(&mut out, Seen::Modified(&Arc::new(object)), 8);
+        frames.bookmark(&mut out, 9, true);
+        let lines = out[..].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn only_the_first_table_of_a_watch_defines_its_columns() {
+        let headed: Vec<bool> = lines(IncludeObject::Metadata)
+            .iter()
+            .map(|line| !line["object"]["columnDefinitions"].is_null())
+            .collect();
+        assert_eq!(headed, [true, false, false]);
+    }
+
+    #[test]
+    fn a_bookmark_as_a_table_has_its_annotation_in_a_row() {
+        for include in [IncludeObject::None, IncludeObject::Metadata, IncludeObject::Object] {
+            let bookmark = &lines(include)[2]["object"];
+            assert_eq!(bookmark["metadata"], json!({"resourceVersion": "9"}));
+            let metadata = &bookmark["rows"][0]["object"]["metadata"];
+            assert_eq!(metadata["annotations"]["k8s.io/initial-events-end"], "true", "{include:?}");
+            assert_eq!(metadata["resourceVersion"], "9");
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Who is watching, so that a client that takes nothing can be cut off.
+//!
+//! A watcher that is asked for its next piece sees for itself that it is too far behind. One whose
+//! socket is stuck is never asked: a sweep finds it by its cursor and ends its connection.
+
+use std::sync::{
+    Arc, Weak,
+    atomic::{AtomicU64, Ordering},
+};
+
+use evenkeel_store::{ResourceId, Revision, State};
+use parking_lot::Mutex;
+
+use crate::{
+    serve::ConnectionKill,
+    verbs::watch::{MOST_BEHIND, MOST_BYTES_BEHIND},
+};
+
+#[derive(Debug, Default)]
+pub(crate) struct Watchers(Mutex<Vec<Weak<Entry>>>);
+
+/// One watcher's place in the register, given back when it ends.
+#[derive(Debug)]
+pub(crate) struct Watcher(Arc<Entry>);
+
+#[derive(Debug)]
+struct Entry {
+    resource: ResourceId,
+    cursor: AtomicU64,
+    kill: Option<ConnectionKill>,
+}
+
+impl Watchers {
+    pub(crate) fn register(
+        &self,
+        resource: ResourceId,
+        cursor: Revision,
+        kill: Option<ConnectionKill>,
+    ) -> Watcher {
+        let entry = Arc::new(Entry { resource, cursor: AtomicU64::new(cursor), kill });
+        self.0.lock().push(Arc::downgrade(&entry));
+        Watcher(entry)
+    }
+
+    /// Cuts off those who are stuck: behind by twice the limit, so that one who is merely slow ends
+    /// in the orderly way.
+    pub(crate) fn sweep(&self, state: &State) {
+        let mut entries = self.0.lock();
+        entries.retain(|entry| entry.strong_count() > 0);
+        for entry in entries.iter().filter_map(Weak::upgrade) {
+            if let Some(kill) = entry.kill.as_ref().filter(|_| is_stuck(&entry, state)) {
+                kill.cut();
+            }
+        }
+    }
+}
+
+fn is_stuck(entry: &Entry, state: &State) -> bool {
+    let cursor = entry.cursor.load(Ordering::Relaxed);
+    let Ok(events) = state.history().following(entry.resource, cursor) else { return true };
+    if events.len() > 2 * MOST_BEHIND {
+        return true;
+    }
+    let bytes: usize = events
+        .filter_map(|event| event.object.as_ref().or(event.before.as_ref()))
+        .map(|object| object.tail.len())
+        .sum();
+    bytes > 2 * MOST_BYTES_BEHIND
+}
+
+impl Watcher {
+    pub(crate) fn at(&self, cursor: Revision) {
+        self.0.cursor.store(cursor, Ordering::Relaxed);
+    }
+}

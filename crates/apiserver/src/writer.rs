@@ -1,0 +1,144 @@
+//! The one writer: a thread that takes writes in the order they come and answers when they are
+//! durable.
+//!
+//! It takes the first write that comes and whatever else is there by then, checks each against the
+//! committed state plus the batch so far, appends, syncs once, publishes to readers, tells
+//! watchers, and only then answers. So a batch is what came in during the sync before it: one
+//! connection pays for one sync, many share it. If the journal fails, the whole batch is refused
+//! and nothing of it was ever visible, not even in a refusal.
+
+mod commit;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use evenkeel_store::{
+    batch::{Outcome, Refused, Write},
+    journal::{Journal, JournalError},
+    object::Change,
+    state::State,
+};
+use parking_lot::RwLock;
+use tokio::sync::{mpsc, oneshot};
+
+pub use self::commit::Committer;
+
+/// Writes in a batch at most. Bounds the time a write waits for others, and the frame.
+const BATCH: usize = 512;
+/// Bytes in a batch, about, after which it takes no more.
+const BATCH_BYTES: usize = 8 << 20;
+/// Writes that wait for the next batch at most; more wait where they come from.
+const QUEUE: usize = 1024;
+
+/// Sends writes to the writer. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Writes {
+    queue: mpsc::Sender<Pending>,
+}
+
+/// The writer's thread. It stops when it is dropped or all [`Writes`] are, after what was sent.
+#[derive(Debug)]
+pub struct Writer {
+    thread: Option<JoinHandle<()>>,
+    queue: mpsc::WeakSender<Pending>,
+}
+
+/// Why a write did not happen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    #[error("the server is stopping: try again")]
+    Stopped,
+}
+
+/// What happens to a write.
+pub type Answer = Result<Outcome, WriteError>;
+
+#[derive(Debug)]
+enum Pending {
+    Write(Write, oneshot::Sender<Answer>),
+    Stop,
+}
+
+impl Writes {
+    /// Writes, and says what came of it once that is durable. Dropping the future does not take
+    /// the write back.
+    pub async fn write(&self, write: Write) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        let sent = self.queue.send(Pending::Write(write, answer)).await;
+        sent.map_err(|_| WriteError::Stopped)?;
+        answered.await.unwrap_or(Err(WriteError::Stopped))
+    }
+}
+
+impl Writer {
+    /// Starts the thread. `published` is told what readers can see from now on, before the answers.
+    pub fn start(
+        journal: impl Journal + 'static,
+        state: Arc<RwLock<State>>,
+        published: impl FnMut(&[Change]) + Send + 'static,
+    ) -> io::Result<(Writer, Writes)> {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        let committer = Committer::new(journal, state, published);
+        let thread = std::thread::Builder::new().name("writer".to_owned());
+        let thread = thread.spawn(move || run(committer, waiting))?;
+        let writer = Writer { thread: Some(thread), queue: queue.downgrade() };
+        Ok((writer, Writes { queue }))
+    }
+
+    /// Refuses new writes, does those that were sent, and waits for that.
+    pub fn stop(mut self) {
+        self.finish();
+    }
+
+    fn finish(&mut self) {
+        let Some(thread) = self.thread.take() else { return };
+        if let Some(queue) = self.queue.upgrade() {
+            let mut stop = Pending::Stop;
+            // The queue is full only while the thread works on it.
+            while let Err(mpsc::error::TrySendError::Full(back)) = queue.try_send(stop) {
+                stop = back;
+                std::thread::yield_now();
+            }
+        }
+        let _ = thread.join();
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pending>) {
+    let (mut writes, mut answers) = (Vec::new(), Vec::new());
+    while let Some(first) = waiting.blocking_recv() {
+        let mut next = Some(first);
+        let mut bytes = 0;
+        while let Some(pending) = next {
+            match pending {
+                Pending::Stop => waiting.close(),
+                Pending::Write(write, answer) => {
+                    bytes += write.object.as_ref().map_or(0, |object| object.tail.len());
+                    writes.push(write);
+                    answers.push(answer);
+                }
+            }
+            let more = writes.len() < BATCH && bytes < BATCH_BYTES;
+            next = more.then(|| waiting.try_recv().ok()).flatten();
+        }
+        for (answer, outcome) in answers.drain(..).zip(committer.commit(writes.drain(..))) {
+            // Who asked may be gone; the write stays.
+            let _ = answer.send(outcome);
+        }
+        committer.tidy();
+    }
+}

@@ -1,0 +1,217 @@
+//! The command line of `evenkeel apiserver`, and what it means.
+
+use std::{
+    net::{IpAddr, SocketAddr},
+    path::PathBuf,
+};
+
+use clap::{ArgAction, Args, ValueEnum};
+use evenkeel_apiserver::{Authorization, Features, IpRange, Settings};
+use tracing::Level;
+
+use crate::error::Error;
+
+#[derive(Debug, Args)]
+pub(crate) struct ApiserverArgs {
+    /// The folder for objects, keys and the kubeconfig; made if it is not there. Or --ephemeral
+    #[arg(long, value_name = "FOLDER", required_unless_present = "ephemeral")]
+    pub data: Option<PathBuf>,
+    /// Keep all in memory: what is stored ends with the server
+    #[arg(long, conflicts_with = "data")]
+    pub ephemeral: bool,
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
+    pub listen: SocketAddr,
+    /// Addresses for Services: one range, or two of different families
+    #[arg(long, value_name = "CIDR[,CIDR]", default_value = "10.96.0.0/12")]
+    pub service_cluster_ip_range: String,
+    /// Ports for Services of type NodePort
+    #[arg(long, value_name = "FROM-TO", default_value = "30000-32767", value_parser = ports)]
+    pub service_node_port_range: (u16, u16),
+    /// Feature gates, as in ServiceTrafficDistribution=false
+    #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
+    pub feature_gates: Vec<String>,
+    /// Bearer tokens, one a line: token,user,uid,"group1,group2"
+    #[arg(long, value_name = "FILE")]
+    pub token_auth_file: Option<PathBuf>,
+    /// Whether /healthz, /livez and /readyz may be asked without credentials
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    pub anonymous_auth: bool,
+    #[arg(long, value_enum, default_value_t, help = "The form of log lines")]
+    pub log_format: LogFormat,
+    /// From which weight on lines are logged
+    #[arg(long, value_enum, default_value_t)]
+    pub log_level: LogLevel,
+    /// Log more: -v is debug, -vv trace
+    #[arg(short, action = ArgAction::Count, conflicts_with = "log_level")]
+    pub verbose: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    #[default]
+    Text,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogLevel {
+    Error,
+    Warn,
+    #[default]
+    Info,
+    Debug,
+    Trace,
+}
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  evenkeel apiserver --data /var/lib/evenkeel
+  evenkeel apiserver --ephemeral --listen 127.0.0.1:0
+  kubectl --kubeconfig /var/lib/evenkeel/kubeconfig get --raw /version";
+
+const GATES: &[&str] = &["ServiceTrafficDistribution"];
+
+pub(super) fn settings(args: &ApiserverArgs) -> Result<Settings, Error> {
+    Ok(Settings {
+        data: args.data.clone(),
+        listen: args.listen,
+        service_ranges: service_ranges(&args.service_cluster_ip_range)?,
+        node_ports: args.service_node_port_range,
+        features: features(&args.feature_gates)?,
+        housekeeping: true,
+        authorization: Authorization::default(),
+        tokens: args.token_auth_file.clone(),
+        anonymous_health: args.anonymous_auth,
+    })
+}
+
+pub(super) fn level(args: &ApiserverArgs) -> Level {
+    match (args.verbose, args.log_level) {
+        (1, _) => Level::DEBUG,
+        (2.., _) => Level::TRACE,
+        (0, LogLevel::Error) => Level::ERROR,
+        (0, LogLevel::Warn) => Level::WARN,
+        (0, LogLevel::Info) => Level::INFO,
+        (0, LogLevel::Debug) => Level::DEBUG,
+        (0, LogLevel::Trace) => Level::TRACE,
+    }
+}
+
+fn features(given: &[String]) -> Result<Features, Error> {
+    let mut features = Features::default();
+    for given in given {
+        let wrong = || Error::Gate { given: given.clone() };
+        let (name, value) = given.split_once('=').ok_or_else(wrong)?;
+        let value = value.trim().to_ascii_lowercase().parse().map_err(|_| wrong())?;
+        match name.trim() {
+            "ServiceTrafficDistribution" => features.service_traffic_distribution = value,
+            name => return Err(Error::UnknownGate { name: name.to_owned(), known: GATES }),
+        }
+    }
+    Ok(features)
+}
+
+fn ports(given: &str) -> Result<(u16, u16), String> {
+    let wrong = || "expected two ports, as in 30000-32767".to_owned();
+    let (from, to) = given.split_once('-').ok_or_else(wrong)?;
+    let (from, to) = (from.parse().map_err(|_| wrong())?, to.parse().map_err(|_| wrong())?);
+    match 0 < from && from <= to {
+        true => Ok((from, to)),
+        false => Err("expected ports from 1 up, the lower one first".to_owned()),
+    }
+}
+
+fn service_ranges(given: &str) -> Result<Vec<IpRange>, Error> {
+    let wrong = |problem| Error::ServiceRange { given: given.to_owned(), problem };
+    let ranges: Option<Vec<IpRange>> = given.split(',').map(|text| range(text.trim())).collect();
+    let ranges = ranges.ok_or_else(|| wrong("expected addresses as in 10.96.0.0/12"))?;
+    if ranges.iter().any(|range| host_bits(range) < 3) {
+        return Err(wrong("a range must hold at least 8 addresses"));
+    }
+    match ranges.as_slice() {
+        [_] => Ok(ranges),
+        [one, two] if one.first.is_ipv4() != two.first.is_ipv4() => Ok(ranges),
+        [_, _] => Err(wrong("two ranges must be of different families")),
+        _ => Err(wrong("there may be one range, or two of different families")),
+    }
+}
+
+/// A range, with the bits of its first address beyond the prefix cleared.
+fn range(given: &str) -> Option<IpRange> {
+    let (first, prefix) = given.split_once('/')?;
+    let (first, prefix): (IpAddr, u8) = (first.parse().ok()?, prefix.parse().ok()?);
+    let first = match first {
+        IpAddr::V4(first) => {
+            let mask = u32::MAX.checked_shl(32_u32.checked_sub(prefix.into())?).unwrap_or(0);
+            IpAddr::V4((u32::from(first) & mask).into())
+        }
+        IpAddr::V6(first) => {
+            let mask = u128::MAX.checked_shl(128_u32.checked_sub(prefix.into())?).unwrap_or(0);
+            IpAddr::V6((u128::from(first) & mask).into())
+        }
+    };
+    Some(IpRange { first, prefix })
+}
+
+fn host_bits(range: &IpRange) -> u8 {
+    let bits = if range.first.is_ipv4() { 32 } else { 128 };
+    bits - range.prefix
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_addresses_are_read() {
+        let cases = [
+            ("10.96.0.0/12", Ok(vec!["10.96.0.0/12"])),
+            ("10.97.1.2/12", Ok(vec!["10.96.0.0/12"])),
+            ("0.0.0.0/0", Ok(vec!["0.0.0.0/0"])),
+            ("10.96.0.0/12, fd00:10:96::/112", Ok(vec!["10.96.0.0/12", "fd00:10:96::/112"])),
+            ("fd00::/112,10.0.0.0/29", Ok(vec!["fd00::/112", "10.0.0.0/29"])),
+            ("10.0.0.0/30", Err("a range must hold at least 8 addresses")),
+            ("10.0.0.0/33", Err("expected addresses as in 10.96.0.0/12")),
+            ("10.0.0.0", Err("expected addresses as in 10.96.0.0/12")),
+            ("", Err("expected addresses as in 10.96.0.0/12")),
+            ("10.0.0.0/16,10.1.0.0/16", Err("two ranges must be of different families")),
+            (
+                "10.0.0.0/16,::/64,::/64",
+                Err("there may be one range, or two of different families"),
+            ),
+        ];
+        for (given, expected) in cases {
+            match (service_ranges(given), expected) {
+                (Ok(ranges), Ok(expected)) => {
+                    let shown =
+                        ranges.iter().map(|range| format!("{}/{}", range.first, range.prefix));
+                    assert_eq!(shown.collect::<Vec<_>>(), expected, "{given}");
+                }
+                (Err(Error::ServiceRange { problem, .. }), Err(expected)) => {
+                    assert_eq!(problem, expected, "{given}");
+                }
+                (other, _) => panic!("{given}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn ranges_of_ports_are_read() {
+        assert_eq!(ports("30000-32767"), Ok((30000, 32767)));
+        assert_eq!(ports("80-80"), Ok((80, 80)));
+        for wrong in ["", "80", "0-10", "90-80", "1-65536", "a-b"] {
+            assert!(ports(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn gates_are_read() {
+        let off = features(&["ServiceTrafficDistribution=false".to_owned()]).unwrap();
+        assert!(!off.service_traffic_distribution);
+        assert!(features(&[]).unwrap().service_traffic_distribution);
+        assert!(matches!(features(&["X=true".to_owned()]), Err(Error::UnknownGate { .. })));
+        let gate = features(&["ServiceTrafficDistribution=maybe".to_owned()]);
+        assert!(matches!(gate, Err(Error::Gate { .. })));
+    }
+}
