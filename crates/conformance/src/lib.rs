@@ -4,6 +4,7 @@
 //! line; `EVENKEEL_VECTORS=DIR` points the runner at others. A case passes when our outcome equals
 //! the recorded one, or one of the recorded ones where the real system picks at random.
 
+pub mod apiserver;
 pub mod fairness;
 mod report;
 pub mod topology;
@@ -16,7 +17,8 @@ pub use crate::report::{Failure, Report};
 pub type Suite = (&'static str, fn(&Path) -> Result<Report, String>);
 
 /// All suites. Adding one is one line.
-pub const SUITES: &[Suite] = &[("fairness", fairness::run), ("topology", topology::run)];
+pub const SUITES: &[Suite] =
+    &[("apiserver", apiserver::run), ("fairness", fairness::run), ("topology", topology::run)];
 
 /// Where the cases are: `EVENKEEL_VECTORS`, or the project's own.
 pub fn vectors() -> PathBuf {

@@ -20,7 +20,19 @@ pub struct Failure {
 pub struct Report {
     /// Cases that passed, by file.
     pub passed: Vec<(String, usize)>,
+    /// Cases of what is not yet supported, by file. They are neither passed nor failed.
+    pub later: Vec<(String, usize)>,
     pub failures: Vec<Failure>,
+}
+
+/// How one case came out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Passed,
+    /// It needs what is not yet supported.
+    Later,
+    /// The differences, one line each.
+    Failed(String),
 }
 
 impl Report {
@@ -28,17 +40,29 @@ impl Report {
         self.passed.iter().map(|(_, n)| n).sum()
     }
 
+    pub fn n_later(&self) -> usize {
+        self.later.iter().map(|(_, n)| n).sum()
+    }
+
+    /// Counts one case of a file.
+    pub(crate) fn count(&mut self, file: &str, id: &str, verdict: Verdict) {
+        let counts = match verdict {
+            Verdict::Failed(diff) => return self.fail(file, id, &diff),
+            Verdict::Passed => &mut self.passed,
+            Verdict::Later => &mut self.later,
+        };
+        match counts.iter_mut().find(|(name, _)| name == file) {
+            Some((_, n)) => *n += 1,
+            None => counts.push((file.to_owned(), 1)),
+        }
+    }
+
     /// Runs every file of `dir` that ends in `.jsonl`, by the runner its name begins with. A file
     /// that no runner knows, a line that is no case and a case that panics are failures.
     pub(crate) fn run_dir(dir: &Path, runners: &[Runner]) -> Result<Self, String> {
         let failed = |e: io::Error| format!("{}: {e}", dir.display());
-        let entries = fs::read_dir(dir).map_err(failed)?;
-        let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
-        let mut names: Vec<String> = names.collect::<io::Result<_>>().map_err(failed)?;
-        names.retain(|name| name.ends_with(".jsonl"));
-        names.sort();
         let mut report = Report::default();
-        for name in names {
+        for name in case_files(dir).map_err(failed)? {
             let text = fs::read_to_string(dir.join(&name)).map_err(failed)?;
             match runners.iter().find(|(begin, _)| name.starts_with(begin)) {
                 Some((_, run)) => report.run_file(&name, &text, |case| run(dir, case)),
@@ -73,6 +97,16 @@ impl Report {
         let (file, id, diff) = (file.to_owned(), id.to_owned(), diff.to_owned());
         self.failures.push(Failure { file, id, diff });
     }
+}
+
+/// The names of the files of `dir` that end in `.jsonl`, sorted.
+pub(crate) fn case_files(dir: &Path) -> io::Result<Vec<String>> {
+    let entries = fs::read_dir(dir)?;
+    let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
+    let mut names: Vec<String> = names.collect::<io::Result<_>>()?;
+    names.retain(|name| name.ends_with(".jsonl"));
+    names.sort();
+    Ok(names)
 }
 
 /// The differences of one case, one line each; none is a pass. An error: it is not a case.
