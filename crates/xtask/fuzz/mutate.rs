@@ -67,6 +67,22 @@ const VALUES: &[&str] = &[
     "Ünïcödé\u{202e}",
     "\u{feff}",
     "zone-a",
+    "a in (b,,c),!d",
+    "a notin (",
+    "x=\\,y",
+    "a/b/c=d",
+    "%2F%zz%C3",
+    "/../watch//",
+    "&limit=-1&",
+    "?watch=1",
+    "[{\"op\":\"test\",\"path\":\"/metadata/~1~0/-\"}]",
+    "[{\"op\":\"copy\",\"from\":\"\",\"path\":\"/data\"}]",
+    "{\"$patch\":\"delete\"}",
+    "{\"$patch\":\"replace\"}",
+    "\"$retainKeys\":[\"a\"],",
+    "\"$setElementOrder/ports\":[{\"port\":80}],",
+    "\"$deleteFromPrimitiveList/finalizers\":[\"a\"],",
+    "\"metadata\":null,",
 ];
 
 const DAMAGES: &[fn(&mut Draft)] = &[

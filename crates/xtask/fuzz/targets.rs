@@ -1,5 +1,6 @@
 //! What can be fuzzed.
 
+use evenkeel_apiserver::fuzzing;
 use evenkeel_fairness::dialect;
 use evenkeel_k8s::{Objects, manifest, snapshot};
 
@@ -19,6 +20,17 @@ pub(crate) const TARGETS: &[Target] = &[
         accepts: fairness,
     },
     Target { name: "request-priority", examples: "examples/fairness/tenants", accepts: fairness },
+    Target { name: "patch", examples: "crates/xtask/fuzz/examples/patch", accepts: patch },
+    Target {
+        name: "selectors",
+        examples: "crates/xtask/fuzz/examples/selectors",
+        accepts: selectors,
+    },
+    Target {
+        name: "request-paths",
+        examples: "crates/xtask/fuzz/examples/request-paths",
+        accepts: request_paths,
+    },
 ];
 
 fn manifests(input: &str) -> bool {
@@ -29,4 +41,41 @@ fn manifests(input: &str) -> bool {
 
 fn fairness(input: &str) -> bool {
     dialect::load("input.yaml", input).compile().is_ok()
+}
+
+/// Each patch is applied to the last object before it.
+fn patch(input: &str) -> bool {
+    let (mut resource, mut object, mut good) = ("", "", true);
+    for (key, value) in pairs(input) {
+        match key {
+            "resource" => resource = value,
+            "object" => object = value,
+            "json" | "merge" | "strategic" => good &= fuzzing::patch(resource, key, object, value),
+            _ => {}
+        }
+    }
+    good
+}
+
+fn selectors(input: &str) -> bool {
+    let (mut resource, mut good) = ("", true);
+    for (key, value) in pairs(input) {
+        match key {
+            "resource" => resource = value,
+            "labels" => good &= fuzzing::selector(resource, value, ""),
+            "fields" => good &= fuzzing::selector(resource, "", value),
+            _ => {}
+        }
+    }
+    good
+}
+
+fn request_paths(input: &str) -> bool {
+    let requests = pairs(input).filter(|(key, _)| *key == "request");
+    requests.fold(true, |good, (_, line)| fuzzing::request(line) && good)
+}
+
+/// What a line says, without a reader of YAML that would refuse most of the damaged ones.
+fn pairs(input: &str) -> impl Iterator<Item = (&str, &str)> {
+    input.lines().filter_map(|line| line.trim_start_matches([' ', '-']).split_once(": "))
 }

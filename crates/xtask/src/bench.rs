@@ -4,6 +4,7 @@ use clap::builder::PossibleValuesParser;
 
 use crate::{
     Failure,
+    prerequisites::{self, Prerequisite},
     program::{program, status},
 };
 
@@ -22,10 +23,12 @@ pub(crate) struct Args {
 
 pub(crate) struct Bench {
     name: &'static str,
+    /// What must be there beyond what the tests need.
+    needs: &'static [Prerequisite],
     targets: &'static [Target],
 }
 
-/// `crates/FOLDER/benches/FILE.rs`
+/// `crates/FOLDER/benches/FILE.rs`, or `FILE/main.rs` there
 struct Target {
     folder: &'static str,
     file: &'static str,
@@ -33,7 +36,13 @@ struct Target {
 
 pub(crate) const BENCHES: &[Bench] = &[
     Bench {
+        name: "apiserver",
+        needs: prerequisites::LOAD,
+        targets: &[Target::new("evenkeel", "apiserver"), Target::new("apiserver", "journal")],
+    },
+    Bench {
         name: "fairness",
+        needs: &[],
         targets: &[
             Target::new("fairness", "classify"),
             Target::new("fairness", "queues"),
@@ -43,6 +52,7 @@ pub(crate) const BENCHES: &[Bench] = &[
     },
     Bench {
         name: "topology",
+        needs: &[],
         targets: &[
             Target::new("topology", "topology"),
             Target::new("k8s", "decisions"),
@@ -54,6 +64,9 @@ pub(crate) const BENCHES: &[Bench] = &[
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let wanted = |bench: &&Bench| args.name.as_ref().is_none_or(|name| name == bench.name);
     for bench in BENCHES.iter().filter(wanted) {
+        if !args.list {
+            prerequisites::ensure(bench.needs)?;
+        }
         for target in bench.targets {
             if args.list {
                 println!("{:14} {}", bench.name, target.alone());
@@ -84,8 +97,8 @@ impl Target {
 
     fn words(&self) -> [String; 4] {
         let package = match self.folder {
-            // Others use it alone, so its name is without our prefix.
-            "tower-fairness" => self.folder.into(),
+            // Others use the one alone and the other is what our prefix says already.
+            "tower-fairness" | "evenkeel" => self.folder.into(),
             folder => format!("evenkeel-{folder}"),
         };
         ["-p".into(), package, "--bench".into(), self.file.into()]
@@ -103,8 +116,9 @@ mod tests {
     #[test]
     fn every_target_is_there() {
         for target in BENCHES.iter().flat_map(|bench| bench.targets) {
-            let file = format!("crates/{}/benches/{}.rs", target.folder, target.file);
-            assert!(crate::program::root().join(&file).exists(), "{file}");
+            let file = format!("crates/{}/benches/{}", target.folder, target.file);
+            let is = |end: &str| crate::program::root().join(format!("{file}{end}")).exists();
+            assert!(is(".rs") || is("/main.rs"), "{file}");
         }
     }
 

@@ -47,9 +47,17 @@ pub(crate) const TABLE: &[Prerequisite] = &[
     },
 ];
 
+/// What loads a server in benchmarks.
+pub(crate) const LOAD: &[Prerequisite] = &[Prerequisite {
+    name: "wrk",
+    // It has no option that succeeds.
+    probe: &["sh", "-c", "command -v wrk"],
+    source: Source::Apt("wrk"),
+}];
+
 /// Finds what is missing, installs it where that is allowed, and looks again.
-pub(crate) fn ensure() -> Result<(), Failure> {
-    let missing = missing();
+pub(crate) fn ensure(table: &'static [Prerequisite]) -> Result<(), Failure> {
+    let missing = missing(table);
     if missing.is_empty() {
         return Ok(());
     }
@@ -58,7 +66,7 @@ pub(crate) fn ensure() -> Result<(), Failure> {
         eprintln!("+ {}", words.join(" "));
         install(&words)?;
     }
-    let missing = self::missing();
+    let missing = self::missing(table);
     if missing.is_empty() {
         return Ok(());
     }
@@ -74,8 +82,8 @@ struct Machine {
 
 type Words = Vec<&'static str>;
 
-fn missing() -> Vec<&'static Prerequisite> {
-    TABLE.iter().filter(|need| !succeeds(need.probe)).collect()
+fn missing(table: &'static [Prerequisite]) -> Vec<&'static Prerequisite> {
+    table.iter().filter(|need| !succeeds(need.probe)).collect()
 }
 
 fn names(missing: &[&Prerequisite]) -> Vec<String> {

@@ -79,7 +79,7 @@ impl Step {
 
     fn run(&self) -> Result<(), Failure> {
         let Act::Cargo { env, args } = self.act else {
-            return prerequisites::ensure();
+            return prerequisites::ensure(prerequisites::TABLE);
         };
         let mut cargo = program::program("cargo");
         cargo.envs(env.iter().copied()).args(args.split_whitespace());

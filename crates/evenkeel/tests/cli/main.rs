@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod apiserver;
 mod bad_input;
 mod explain;
 mod fairness;

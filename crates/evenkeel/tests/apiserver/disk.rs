@@ -1,0 +1,135 @@
+//! A disk that is really full, and data that is already in use.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api,
+    api::{ListParams, PostParams},
+    core::Status,
+};
+
+use crate::process::{Server, folder, refused};
+
+/// A file system of its own, as small as asked for.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(name: &str, size: &str) -> SmallDisk {
+        let path = folder(name);
+        fs::create_dir_all(&path).unwrap();
+        let size = format!("size={size},mode=700");
+        let mut mount = Command::new("mount");
+        mount.args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(&path);
+        assert!(mount.status().unwrap().success(), "this test mounts a tmpfs: it needs root");
+        SmallDisk(path)
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(&self.0).status();
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+fn large(name: &str) -> ConfigMap {
+    let mut object = ConfigMap::default();
+    object.metadata.name = Some(name.to_owned());
+    object.data = Some([("text".to_owned(), "x".repeat(200 << 10))].into());
+    object
+}
+
+/// Creates until it is refused. The names that were answered, and the refusal.
+async fn fill(api: &Api<ConfigMap>, prefix: &str) -> (Vec<String>, Box<Status>) {
+    let mut made = Vec::new();
+    loop {
+        let name = format!("{prefix}-{}", made.len());
+        match api.create(&PostParams::default(), &large(&name)).await {
+            Ok(_) => made.push(name),
+            Err(kube::Error::Api(status)) => return (made, status),
+            Err(problem) => panic!("{problem}"),
+        }
+        assert!(made.len() < 1000, "the disk is never full");
+    }
+}
+
+async fn names(api: &Api<ConfigMap>) -> Vec<String> {
+    let list = api.list(&ListParams::default()).await.unwrap();
+    let names = list.items.into_iter().filter_map(|object| object.metadata.name);
+    names.filter(|name| name != "kube-root-ca.crt").collect()
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_writes_plainly_until_there_is_space() {
+    let disk = SmallDisk::mount("full-disk", "24m");
+    let (data, ballast) = (disk.0.join("data"), disk.0.join("ballast"));
+    fs::write(&ballast, vec![1; 12 << 20]).unwrap();
+    let server = Server::start(&data);
+    let api = server.config_maps().await;
+    let (mut kept, refusal) = fill(&api, "first").await;
+    assert!(kept.len() > 20, "{kept:?}");
+    assert_eq!((refusal.code, refusal.reason.as_str()), (507, "InsufficientStorage"));
+    assert!(refusal.message.contains("no space left"), "{}", refusal.message);
+    assert!(refusal.message.contains("free some"), "{}", refusal.message);
+    // Reads go on, and show nothing that was refused.
+    kept.sort();
+    assert_eq!(names(&api).await, kept);
+    assert_eq!(api.get(&kept[0]).await.unwrap().data, large("").data);
+    let (none, again) = fill(&api, "second").await;
+    assert_eq!((none.len(), again.code), (0, 507));
+    fs::remove_file(&ballast).unwrap();
+    api.create(&PostParams::default(), &large("third")).await.unwrap();
+    kept.push("third".to_owned());
+    assert_eq!(names(&api).await, kept);
+    server.stop();
+    let server = Server::start(&data);
+    let api = server.config_maps().await;
+    assert_eq!(names(&api).await, kept);
+    api.create(&PostParams::default(), &large("zulu")).await.unwrap();
+    server.stop();
+}
+
+/// A server that is killed on a full disk says so when it is started, and starts when there is
+/// space.
+#[tokio::test]
+async fn a_start_on_a_full_disk_fails_plainly_and_loses_nothing() {
+    let disk = SmallDisk::mount("full-start", "16m");
+    let (data, ballast) = (disk.0.join("data"), disk.0.join("ballast"));
+    fs::write(&ballast, vec![1; 6 << 20]).unwrap();
+    let server = Server::start(&data);
+    let api = server.config_maps().await;
+    let (mut kept, _) = fill(&api, "first").await;
+    kept.sort();
+    server.kill();
+    occupy(&disk.0.join("rest"));
+    let said = String::from_utf8(refused(&data).stderr).unwrap();
+    assert!(said.to_lowercase().contains("no space left"), "{said}");
+    fs::remove_file(&ballast).unwrap();
+    let server = Server::start(&data);
+    assert_eq!(names(&server.config_maps().await).await, kept);
+    server.stop();
+}
+
+/// Takes all the space that is left.
+fn occupy(path: &Path) {
+    use std::io::Write;
+
+    let mut file = fs::File::create(path).unwrap();
+    while file.write_all(&[1; 4096]).is_ok() {}
+}
+
+#[test]
+fn a_second_server_on_the_same_data_is_refused_and_the_first_goes_on() {
+    let data = folder("second-server");
+    let server = Server::start(&data);
+    let said = String::from_utf8(refused(&data).stderr).unwrap();
+    assert!(said.contains("another server runs on this data"), "{said}");
+    server.stop();
+    Server::start(&data).stop();
+    fs::remove_dir_all(&data).unwrap();
+}

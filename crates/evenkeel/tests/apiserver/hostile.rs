@@ -1,0 +1,7 @@
+//! Peers that do everything wrong, over real TLS, each among others that do not.
+
+mod bodies;
+mod connections;
+mod paths;
+mod raw;
+mod stuck;

@@ -1,0 +1,122 @@
+//! A client that sends what it likes.
+
+use std::{sync::Arc, time::Duration};
+
+use rustls::{
+    ClientConfig, RootCertStore,
+    pki_types::{CertificateDer, PrivateKeyDer, ServerName, pem::PemObject},
+};
+use serde_json::Value;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpSocket, TcpStream},
+    time::timeout,
+};
+use tokio_rustls::{TlsConnector, client::TlsStream};
+
+use crate::process::Server;
+
+/// Nothing that a server has to say takes so long.
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) code: u16,
+    pub(super) body: Vec<u8>,
+}
+
+/// The administrator, with these protocols on offer.
+pub(super) async fn connect(server: &Server, protocols: &[&str]) -> TlsStream<TcpStream> {
+    connect_with(server, protocols, None).await
+}
+
+/// The same with room for so many bytes that were not read.
+pub(super) async fn connect_with(
+    server: &Server,
+    protocols: &[&str],
+    window: Option<u32>,
+) -> TlsStream<TcpStream> {
+    let pki = server.data.join("pki");
+    let mut roots = RootCertStore::empty();
+    roots.add(CertificateDer::from_pem_file(pki.join("ca.crt")).unwrap()).unwrap();
+    let chain = vec![CertificateDer::from_pem_file(pki.join("admin.crt")).unwrap()];
+    let key = PrivateKeyDer::from_pem_file(pki.join("admin.key")).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider);
+    let config =
+        config.with_safe_default_protocol_versions().unwrap().with_root_certificates(roots);
+    let mut config = config.with_client_auth_cert(chain, key).unwrap();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    let socket = TcpSocket::new_v4().unwrap();
+    if let Some(window) = window {
+        socket.set_recv_buffer_size(window).unwrap();
+    }
+    let stream = socket.connect(server.address).await.unwrap();
+    stream.set_nodelay(true).unwrap();
+    let name = ServerName::try_from("localhost").unwrap();
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+}
+
+/// Sends one request as it is, and reads the answer up to the end of the connection.
+pub(super) async fn ask(server: &Server, head: &str, body: &[u8]) -> Answer {
+    let mut stream = connect(server, &["http/1.1"]).await;
+    let head = format!("{head}\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await.unwrap();
+    // A server may answer and close before it has read a body that it does not want.
+    let _ = stream.write_all(body).await;
+    answer(stream).await
+}
+
+/// A JSON body to a path.
+pub(super) async fn send(
+    server: &Server,
+    line: &str,
+    content_type: &str,
+    body: impl AsRef<[u8]>,
+) -> Answer {
+    let body = body.as_ref();
+    let length = body.len();
+    let head =
+        format!("{line} HTTP/1.1\r\nContent-Type: {content_type}\r\nContent-Length: {length}");
+    ask(server, &head, body).await
+}
+
+pub(super) async fn answer(mut stream: TlsStream<TcpStream>) -> Answer {
+    let mut bytes = Vec::new();
+    let read = timeout(PATIENCE, stream.read_to_end(&mut bytes)).await;
+    let read = read.expect("the server answers in time");
+    let split = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+    let split = split.unwrap_or_else(|| panic!("no answer: {read:?} {bytes:?}"));
+    let head = String::from_utf8(bytes[..split].to_vec()).unwrap();
+    let code = head.split(' ').nth(1).unwrap().parse().unwrap();
+    let body = bytes.split_off(split + 4);
+    let is_chunked = head.to_lowercase().contains("transfer-encoding: chunked");
+    Answer { code, body: if is_chunked { unchunked(&body) } else { body } }
+}
+
+impl Answer {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+
+    /// The code and the reason of a Kubernetes `Status`.
+    pub(super) fn reason(&self) -> (u16, String) {
+        let status = self.json();
+        if status["kind"] == "Status" {
+            assert_eq!(status["code"], self.code);
+        }
+        (self.code, status["reason"].as_str().unwrap_or_default().to_owned())
+    }
+}
+
+fn unchunked(mut rest: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
+        let size = std::str::from_utf8(&rest[..end]).unwrap();
+        let size = usize::from_str_radix(size, 16).unwrap();
+        let Some(chunk) = rest.get(end + 2..end + 2 + size) else { break };
+        whole.extend_from_slice(chunk);
+        rest = rest.get(end + size + 4..).unwrap_or_default();
+    }
+    whole
+}

@@ -1,0 +1,120 @@
+//! The server's process, and clients of it.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read},
+    net::{SocketAddr, TcpListener},
+    path::{Path, PathBuf},
+    process::{Child, Command, Output, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
+};
+
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::{
+    Api, Client, Config,
+    config::{KubeConfigOptions, Kubeconfig},
+};
+
+/// A server that runs until it is killed, stopped or dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: SocketAddr,
+    pub(crate) data: PathBuf,
+}
+
+impl Server {
+    /// On any free port.
+    pub(crate) fn start(data: &Path) -> Server {
+        Server::start_on(data, 0)
+    }
+
+    pub(crate) fn start_on(data: &Path, port: u16) -> Server {
+        let mut child = command(data, port).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let Some(address) = line.strip_prefix("The API server is ready on ") else {
+            let mut said = String::new();
+            child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            panic!("it did not start: {line}{said}");
+        };
+        let address = address.trim_end().trim_end_matches('.').parse().unwrap();
+        Server { child, address, data: data.to_owned() }
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        let file = Kubeconfig::read_from(self.data.join("kubeconfig")).unwrap();
+        let options = KubeConfigOptions::default();
+        let config = Config::from_custom_kubeconfig(file, &options).await.unwrap();
+        Client::try_from(config).unwrap()
+    }
+
+    pub(crate) async fn config_maps(&self) -> Api<ConfigMap> {
+        Api::namespaced(self.client().await, "default")
+    }
+
+    /// At once, whatever it is doing.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+
+    /// In order.
+    pub(crate) fn stop(mut self) {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+
+    /// Memory in use, in kB.
+    pub(crate) fn memory(&self) -> u64 {
+        let path = format!("/proc/{}/status", self.child.id());
+        let status = fs::read_to_string(path).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.trim().trim_end_matches(" kB").parse().unwrap()
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A server that is expected not to run.
+pub(crate) fn refused(data: &Path) -> Output {
+    let output = command(data, 0).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+/// A place for a server's data that is not there yet.
+pub(crate) fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("apiserver-process").join(test);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    folder
+}
+
+/// A port to come back to after a restart: below those that the system gives to connections.
+pub(crate) fn port() -> u16 {
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    loop {
+        let n = NEXT.fetch_add(1, Ordering::Relaxed).wrapping_add(std::process::id() as u16);
+        let port = 20_000 + n % 10_000;
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+fn command(data: &Path, port: u16) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command
+        .args(["apiserver", "--listen", &format!("127.0.0.1:{port}"), "--data"])
+        .arg(data)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}

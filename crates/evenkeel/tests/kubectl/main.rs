@@ -1,0 +1,87 @@
+//! The real kubectl against `evenkeel apiserver`.
+//!
+//! Each topic is a table of commands with what they print. Every topic and every kubectl has a
+//! server and a cache of its own. `EVENKEEL_KUBECTL=PATH,PATH` adds other builds to the one that is
+//! installed. What was run with which version is printed (`--nocapture` shows it), and written to
+//! `kubectl/TOPIC-N.txt` in the folder for temporary files of the build.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+#![expect(clippy::print_stdout, reason = "the report")]
+
+mod child;
+mod pattern;
+mod server;
+mod session;
+mod step;
+mod steps;
+
+use std::env;
+
+use crate::{session::Session, step::Step};
+
+/// Runs a topic with every kubectl there is.
+fn check(topic: &str, steps: &[Step]) {
+    let others = env::var("EVENKEEL_KUBECTL").unwrap_or_default();
+    let builds = others.split(',').filter(|path| !path.is_empty());
+    let mut failures = Vec::new();
+    for (n, kubectl) in std::iter::once("kubectl").chain(builds).enumerate() {
+        let mut session = Session::start(&format!("{topic}-{n}"), kubectl);
+        failures.extend(session.run(steps));
+    }
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+#[test]
+fn apply_creates_changes_and_keeps_what_others_set() {
+    check("apply", &steps::apply::steps());
+}
+
+#[test]
+fn create_makes_objects_from_files_and_generators() {
+    check("create", &steps::create::steps());
+}
+
+#[test]
+fn get_prints_in_every_form() {
+    check("get", &steps::get::steps());
+}
+
+#[test]
+fn every_kind_has_its_columns() {
+    check("wide", &steps::wide::steps());
+}
+
+#[test]
+fn a_watch_prints_what_other_commands_change() {
+    check("watch", &steps::watch::steps());
+}
+
+#[test]
+fn describe_shows_objects_with_their_events() {
+    check("describe", &steps::describe::steps());
+}
+
+#[test]
+fn objects_are_changed_in_place() {
+    check("change", &steps::change::steps());
+}
+
+#[test]
+fn wait_and_rollout_follow_the_status() {
+    check("wait", &steps::wait::steps());
+}
+
+#[test]
+fn delete_waits_forces_and_selects() {
+    check("delete", &steps::delete::steps());
+}
+
+#[test]
+fn owners_and_namespaces_take_with_them_what_is_theirs() {
+    check("collect", &steps::collect::steps());
+}
+
+#[test]
+fn what_the_server_offers_is_discovered_and_explained() {
+    check("discover", &steps::discover::steps());
+}

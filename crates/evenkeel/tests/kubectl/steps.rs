@@ -1,0 +1,13 @@
+//! The tables of commands, by topic.
+
+pub(crate) mod apply;
+pub(crate) mod change;
+pub(crate) mod collect;
+pub(crate) mod create;
+pub(crate) mod delete;
+pub(crate) mod describe;
+pub(crate) mod discover;
+pub(crate) mod get;
+pub(crate) mod wait;
+pub(crate) mod watch;
+pub(crate) mod wide;
