@@ -24,11 +24,6 @@ use clap::{CommandFactory, Parser};
 
 use crate::cli::{Cli, Command};
 
-/// A server's requests make and drop many small things on several threads: creates took 13 to
-/// 22 % less of the processor with it than with the allocator of the C library (docs/benchmarks.md).
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     let outcome = match command {
