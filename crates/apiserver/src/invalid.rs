@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+pub(crate) use evenkeel_store::schema::quoted;
 use serde_json::Value;
 
 /// Where in an object: `spec.ports[0].nodePort`, `metadata.labels[a/b]`, `data[key]`.
@@ -170,31 +171,6 @@ fn printed(value: &Value) -> String {
         Value::String(text) => quoted(text),
         other => other.to_string(),
     }
-}
-
-/// Go's `%q` for the characters that occur: as in JSON, but `\a`, `\v` and `\x..` for the rest.
-pub(crate) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{7}' => out.push_str("\\a"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '\u{b}' => out.push_str("\\v"),
-            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
-                out.push_str(&format!("\\x{:02x}", c as u32));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
-    out
 }
 
 #[cfg(test)]

@@ -18,16 +18,14 @@ use std::fmt;
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
+pub(crate) use self::decode::{decode_list, read_alone};
 pub use self::{
     canonical::canonical,
     decode::{check, decode, type_meta, untyped},
     parse::SchemaError,
     quantity::{QuantityError, canonical_quantity},
-    time::{Precision, canonical_time},
-};
-pub(crate) use self::{
-    decode::{decode_list, read_alone},
     scan::quoted,
+    time::{Precision, canonical_time},
 };
 
 /// All types, by name.

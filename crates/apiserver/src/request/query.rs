@@ -122,8 +122,7 @@ impl<'a> Query<'a> {
 
 /// `All` or nothing.
 pub(crate) fn check_dry_run(values: &[Value], errors: &mut Vec<FieldError>) {
-    if let Some(wrong) = values.iter().find(|value| **value != json!("All")) {
-        let _ = wrong;
+    if values.iter().any(|value| value != "All") {
         let all = Value::Array(values.to_vec());
         errors.push(FieldError::not_supported(Path::root("dryRun"), &all, &["All"]));
     }

@@ -1,8 +1,6 @@
 //! `update`: the next version of an object, or, for some kinds, its first.
 
-use std::sync::Arc;
-
-use evenkeel_store::{Object, Outcome};
+use evenkeel_store::{Outcome, Revision};
 use serde_json::Value;
 
 use crate::{
@@ -79,7 +77,7 @@ pub(crate) async fn write(
             return Ok((200, kind.presented(old)));
         };
         let value = kind.converted(value);
-        check_version(call, &value, &object, &key)?;
+        check_version(call, &value, &old, object.revision, &key)?;
         let change = Update { kind, way, key: &key, old: &old, dry_run, now: call.now() };
         let mut admitted = admit::update(api, change, value)?;
         found.append(&mut admitted.warnings);
@@ -105,11 +103,16 @@ pub(crate) async fn write(
 }
 
 /// A version, if there is one, must be the present one.
-fn check_version(call: &Call<'_>, value: &Value, object: &Arc<Object>, key: &str) -> Result<()> {
+fn check_version(
+    call: &Call<'_>,
+    value: &Value,
+    old: &Value,
+    at: Revision,
+    key: &str,
+) -> Result<()> {
     let (kind, name) = (call.kind(), &call.resource.name);
     let uid = text(value, &["metadata", "uid"]);
-    let there = document::value(kind.stored_kind(), object);
-    let present = text(&there, &["metadata", "uid"]);
+    let present = text(old, &["metadata", "uid"]);
     if call.method == http::Method::PUT && !uid.is_empty() && uid != present {
         let why = format!(
             "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, \
@@ -138,7 +141,7 @@ fn check_version(call: &Call<'_>, value: &Value, object: &Arc<Object>, key: &str
     })?;
     match parsed {
         0 => Ok(()),
-        same if same == object.revision => Ok(()),
+        same if same == at => Ok(()),
         _ => Err(Failure::modified(kind, name)),
     }
 }

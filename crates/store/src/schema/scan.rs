@@ -326,7 +326,7 @@ fn push_lossy(out: &mut String, bytes: &[u8]) {
 }
 
 /// Go's `strconv.Quote`.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
