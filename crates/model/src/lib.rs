@@ -20,6 +20,7 @@ mod names;
 mod node;
 mod pod;
 mod reason;
+mod seen;
 mod selection;
 mod service;
 mod slice;
@@ -33,6 +34,7 @@ pub use crate::{
     node::Node,
     pod::{ContainerPort, Pod, PodPhase},
     reason::{Reason, Said, harmless},
+    seen::{Condition, Gone, SeenPod, SeenService, SeenSlice, Version, Watched},
     selection::{Selection, Share, Viewpoint},
     service::{
         Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,

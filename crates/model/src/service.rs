@@ -19,6 +19,14 @@ pub mod label {
     pub const TOPOLOGY_AWARE_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
     /// Heuristics of our own: API servers refuse unknown values of `spec.trafficDistribution`.
     pub const TRAFFIC_DISTRIBUTION: &str = "evenkeel.dev/traffic-distribution";
+    /// The selector of a Service without `spec.selector`, which Kubernetes' own controller leaves
+    /// alone: `app=web,tier=front`.
+    pub const SELECTOR: &str = "evenkeel.dev/selector";
+    /// When the change happened that a slice was last written for.
+    pub const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
+    /// Values of [`MANAGED_BY`]: how Kubernetes' own controller signs its slices, and how ours does.
+    pub const BUILT_IN: &str = "endpointslice-controller.k8s.io";
+    pub const EVENKEEL: &str = "endpointslice-controller.evenkeel.dev";
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -75,6 +83,9 @@ pub struct Service {
     pub annotations: BTreeMap<Arc<str>, Arc<str>>,
     /// `None`: the Service has no selector (or an empty one), its slices are somebody else's.
     pub selector: Option<BTreeMap<Arc<str>, Arc<str>>>,
+    /// The selector is from the annotation [`label::SELECTOR`]: Kubernetes' own controller leaves
+    /// the Service alone.
+    pub opted_in: bool,
     pub ports: Vec<ServicePort>,
     /// The address families its slices have.
     pub families: Vec<AddressType>,

@@ -15,6 +15,7 @@ pub fn service(name: &str) -> Service {
         labels: BTreeMap::new(),
         annotations: BTreeMap::new(),
         selector: Some([(Arc::from("app"), Arc::from(name))].into()),
+        opted_in: false,
         ports: vec![ServicePort {
             name: "http".into(),
             port: 80,

@@ -88,10 +88,10 @@ impl World {
         let capacity = self.cluster.measure(&self.settings);
         plan(&Sync {
             service: &self.service,
-            pods: &self.pods,
+            pods: &self.pods.iter().collect::<Vec<_>>(),
             nodes: &self.cluster.table(),
             capacity: capacity.as_ref(),
-            existing: &self.slices,
+            existing: &self.slices.iter().collect::<Vec<_>>(),
             populated: self.ledger.is_populated(&self.service.key),
             settings: &self.settings,
         })

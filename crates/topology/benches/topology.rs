@@ -161,6 +161,7 @@ fn slice_plan(c: &mut Criterion) {
     for n in [100, 1_000, 10_000] {
         group.throughput(Throughput::Elements(n as u64));
         let pods = pods(&world, n);
+        let pods: Vec<&Pod> = pods.iter().collect();
         let sync = |existing| Sync {
             service: &service,
             pods: &pods,
@@ -174,6 +175,7 @@ fn slice_plan(c: &mut Criterion) {
         for (i, slice) in existing.iter_mut().enumerate() {
             slice.name = format!("web-{i}").into();
         }
+        let existing: Vec<&Slice> = existing.iter().collect();
         assert!(plan(&sync(&existing)).is_empty(), "planning twice changes nothing");
         group.bench_function(BenchmarkId::new("from-nothing", n), |b| {
             b.iter(|| plan(&sync(black_box(&[]))));

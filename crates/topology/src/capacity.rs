@@ -41,14 +41,15 @@ pub fn measure(
     settings: &Settings,
 ) -> Result<Capacity, NoHints> {
     let counted = || nodes.iter().filter(|n| is_counted(n));
-    for node in counted() {
-        let name = || Arc::clone(topology.nodes.name(node.id));
-        if node.zone.is_none() {
-            return Err(NoHints::NodeWithoutZone { node: name() });
-        }
-        if node.cpu_milli == 0 && settings.unknown_cpu == UnknownCpu::NoHints {
-            return Err(NoHints::NodeWithoutCpu { node: name() });
-        }
+    // The first by name is told of, so that every process tells the same.
+    let no_cpu = |n: &Node| n.cpu_milli == 0 && settings.unknown_cpu == UnknownCpu::NoHints;
+    let offends = |n: &&Node| n.zone.is_none() || no_cpu(n);
+    if let Some(node) = counted().filter(offends).min_by_key(|n| topology.nodes.name(n.id)) {
+        let name = Arc::clone(topology.nodes.name(node.id));
+        return Err(match node.zone {
+            None => NoHints::NodeWithoutZone { node: name },
+            Some(_) => NoHints::NodeWithoutCpu { node: name },
+        });
     }
     let one_core_each = counted().any(|n| n.cpu_milli == 0);
     let cpu = |node: &Node| if one_core_each { 1000 } else { node.cpu_milli };

@@ -19,6 +19,7 @@ pub mod capacity;
 pub mod distribution;
 mod draft;
 pub mod explain;
+mod moves;
 pub mod overload;
 mod pack;
 pub mod plan;
@@ -31,6 +32,7 @@ pub mod whatif;
 pub use crate::{
     capacity::{Capacity, measure},
     draft::{Draft, Role},
+    moves::{Move, MoveReason},
     plan::{Plan, Sync, plan},
     policy::{Asked, Policy, PolicyReason},
     reason::{HintEvent, NoHints},

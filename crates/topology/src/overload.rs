@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use evenkeel_model::{AddressType, ServiceKey};
 
 use crate::{
-    Capacity, Settings,
+    Capacity, NoHints, Settings,
     auto::{ZoneCounts, bounds, bounds::minimum},
 };
 
@@ -75,6 +75,26 @@ impl Ledger {
     /// Whether hints were given for the Service and not taken back since.
     pub fn is_populated(&self, service: &ServiceKey) -> bool {
         self.services.get(service).is_some_and(|e| e.populated)
+    }
+
+    /// The Services that have no hints still, but for another reason than before.
+    pub fn refused_otherwise<'a>(
+        &'a self,
+        before: Result<&'a Capacity, &'a NoHints>,
+        after: Result<&'a Capacity, &'a NoHints>,
+        settings: &'a Settings,
+    ) -> impl Iterator<Item = &'a ServiceKey> {
+        let why = move |capacity: Result<&Capacity, &NoHints>, endpoints| {
+            let capacity = capacity.map_err(NoHints::clone)?;
+            bounds(capacity, endpoints, settings.assign_threshold).map(drop)
+        };
+        let is_otherwise = move |standing: &Standing| match standing {
+            Standing::Refused { endpoints } => why(before, *endpoints) != why(after, *endpoints),
+            Standing::Hinted(_) => false,
+        };
+        let services = self.services.iter();
+        let otherwise = move |entry: &Entry| entry.families.values().any(is_otherwise);
+        services.filter(move |(_, entry)| otherwise(entry)).map(|(key, _)| key)
     }
 
     /// The Services to look at after nodes changed, in order of their names.

@@ -70,7 +70,7 @@ fn desired(
     let kind: Arc<str> = "Pod".into();
     let mut groups: BTreeMap<Ports, Group> = BTreeMap::new();
     if let Some(ports) = &fixed
-        && sync.pods.iter().any(Pod::has_endpoint)
+        && sync.pods.iter().any(|pod| pod.has_endpoint())
     {
         groups.insert(ports.clone(), Group::with_capacity(sync.pods.len()));
     }

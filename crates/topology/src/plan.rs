@@ -14,6 +14,7 @@ use crate::{
     Asked, Capacity, Draft, EnabledEvent, HintEvent, NoHints, Policy, Role, Settings, auto,
     distribution,
     draft::remove_hints,
+    moves::{Move, moves},
     pack::{Packed, pack},
     policy,
 };
@@ -27,12 +28,12 @@ pub struct NodeTable(Vec<Option<Node>>);
 pub struct Sync<'a> {
     pub service: &'a Service,
     /// The Pods its selector picks.
-    pub pods: &'a [Pod],
+    pub pods: &'a [&'a Pod],
     pub nodes: &'a NodeTable,
     pub capacity: Result<&'a Capacity, &'a NoHints>,
     /// The slices this controller manages for the Service, in the order of their names: which
     /// endpoint moves first depends on it.
-    pub existing: &'a [Slice],
+    pub existing: &'a [&'a Slice],
     /// Hints were given before ([`crate::overload::Ledger::is_populated`]); see [`EnabledEvent`].
     pub populated: bool,
     pub settings: &'a Settings,
@@ -57,6 +58,8 @@ pub struct Plan {
 pub struct FamilyPlan {
     pub family: AddressType,
     pub hints: HintOutcome,
+    /// Endpoints that stay ready and that a zone loses, with the reason for each.
+    pub moves: Vec<Move>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -76,7 +79,7 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
     let mut populated = sync.populated;
     for &family in &sync.service.families {
         let existing: Vec<&Slice> =
-            sync.existing.iter().filter(|s| s.address_type == family).collect();
+            sync.existing.iter().copied().filter(|s| s.address_type == family).collect();
         let mut packed = pack(sync, family, &existing);
         let own = existing.iter().filter(|s| s.owner.as_deref() == Some(&*sync.service.uid));
         let in_force = auto::in_force(own.flat_map(|s| &s.endpoints));
@@ -87,10 +90,11 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
         };
         plan.events.extend(event(family, &hints, known, populated));
         populated = matches!(hints, HintOutcome::Auto(_));
-        plan.families.push(FamilyPlan { family, hints });
+        let moves = moves(&existing, &packed.drafts, &hints, sync);
+        plan.families.push(FamilyPlan { family, hints, moves });
         finish(packed, sync.service, &mut plan);
     }
-    let gone = |s: &&Slice| !sync.service.families.contains(&s.address_type);
+    let gone = |s: &&&Slice| !sync.service.families.contains(&s.address_type);
     let gone = sync.existing.iter().filter(gone);
     plan.delete.extend(gone.map(|s| Arc::clone(&s.name)));
     plan.without_node.sort_unstable();
@@ -180,6 +184,19 @@ impl NodeTable {
         self.0.is_empty()
     }
 
+    /// Puts a node in its place, or takes it away.
+    pub fn set(&mut self, id: NodeId, node: Option<Node>) {
+        let index = id.index();
+        if self.0.len() <= index {
+            self.0.resize(index + 1, None);
+        }
+        self.0[index] = node;
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Node> {
+        self.0.iter().flatten()
+    }
+
     pub fn get(&self, id: NodeId) -> Option<&Node> {
         self.0.get(id.index())?.as_ref()
     }
@@ -187,15 +204,11 @@ impl NodeTable {
 
 impl FromIterator<Node> for NodeTable {
     fn from_iter<I: IntoIterator<Item = Node>>(nodes: I) -> Self {
-        let mut table = Vec::new();
+        let mut table = NodeTable::default();
         for node in nodes {
-            let index = node.id.index();
-            if table.len() <= index {
-                table.resize(index + 1, None);
-            }
-            table[index] = Some(node);
+            table.set(node.id, Some(node));
         }
-        NodeTable(table)
+        table
     }
 }
 

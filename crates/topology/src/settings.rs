@@ -9,9 +9,6 @@ use std::sync::Arc;
 use evenkeel_model::{Slice, label};
 use thiserror::Error;
 
-/// How Kubernetes' own EndpointSlice controller signs its slices.
-const BUILT_IN_CONTROLLER: &str = "endpointslice-controller.k8s.io";
-
 /// How Auto hints are given to endpoints when something changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
@@ -154,7 +151,8 @@ impl Settings {
     /// Whether an endpoint controller writes this slice: ours, or Kubernetes' built-in one.
     pub fn manages(&self, slice: &Slice) -> bool {
         let manager = slice.labels.get(label::MANAGED_BY);
-        manager.is_some_and(|name| *name == self.controller_name || **name == *BUILT_IN_CONTROLLER)
+        let known = [&*self.controller_name, label::BUILT_IN, label::EVENKEEL];
+        manager.is_some_and(|name| known.contains(&&**name))
     }
 
     /// The overload that is accepted, depending on whether hints are in force already.
@@ -174,7 +172,7 @@ impl Default for Settings {
             enabled_event: EnabledEvent::WhenNewInSlices,
             resync_when_possible: true,
             max_endpoints_per_slice: 100,
-            controller_name: BUILT_IN_CONTROLLER.into(),
+            controller_name: label::BUILT_IN.into(),
             gates: Gates::ALL_ON,
         }
     }

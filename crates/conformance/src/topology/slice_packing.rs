@@ -34,10 +34,10 @@ fn run_step(step: &Step, max_endpoints_per_slice: usize) -> Vec<String> {
     let capacity = world::capacity(&topology, Some(&nodes));
     let planned = plan(&Sync {
         service: &service,
-        pods: &pods,
+        pods: &pods.iter().collect::<Vec<_>>(),
         nodes: &nodes.iter().cloned().collect::<NodeTable>(),
         capacity: capacity.as_ref(),
-        existing: &existing,
+        existing: &existing.iter().collect::<Vec<_>>(),
         populated: step.hints_already_enabled,
         settings: &settings,
     });

@@ -70,6 +70,7 @@ fn hint(traffic_distribution: Option<&str>, drafts: &mut [Draft<'_>]) {
         labels: BTreeMap::new(),
         annotations: BTreeMap::new(),
         selector: None,
+        opted_in: false,
         ports: Vec::new(),
         families: vec![AddressType::IPv4],
         headless: false,

@@ -33,10 +33,23 @@ pub fn assign(
     settings: &Settings,
 ) -> Result<ZoneCounts, NoHints> {
     let outcome = try_assign(drafts, capacity, in_force, settings);
-    if outcome.is_err() {
+    outcome.map_err(|why| {
         remove_hints(drafts);
-    }
-    outcome
+        why_not_given(why, capacity, settings)
+    })
+}
+
+/// With hints gone, what counts is what it would take to get them: a plan on the outcome says the
+/// same.
+fn why_not_given(
+    why: NoHints,
+    capacity: Result<&Capacity, &NoHints>,
+    settings: &Settings,
+) -> NoHints {
+    let (NoHints::Overload { endpoints, .. }, Ok(capacity)) = (&why, capacity) else {
+        return why;
+    };
+    bounds(capacity, *endpoints, settings.assign_threshold).err().unwrap_or(why)
 }
 
 fn try_assign(

@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
-use evenkeel_model::{AddressType, Endpoint, Hints, Reason, Said, Selectable, Slice, Topology};
+use evenkeel_model::{
+    AddressType, Endpoint, Hints, Pod, Reason, Said, Selectable, Slice, Topology,
+};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
@@ -137,10 +139,11 @@ fn stale(subject: &Subject<'_>, family: AddressType, ought: &Ought) -> Vec<Endpo
 fn ought(subject: &Subject<'_>, family: AddressType, in_force: bool) -> Ought {
     let state = subject.state;
     let managed = state.slices.iter().filter(|s| subject.manages(s));
-    let existing: Vec<Slice> = managed.cloned().collect();
+    let existing: Vec<&Slice> = managed.collect();
+    let pods: Vec<&Pod> = state.pods.iter().collect();
     let sync = Sync {
         service: &state.service,
-        pods: &state.pods,
+        pods: &pods,
         nodes: &subject.nodes,
         capacity: subject.capacity.as_ref(),
         existing: &existing,
@@ -150,7 +153,7 @@ fn ought(subject: &Subject<'_>, family: AddressType, in_force: bool) -> Ought {
     if !state.pods.is_empty() && !subject.nodes.is_empty() {
         return from_pods(&sync, family);
     }
-    let slices = existing.iter().filter(|s| s.address_type == family);
+    let slices = existing.iter().copied().filter(|s| s.address_type == family);
     let mut drafts: Vec<Draft<'_>> =
         slices.map(|slice| Draft { role: Role::Unchanged, slice: Cow::Borrowed(slice) }).collect();
     let outcome = plan::hint(&mut drafts, &subject.asked, in_force, &sync);
@@ -163,7 +166,7 @@ fn from_pods(sync: &Sync<'_>, family: AddressType) -> Ought {
     let outcome = plan.families.iter().find(|f| f.family == family);
     let outcome = outcome.map_or(HintOutcome::NotAsked, |f| f.hints.clone());
     let unchanged: FxHashSet<&Arc<str>> = plan.unchanged.iter().collect();
-    let unchanged = sync.existing.iter().filter(|s| unchanged.contains(&s.name));
+    let unchanged = sync.existing.iter().copied().filter(|s| unchanged.contains(&s.name));
     let slices = plan.create.iter().chain(&plan.update).chain(unchanged);
     let endpoints = of_family(slices, family);
     Ought { outcome, endpoints, waiting: Some(plan.without_node.into_iter().collect()) }

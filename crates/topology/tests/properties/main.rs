@@ -11,6 +11,7 @@ mod determinism;
 mod generate;
 mod kubernetes;
 mod least_change;
+mod moves;
 mod packing;
 mod selection;
 mod settling;

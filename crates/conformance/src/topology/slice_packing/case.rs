@@ -154,6 +154,7 @@ impl ServiceCase {
             labels: arcs(&self.labels),
             annotations: arcs(&self.annotations),
             selector: Some(BTreeMap::new()),
+            opted_in: false,
             ports: self.ports.iter().map(ServicePortCase::port).collect(),
             families,
             headless,
