@@ -172,10 +172,10 @@ fn slice_plan(c: &mut Criterion) {
             let pods: Vec<_> = objects.iter().map(pod).collect();
             plan(&Sync {
                 service: &service,
-                pods: &pods,
+                pods: &pods.iter().collect::<Vec<_>>(),
                 nodes: &nodes,
                 capacity: Ok(&world.capacity),
-                existing,
+                existing: &existing.iter().collect::<Vec<_>>(),
                 populated: true,
                 settings: &settings,
             })

@@ -6,6 +6,9 @@
 //!                      snapshot (uses convert)
 //!                         ▼
 //!                  model::Snapshot          EndpointSlice ──fast──► candidates, ready zones
+//!
+//!   watch ──watched (uses convert)──► model::SeenPod, Node, SeenService, SeenSlice
+//!   model::Slice, Condition ──convert──► objects to create, patches
 //! ```
 //!
 //! Everything that can be wrong with an object is found here, and said with the name of the
@@ -13,7 +16,7 @@
 //! unparsed quantities or addresses.
 //!
 //! What this crate does *not* do: it decides nothing (crate `topology`), it never writes to a
-//! cluster, it reads no files (callers hand in the text) and it prints nothing.
+//! cluster (only what is to be written is made here), it reads no files (callers hand in the text) and it prints nothing.
 
 pub mod convert;
 pub mod fast;
@@ -22,6 +25,7 @@ pub mod manifest;
 pub mod quantity;
 pub mod slim;
 pub mod snapshot;
+pub mod watched;
 
 mod excerpt;
 mod objects;

@@ -3,11 +3,16 @@
 use std::sync::Arc;
 
 use evenkeel_model::{
-    Address, AddressType, Conditions, Endpoint, EndpointPort, Few, Hints, Slice, Target, Topology,
+    Address, AddressType, Endpoint, EndpointPort, Few, Hints, Slice, Target, Topology,
 };
-use k8s_openapi::api::{core::v1::ObjectReference, discovery::v1 as discovery};
+use k8s_openapi::api::discovery::v1 as discovery;
 
-use crate::convert::{FieldError, field, parse_ip};
+use crate::convert::{
+    FieldError,
+    field::{self, PortFacts},
+    parse_ip,
+    slice_facts::{EndpointFacts, OwnerFacts, SliceFacts, TargetFacts},
+};
 
 /// An EndpointSlice with all its endpoints. Consumers that need only what selection looks at take
 /// [`candidates`](crate::fast::candidates) instead.
@@ -15,18 +20,26 @@ pub fn endpoint_slice(
     topology: &mut Topology,
     slice: &discovery::EndpointSlice,
 ) -> Result<Slice, FieldError> {
-    let address_type = address_type(&slice.address_type)?;
-    let ports = slice.ports.iter().flatten().enumerate();
-    let endpoints = slice.endpoints.iter().flatten().enumerate();
+    from_facts(topology, slice)
+}
+
+pub(crate) fn from_facts(
+    topology: &mut Topology,
+    slice: &impl SliceFacts,
+) -> Result<Slice, FieldError> {
+    let meta = slice.meta();
+    let address_type = address_type(slice.address_type())?;
+    let ports = slice.ports().enumerate();
+    let endpoints = slice.endpoints().iter().enumerate();
     Ok(Slice {
-        name: field::text(slice.metadata.name.as_deref()),
+        name: field::text(meta.name),
         address_type,
         ports: ports.map(|(nth, given)| port(nth, given)).collect::<Result<_, _>>()?,
         endpoints: endpoints
             .map(|(nth, given)| endpoint(topology, address_type, nth, given))
             .collect::<Result<_, _>>()?,
-        owner: owner(slice),
-        labels: field::labels(slice.metadata.labels.as_ref()),
+        owner: owner(slice.owners()),
+        labels: field::labels(meta.labels),
     })
 }
 
@@ -42,14 +55,14 @@ fn address_type(name: &str) -> Result<AddressType, FieldError> {
     }
 }
 
-fn port(index: usize, given: &discovery::EndpointPort) -> Result<EndpointPort, FieldError> {
+fn port(index: usize, given: PortFacts<'_>) -> Result<EndpointPort, FieldError> {
     let path = |name| move || format!("ports[{index}].{name}");
-    let number = given.port.map(|number| field::port(number, path("port")));
+    let number = given.number.map(|number| field::port(number, path("port")));
     Ok(EndpointPort {
-        name: field::text(given.name.as_deref()),
-        protocol: field::protocol(given.protocol.as_deref(), path("protocol"))?,
+        name: field::text(given.name),
+        protocol: field::protocol(given.protocol, path("protocol"))?,
         port: number.transpose()?,
-        app_protocol: given.app_protocol.as_deref().map(Into::into),
+        app_protocol: given.app_protocol.map(Into::into),
     })
 }
 
@@ -57,28 +70,23 @@ fn endpoint(
     topology: &mut Topology,
     kind: AddressType,
     index: usize,
-    given: &discovery::Endpoint,
+    given: &impl EndpointFacts,
 ) -> Result<Endpoint, FieldError> {
-    let addresses = given.addresses.iter().enumerate();
+    let addresses = given.addresses().iter().enumerate();
     let addresses: Result<Few<Address>, FieldError> = addresses
         .map(|(nth, text)| {
             let path = || format!("endpoints[{index}].addresses[{nth}]");
             address(kind, text, path)
         })
         .collect();
-    let conditions = given.conditions.as_ref();
     Ok(Endpoint {
         addresses: addresses?,
-        conditions: conditions.map_or(Conditions::default(), |given| Conditions {
-            ready: given.ready,
-            serving: given.serving,
-            terminating: given.terminating,
-        }),
-        hostname: given.hostname.as_deref().map(Into::into),
-        target: given.target_ref.as_ref().map(|given| Arc::new(target(given))),
-        node: given.node_name.as_deref().map(|name| topology.nodes.intern(name)),
-        zone: given.zone.as_deref().map(|name| topology.zones.intern(name)),
-        hints: given.hints.as_ref().map(|given| hints(topology, given)),
+        conditions: given.conditions().unwrap_or_default(),
+        hostname: given.hostname().map(Into::into),
+        target: given.target().map(|given| Arc::new(target(given))),
+        node: given.node_name().map(|name| topology.nodes.intern(name)),
+        zone: given.zone().map(|name| topology.zones.intern(name)),
+        hints: given.has_hints().then(|| hints(topology, given)),
     })
 }
 
@@ -97,26 +105,23 @@ fn address(
     Err(FieldError::unexpected(path(), text, expected))
 }
 
-fn target(given: &ObjectReference) -> Target {
+fn target(given: TargetFacts<'_>) -> Target {
     Target {
-        kind: field::text(given.kind.as_deref()),
-        namespace: field::text(given.namespace.as_deref()),
-        name: field::text(given.name.as_deref()),
-        uid: field::text(given.uid.as_deref()),
+        kind: field::text(given.kind),
+        namespace: field::text(given.namespace),
+        name: field::text(given.name),
+        uid: field::text(given.uid),
     }
 }
 
-fn hints(topology: &mut Topology, given: &discovery::EndpointHints) -> Hints {
-    let zones = given.for_zones.iter().flatten();
-    let nodes = given.for_nodes.iter().flatten();
+fn hints(topology: &mut Topology, given: &impl EndpointFacts) -> Hints {
     Hints {
-        zones: zones.map(|zone| topology.zones.intern(&zone.name)).collect(),
-        nodes: nodes.map(|node| topology.nodes.intern(&node.name)).collect(),
+        zones: given.zone_hints().map(|name| topology.zones.intern(name)).collect(),
+        nodes: given.node_hints().map(|name| topology.nodes.intern(name)).collect(),
     }
 }
 
-fn owner(slice: &discovery::EndpointSlice) -> Option<Arc<str>> {
-    let mut owners = slice.metadata.owner_references.iter().flatten();
+fn owner<'a>(mut owners: impl Iterator<Item = OwnerFacts<'a>>) -> Option<Arc<str>> {
     let service = owners.find(|owner| owner.kind == "Service" && owner.api_version == "v1");
-    service.map(|owner| owner.uid.as_str().into())
+    service.map(|owner| owner.uid.into())
 }

@@ -16,6 +16,8 @@ pub struct FieldError {
     pub problem: String,
 }
 
+// === impl FieldError ===
+
 impl FieldError {
     pub fn new(field: impl Into<String>, problem: impl Into<String>) -> Self {
         FieldError { field: field.into(), problem: problem.into() }
@@ -28,8 +30,40 @@ impl FieldError {
     }
 }
 
+/// A port of a container or of a slice.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PortFacts<'a> {
+    pub(crate) name: Option<&'a str>,
+    pub(crate) number: Option<i64>,
+    pub(crate) protocol: Option<&'a str>,
+    pub(crate) app_protocol: Option<&'a str>,
+}
+
+/// A condition of a Pod or a Node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConditionFacts<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) status: &'a str,
+}
+
+impl ConditionFacts<'_> {
+    pub(crate) fn is_true(self) -> bool {
+        self.status == TRUE
+    }
+}
+
+/// The type of the condition that says whether a Pod or a Node is ready.
+pub(crate) const READY: &str = "Ready";
+pub(crate) const TRUE: &str = "True";
+
+/// The first condition of a type counts, as in Kubernetes; there should be one of each.
+pub(super) fn is_ready<'a>(mut conditions: impl Iterator<Item = ConditionFacts<'a>>) -> bool {
+    let ready = conditions.find(|condition| condition.kind == READY);
+    ready.is_some_and(ConditionFacts::is_true)
+}
+
 /// `path` is only called to tell of a problem, so that good input builds no paths.
-pub(super) fn port(number: i32, path: impl FnOnce() -> String) -> Result<u16, FieldError> {
+pub(super) fn port(number: i64, path: impl FnOnce() -> String) -> Result<u16, FieldError> {
     match u16::try_from(number) {
         Ok(port) if port != 0 => Ok(port),
         _ => {
@@ -54,7 +88,7 @@ pub(super) fn protocol(
     }
 }
 
-pub(super) fn text(text: Option<&str>) -> Arc<str> {
+pub(crate) fn text(text: Option<&str>) -> Arc<str> {
     text.unwrap_or_default().into()
 }
 

@@ -1,17 +1,40 @@
-//! One Kubernetes object to one model object, and slices back. One file for each kind.
+//! One Kubernetes object to one model object, and slices and conditions back.
+//!
+//! ```text
+//!   k8s-openapi's object ──┐
+//!                          ├──Facts──► checks ──► model        slice ──► object to create
+//!   object of a watch ─────┘                                   slice, conditions ──► patch
+//! ```
+//!
+//! Objects come in two shapes: whole ones (from files, or listed once) and the slim ones of
+//! [`watched`](crate::watched). A trait for each kind names the facts that are read; every rule
+//! about them is in one place.
 //!
 //! Where Kubernetes has a default, an absent field means that default. What the API server would
-//! refuse is a [`FieldError`]: it can only come from a file, and there it is a mistake.
+//! refuse is a [`FieldError`]: it can only come from a file, and there it is a mistake. The one
+//! exception is the annotation `evenkeel.dev/selector`, which no API server looks into.
 
-mod endpoint_slice;
-mod field;
+pub(crate) mod endpoint_slice;
+pub(crate) mod field;
+pub(crate) mod metadata;
+pub(crate) mod node;
+pub(crate) mod pod;
+pub(crate) mod service;
+pub(crate) mod service_facts;
+pub(crate) mod slice_facts;
+
 mod ip;
-mod node;
-mod pod;
-mod service;
+mod patch;
+mod selector;
 mod to_endpoint_slice;
 
 pub use self::{
-    endpoint_slice::endpoint_slice, field::FieldError, ip::parse_ip, node::node, pod::pod,
-    service::service, to_endpoint_slice::to_endpoint_slice,
+    endpoint_slice::endpoint_slice,
+    field::FieldError,
+    ip::parse_ip,
+    node::node,
+    patch::{conditions_patch, relabel_patch, slice_patch},
+    pod::pod,
+    service::service,
+    to_endpoint_slice::{new_slice, to_endpoint_slice},
 };

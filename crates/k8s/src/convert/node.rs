@@ -1,49 +1,63 @@
 //! Nodes.
 
-use evenkeel_model::{Node, NodeId, Topology, ZoneId, label};
+use evenkeel_model::{Node, Topology, label};
 use k8s_openapi::api::core::v1 as core;
 
-use crate::{convert::FieldError, excerpt, quantity};
+use crate::{
+    convert::{FieldError, field, field::ConditionFacts, metadata::Meta},
+    excerpt, quantity,
+};
 
 /// A Node. An empty zone label is no zone, as for Kubernetes' topology cache.
 pub fn node(topology: &mut Topology, node: &core::Node) -> Result<Node, FieldError> {
-    let labels = node.metadata.labels.as_ref();
-    let has = |key: &str| labels.is_some_and(|labels| labels.contains_key(key));
+    from_facts(topology, node)
+}
+
+/// What is read of a Node.
+pub(crate) trait NodeFacts {
+    fn meta(&self) -> Meta<'_>;
+    /// Of what is allocatable.
+    fn cpu(&self) -> Option<&str>;
+    fn conditions(&self) -> impl Iterator<Item = ConditionFacts<'_>>;
+}
+
+pub(crate) fn from_facts(
+    topology: &mut Topology,
+    node: &impl NodeFacts,
+) -> Result<Node, FieldError> {
+    let meta = node.meta();
+    let zone = meta.label(label::ZONE).filter(|name| !name.is_empty());
     Ok(Node {
-        id: id(topology, node),
-        zone: zone(topology, node),
-        cpu_milli: cpu_milli(node)?,
-        ready: is_ready(node),
-        control_plane: has(label::CONTROL_PLANE) || has(label::MASTER),
+        id: topology.nodes.intern(meta.name.unwrap_or_default()),
+        zone: zone.map(|name| topology.zones.intern(name)),
+        cpu_milli: node.cpu().map_or(Ok(0), cpu_milli)?,
+        ready: field::is_ready(node.conditions()),
+        control_plane: [label::CONTROL_PLANE, label::MASTER]
+            .iter()
+            .any(|role| meta.label(role).is_some()),
     })
 }
 
-fn id(topology: &mut Topology, node: &core::Node) -> NodeId {
-    let name = node.metadata.name.as_deref();
-    topology.nodes.intern(name.unwrap_or_default())
-}
-
-fn zone(topology: &mut Topology, node: &core::Node) -> Option<ZoneId> {
-    let name = node.metadata.labels.as_ref()?.get(label::ZONE)?;
-    (!name.is_empty()).then(|| topology.zones.intern(name))
-}
-
-fn cpu_milli(node: &core::Node) -> Result<u64, FieldError> {
-    let status = node.status.as_ref();
-    let allocatable = status.and_then(|status| status.allocatable.as_ref());
-    let Some(cpu) = allocatable.and_then(|allocatable| allocatable.get("cpu")) else {
-        return Ok(0);
-    };
-    quantity::milli(&cpu.0).map_err(|error| {
-        let found = excerpt::quoted(&cpu.0);
+fn cpu_milli(cpu: &str) -> Result<u64, FieldError> {
+    quantity::milli(cpu).map_err(|error| {
+        let found = excerpt::quoted(cpu);
         let problem = format!("{found} {error}; expected something like 4 or 3920m");
         FieldError::new("status.allocatable.cpu", problem)
     })
 }
 
-/// The first condition of a type counts, as in Kubernetes; there should be one of each.
-fn is_ready(node: &core::Node) -> bool {
-    let conditions = node.status.iter().flat_map(|status| &status.conditions);
-    let ready = conditions.flatten().find(|c| c.type_ == "Ready");
-    ready.is_some_and(|condition| condition.status == "True")
+impl NodeFacts for core::Node {
+    fn meta(&self) -> Meta<'_> {
+        Meta::from(&self.metadata)
+    }
+
+    fn cpu(&self) -> Option<&str> {
+        let allocatable = self.status.as_ref()?.allocatable.as_ref()?;
+        allocatable.get("cpu").map(|cpu| cpu.0.as_str())
+    }
+
+    fn conditions(&self) -> impl Iterator<Item = ConditionFacts<'_>> {
+        let conditions = self.status.iter().flat_map(|status| &status.conditions).flatten();
+        conditions.map(|given| ConditionFacts { kind: &given.type_, status: &given.status })
+    }
 }

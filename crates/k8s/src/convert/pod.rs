@@ -5,49 +5,84 @@ use std::net::IpAddr;
 use evenkeel_model::{ContainerPort, Pod, PodPhase, Topology};
 use k8s_openapi::api::core::v1 as core;
 
-use crate::convert::{FieldError, field, parse_ip};
+use crate::convert::{
+    FieldError,
+    field::{self, ConditionFacts, PortFacts},
+    metadata::Meta,
+    parse_ip,
+};
 
 /// A Pod, as far as it can become an endpoint.
 pub fn pod(topology: &mut Topology, pod: &core::Pod) -> Result<Pod, FieldError> {
-    let spec = pod.spec.as_ref();
-    let text = |pick: fn(&core::PodSpec) -> &Option<String>| spec.and_then(|s| pick(s).as_deref());
-    let node = text(|spec| &spec.node_name).filter(|name| !name.is_empty());
+    from_facts(topology, pod)
+}
+
+/// What is read of a Pod.
+pub(crate) trait PodFacts {
+    type Container: ContainerFacts;
+
+    fn meta(&self) -> Meta<'_>;
+    fn node_name(&self) -> Option<&str>;
+    fn hostname(&self) -> Option<&str>;
+    fn subdomain(&self) -> Option<&str>;
+    fn containers(&self) -> &[Self::Container];
+    fn init_containers(&self) -> &[Self::Container];
+    /// The node selector is there and not empty.
+    fn selects_nodes(&self) -> bool;
+    /// Of each term of the required node affinity, whether it has expressions over labels.
+    fn required_terms(&self) -> impl Iterator<Item = bool>;
+    fn phase(&self) -> Option<&str>;
+    fn pod_ip(&self) -> Option<&str>;
+    fn pod_ips(&self) -> impl Iterator<Item = &str>;
+    fn conditions(&self) -> impl Iterator<Item = ConditionFacts<'_>>;
+}
+
+/// What is read of a container.
+pub(crate) trait ContainerFacts {
+    fn restart_policy(&self) -> Option<&str>;
+    fn ports(&self) -> impl Iterator<Item = PortFacts<'_>>;
+}
+
+pub(crate) fn from_facts(topology: &mut Topology, pod: &impl PodFacts) -> Result<Pod, FieldError> {
+    let meta = pod.meta();
+    let node = pod.node_name().filter(|name| !name.is_empty());
     Ok(Pod {
-        namespace: field::text(pod.metadata.namespace.as_deref()),
-        name: field::text(pod.metadata.name.as_deref()),
-        uid: field::text(pod.metadata.uid.as_deref()),
-        ips: ips(pod.status.as_ref())?,
+        namespace: field::text(meta.namespace),
+        name: field::text(meta.name),
+        uid: field::text(meta.uid),
+        ips: ips(pod)?,
         node: node.map(|name| topology.nodes.intern(name)),
-        phase: phase(pod.status.as_ref()),
-        ready: is_ready(pod.status.as_ref()),
-        terminating: pod.metadata.deletion_timestamp.is_some(),
-        hostname: field::non_empty(text(|spec| &spec.hostname)),
-        subdomain: field::non_empty(text(|spec| &spec.subdomain)),
-        ports: spec.map_or(Ok(Vec::new()), ports)?,
-        confined: spec.is_some_and(is_confined),
+        phase: phase(pod.phase()),
+        ready: field::is_ready(pod.conditions()),
+        terminating: meta.deleting,
+        hostname: field::non_empty(pod.hostname()),
+        subdomain: field::non_empty(pod.subdomain()),
+        ports: ports(pod)?,
+        // A DaemonSet binds each of its Pods to one node by the node's name (`matchFields`): that
+        // places the Pod, but does not keep its siblings from any node.
+        confined: pod.selects_nodes() || pod.required_terms().any(|by_label| by_label),
     })
 }
 
 /// Older kubelets fill in only `podIP`.
-fn ips(status: Option<&core::PodStatus>) -> Result<Vec<IpAddr>, FieldError> {
-    let Some(status) = status else {
-        return Ok(Vec::new());
-    };
-    let listed = status.pod_ips.as_deref().unwrap_or_default();
-    if listed.is_empty() {
-        let single = status.pod_ip.iter().filter(|ip| !ip.is_empty());
-        return single.map(|text| ip(text, || "status.podIP".into())).collect();
+fn ips(pod: &impl PodFacts) -> Result<Vec<IpAddr>, FieldError> {
+    let listed = pod.pod_ips().enumerate();
+    let listed: Vec<IpAddr> = listed
+        .map(|(index, text)| ip(text, || format!("status.podIPs[{index}].ip")))
+        .collect::<Result<_, _>>()?;
+    let single = pod.pod_ip().filter(|ip| listed.is_empty() && !ip.is_empty());
+    match single {
+        None => Ok(listed),
+        Some(text) => Ok(vec![ip(text, || "status.podIP".into())?]),
     }
-    let listed = listed.iter().enumerate();
-    listed.map(|(index, item)| ip(&item.ip, || format!("status.podIPs[{index}].ip"))).collect()
 }
 
 fn ip(text: &str, path: impl FnOnce() -> String) -> Result<IpAddr, FieldError> {
     parse_ip(text).ok_or_else(|| FieldError::unexpected(path(), text, "an IP address"))
 }
 
-fn phase(status: Option<&core::PodStatus>) -> PodPhase {
-    match status.and_then(|status| status.phase.as_deref()) {
+fn phase(name: Option<&str>) -> PodPhase {
+    match name {
         None | Some("" | "Pending") => PodPhase::Pending,
         Some("Running") => PodPhase::Running,
         Some("Succeeded") => PodPhase::Succeeded,
@@ -56,47 +91,105 @@ fn phase(status: Option<&core::PodStatus>) -> PodPhase {
     }
 }
 
-fn is_ready(status: Option<&core::PodStatus>) -> bool {
-    let conditions = status.iter().flat_map(|status| &status.conditions);
-    let ready = conditions.flatten().find(|c| c.type_ == "Ready");
-    ready.is_some_and(|condition| condition.status == "True")
-}
-
 /// Named ports in the order in which Kubernetes looks a named target port up.
-fn ports(spec: &core::PodSpec) -> Result<Vec<ContainerPort>, FieldError> {
-    let containers = spec.containers.iter().enumerate();
+fn ports<P: PodFacts>(pod: &P) -> Result<Vec<ContainerPort>, FieldError> {
+    let containers = pod.containers().iter().enumerate();
     let containers = containers.map(|(index, container)| ("containers", index, container));
-    let init = spec.init_containers.iter().flatten().enumerate();
+    let init = pod.init_containers().iter().enumerate();
     let sidecars = init
-        .filter(|(_, container)| container.restart_policy.as_deref() == Some("Always"))
+        .filter(|(_, container)| container.restart_policy() == Some("Always"))
         .map(|(index, container)| ("initContainers", index, container));
     let mut ports = Vec::new();
     for (list, index, container) in containers.chain(sidecars) {
-        for (nth, port) in container.ports.iter().flatten().enumerate() {
+        for (nth, port) in container.ports().enumerate() {
             let path = |name| move || format!("spec.{list}[{index}].ports[{nth}].{name}");
-            let Some(name) = field::non_empty(port.name.as_deref()) else {
+            let Some(name) = field::non_empty(port.name) else {
                 continue;
             };
             ports.push(ContainerPort {
                 name,
-                port: field::port(port.container_port, path("containerPort"))?,
-                protocol: field::protocol(port.protocol.as_deref(), path("protocol"))?,
+                port: field::port(port.number.unwrap_or_default(), path("containerPort"))?,
+                protocol: field::protocol(port.protocol, path("protocol"))?,
             });
         }
     }
     Ok(ports)
 }
 
-/// A DaemonSet binds each of its Pods to one node by the node's name (`matchFields`): that places
-/// the Pod, but does not keep its siblings from any node.
-fn is_confined(spec: &core::PodSpec) -> bool {
-    let selector = spec.node_selector.as_ref();
-    let affinity = spec.affinity.as_ref().and_then(|a| a.node_affinity.as_ref());
-    let required =
-        affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
-    let by_label = |term: &core::NodeSelectorTerm| {
-        term.match_expressions.as_ref().is_some_and(|expressions| !expressions.is_empty())
-    };
-    selector.is_some_and(|selector| !selector.is_empty())
-        || required.is_some_and(|required| required.node_selector_terms.iter().any(by_label))
+// === impl PodFacts, ContainerFacts ===
+
+impl PodFacts for core::Pod {
+    type Container = core::Container;
+
+    fn meta(&self) -> Meta<'_> {
+        Meta::from(&self.metadata)
+    }
+
+    fn node_name(&self) -> Option<&str> {
+        self.spec.as_ref()?.node_name.as_deref()
+    }
+
+    fn hostname(&self) -> Option<&str> {
+        self.spec.as_ref()?.hostname.as_deref()
+    }
+
+    fn subdomain(&self) -> Option<&str> {
+        self.spec.as_ref()?.subdomain.as_deref()
+    }
+
+    fn containers(&self) -> &[core::Container] {
+        self.spec.as_ref().map_or(&[], |spec| &spec.containers)
+    }
+
+    fn init_containers(&self) -> &[core::Container] {
+        let spec = self.spec.as_ref();
+        spec.and_then(|spec| spec.init_containers.as_deref()).unwrap_or_default()
+    }
+
+    fn selects_nodes(&self) -> bool {
+        let selector = self.spec.as_ref().and_then(|spec| spec.node_selector.as_ref());
+        selector.is_some_and(|selector| !selector.is_empty())
+    }
+
+    fn required_terms(&self) -> impl Iterator<Item = bool> {
+        let affinity = self.spec.as_ref().and_then(|spec| spec.affinity.as_ref());
+        let affinity = affinity.and_then(|affinity| affinity.node_affinity.as_ref());
+        let required =
+            affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
+        let terms = required.into_iter().flat_map(|required| &required.node_selector_terms);
+        terms.map(|term| term.match_expressions.as_ref().is_some_and(|list| !list.is_empty()))
+    }
+
+    fn phase(&self) -> Option<&str> {
+        self.status.as_ref()?.phase.as_deref()
+    }
+
+    fn pod_ip(&self) -> Option<&str> {
+        self.status.as_ref()?.pod_ip.as_deref()
+    }
+
+    fn pod_ips(&self) -> impl Iterator<Item = &str> {
+        let ips = self.status.iter().flat_map(|status| &status.pod_ips).flatten();
+        ips.map(|given| given.ip.as_str())
+    }
+
+    fn conditions(&self) -> impl Iterator<Item = ConditionFacts<'_>> {
+        let conditions = self.status.iter().flat_map(|status| &status.conditions).flatten();
+        conditions.map(|given| ConditionFacts { kind: &given.type_, status: &given.status })
+    }
+}
+
+impl ContainerFacts for core::Container {
+    fn restart_policy(&self) -> Option<&str> {
+        self.restart_policy.as_deref()
+    }
+
+    fn ports(&self) -> impl Iterator<Item = PortFacts<'_>> {
+        self.ports.iter().flatten().map(|given| PortFacts {
+            name: given.name.as_deref(),
+            number: Some(given.container_port.into()),
+            protocol: given.protocol.as_deref(),
+            app_protocol: None,
+        })
+    }
 }

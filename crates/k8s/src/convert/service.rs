@@ -1,47 +1,71 @@
 //! Services.
 
-use std::{collections::BTreeMap, net::IpAddr, sync::Arc};
+use std::{collections::BTreeMap, net::IpAddr};
 
 use evenkeel_model::{
-    AddressType, Exposure, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy,
+    AddressType, Exposure, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,
 };
-use k8s_openapi::{api::core::v1 as core, apimachinery::pkg::util::intstr::IntOrString};
 
-use crate::convert::{FieldError, field, parse_ip};
+use crate::convert::{
+    FieldError, field, parse_ip,
+    selector::{self, Selector},
+    service_facts::{ServiceFacts, ServicePortFacts, TargetPortFacts},
+};
 
 /// A Service. One of type `ExternalName` has no families and no ports: it is only a DNS name.
-pub fn service(service: &core::Service) -> Result<Service, FieldError> {
-    let none = core::ServiceSpec::default();
-    let spec = service.spec.as_ref().unwrap_or(&none);
-    let meta = &service.metadata;
-    let cluster_ip = ClusterIp::of(spec)?;
-    let has_endpoints = spec.type_.as_deref() != Some("ExternalName");
-    Ok(Service {
-        key: ServiceKey {
-            namespace: field::text(meta.namespace.as_deref()),
-            name: field::text(meta.name.as_deref()),
+/// Without `spec.selector`, the selector is that of the annotation [`label::SELECTOR`].
+pub fn service(service: &k8s_openapi::api::core::v1::Service) -> Result<Service, FieldError> {
+    match from_facts(service) {
+        (service, None) => Ok(service),
+        (_, Some(error)) => Err(error),
+    }
+}
+
+/// The Service, and the first thing that is wrong with it. What is wrong is left out.
+pub(crate) fn from_facts(service: &impl ServiceFacts) -> (Service, Option<FieldError>) {
+    let mut problem = None;
+    let meta = service.meta();
+    let cluster_ip = right(ClusterIp::of(service.cluster_ip()), &mut problem);
+    let has_endpoints = service.kind() != Some("ExternalName");
+    let annotation = meta.annotation(label::SELECTOR);
+    let selector = service.selector().filter(|selector| !selector.is_empty());
+    let read = Service {
+        key: ServiceKey { namespace: field::text(meta.namespace), name: field::text(meta.name) },
+        uid: field::text(meta.uid),
+        labels: field::labels(meta.labels),
+        annotations: field::labels(meta.annotations),
+        selector: right(pick_selector(selector, annotation), &mut problem),
+        opted_in: selector.is_none() && annotation.is_some(),
+        ports: if has_endpoints { right(ports(service), &mut problem) } else { Vec::new() },
+        families: match has_endpoints {
+            true => right(families(service.ip_families(), cluster_ip), &mut problem),
+            false => Vec::new(),
         },
-        uid: field::text(meta.uid.as_deref()),
-        labels: field::labels(meta.labels.as_ref()),
-        annotations: field::labels(meta.annotations.as_ref()),
-        selector: selector(spec),
-        ports: if has_endpoints { ports(spec)? } else { Vec::new() },
-        families: if has_endpoints { families(spec, cluster_ip)? } else { Vec::new() },
         headless: !matches!(cluster_ip, ClusterIp::Assigned(_)),
         cluster_ip_none: cluster_ip == ClusterIp::None,
         external_name: !has_endpoints,
-        publish_not_ready: spec.publish_not_ready_addresses == Some(true),
-        traffic_distribution: spec.traffic_distribution.as_deref().map(Into::into),
-        exposure: exposure(service, spec),
-        deleting: meta.deletion_timestamp.is_some(),
+        publish_not_ready: service.publish_not_ready(),
+        traffic_distribution: service.traffic_distribution().map(Into::into),
+        exposure: exposure(service),
+        deleting: meta.deleting,
+    };
+    (read, problem)
+}
+
+/// What was read, or nothing and the problem told if it is the first.
+fn right<T: Default>(read: Result<T, FieldError>, problem: &mut Option<FieldError>) -> T {
+    read.unwrap_or_else(|error| {
+        problem.get_or_insert(error);
+        T::default()
     })
 }
 
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy, Default, PartialEq)]
 enum ClusterIp {
     /// Headless by wish.
     None,
     /// Not assigned (yet).
+    #[default]
     Missing,
     Assigned(IpAddr),
 }
@@ -49,8 +73,8 @@ enum ClusterIp {
 // === impl ClusterIp ===
 
 impl ClusterIp {
-    fn of(spec: &core::ServiceSpec) -> Result<Self, FieldError> {
-        match spec.cluster_ip.as_deref() {
+    fn of(text: Option<&str>) -> Result<Self, FieldError> {
+        match text {
             None | Some("") => Ok(ClusterIp::Missing),
             Some("None") => Ok(ClusterIp::None),
             Some(text) => parse_ip(text).map(ClusterIp::Assigned).ok_or_else(|| {
@@ -61,44 +85,47 @@ impl ClusterIp {
     }
 }
 
-fn selector(spec: &core::ServiceSpec) -> Option<BTreeMap<Arc<str>, Arc<str>>> {
-    let selector = spec.selector.as_ref()?;
-    (!selector.is_empty()).then(|| field::labels(Some(selector)))
+/// The annotation of a Service with a selector of its own is not even looked at: the Service is
+/// that of Kubernetes' own controller.
+fn pick_selector(
+    given: Option<&BTreeMap<String, String>>,
+    annotation: Option<&str>,
+) -> Result<Option<Selector>, FieldError> {
+    match given {
+        Some(selector) => Ok(Some(field::labels(Some(selector)))),
+        None => annotation.map(selector::parse).transpose(),
+    }
 }
 
-fn ports(spec: &core::ServiceSpec) -> Result<Vec<ServicePort>, FieldError> {
-    let ports = spec.ports.iter().flatten().enumerate();
-    ports.map(|(index, given)| port(index, given)).collect()
+fn ports(service: &impl ServiceFacts) -> Result<Vec<ServicePort>, FieldError> {
+    service.ports().enumerate().map(|(index, given)| port(index, given)).collect()
 }
 
-fn port(index: usize, given: &core::ServicePort) -> Result<ServicePort, FieldError> {
+fn port(index: usize, given: ServicePortFacts<'_>) -> Result<ServicePort, FieldError> {
     let path = |name| move || format!("spec.ports[{index}].{name}");
-    let port = field::port(given.port, path("port"))?;
+    let port = field::port(given.number, path("port"))?;
     // The API server fills in a missing, a zero and an empty target port alike.
-    let target = match &given.target_port {
-        None | Some(IntOrString::Int(0)) => TargetPort::Number(port),
-        Some(IntOrString::Int(number)) => {
-            TargetPort::Number(field::port(*number, path("targetPort"))?)
+    let target = match given.target {
+        None | Some(TargetPortFacts::Number(0) | TargetPortFacts::Name("")) => {
+            TargetPort::Number(port)
         }
-        Some(IntOrString::String(name)) if name.is_empty() => TargetPort::Number(port),
-        Some(IntOrString::String(name)) => TargetPort::Name(name.as_str().into()),
+        Some(TargetPortFacts::Number(number)) => {
+            TargetPort::Number(field::port(number, path("targetPort"))?)
+        }
+        Some(TargetPortFacts::Name(name)) => TargetPort::Name(name.into()),
     };
     Ok(ServicePort {
-        name: field::text(given.name.as_deref()),
+        name: field::text(given.name),
         port,
         target,
-        protocol: field::protocol(given.protocol.as_deref(), path("protocol"))?,
-        app_protocol: given.app_protocol.as_deref().map(Into::into),
+        protocol: field::protocol(given.protocol, path("protocol"))?,
+        app_protocol: given.app_protocol.map(Into::into),
     })
 }
 
 /// Without `spec.ipFamilies` (an API server fills it in, files may not have it) the families are
 /// guessed as the EndpointSlice controller does.
-fn families(
-    spec: &core::ServiceSpec,
-    cluster_ip: ClusterIp,
-) -> Result<Vec<AddressType>, FieldError> {
-    let given = spec.ip_families.as_deref().unwrap_or_default();
+fn families(given: &[String], cluster_ip: ClusterIp) -> Result<Vec<AddressType>, FieldError> {
     if given.is_empty() {
         return Ok(match cluster_ip {
             ClusterIp::Assigned(IpAddr::V4(_)) => vec![AddressType::IPv4],
@@ -118,31 +145,22 @@ fn families(
     given.iter().enumerate().map(family).collect()
 }
 
-fn exposure(service: &core::Service, spec: &core::ServiceSpec) -> Exposure {
-    let is_local = |policy: &Option<String>| policy.as_deref() == Some("Local");
+fn exposure(service: &impl ServiceFacts) -> Exposure {
     let policy = |local| {
         if local { TrafficPolicy::Local } else { TrafficPolicy::Cluster }
     };
-    let has_external_ips = spec.external_ips.as_ref().is_some_and(|ips| !ips.is_empty());
-    let honours_policy = match spec.type_.as_deref() {
+    let has_external_ips = service.has_external_ips();
+    let honours_policy = match service.kind() {
         Some("NodePort" | "LoadBalancer") => true,
         None | Some("" | "ClusterIP") => has_external_ips,
         Some(_) => false,
     };
-    let mut ports = spec.ports.iter().flatten();
-    let reachable = ports.any(|port| port.node_port.unwrap_or(0) != 0)
+    let reachable = service.ports().any(|port| port.node_port != 0)
         || has_external_ips
-        || has_ingress_ip(service);
-    let external = policy(is_local(&spec.external_traffic_policy) && honours_policy);
+        || service.ingress_ips().any(|ip| !ip.is_empty());
+    let external = policy(service.external_policy() == Some("Local") && honours_policy);
     Exposure {
-        internal: policy(is_local(&spec.internal_traffic_policy)),
+        internal: policy(service.internal_policy() == Some("Local")),
         external: reachable.then_some(external),
     }
-}
-
-fn has_ingress_ip(service: &core::Service) -> bool {
-    let status = service.status.as_ref();
-    let balancer = status.and_then(|status| status.load_balancer.as_ref());
-    let mut ingress = balancer.into_iter().flat_map(|b| b.ingress.iter().flatten());
-    ingress.any(|ingress| ingress.ip.as_ref().is_some_and(|ip| !ip.is_empty()))
 }

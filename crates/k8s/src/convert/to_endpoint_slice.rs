@@ -8,6 +8,7 @@ use evenkeel_model::{
 use k8s_openapi::{
     api::{core::v1::ObjectReference, discovery::v1 as discovery},
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+    jiff::Timestamp,
 };
 
 /// The object to write for `slice`. A slice without a name gets the prefix from
@@ -34,6 +35,30 @@ pub fn to_endpoint_slice(
         },
         ports: Some(slice.ports.iter().map(port).collect()),
     }
+}
+
+/// The slice as it is created: with the time of the change it is created for, in seconds since
+/// 1970, which consumers measure their delay from.
+///
+/// # Panics
+/// With ids that are not from `topology`.
+pub fn new_slice(
+    slice: &Slice,
+    topology: &Topology,
+    namespace: &str,
+    trigger: Option<i64>,
+) -> discovery::EndpointSlice {
+    let mut object = to_endpoint_slice(slice, topology, namespace);
+    let trigger = trigger.and_then(trigger_time);
+    object.metadata.annotations =
+        trigger.map(|time| BTreeMap::from([(label::TRIGGER_TIME.to_owned(), time)]));
+    object
+}
+
+/// As Kubernetes writes it. `None` before 1970 and after 9999, when nothing can have happened.
+pub(super) fn trigger_time(seconds: i64) -> Option<String> {
+    let time = Timestamp::from_second(seconds).ok()?;
+    (time >= Timestamp::UNIX_EPOCH).then(|| time.to_string())
 }
 
 fn some(text: &str) -> Option<String> {
@@ -68,7 +93,7 @@ fn owner(slice: &Slice) -> Option<OwnerReference> {
     })
 }
 
-fn port(given: &EndpointPort) -> discovery::EndpointPort {
+pub(super) fn port(given: &EndpointPort) -> discovery::EndpointPort {
     discovery::EndpointPort {
         app_protocol: opt(given.app_protocol.as_ref()),
         name: Some(given.name.as_ref().to_owned()),
@@ -77,7 +102,7 @@ fn port(given: &EndpointPort) -> discovery::EndpointPort {
     }
 }
 
-fn endpoint(given: &Endpoint, topology: &Topology) -> discovery::Endpoint {
+pub(super) fn endpoint(given: &Endpoint, topology: &Topology) -> discovery::Endpoint {
     discovery::Endpoint {
         addresses: given.addresses.iter().map(ToString::to_string).collect(),
         conditions: conditions(given.conditions),

@@ -18,18 +18,35 @@ pub async fn client(
     kubeconfig: Option<PathBuf>,
     context: Option<String>,
 ) -> Result<Client, LiveError> {
-    let config = match (kubeconfig, context) {
-        (None, None) => infer().await?,
+    connect(config(kubeconfig, context).await?).await
+}
+
+/// The same for those who try again by themselves, and know better when.
+pub async fn client_without_retries(
+    kubeconfig: Option<PathBuf>,
+    context: Option<String>,
+) -> Result<Client, LiveError> {
+    let mut config = config(kubeconfig, context).await?;
+    config.default_retry = false;
+    connect(config).await
+}
+
+async fn config(kubeconfig: Option<PathBuf>, context: Option<String>) -> Result<Config, LiveError> {
+    match (kubeconfig, context) {
+        (None, None) => infer().await,
         (Some(path), context) => {
             let read = Kubeconfig::read_from(&path);
             let kubeconfig = read.map_err(|error| from_kubeconfig(error, &path))?;
-            choose(kubeconfig, context).await?
+            choose(kubeconfig, context).await
         }
         (None, context) => {
             let kubeconfig = Kubeconfig::read().map_err(|e| from_kubeconfig(e, &default_path()))?;
-            choose(kubeconfig, context).await?
+            choose(kubeconfig, context).await
         }
-    };
+    }
+}
+
+async fn connect(config: Config) -> Result<Client, LiveError> {
     let server = config.cluster_url.to_string();
     let client = Client::try_from(config)
         .map_err(|error| LiveError::Client { server: server.clone(), source: Box::new(error) })?;

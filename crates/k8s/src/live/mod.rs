@@ -8,7 +8,7 @@ mod error;
 mod list;
 
 pub use self::{
-    client::client,
+    client::{client, client_without_retries},
     error::LiveError,
     list::{Scope, objects},
 };

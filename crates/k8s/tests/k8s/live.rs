@@ -13,9 +13,9 @@ use tokio::{
 };
 
 /// An API server that answers each path and query with a status and a body.
-type Answers = fn(&str) -> (u16, Value);
+pub(crate) type Answers = fn(&str) -> (u16, Value);
 
-async fn serve(answers: Answers) -> String {
+pub(crate) async fn serve(answers: Answers) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move {
@@ -42,7 +42,7 @@ async fn answer(stream: TcpStream, answers: Answers) {
 }
 
 /// A kubeconfig file that is gone with the value.
-struct File(PathBuf);
+pub(crate) struct File(pub(crate) PathBuf);
 
 impl Drop for File {
     fn drop(&mut self) {
@@ -57,7 +57,7 @@ fn file(name: &str, text: &str) -> File {
     File(path)
 }
 
-fn kubeconfig(name: &str, server: &str) -> File {
+pub(crate) fn kubeconfig(name: &str, server: &str) -> File {
     let text = format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: here\n\
          clusters: [{{name: c, cluster: {{server: \"{server}\"}}}}]\n\

@@ -11,12 +11,17 @@ mod convert_slice;
 mod live;
 mod manifest;
 mod manifest_limits;
+mod patch;
 mod robust;
 mod slim;
 mod slim_given;
 mod slim_robust;
 mod slim_same;
 mod snapshot;
+mod watched;
+mod watched_given;
+mod watched_same;
+mod watched_service;
 
 use evenkeel_k8s::{Objects, manifest::ManifestError, snapshot::build};
 use evenkeel_model::Snapshot;

@@ -11,31 +11,65 @@ use serde_json::{Map, Value, json};
 const KEYS: &[&str] = &[
     "addressType",
     "addresses",
+    "affinity",
+    "allocatable",
+    "annotations",
     "appProtocol",
+    "clusterIP",
     "conditions",
+    "containerPort",
+    "containers",
+    "creationTimestamp",
     "deletionTimestamp",
     "endpoints",
+    "externalIPs",
     "forNodes",
     "forZones",
+    "generation",
     "hints",
     "hostname",
+    "ingress",
+    "initContainers",
+    "ip",
+    "ipFamilies",
     "labels",
+    "lastTransitionTime",
+    "loadBalancer",
+    "matchExpressions",
     "metadata",
     "name",
     "namespace",
+    "nodeAffinity",
     "nodeName",
+    "nodePort",
+    "nodeSelector",
+    "nodeSelectorTerms",
     "ownerReferences",
+    "phase",
+    "podIP",
+    "podIPs",
     "port",
     "ports",
     "protocol",
+    "publishNotReadyAddresses",
     "ready",
     "resourceVersion",
+    "restartPolicy",
+    "selector",
     "serving",
+    "spec",
+    "status",
+    "targetPort",
     "targetRef",
     "terminating",
+    "trafficDistribution",
+    "type",
     "uid",
     "zone",
 ];
+
+/// Keys of maps, in which there are no fields.
+const MAPS: &[&str] = &["allocatable", "annotations", "labels", "nodeSelector", "selector"];
 
 /// Any slice. Of three at least one is right in all its fields.
 pub(crate) fn any_slice() -> impl Strategy<Value = EndpointSlice> {
@@ -112,7 +146,7 @@ impl Speller<'_> {
             let colon = if self.one_in(8) { "\n : \t" } else { ":" };
             self.text.push_str(colon);
             // A label called like a field, or a key below an unknown one, is none.
-            let is_known = !matches!(key.as_str(), "labels" | "annotations" | "unknown");
+            let is_known = !MAPS.contains(&key.as_str()) && key != "unknown";
             self.value(value, fields_are_known && is_known);
         }
         self.text.push('}');
