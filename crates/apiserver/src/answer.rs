@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 
 use crate::{
     body, document,
-    kinds::Kind,
+    kinds::{Kind, read::remove},
     negotiate::{Form, Media, Shape},
     serve::LongRunning,
+    settings::Features,
     status::Failure,
     table::{self, IncludeObject},
 };
@@ -39,6 +40,31 @@ pub(crate) struct View {
     pub(crate) form: Form,
     pub(crate) include: IncludeObject,
     pub(crate) now: Timestamp,
+    pub(crate) features: Features,
+}
+
+impl View {
+    /// Whether an object is shown with all that is stored, and nothing else.
+    pub(crate) fn is_as_stored(self, kind: &Kind) -> bool {
+        let shape = self.form.shape;
+        shape == Shape::Object && kind.alias.is_none() && self.hidden(kind).is_empty()
+    }
+
+    /// Whether the stored bytes themselves will do.
+    fn is_stored_text(self, kind: &Kind) -> bool {
+        self.form.media == Media::Json && !self.form.pretty && self.is_as_stored(kind)
+    }
+
+    /// Takes away what this server does not show.
+    pub(crate) fn hide(self, kind: &Kind, value: &mut Value) {
+        for path in self.hidden(kind) {
+            remove(value, path);
+        }
+    }
+
+    fn hidden(self, kind: &Kind) -> &'static [&'static [&'static str]] {
+        kind.rules.hidden(self.features)
+    }
 }
 
 impl Answer {
@@ -125,23 +151,29 @@ impl Answer {
 
 /// A stored object.
 pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Answer {
-    let plain = view.form.media == Media::Json && view.form.shape == Shape::Object;
-    if plain && !view.form.pretty && kind.alias.is_none() {
+    if view.is_stored_text(kind) {
         return Answer::json(code, document::text(kind, object, object.revision));
     }
-    shown(code, kind, &kind.presented(document::value(kind.stored_kind(), object)), view)
+    shown(code, kind, kind.presented(document::value(kind.stored_kind(), object)), view)
 }
 
 /// An object that is a value already, in the kind's own form.
-pub(crate) fn shown(code: u16, kind: &Kind, value: &Value, view: View) -> Answer {
+pub(crate) fn shown(code: u16, kind: &Kind, mut value: Value, view: View) -> Answer {
+    view.hide(kind, &mut value);
     let body = match view.form.shape {
-        Shape::Object => return Answer::value(code, value, view.form),
+        Shape::Object => return Answer::value(code, &value, view.form),
         Shape::Table(version) => {
             let revision = value["metadata"]["resourceVersion"].clone();
             let meta = json!({"resourceVersion": revision});
-            table::table(kind, std::slice::from_ref(value), options(view, version), &meta, view.now)
+            table::table(
+                kind,
+                std::slice::from_ref(&value),
+                options(view, version),
+                &meta,
+                view.now,
+            )
         }
-        Shape::Partial(version) => table::partial(value, version),
+        Shape::Partial(version) => table::partial(&value, version),
         Shape::PartialList(_) => return Answer::failure(&not_a_list(kind), plain(view)),
     };
     Answer::value(code, &body, view.form)
@@ -150,11 +182,7 @@ pub(crate) fn shown(code: u16, kind: &Kind, value: &Value, view: View) -> Answer
 /// A page of a list.
 pub(crate) fn list(kind: &Kind, page: Page, continued: &str, view: View) -> Answer {
     let meta = list_meta(&page, continued);
-    if view.form.shape == Shape::Object
-        && view.form.media == Media::Json
-        && !view.form.pretty
-        && kind.alias.is_none()
-    {
+    if view.is_stored_text(kind) {
         return Answer::json(200, list::body(kind, page.items, &meta));
     }
     let stored = kind.stored_kind();
@@ -164,6 +192,7 @@ pub(crate) fn list(kind: &Kind, page: Page, continued: &str, view: View) -> Answ
 
 /// A list of values in the kind's own form.
 pub(crate) fn listed(kind: &Kind, mut items: Vec<Value>, meta: &Value, view: View) -> Answer {
+    items.iter_mut().for_each(|item| view.hide(kind, item));
     let body = match view.form.shape {
         Shape::Table(version) => table::table(kind, &items, options(view, version), meta, view.now),
         Shape::PartialList(version) => table::partial_list(&items, meta, version),

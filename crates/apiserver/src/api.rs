@@ -1,10 +1,14 @@
 //! What all verbs share, and one call as they see it.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, OnceLock},
+};
 
 use bytes::Bytes;
+use evenkeel_admin::health::Health;
 use evenkeel_store::{
-    Selector,
+    Revision, Selector,
     selector::{Checks, FieldSelector, LabelSelector},
 };
 use http::{HeaderMap, Method};
@@ -15,8 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::{
     answer::View,
     body::Body,
-    health::Health,
-    identity::{self, Attributes, Tokens, User},
+    identity::{self, Attributes, Tokens, User, service_account},
     kinds::{Admission, KINDS, Kind, names},
     meters::Meters,
     metrics::Metrics,
@@ -42,7 +45,11 @@ pub(crate) struct Api {
     pub(crate) meters: Meters,
     pub(crate) watchers: Watchers,
     pub(crate) encoded: Arc<Encoded>,
+    /// Since when Services have been shown the way they are.
+    pub(crate) services_shown_since: OnceLock<Revision>,
     pub(crate) address: SocketAddr,
+    /// The certificate that clients trust, in PEM.
+    pub(crate) authority: String,
     /// Ends all watches.
     pub(crate) stop: CancellationToken,
 }
@@ -65,6 +72,15 @@ impl Api {
         Admission { now, features: self.settings.features }
     }
 
+    /// A watch can't go on from before: what it was shown would now look otherwise, and no change
+    /// tells it so.
+    pub(crate) fn shown_since(&self, kind: &Kind) -> Revision {
+        match kind.is_service() {
+            true => self.services_shown_since.get().copied().unwrap_or_default(),
+            false => 0,
+        }
+    }
+
     /// `/metrics`, with what is counted only when asked.
     pub(crate) fn metrics_text(&self) -> String {
         for kind in KINDS.iter().filter(|kind| kind.alias.is_none()) {
@@ -73,6 +89,19 @@ impl Api {
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
         }
         self.metrics.text()
+    }
+
+    /// Whose token this is: of the file, or, in the sandbox, of a ServiceAccount.
+    pub(crate) fn user_of_token(&self, token: &str) -> Option<Arc<User>> {
+        if let Some(user) = self.tokens.user(token) {
+            return Some(user);
+        }
+        self.settings.sandbox.as_ref()?;
+        let read = |kind: &Kind, key: &str| {
+            let object = self.storage.object(kind, key)?;
+            Some(crate::document::value(kind, &object))
+        };
+        service_account::user(token, read).map(Arc::new)
     }
 
     /// What a user may do here.

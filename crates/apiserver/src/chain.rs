@@ -97,7 +97,7 @@ async fn answered(
         true => Anonymous::Health,
         false => Anonymous::Nothing,
     };
-    let user = identity::authenticate(parts, peer, &api.tokens, anonymous)
+    let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
         .map_err(|_| Failure::unauthorized())?;
     let method = lowercase(&parts.method);
     let attributes = attributes(parts, &method, target.as_ref().ok());
@@ -123,7 +123,7 @@ async fn on_resource(
 ) -> Result<Answer> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let collection = resource.name.is_empty();
-    let view = view(parts, &query, collection)?;
+    let view = view(api, parts, &query, collection)?;
     let failing = Form { shape: Shape::Object, ..view.form };
     let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
     let _in_flight = api.metrics.in_flight(change);
@@ -166,13 +166,13 @@ async fn on_review(
         return on_resource(api, parts, Body::from(bytes), &resource, peer).await;
     }
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let view = view(parts, &query, false)?;
+    let view = view(api, parts, &query, false)?;
     let bytes = whole(body).await?;
     let body = body::Body { content_type: content_type(parts), bytes: &bytes };
     verbs::review(api, Asking { plural, user, view, body }).await
 }
 
-fn view(parts: &Parts, query: &Query<'_>, collection: bool) -> Result<View> {
+fn view(api: &Api, parts: &Parts, query: &Query<'_>, collection: bool) -> Result<View> {
     let pretty = query.has("pretty").then(|| query.text("pretty"));
     let form = negotiate::form(&parts.headers, collection, pretty)?;
     let include = match form.shape {
@@ -181,7 +181,8 @@ fn view(parts: &Parts, query: &Query<'_>, collection: bool) -> Result<View> {
         }
         Shape::Object | Shape::Partial(_) | Shape::PartialList(_) => IncludeObject::Metadata,
     };
-    Ok(View { form, include, now: Timestamp::now() })
+    let features = api.settings.features;
+    Ok(View { form, include, now: Timestamp::now(), features })
 }
 
 /// The body, if it is not too large and comes in time.

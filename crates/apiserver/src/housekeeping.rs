@@ -121,8 +121,8 @@ async fn delete(
         uid: Some(place.uid.clone()),
         resource_version: Some(revision.to_string()),
         propagation,
-        // No kubelet is there to say that a Pod has ended.
-        grace_seconds: Some(0),
+        // Without the sandbox no kubelet is there to say that a Pod has ended.
+        grace_seconds: api.settings.sandbox.is_none().then_some(0),
         ..DeleteOptions::default()
     };
     // An object that waits for a finalizer is marked once and left alone.

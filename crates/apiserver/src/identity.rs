@@ -10,6 +10,7 @@ mod certificate;
 mod impersonate;
 mod review;
 mod rules_review;
+pub(crate) mod service_account;
 mod tokens;
 
 use std::{
@@ -65,7 +66,7 @@ pub(crate) struct Unauthorized;
 pub(crate) fn authenticate(
     parts: &Parts,
     peer: &Peer,
-    tokens: &Tokens,
+    user_of_token: impl Fn(&str) -> Option<Arc<User>>,
     anonymous: Anonymous,
 ) -> Result<Arc<User>, Unauthorized> {
     if let Certificate::Of { user, ends } = &peer.certificate
@@ -75,7 +76,7 @@ pub(crate) fn authenticate(
     }
     let header = parts.headers.get(AUTHORIZATION);
     if let Some(token) = header.and_then(|value| value.to_str().ok()).and_then(tokens::bearer) {
-        return tokens.user(token).ok_or(Unauthorized);
+        return user_of_token(token).ok_or(Unauthorized);
     }
     let without_credentials = header.is_none() && matches!(peer.certificate, Certificate::None);
     if without_credentials && anonymous == Anonymous::Health && is_health(parts) {
@@ -186,7 +187,12 @@ mod tests {
                 request = request.header(AUTHORIZATION, *authorization);
             }
             let (parts, ()) = request.body(()).unwrap().into_parts();
-            let user = authenticate(&parts, &peer(certificate.clone()), &tokens, Anonymous::Health);
+            let user = authenticate(
+                &parts,
+                &peer(certificate.clone()),
+                |token| tokens.user(token),
+                Anonymous::Health,
+            );
             let name = user.as_ref().map(|user| user.name.as_str()).ok();
             assert_eq!(name, *expected, "{path} {certificate:?} {authorization:?}");
         }
@@ -196,7 +202,7 @@ mod tests {
     fn health_needs_a_user_where_nothing_is_anonymous() {
         let (parts, ()) = Request::get("/healthz").body(()).unwrap().into_parts();
         let nobody = peer(Certificate::None);
-        let user = authenticate(&parts, &nobody, &Tokens::default(), Anonymous::Nothing);
+        let user = authenticate(&parts, &nobody, |_| None, Anonymous::Nothing);
         assert_eq!(user, Err(Unauthorized));
     }
 }

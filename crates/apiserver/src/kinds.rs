@@ -32,7 +32,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub(crate) use self::{
-    endpointslice::ENDPOINT_SLICE, event::EVENT, namespace::NAMESPACE, pod::POD, service::SERVICE,
+    configmap::CONFIG_MAP, daemonset::DAEMON_SET, deployment::DEPLOYMENT,
+    endpointslice::ENDPOINT_SLICE, event::EVENT, lease::LEASE, namespace::NAMESPACE, node::NODE,
+    pod::POD, replicaset::REPLICA_SET, secret::SECRET, service::SERVICE,
+    serviceaccount::SERVICE_ACCOUNT,
 };
 
 use crate::{invalid::Errors, settings::Features};
@@ -40,19 +43,19 @@ use crate::{invalid::Errors, settings::Features};
 /// All kinds served. The order is of no meaning but for the numbers in the store.
 pub(crate) static KINDS: &[&Kind] = &[
     &NAMESPACE,
-    &configmap::CONFIG_MAP,
-    &daemonset::DAEMON_SET,
-    &deployment::DEPLOYMENT,
+    &CONFIG_MAP,
+    &DAEMON_SET,
+    &DEPLOYMENT,
     &ENDPOINT_SLICE,
     &EVENT,
     &event::EVENT_V1,
-    &lease::LEASE,
-    &node::NODE,
+    &LEASE,
+    &NODE,
     &POD,
-    &replicaset::REPLICA_SET,
-    &secret::SECRET,
+    &REPLICA_SET,
+    &SECRET,
     &SERVICE,
-    &serviceaccount::SERVICE_ACCOUNT,
+    &SERVICE_ACCOUNT,
 ];
 
 /// What most kinds can do.
@@ -190,6 +193,11 @@ pub(crate) trait Rules: std::fmt::Debug + Sync {
     /// Why a new object is turned away with a 403: what follows `forbidden: `.
     fn refused(&self, _object: &Value) -> Option<String> {
         None
+    }
+
+    /// What is not shown although it is stored: fields that the server, as it is set, does not know.
+    fn hidden(&self, _features: Features) -> &'static [&'static [&'static str]] {
+        &[]
     }
 
     /// Texts for `Warning` headers.

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! The table of kinds (`kinds`) and the table of types (`types`) are the facts; discovery, OpenAPI,
-//! tables, selectors and patches follow from them. Not here: what a kubelet, a scheduler or a
-//! controller would do; and nothing here grows into more than one machine.
+//! tables, selectors and patches follow from them. Where asked for, `sandbox` plays what a kubelet, a
+//! scheduler and controllers would do. Nothing here grows into more than one machine.
 
 mod answer;
 mod api;
@@ -19,7 +19,6 @@ mod discovery;
 mod document;
 #[doc(hidden)]
 pub mod fuzzing;
-mod health;
 mod housekeeping;
 mod identity;
 mod invalid;
@@ -35,6 +34,7 @@ mod pools;
 mod protobuf;
 mod random;
 mod request;
+mod sandbox;
 mod serve;
 mod server;
 mod settings;
@@ -51,5 +51,5 @@ pub use crate::{
     certificates::{CertificateError, FolderError},
     identity::TokenFileError,
     server::{Error, Ready, run},
-    settings::{Authorization, Features, IpRange, Settings},
+    settings::{Authorization, Features, IpRange, Sandbox, Settings},
 };

@@ -1,7 +1,7 @@
 //! A server, from its settings to its end.
 
-mod assemble;
-mod builtin;
+pub(crate) mod assemble;
+pub(crate) mod builtin;
 
 use std::{
     io,
@@ -25,6 +25,7 @@ use crate::{
     chain::Chain,
     housekeeping,
     identity::{TokenFileError, Tokens},
+    sandbox,
     serve::{Limits, serve},
     settings::{IpRange, Settings},
     shutdown::Stop,
@@ -113,7 +114,8 @@ pub async fn run(
     write_secret(&path, &kubeconfig(&certificates, address))?;
     let ending = Stop::default();
     let data = kept.then(|| folder.path().join("journal"));
-    let (api, writer) = assemble::assemble(settings, data.as_deref(), tokens, address, &ending)?;
+    let known = assemble::Known { tokens, address, authority: certificates.authority };
+    let (api, writer) = assemble::assemble(settings, data.as_deref(), known, &ending)?;
     builtin::create(&api).await.map_err(|failure| Error::Builtin(failure.message().to_owned()))?;
     let serving = serve(listener, tls, Chain::new(&api), ending.clone(), Limits::default());
     let tasks = beside(&api);
@@ -137,10 +139,13 @@ fn raise_file_limit() {
 }
 
 /// What runs beside the requests.
-fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
+pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     let mut tasks = vec![tokio::spawn(look_after_watchers(api.clone()))];
     if api.settings.housekeeping {
         tasks.push(tokio::spawn(housekeeping::keep_house(api.clone())));
+    }
+    if api.settings.sandbox.is_some() {
+        tasks.push(tokio::spawn(sandbox::play(api.clone())));
     }
     tasks
 }

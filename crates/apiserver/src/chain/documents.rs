@@ -1,5 +1,6 @@
 //! What the server says about itself: discovery, OpenAPI, version, health, metrics.
 
+use axum::body::Body;
 use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
 use serde_json::Value;
 
@@ -15,7 +16,8 @@ use crate::{
 pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer> {
     if let Target::Health(path) = target {
         let answer = api.health.answer(path, parts.uri.query());
-        return answer.map(Answer::whole).ok_or_else(Failure::unknown_path);
+        let answer = answer.ok_or_else(Failure::unknown_path)?;
+        return Ok(Answer::whole(answer.map(Body::from)));
     }
     if !matches!(parts.method, Method::GET | Method::HEAD) {
         return Err(Failure::method_not_allowed());

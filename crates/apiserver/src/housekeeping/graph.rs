@@ -46,6 +46,9 @@ pub(super) struct Graph {
     open: BTreeSet<(ResourceId, String)>,
     /// Namespaces on their way out.
     dying: BTreeSet<String>,
+    /// Namespaces in which something is new, or that have just gone: what is in one that is not
+    /// there came too late, and goes.
+    doubtful: BTreeSet<String>,
     /// Objects that stay until their dependents are gone or set free, by uid.
     waiting: FxHashMap<String, (ResourceId, String)>,
 }
@@ -100,8 +103,12 @@ impl Graph {
             (None, Some(_)) => {}
             (None, None) => self.gone(resource, &key, &old.unwrap_or_default()),
         }
-        if let Some(namespace) = object.namespace().filter(|name| self.dying.contains(*name)) {
+        let Some(namespace) = object.namespace() else { return };
+        if self.dying.contains(namespace) {
             self.open.insert((NAMESPACE.id(), namespace.to_owned()));
+        }
+        if before.is_none() && !self.doubtful.contains(namespace) {
+            self.doubtful.insert(namespace.to_owned());
         }
     }
 
@@ -125,6 +132,7 @@ impl Graph {
     fn gone(&mut self, resource: ResourceId, key: &str, old: &Metadata) {
         if resource == NAMESPACE.id() {
             self.dying.remove(key);
+            self.doubtful.insert(key.to_owned());
         }
         self.waiting.remove(&old.uid);
         for place in self.dependents.get(&old.uid).into_iter().flatten() {
@@ -168,6 +176,11 @@ impl Graph {
             }
             if metadata.deletion_timestamp.is_some() {
                 due.extend(self.for_dying(state, &place, &metadata));
+            }
+        }
+        for name in std::mem::take(&mut self.doubtful) {
+            if state.object(NAMESPACE.id(), &name).is_none() {
+                due.extend(emptying(state, &name).0);
             }
         }
         due
@@ -255,6 +268,14 @@ impl Graph {
 
 /// Empties a namespace, and lets it go when nothing is left.
 fn namespace(state: &State, name: &str) -> Vec<Due> {
+    match emptying(state, name) {
+        (due, true) => due,
+        (_, false) => vec![Due::FinishNamespace(name.to_owned())],
+    }
+}
+
+/// What it takes to empty a namespace, and whether anything is left in it.
+fn emptying(state: &State, name: &str) -> (Vec<Due>, bool) {
     let mut due = Vec::new();
     let mut left = false;
     let prefix = format!("{name}/");
@@ -273,10 +294,7 @@ fn namespace(state: &State, name: &str) -> Vec<Due> {
             }
         }
     }
-    if !left {
-        due.push(Due::FinishNamespace(name.to_owned()));
-    }
-    due
+    (due, left)
 }
 
 fn blocks(state: &State, dependent: &Place, owner: &str) -> bool {

@@ -1,18 +1,20 @@
 //! The answers of TokenReview and SelfSubjectReview.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{
-    User,
-    tokens::{Tokens, bearer},
-};
+use super::{User, tokens::bearer};
 
 /// Who the tokens of this server are for.
 const AUDIENCE: &str = "https://kubernetes.default.svc";
 
 /// The review with its status, or the message of a 400.
-pub(crate) fn token_review(review: &Value, tokens: &Tokens) -> Result<Value, &'static str> {
+pub(crate) fn token_review(
+    review: &Value,
+    user_of_token: impl Fn(&str) -> Option<Arc<User>>,
+) -> Result<Value, &'static str> {
     let spec = &review["spec"];
     let token = spec["token"].as_str().unwrap_or_default();
     if token.is_empty() {
@@ -22,7 +24,7 @@ pub(crate) fn token_review(review: &Value, tokens: &Tokens) -> Result<Value, &'s
     let is_for_us = asked.is_empty() || asked.iter().any(|audience| audience == AUDIENCE);
     let header = format!("Bearer {token}");
     let given = bearer(&header);
-    let status = match given.filter(|_| is_for_us).and_then(|token| tokens.user(token)) {
+    let status = match given.filter(|_| is_for_us).and_then(user_of_token) {
         Some(user) => {
             json!({"authenticated": true, "audiences": [AUDIENCE], "user": user.info()})
         }
@@ -55,12 +57,13 @@ fn answer<const N: usize>(kind: &str, metadata: Value, parts: [(&str, Value); N]
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::Tokens, *};
 
     // Recorded from Kubernetes: scenario `auth.tokenreview`.
     #[test]
     fn a_token_review_says_whose_token_it_is() {
         let tokens = Tokens::read("admintoken,admin,admin,system:masters\n").unwrap();
+        let user = |token: &str| tokens.user(token);
         let bad = json!({"error": "invalid bearer token", "user": {}});
         let good = json!({
             "audiences": [AUDIENCE],
@@ -78,7 +81,7 @@ mod tests {
             (json!({"token": "admintoken", "audiences": ["x"]}), bad),
         ];
         for (spec, status) in cases {
-            let answer = token_review(&json!({"spec": spec}), &tokens).unwrap();
+            let answer = token_review(&json!({"spec": spec}), user).unwrap();
             let expected = json!({
                 "apiVersion": "authentication.k8s.io/v1",
                 "kind": "TokenReview",
@@ -88,7 +91,7 @@ mod tests {
             });
             assert_eq!(answer, expected);
         }
-        let wrong = token_review(&json!({"spec": {}}), &tokens);
+        let wrong = token_review(&json!({"spec": {}}), user);
         assert_eq!(wrong, Err("token is required for TokenReview in authentication"));
     }
 

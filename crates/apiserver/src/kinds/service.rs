@@ -29,8 +29,9 @@ use crate::{
     kinds::{
         Admission, DeleteAnswers, Kind, Part, Rules, Subresource,
         names::Check,
-        read::{at, carry_over, entry, remove, text},
+        read::{carry_over, entry, text},
     },
+    settings::Features,
 };
 
 pub(crate) static SERVICE: Kind = Kind {
@@ -74,7 +75,7 @@ impl Rules for ServiceRules {
 
     fn prepare_create(&self, object: &mut Value, at: &Admission) {
         *entry(object, &["status"]) = json!({});
-        drop_distribution(object, None, at);
+        keep_distribution(object, None, at);
         defaults::drop_policy_of_external_name(object);
     }
 
@@ -87,7 +88,7 @@ impl Rules for ServiceRules {
             Part::Status => carry_over(new, old, &["spec"]),
             Part::Main => {
                 carry_over(new, old, &["status"]);
-                drop_distribution(new, Some(old), at);
+                keep_distribution(new, Some(old), at);
                 defaults::drop_what_the_type_lost(new, old);
                 defaults::drop_policy_of_external_name(new);
             }
@@ -101,6 +102,13 @@ impl Rules for ServiceRules {
         }
     }
 
+    fn hidden(&self, features: Features) -> &'static [&'static [&'static str]] {
+        match features.service_traffic_distribution {
+            true => &[],
+            false => &[&DISTRIBUTION],
+        }
+    }
+
     fn warnings(&self, new: &Value, _: Option<&Value>) -> Vec<String> {
         warnings::warnings(new)
     }
@@ -110,11 +118,12 @@ impl Rules for ServiceRules {
     }
 }
 
-/// Behind the gate `ServiceTrafficDistribution` the field is dropped, except where it is stored.
-fn drop_distribution(new: &mut Value, old: Option<&Value>, admission: &Admission) {
-    let path = ["spec", "trafficDistribution"];
-    let stored = old.is_some_and(|old| !at(old, &path).is_null());
-    if !admission.features.service_traffic_distribution && !stored {
-        remove(new, &path);
+const DISTRIBUTION: [&str; 2] = ["spec", "trafficDistribution"];
+
+/// Without the gate `ServiceTrafficDistribution` the server is one that does not know the field:
+/// nobody is shown it, so nobody who writes back what he has read may take away what is stored.
+fn keep_distribution(new: &mut Value, old: Option<&Value>, admission: &Admission) {
+    if !admission.features.service_traffic_distribution {
+        carry_over(new, old.unwrap_or(&Value::Null), &DISTRIBUTION);
     }
 }

@@ -1,14 +1,19 @@
 //! Puts a server together: what was kept, the writer, the pools, the metrics.
 
-use std::{net::SocketAddr, ops::Bound, path::Path, sync::Arc};
+use std::{
+    net::SocketAddr,
+    ops::Bound,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
+use evenkeel_admin::health::{Asked, Health};
 use evenkeel_store::{Change, Journal, JournalError, Limits, Replayed, State};
 use parking_lot::RwLock;
 
 use crate::{
     api::Api,
     document,
-    health::{Asked, Health},
     identity::Tokens,
     journal::FileJournal,
     kinds::{self, KINDS, SERVICE},
@@ -23,12 +28,19 @@ use crate::{
     writer::{Writer, Writes},
 };
 
+/// What is known before the first object is.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub(crate) tokens: Tokens,
+    pub(crate) address: SocketAddr,
+    pub(crate) authority: String,
+}
+
 /// `data`: where the journal is; `None` keeps nothing.
-pub(super) fn assemble(
+pub(crate) fn assemble(
     settings: Settings,
     data: Option<&Path>,
-    tokens: Tokens,
-    address: SocketAddr,
+    known: Known,
     ending: &Stop,
 ) -> Result<(Arc<Api>, Writer), Error> {
     let metrics = Metrics::new();
@@ -51,11 +63,13 @@ pub(super) fn assemble(
         meters: Meters::new(&metrics),
         metrics,
         settings,
-        tokens,
+        tokens: known.tokens,
         health: health(ending),
         watchers: Watchers::default(),
         encoded: Arc::default(),
-        address,
+        services_shown_since: OnceLock::new(),
+        address: known.address,
+        authority: known.authority,
         stop: ending.watches_end().clone(),
     };
     Ok((Arc::new(api), writer))

@@ -7,19 +7,53 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{Api, key, name_of},
-    kinds::{ENDPOINT_SLICE, Kind, NAMESPACE, SERVICE},
+    document,
+    kinds::{
+        ENDPOINT_SLICE, Kind, NAMESPACE, SERVICE,
+        read::{entry, text},
+    },
     status::Result,
-    verbs::admit,
+    verbs::{admit, rewrite},
 };
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
 
-pub(super) async fn create(api: &Api) -> Result<()> {
+pub(crate) async fn create(api: &Api) -> Result<()> {
     for name in NAMESPACES {
         present(api, &NAMESPACE, None, json!({"metadata": {"name": name}})).await?;
     }
     present(api, &SERVICE, Some("default"), service(api)).await?;
-    present(api, &ENDPOINT_SLICE, Some("default"), slice(api)).await
+    present(api, &ENDPOINT_SLICE, Some("default"), slice(api)).await?;
+    note_gates(api).await
+}
+
+/// The gates that change how Services are shown, where they were ever other than the default.
+const GATES: &str = "evenkeel.dev/feature-gates";
+
+/// Notes on the Service `kubernetes` how Services are shown. The note outlives this process, and it
+/// is a write: its revision parts what was shown before a change of gates from what is shown after.
+async fn note_gates(api: &Api) -> Result<()> {
+    let is_on = api.settings.features.service_traffic_distribution;
+    let gates = format!("ServiceTrafficDistribution={is_on}");
+    let path = ["metadata", "annotations", GATES];
+    let noted = || {
+        let object = api.storage.object(&SERVICE, "default/kubernetes")?;
+        let value = document::value(&SERVICE, &object);
+        Some((text(&value, &path).to_owned(), object.revision))
+    };
+    let before = noted().map(|(gates, _)| gates).unwrap_or_default();
+    if before.is_empty() && is_on {
+        return Ok(());
+    }
+    if before != gates {
+        let edit = |value: &mut Value| *entry(value, &path) = gates.as_str().into();
+        rewrite(api, &SERVICE, "default/kubernetes", edit).await?;
+    }
+    if let Some((_, revision)) = noted() {
+        // This is the only place that sets it, once in a process.
+        let _ = api.services_shown_since.set(revision);
+    }
+    Ok(())
 }
 
 async fn present(

@@ -33,7 +33,7 @@ pub(crate) async fn create(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let mut warnings = read.warnings;
     let answer = match new(api, call, value, options.dry_run, &mut warnings).await? {
         Created::Stored(object) => answer::object(201, kind, &object, call.view),
-        Created::Dry(value) => answer::shown(201, kind, &value, call.view),
+        Created::Dry(value) => answer::shown(201, kind, value, call.view),
     };
     Ok(answer.with_warnings(warnings))
 }

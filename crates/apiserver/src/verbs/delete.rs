@@ -51,7 +51,7 @@ pub(crate) fn answered(call: &Call<'_>, removed: &Removed) -> Answer {
         let success = status::success(kind, &call.resource.name, uid);
         return Answer::value(200, &success, call.view.form);
     }
-    answer::shown(200, kind, &kind.presented(removed.value.clone()), call.view)
+    answer::shown(200, kind, kind.presented(removed.value.clone()), call.view)
 }
 
 /// Deletes what is at a key, or marks it; tries again where others are faster.

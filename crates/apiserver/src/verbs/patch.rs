@@ -46,7 +46,7 @@ pub(crate) async fn apply(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer
         Ok(Some(value))
     };
     let (code, value) = update::write(api, call, way, options.dry_run, &mut warnings, next).await?;
-    Ok(answer::shown(code, kind, &value, call.view).with_warnings(warnings))
+    Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
 }
 
 /// What the call's patch makes of a document.

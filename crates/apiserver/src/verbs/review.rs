@@ -28,7 +28,7 @@ pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
         "tokenreviews" => {
             let schema = "io.k8s.api.authentication.v1.TokenReview";
             let read = read("authentication.k8s.io", "TokenReview", schema)?;
-            let review = identity::token_review(&read.value, &api.tokens);
+            let review = identity::token_review(&read.value, |token| api.user_of_token(token));
             (review.map_err(Failure::bad_request)?, read.warnings)
         }
         "selfsubjectaccessreviews" => {

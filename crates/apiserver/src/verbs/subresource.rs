@@ -80,7 +80,7 @@ async fn read_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let object = api.storage.object(kind, &call.key(name));
     let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
     let value = crate::document::value(kind, &object);
-    Ok(answer::shown(200, &scale::SCALE, &scale::scale_of(kind, &value), call.view))
+    Ok(answer::shown(200, &scale::SCALE, scale::scale_of(kind, &value), call.view))
 }
 
 async fn replace_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
@@ -122,7 +122,7 @@ async fn rescale(
     let (code, value) =
         update::write(api, call, Way::Rules(Part::Main), dry_run, &mut warnings, write).await?;
     let shown = scale::scale_of(kind, &value);
-    Ok(answer::shown(code, &scale::SCALE, &shown, call.view).with_warnings(warnings))
+    Ok(answer::shown(code, &scale::SCALE, shown, call.view).with_warnings(warnings))
 }
 
 /// Puts a Pod on a node: by `pods/binding`, or by a `Binding` in the namespace.

@@ -37,7 +37,7 @@ pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answ
     let (code, value) =
         write(api, call, way, options.dry_run, &mut warnings, |_, _| Ok(Some(value.clone())))
             .await?;
-    Ok(answer::shown(code, kind, &value, call.view).with_warnings(warnings))
+    Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
 }
 
 /// Writes what `next` makes of the present version, again if another was faster. A client that

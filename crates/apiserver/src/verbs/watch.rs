@@ -197,7 +197,8 @@ impl Watch {
     fn take(&mut self) -> Taken {
         let state = self.api.storage.state();
         let now = state.revision();
-        if !self.caught_up && self.cursor < state.history().oldest() {
+        let oldest = state.history().oldest().max(self.api.shown_since(self.kind));
+        if !self.caught_up && self.cursor < oldest {
             return Taken::TooOld;
         }
         let Ok(events) = state.history().following(self.kind.id(), self.cursor) else {

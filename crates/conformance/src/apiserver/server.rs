@@ -116,6 +116,7 @@ fn settings(profile: &str, tokens: &Path) -> Result<Settings, String> {
         tokens: Some(tokens.to_owned()),
         authorization: Authorization::AlwaysAllow,
         anonymous_health: false,
+        sandbox: None,
     })
 }
 

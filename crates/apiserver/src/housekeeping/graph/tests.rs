@@ -46,7 +46,10 @@ fn uid((plural, key): At<'_>) -> String {
 impl World {
     fn new() -> World {
         let state = State::new(kinds::n_resources(), Limits::default());
-        World { state, graph: Graph::default(), done: Vec::new() }
+        let world = World { state, graph: Graph::default(), done: Vec::new() };
+        ["m", "n", "other"]
+            .into_iter()
+            .fold(world, |world, name| world.with(("namespaces", name), &[]))
     }
 
     fn with(mut self, at: At<'_>, owners: &[Value]) -> World {
@@ -303,6 +306,26 @@ fn a_namespace_waits_for_the_finalizers_of_others() {
     let world = world.after(namespace, Propagation::Background);
     let left = world.value(namespace).map(|value| value["spec"]["finalizers"].clone());
     assert_eq!(left, Some(json!(["x/held"])));
+}
+
+#[test]
+fn what_came_too_late_for_its_namespace_goes() {
+    let namespace = ("namespaces", "n");
+    // After the end of the namespace.
+    let mut world = World::new().after(namespace, Propagation::Background);
+    world.put(A, json!({}));
+    world.settle();
+    assert_eq!([A, namespace].map(|at| world.has(at)), [false, false]);
+    // Between the last look at the namespace and its end.
+    let mut world = World::new();
+    world.delete(namespace, Some(Propagation::Background));
+    let due = world.graph.due(&world.state);
+    world.put(A, json!({"finalizers": ["x/held"]}));
+    due.into_iter().for_each(|due| world.act(due));
+    assert_eq!([A, namespace].map(|at| world.has(at)), [true, false]);
+    world.settle();
+    let left = world.value(A).unwrap_or_default();
+    assert!(left["metadata"]["deletionTimestamp"].is_string(), "{left}");
 }
 
 #[test]

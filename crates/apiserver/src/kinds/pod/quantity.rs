@@ -74,6 +74,11 @@ impl Quantity {
         ceiling(self.nanos, NANO)
     }
 
+    /// The amount in thousandths, rounded away from zero.
+    pub(crate) fn milli_units(self) -> i128 {
+        ceiling(self.nanos, NANO / 1000)
+    }
+
     /// In whole thousandths, the finest step that resource lists keep; `None` if it is so already.
     pub(crate) fn rounded_to_milli(self) -> Option<Quantity> {
         let nanos = ceiling(self.nanos, NANO / 1000).saturating_mul(NANO / 1000);

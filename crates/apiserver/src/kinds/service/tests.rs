@@ -3,9 +3,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    kinds::{endpointslice::ENDPOINT_SLICE, metadata},
+    kinds::{endpointslice::ENDPOINT_SLICE, metadata, read::remove},
     pools::{Pools, Reservation},
-    settings::Features,
 };
 
 fn admission(service_traffic_distribution: bool) -> Admission {
@@ -178,13 +177,15 @@ fn a_status_belongs_to_load_balancers() {
 fn without_the_gate_the_distribution_is_kept_only_where_it_is_stored() {
     let with = service(&json!({"trafficDistribution": "PreferSameZone"}));
     let without = service(&json!({}));
-    for (gate, old, kept) in [
-        (true, None, true),
-        (false, None, false),
-        (false, Some(&without), false),
-        (false, Some(&with), true),
+    for (gate, old, new, kept) in [
+        (true, None, &with, true),
+        (true, Some(&with), &without, false),
+        (false, None, &with, false),
+        (false, Some(&without), &with, false),
+        (false, Some(&with), &with, true),
+        (false, Some(&with), &without, true),
     ] {
-        let mut new = with.clone();
+        let mut new = new.clone();
         let at = admission(gate);
         match old {
             None => SERVICE.rules.prepare_create(&mut new, &at),

@@ -81,7 +81,7 @@ impl Frames {
     }
 
     fn line(&self, out: &mut BytesMut, what: &'static str, object: &Object, revision: Revision) {
-        if self.view.form.shape == Shape::Object && self.kind.alias.is_none() {
+        if self.view.is_as_stored(self.kind) {
             out.reserve(object.tail.len() + 192);
             out.put_slice(b"{\"type\":\"");
             out.put_slice(what.as_bytes());
@@ -105,7 +105,8 @@ impl Frames {
 
     fn made(&self, what: &str, object: &Object, revision: Revision, headless: bool) -> Bytes {
         let value = document::value_at(self.kind.stored_kind(), object, revision);
-        let value = self.kind.presented(value);
+        let mut value = self.kind.presented(value);
+        self.view.hide(self.kind, &mut value);
         let shown = match self.view.form.shape {
             // An event is no list: Kubernetes then sends it as it is.
             Shape::Object | Shape::PartialList(_) => value,
@@ -142,13 +143,15 @@ mod tests {
     use crate::{
         kinds,
         negotiate::{Form, Media},
+        settings::Features,
         table::IncludeObject,
     };
 
     fn lines(include: IncludeObject) -> Vec<Value> {
         let kind = kinds::named("", "configmaps").unwrap();
         let form = Form { media: Media::Json, shape: Shape::Table("v1"), pretty: false };
-        let view = View { form, include, now: Timestamp::UNIX_EPOCH };
+        let features = Features::default();
+        let view = View { form, include, now: Timestamp::UNIX_EPOCH, features };
         let frames = Frames::new(kind, view, Arc::default());
         let mut value = json!({"metadata": {"name": "a", "namespace": "n"}});
         document::canonical(kind, &mut value);
@@ -170,6 +173,37 @@ mod tests {
             .map(|line| !line["object"]["columnDefinitions"].is_null())
             .collect();
         assert_eq!(headed, [true, false, false]);
+    }
+
+    #[test]
+    fn without_its_gate_a_field_of_services_is_stored_and_not_shown() {
+        let kind = kinds::named("", "services").unwrap();
+        let mut value = json!({"metadata": {"name": "a", "namespace": "n"},
+            "spec": {"trafficDistribution": "PreferClose", "type": "ClusterIP"}});
+        document::canonical(kind, &mut value);
+        let new = document::stored(kind, &value);
+        let (labels, fields, tail) = (new.labels, new.fields, new.tail);
+        let object = Arc::new(Object { key: "n/a".into(), revision: 7, labels, fields, tail });
+        for (service_traffic_distribution, shape, shown) in [
+            (true, Shape::Object, json!("PreferClose")),
+            (false, Shape::Object, Value::Null),
+            (true, Shape::Table("v1"), json!("PreferClose")),
+            (false, Shape::Table("v1"), Value::Null),
+        ] {
+            let form = Form { media: Media::Json, shape, pretty: false };
+            let (include, now) = (IncludeObject::Object, Timestamp::UNIX_EPOCH);
+            let features = Features { service_traffic_distribution };
+            let frames = Frames::new(kind, View { form, include, now, features }, Arc::default());
+            let mut out = BytesMut::new();
+            frames.added(&mut out, &object);
+            let line: Value = serde_json::from_slice(&out).unwrap();
+            let object = match shape {
+                Shape::Table(_) => &line["object"]["rows"][0]["object"],
+                _ => &line["object"],
+            };
+            assert_eq!(object["spec"]["trafficDistribution"], shown, "{features:?} {shape:?}");
+            assert_eq!(object["spec"]["type"], "ClusterIP");
+        }
     }
 
     #[test]

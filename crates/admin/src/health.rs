@@ -2,13 +2,12 @@
 
 use std::{borrow::Cow, collections::BTreeSet, fmt};
 
-use axum::body::Body;
 use http::{HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
 use percent_encoding::percent_decode_str;
 
-/// The checks of a server.
+/// The checks of a process.
 #[derive(Debug, Default)]
-pub(crate) struct Health {
+pub struct Health {
     checks: Vec<Check>,
 }
 
@@ -20,7 +19,7 @@ struct Check {
 
 /// Where a check counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub enum Asked {
     Everywhere,
     /// Only `/readyz`: a failure takes away traffic and does not end the process.
     Readiness,
@@ -29,8 +28,8 @@ pub(crate) enum Asked {
 // === impl Health ===
 
 impl Health {
-    /// With the checks that need no server: `ping` and `log`.
-    pub(crate) fn new() -> Health {
+    /// With the checks that need nothing else: `ping` and `log`.
+    pub fn new() -> Health {
         let alive = || Ok(());
         Health::default().with("ping", Asked::Everywhere, alive).with(
             "log",
@@ -39,7 +38,7 @@ impl Health {
         )
     }
 
-    pub(crate) fn with(
+    pub fn with(
         mut self,
         name: &'static str,
         asked: Asked,
@@ -50,7 +49,7 @@ impl Health {
     }
 
     /// The answer to a path of health; `None` for any other.
-    pub(crate) fn answer(&self, path: &str, query: Option<&str>) -> Option<Response<Body>> {
+    pub fn answer(&self, path: &str, query: Option<&str>) -> Option<Response<String>> {
         let path = path.strip_prefix('/')?;
         let (root, check) =
             path.split_once('/').map_or((path, None), |(root, rest)| (root, Some(rest)));
@@ -69,7 +68,7 @@ impl Health {
     }
 }
 
-fn one(check: &Check) -> Response<Body> {
+fn one(check: &Check) -> Response<String> {
     match (check.check)() {
         Ok(()) => plain(StatusCode::OK, "ok".to_owned()),
         Err(why) => {
@@ -78,7 +77,7 @@ fn one(check: &Check) -> Response<Body> {
     }
 }
 
-fn all<'a>(root: &str, checks: impl Iterator<Item = &'a Check>, query: &str) -> Response<Body> {
+fn all<'a>(root: &str, checks: impl Iterator<Item = &'a Check>, query: &str) -> Response<String> {
     let pairs = || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let is_verbose = pairs().any(|(key, _)| key == "verbose");
     let excluded = pairs().filter(|(key, _)| *key == "exclude").map(|(_, value)| decoded(value));
@@ -117,8 +116,8 @@ fn decoded(value: &str) -> Cow<'_, str> {
     percent_decode_str(value).decode_utf8_lossy()
 }
 
-fn plain(status: StatusCode, text: String) -> Response<Body> {
-    let mut response = Response::new(Body::from(text));
+fn plain(status: StatusCode, text: String) -> Response<String> {
+    let mut response = Response::new(text);
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
@@ -134,8 +133,6 @@ impl fmt::Debug for Check {
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::BodyExt;
-
     use super::*;
 
     fn health(is_stopping: bool) -> Health {
@@ -148,30 +145,28 @@ mod tests {
         )
     }
 
-    async fn check(is_stopping: bool, uri: &str, expected: (u16, &str)) {
+    fn check(is_stopping: bool, uri: &str, expected: (u16, &str)) {
         let uri: http::Uri = uri.parse().unwrap();
         let response = health(is_stopping).answer(uri.path(), uri.query()).unwrap();
         assert_eq!(response.headers()[CONTENT_TYPE], "text/plain; charset=utf-8");
         let status = response.status().as_u16();
-        let body = response.into_body().collect().await.unwrap().to_bytes();
-        assert_eq!((status, std::str::from_utf8(&body).unwrap()), expected, "{uri}");
+        assert_eq!((status, response.body().as_str()), expected, "{uri}");
     }
 
-    #[tokio::test]
-    async fn answers_are_those_of_kubernetes() {
+    #[test]
+    fn answers_are_those_of_kubernetes() {
         // Recorded: scenario `discovery.health`.
         for uri in ["/healthz", "/livez", "/readyz", "/healthz/ping", "/readyz/ping", "/livez/etcd"]
         {
-            check(false, uri, (200, "ok")).await;
+            check(false, uri, (200, "ok"));
         }
-        check(false, "/readyz/nope", (404, "404 page not found\n")).await;
-        check(false, "/livez/shutdown", (404, "404 page not found\n")).await;
+        check(false, "/readyz/nope", (404, "404 page not found\n"));
+        check(false, "/livez/shutdown", (404, "404 page not found\n"));
         check(
             false,
             "/livez?verbose",
             (200, "[+]ping ok\n[+]log ok\n[+]etcd ok\nlivez check passed\n"),
-        )
-        .await;
+        );
         check(
             false,
             "/livez?verbose=1&exclude=etcd&exclude=b&exclude=a",
@@ -180,19 +175,17 @@ mod tests {
                 "[+]ping ok\n[+]log ok\n[+]etcd excluded: ok\nwarn: some health checks cannot be \
                  excluded: no matches for \"a\",\"b\"\nlivez check passed\n",
             ),
-        )
-        .await;
+        );
     }
 
-    #[tokio::test]
-    async fn a_server_that_stops_is_alive_but_not_ready() {
-        check(true, "/livez", (200, "ok")).await;
-        check(true, "/healthz", (200, "ok")).await;
+    #[test]
+    fn a_server_that_stops_is_alive_but_not_ready() {
+        check(true, "/livez", (200, "ok"));
+        check(true, "/healthz", (200, "ok"));
         let text = "[+]ping ok\n[+]log ok\n[+]etcd ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n";
-        check(true, "/readyz", (500, text)).await;
-        check(true, "/readyz/shutdown", (500, "internal server error: process is shutting down\n"))
-            .await;
-        check(true, "/readyz?exclude=shutdown", (200, "ok")).await;
+        check(true, "/readyz", (500, text));
+        check(true, "/readyz/shutdown", (500, "internal server error: process is shutting down\n"));
+        check(true, "/readyz?exclude=shutdown", (200, "ok"));
     }
 
     #[test]

@@ -1,0 +1,10 @@
+//! What every process has: health, the endpoint for health and metrics, log lines, signals, and
+//! the lease by which one of several processes leads.
+//!
+//! Not here: what a process does, its metrics themselves, and its command line.
+
+pub mod endpoint;
+pub mod health;
+pub mod lease;
+pub mod logs;
+pub mod signals;

@@ -1,0 +1,117 @@
+//! What a part wants done, as values. `carry_out` does it.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde_json::Value;
+
+use super::world::{key_of, uid_of};
+use crate::kinds::Kind;
+
+/// What one look at one key came to.
+#[derive(Debug, Default, PartialEq)]
+pub(crate) struct Step {
+    /// Carried out at the same time, in no order. Until all are done and seen, nobody looks at the
+    /// key again.
+    pub(crate) actions: Vec<Action>,
+    /// When to look again even if nothing changes.
+    pub(crate) again: Option<Timestamp>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Action {
+    Create {
+        kind: &'static Kind,
+        namespace: Option<String>,
+        object: Value,
+    },
+    /// A JSON merge patch of the whole object (metadata, spec, status), only if the uid is this
+    /// one. With a `metadata.resourceVersion` in it, only of that version.
+    Patch {
+        kind: &'static Kind,
+        key: String,
+        uid: String,
+        patch: Value,
+    },
+    Delete {
+        kind: &'static Kind,
+        key: String,
+        uid: String,
+        grace_seconds: Option<i64>,
+    },
+    /// As `pods/binding` does.
+    Bind {
+        key: String,
+        uid: String,
+        node: String,
+    },
+    /// Fills in a Secret for a ServiceAccount.
+    Token {
+        key: String,
+        uid: String,
+        account_uid: String,
+    },
+    /// Tells people about an object.
+    Event {
+        kind: &'static Kind,
+        key: String,
+        uid: String,
+        warning: bool,
+        reason: &'static str,
+        message: String,
+    },
+}
+
+// === impl Action ===
+
+impl Action {
+    pub(crate) fn patch(kind: &'static Kind, of: &ObjectMeta, patch: Value) -> Action {
+        Action::Patch { kind, key: key_of(of), uid: uid_of(of).to_owned(), patch }
+    }
+
+    /// `None`: with the grace that the object asks for.
+    pub(crate) fn delete(
+        kind: &'static Kind,
+        of: &ObjectMeta,
+        grace_seconds: Option<i64>,
+    ) -> Action {
+        Action::Delete { kind, key: key_of(of), uid: uid_of(of).to_owned(), grace_seconds }
+    }
+
+    pub(crate) fn tell(
+        kind: &'static Kind,
+        of: &ObjectMeta,
+        reason: &'static str,
+        message: String,
+    ) -> Action {
+        let (key, uid) = (key_of(of), uid_of(of).to_owned());
+        Action::Event { kind, key, uid, warning: false, reason, message }
+    }
+
+    pub(crate) fn warn(
+        kind: &'static Kind,
+        of: &ObjectMeta,
+        reason: &'static str,
+        message: String,
+    ) -> Action {
+        let (key, uid) = (key_of(of), uid_of(of).to_owned());
+        Action::Event { kind, key, uid, warning: true, reason, message }
+    }
+}
+
+// === impl Step ===
+
+impl Step {
+    pub(crate) fn nothing() -> Step {
+        Step::default()
+    }
+
+    pub(crate) fn act(actions: Vec<Action>) -> Step {
+        Step { actions, again: None }
+    }
+
+    /// Looks again at the earlier one of the two times.
+    pub(crate) fn again(mut self, at: Timestamp) -> Step {
+        self.again = Some(self.again.map_or(at, |known| known.min(at)));
+        self
+    }
+}

@@ -1,0 +1,169 @@
+//! What a kubelet would tell of its Node, and what a control plane makes of its silence.
+//!
+//! A Node has a heartbeat unless its annotation `sandbox.evenkeel.dev/heartbeat` is `off`. With one
+//! it gets the status it lacks and its Lease is renewed; all Leases at the same multiples of the
+//! interval, so that their writes share a batch. Without one it is lost after `node_grace`: its
+//! conditions are unknown, it is tainted, its Pods are not ready and are deleted when they no longer
+//! tolerate that. They stay as they are then, since no kubelet confirms their end.
+//! Sources: `pkg/controller/nodelifecycle`, `pkg/controller/tainteviction`, `pkg/controller/podgc`.
+
+mod eviction;
+mod lease;
+mod status;
+#[cfg(test)]
+mod tests;
+
+use std::{collections::BTreeMap, time::Duration};
+
+use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::{
+    api::core::v1::{Node, NodeSpec, NodeStatus, Taint},
+    apimachinery::pkg::api::resource::Quantity,
+};
+use serde_json::{Value, json};
+
+pub(super) use self::eviction::evict;
+use super::{
+    action::{Action, Step},
+    conditions::time,
+    tolerations::{NOT_READY, UNREACHABLE, UNSCHEDULABLE},
+    world::{World, annotation, is_dying, name_of, uid_of},
+};
+use crate::{kinds::NODE, settings::Sandbox};
+
+/// `off`: the Node sends no heartbeats.
+pub(super) const HEARTBEAT: &str = "sandbox.evenkeel.dev/heartbeat";
+const HOST_NAME: &str = "kubernetes.io/hostname";
+
+pub(super) fn reconcile(world: &World, name: &str, now: Timestamp, settings: &Sandbox) -> Step {
+    let Some(node) = world.node(name) else { return Step::nothing() };
+    if is_dying(&node.metadata) {
+        return Step::nothing();
+    }
+    if beats(node) {
+        let mut step = lease::renew(world, node, now, settings);
+        step.actions.extend(changed(node, &status::alive(node, now), now));
+        return step;
+    }
+    let lost = later(lease::last_heartbeat(world, node).unwrap_or(now), settings.node_grace);
+    if now < lost {
+        let noted = changed(node, &node.status.clone().unwrap_or_default(), now);
+        return Step { actions: noted.into_iter().collect(), again: Some(lost) };
+    }
+    let actions = changed(node, &status::lost(node, now), now);
+    Step::act(actions.into_iter().collect())
+}
+
+/// Whether a kubelet is there.
+pub(super) fn beats(node: &Node) -> bool {
+    annotation(&node.metadata, HEARTBEAT) != Some("off")
+}
+
+pub(super) fn is_ready(node: &Node) -> bool {
+    ready_status(node) == Some("True")
+}
+
+/// Whether somebody has closed it to new Pods.
+pub(super) fn is_cordoned(node: &Node) -> bool {
+    node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true))
+}
+
+/// Its internal addresses.
+pub(super) fn addresses(node: &Node) -> impl Iterator<Item = &str> {
+    let all = node.status.iter().flat_map(|status| status.addresses.iter().flatten());
+    all.filter(|one| one.type_ == "InternalIP").map(|one| one.address.as_str())
+}
+
+pub(super) fn taints(node: &Node) -> impl Iterator<Item = &Taint> {
+    node.spec.iter().flat_map(|spec| spec.taints.iter().flatten())
+}
+
+/// All that Pods and those who place them look at.
+#[derive(Debug, PartialEq)]
+pub(super) struct Matters<'a> {
+    uid: &'a str,
+    labels: Option<&'a BTreeMap<String, String>>,
+    spec: Option<&'a NodeSpec>,
+    allocatable: Option<&'a BTreeMap<String, Quantity>>,
+    ready: Option<&'a str>,
+    addresses: Vec<&'a str>,
+    beats: bool,
+}
+
+pub(super) fn matters(node: &Node) -> Matters<'_> {
+    Matters {
+        uid: uid_of(&node.metadata),
+        labels: node.metadata.labels.as_ref(),
+        spec: node.spec.as_ref(),
+        allocatable: node.status.as_ref().and_then(|status| status.allocatable.as_ref()),
+        ready: ready_status(node),
+        addresses: addresses(node).collect(),
+        beats: beats(node),
+    }
+}
+
+/// Rounded up.
+pub(super) fn whole_seconds(span: Duration) -> i64 {
+    let seconds = span.as_secs() + u64::from(span.subsec_nanos() > 0);
+    i64::try_from(seconds).unwrap_or(i64::MAX)
+}
+
+fn ready_status(node: &Node) -> Option<&str> {
+    let conditions = node.status.as_ref()?.conditions.as_ref()?;
+    conditions.iter().find(|one| one.type_ == "Ready").map(|one| one.status.as_str())
+}
+
+/// The patch to a status with the taints that it asks for, if there is anything to change. A kubelet
+/// also sees to the name of its host.
+fn changed(node: &Node, status: &NodeStatus, now: Timestamp) -> Option<Action> {
+    let mut patch = json!({"metadata": {"resourceVersion": node.metadata.resource_version}});
+    let empty = patch.clone();
+    let is_named = node.metadata.labels.as_ref().is_some_and(|all| all.contains_key(HOST_NAME));
+    if beats(node) && !is_named {
+        patch["metadata"]["labels"] = json!({HOST_NAME: name_of(&node.metadata)});
+    }
+    let present: Vec<Taint> = taints(node).cloned().collect();
+    let wanted = tainted(&present, is_cordoned(node), lack(status), now);
+    if wanted != present {
+        patch["spec"]["taints"] = if wanted.is_empty() { Value::Null } else { json!(wanted) };
+    }
+    if node.status.clone().unwrap_or_default() != *status {
+        patch["status"] = json!(status);
+    }
+    (patch != empty).then(|| Action::patch(&NODE, &node.metadata, patch))
+}
+
+/// Which of the two taints a Node's readiness asks for.
+fn lack(status: &NodeStatus) -> Option<&'static str> {
+    let mut conditions = status.conditions.iter().flatten();
+    match conditions.find(|one| one.type_ == "Ready")?.status.as_str() {
+        "True" => None,
+        "False" => Some(NOT_READY),
+        _ => Some(UNREACHABLE),
+    }
+}
+
+/// The taints with just those that the Node's state asks for, each that ends Pods with its time.
+fn tainted(present: &[Taint], cordoned: bool, lack: Option<&str>, now: Timestamp) -> Vec<Taint> {
+    let own = |taint: &Taint| matches!(taint.key.as_str(), NOT_READY | UNREACHABLE | UNSCHEDULABLE);
+    let closed = cordoned.then_some((UNSCHEDULABLE, "NoSchedule"));
+    let lost = lack.map(|key| [(key, "NoSchedule"), (key, "NoExecute")]);
+    let asked: Vec<(&str, &str)> = closed.into_iter().chain(lost.into_iter().flatten()).collect();
+    let is_asked = |taint: &Taint| asked.iter().any(|(key, _)| taint.key == *key);
+    let kept = present.iter().filter(|taint| !own(taint) || is_asked(taint));
+    let mut wanted: Vec<Taint> = kept.cloned().collect();
+    for (key, effect) in asked {
+        if !wanted.iter().any(|taint| taint.key == key && taint.effect == effect) {
+            let (key, effect) = (key.to_owned(), effect.to_owned());
+            wanted.push(Taint { key, effect, time_added: Some(time(now)), value: None });
+        }
+    }
+    for taint in wanted.iter_mut().filter(|taint| taint.effect == "NoExecute") {
+        taint.time_added.get_or_insert_with(|| time(now));
+    }
+    wanted
+}
+
+pub(super) fn later(at: Timestamp, span: Duration) -> Timestamp {
+    SignedDuration::try_from(span).ok().and_then(|span| at.checked_add(span).ok()).unwrap_or(at)
+}

@@ -1,0 +1,132 @@
+//! What Pods ask for and what Nodes have: CPU in thousandths, memory in bytes, Pods by number.
+//! Sources: `component-helpers/resource/helpers.go`, `pkg/scheduler/util/pod_resources.go`.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::{
+    api::core::v1::{Container, Node, Pod},
+    apimachinery::pkg::api::resource::Quantity as Text,
+};
+
+use crate::{
+    kinds::pod::quantity::Quantity,
+    sandbox::world::{World, is_finished, name_of},
+};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Amounts {
+    cpu: i128,
+    memory: i128,
+    pods: i128,
+    /// CPU as it is scored: a container that asks for none counts as a small one.
+    load: i128,
+}
+
+/// The load of a container that asks for no CPU.
+const SMALL: i128 = 100;
+
+/// What a Node has too little of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lacking {
+    Cpu,
+    Memory,
+    Pods,
+}
+
+type List = BTreeMap<String, Text>;
+
+// === impl Amounts ===
+
+impl Amounts {
+    /// Init containers run one after the other before the rest, except those that stay.
+    pub(super) fn of_pod(pod: &Pod) -> Amounts {
+        let Some(spec) = &pod.spec else { return Amounts::default() };
+        let mut together = Amounts::default();
+        let mut peak = Amounts::default();
+        for first in spec.init_containers.iter().flatten() {
+            let asked = Amounts::of_container(first);
+            if first.restart_policy.as_deref() == Some("Always") {
+                together = together.plus(asked);
+                peak = peak.max(together);
+            } else {
+                peak = peak.max(together.plus(asked));
+            }
+        }
+        for container in &spec.containers {
+            together = together.plus(Amounts::of_container(container));
+        }
+        let overhead = spec.overhead.as_ref().map(Amounts::of_list).unwrap_or_default();
+        Amounts { pods: 1, ..together.max(peak).plus(overhead) }
+    }
+
+    /// Of all Pods on a Node that have not ended.
+    pub(super) fn on(world: &World, node: &Node) -> Amounts {
+        let pods = world.pods_on(name_of(&node.metadata)).filter(|pod| !is_finished(pod));
+        pods.fold(Amounts::default(), |sum, pod| sum.plus(Amounts::of_pod(pod)))
+    }
+
+    /// What a Node does not have room for. Who asks for nothing of a resource lacks nothing.
+    pub(super) fn lacking(self, used: Amounts, node: &Node) -> Vec<Lacking> {
+        let has = Amounts::of_node(node);
+        let lacks = |wanted: i128, used: i128, has: i128| wanted > 0 && used + wanted > has;
+        [
+            (Lacking::Pods, lacks(self.pods, used.pods, has.pods)),
+            (Lacking::Cpu, lacks(self.cpu, used.cpu, has.cpu)),
+            (Lacking::Memory, lacks(self.memory, used.memory, has.memory)),
+        ]
+        .into_iter()
+        .filter_map(|(what, lacks)| lacks.then_some(what))
+        .collect()
+    }
+
+    /// The load in millionths of what the Node has.
+    pub(super) fn share_of_cpu(self, node: &Node) -> i128 {
+        self.load.saturating_mul(1_000_000) / Amounts::of_node(node).cpu.max(1)
+    }
+
+    fn of_node(node: &Node) -> Amounts {
+        let has = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+        has.map(Amounts::of_list).unwrap_or_default()
+    }
+
+    fn of_container(container: &Container) -> Amounts {
+        let requests = container.resources.as_ref().and_then(|asked| asked.requests.as_ref());
+        let asked = requests.map(Amounts::of_list).unwrap_or_default();
+        Amounts { load: if asked.cpu > 0 { asked.cpu } else { SMALL }, ..asked }
+    }
+
+    fn of_list(list: &List) -> Amounts {
+        let read = |name: &str| list.get(name).and_then(|text| Quantity::parse(&text.0));
+        let units = |name: &str| read(name).map_or(0, Quantity::units);
+        let cpu = read("cpu").map_or(0, Quantity::milli_units);
+        Amounts { cpu, memory: units("memory"), pods: units("pods"), load: cpu }
+    }
+
+    fn plus(self, other: Amounts) -> Amounts {
+        Amounts {
+            cpu: self.cpu + other.cpu,
+            memory: self.memory + other.memory,
+            pods: self.pods + other.pods,
+            load: self.load + other.load,
+        }
+    }
+
+    fn max(self, other: Amounts) -> Amounts {
+        Amounts {
+            cpu: self.cpu.max(other.cpu),
+            memory: self.memory.max(other.memory),
+            pods: self.pods.max(other.pods),
+            load: self.load.max(other.load),
+        }
+    }
+}
+
+impl Lacking {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Lacking::Cpu => "Insufficient cpu",
+            Lacking::Memory => "Insufficient memory",
+            Lacking::Pods => "Too many pods",
+        }
+    }
+}

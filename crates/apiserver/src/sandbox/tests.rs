@@ -1,0 +1,5 @@
+//! The whole of it in one process: requests go through the chain, the parts play.
+
+mod lives;
+mod server;
+mod workloads;

@@ -1,0 +1,66 @@
+//! Deployments: a ReplicaSet for each template, and Pods moved from the old ones to the new one.
+//!
+//! A look goes one of four ways. A Deployment that is being deleted only gets its status. One that
+//! is paused, or whose size was changed, has its sets scaled (`scaling`). Else it is rolled out:
+//! with `Recreate` all old Pods go before the first new one comes, with `RollingUpdate` the sets
+//! are resized step by step within the limits (`rolling`). A step looks only at what the status of
+//! each ReplicaSet tells; the change that it makes brings the next look.
+//! Source: `k8s.io/kubernetes/pkg/controller/deployment`. Linear in the number of ReplicaSets, for
+//! `Recreate` in that of the Pods.
+
+mod annotations;
+mod conditions;
+mod limits;
+mod plan;
+mod rolling;
+mod scaling;
+mod sets;
+mod status;
+mod writing;
+
+use jiff::Timestamp;
+
+use self::{
+    plan::{Way, plan},
+    sets::Rollout,
+    status::NewSet,
+};
+use crate::{
+    sandbox::{
+        action::{Action, Step},
+        world::{World, key_of, name_of, uid_of},
+    },
+    settings::Sandbox,
+};
+
+/// What is to be done about a Deployment now.
+pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -> Step {
+    let Some(deployment) = world.deployments.get(key) else { return Step::nothing() };
+    let owned = world.replica_sets_of(uid_of(&deployment.metadata));
+    let Some(rollout) = Rollout::read(deployment, owned) else { return Step::nothing() };
+    let way = Way::of(&rollout);
+    let plan = plan(world, &rollout, way);
+    let mut actions: Vec<Action> =
+        (0..rollout.sets.len()).flat_map(|i| writing::resize(&rollout, &plan, way, i)).collect();
+    actions.extend(plan.remove.iter().map(|index| writing::remove(&rollout.sets[*index])));
+    let created = plan.create.map(|size| writing::new_set(&rollout, size));
+    // Another set has the name: its template has the same hash.
+    let is_taken = |key: String| world.replica_sets.contains_key(key.as_str());
+    let collides = created.as_ref().is_some_and(|set| is_taken(key_of(&set.metadata)));
+    let created = created.filter(|_| !collides);
+    if let Some(set) = &created {
+        actions.extend(writing::create(&rollout, set));
+    }
+    let new = match (&created, rollout.new_set()) {
+        (Some(set), _) => NewSet::Created(name_of(&set.metadata)),
+        (None, Some(set)) => NewSet::Found(set.name()),
+        (None, None) => NewSet::Missing,
+    };
+    let mut next = status::next(&rollout, new, way == Way::RollingOut, now);
+    if collides {
+        let count = next.status.collision_count.get_or_insert_default();
+        *count = count.saturating_add(1);
+    }
+    actions.extend(writing::tell(&rollout, new, &next.status));
+    Step { actions, again: next.again }
+}

@@ -1,0 +1,149 @@
+//! Which way a look goes, and what is to become of the ReplicaSets.
+
+use super::{
+    annotations, limits,
+    rolling::{self, Count},
+    scaling::{self, Scaled},
+    sets::{Rollout, Set},
+    status,
+};
+use crate::sandbox::{
+    workloads::is_closing,
+    world::{World, is_dying, is_finished, uid_of},
+};
+
+/// What is to become of the ReplicaSets.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// In the order of the sets.
+    pub(super) sizes: Vec<i64>,
+    /// A set for the present template, of this size.
+    pub(super) create: Option<i64>,
+    /// Sets that nobody will go back to.
+    pub(super) remove: Vec<usize>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Dying,
+    Paused,
+    Scaled,
+    RollingOut,
+}
+
+impl Way {
+    pub(super) fn of(rollout: &Rollout<'_>) -> Way {
+        if is_dying(&rollout.deployment.metadata) {
+            return Way::Dying;
+        }
+        if rollout.spec.paused.unwrap_or_default() {
+            return Way::Paused;
+        }
+        let was_for_other = |set: &Set<'_>| {
+            let desired = annotations::desired_replicas(set.metadata());
+            set.count.size > 0 && desired.is_some_and(|desired| desired != rollout.limits.replicas)
+        };
+        if rollout.sets.iter().any(was_for_other) { Way::Scaled } else { Way::RollingOut }
+    }
+}
+
+pub(super) fn plan(world: &World, rollout: &Rollout<'_>, way: Way) -> Plan {
+    match way {
+        Way::Dying => Plan { sizes: rollout.sizes(), ..Plan::default() },
+        Way::Paused => {
+            let remove = superfluous(rollout);
+            Plan { sizes: scaled(rollout), create: None, remove }
+        }
+        Way::Scaled => Plan { sizes: scaled(rollout), ..Plan::default() },
+        Way::RollingOut if limits::is_recreate(rollout.spec) => recreated(world, rollout),
+        Way::RollingOut => rolled(world, rollout),
+    }
+}
+
+fn scaled(rollout: &Rollout<'_>) -> Vec<i64> {
+    let wanted = rollout.limits.replicas;
+    let read = |(index, set): (usize, &Set<'_>)| Scaled {
+        size: set.count.size,
+        most_before: annotations::max_replicas(set.metadata()),
+        is_saturated_new: rollout.is_new(index)
+            && set.count.size == wanted
+            && set.count.available == wanted
+            && annotations::desired_replicas(set.metadata()) == Some(wanted),
+    };
+    let sets: Vec<Scaled> = rollout.sets.iter().enumerate().map(read).collect();
+    let before = rollout.deployment.status.as_ref().and_then(|status| status.replicas);
+    let before = i64::from(before.unwrap_or_default());
+    let is_recreate = limits::is_recreate(rollout.spec);
+    scaling::sizes(rollout.limits, &sets, rollout.new, before, is_recreate)
+}
+
+/// One step within the limits. It waits until all sets have taken in the step before: what their
+/// status tells of another size is no ground to go on.
+fn rolled(world: &World, rollout: &Rollout<'_>) -> Plan {
+    if !rollout.sets.iter().all(Set::is_observed) {
+        return Plan { sizes: rollout.sizes(), ..Plan::default() };
+    }
+    let old = rollout.old_counts();
+    let Some(new) = rollout.new_set() else {
+        let size = rolling::new_size(rollout.limits, Count::default(), &old);
+        let create = (!is_closing(world, &rollout.deployment.metadata)).then_some(size);
+        return Plan { sizes: rollout.sizes(), create, remove: Vec::new() };
+    };
+    let next = rolling::next(rollout.limits, new.count, &old);
+    let mut sizes = rollout.sizes();
+    for (index, size) in rollout.old().zip(next.old) {
+        sizes[index] = size;
+    }
+    if let Some(index) = rollout.new {
+        sizes[index] = next.new;
+    }
+    let is_still = sizes == rollout.sizes();
+    let remove = if is_still && is_complete(rollout) { superfluous(rollout) } else { Vec::new() };
+    Plan { sizes, create: None, remove }
+}
+
+fn recreated(world: &World, rollout: &Rollout<'_>) -> Plan {
+    let mut sizes = rollout.sizes();
+    for index in rollout.old() {
+        sizes[index] = 0;
+    }
+    if sizes != rollout.sizes() || old_pods_run(world, rollout) {
+        return Plan { sizes, ..Plan::default() };
+    }
+    let wanted = rollout.limits.replicas;
+    let is_open = !is_closing(world, &rollout.deployment.metadata);
+    let create = (rollout.new.is_none() && is_open).then_some(wanted);
+    if let Some(index) = rollout.new {
+        sizes[index] = wanted;
+    }
+    let remove = if is_complete(rollout) { superfluous(rollout) } else { Vec::new() };
+    Plan { sizes, create, remove }
+}
+
+/// A Pod that is on its way out may still run.
+fn old_pods_run(world: &World, rollout: &Rollout<'_>) -> bool {
+    rollout.old().any(|index| {
+        let set = &rollout.sets[index];
+        let mut pods = world.pods_of(uid_of(set.metadata()));
+        set.count.replicas > 0 || pods.any(|pod| !is_finished(pod))
+    })
+}
+
+fn is_complete(rollout: &Rollout<'_>) -> bool {
+    let status = rollout.deployment.status.as_ref();
+    status.is_some_and(|status| status::is_complete(rollout, status))
+}
+
+/// Old sets beyond those that are kept to go back to, by revision; those with Pods stay.
+fn superfluous(rollout: &Rollout<'_>) -> Vec<usize> {
+    let limit = rollout.spec.revision_history_limit.filter(|limit| *limit != i32::MAX);
+    let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else {
+        return Vec::new();
+    };
+    let mut old: Vec<usize> =
+        rollout.old().filter(|index| !rollout.sets[*index].is_dying()).collect();
+    old.sort_by_key(|index| annotations::revision(rollout.sets[*index].metadata()));
+    old.truncate(old.len().saturating_sub(limit));
+    old.retain(|index| rollout.sets[*index].is_empty() && rollout.sets[*index].is_observed());
+    old
+}
