@@ -1,0 +1,64 @@
+//! Nodes, and which Pods are on them.
+
+use evenkeel_model::{Gone, Node, NodeId};
+use rustc_hash::FxHashSet;
+
+use super::{Cache, pods::touch};
+
+impl Cache {
+    pub(in crate::engine) fn begin_nodes(&mut self) {
+        self.listed_nodes.clear();
+    }
+
+    pub(in crate::engine) fn list_node(&mut self, node: Node) {
+        self.listed_nodes.insert(node.id);
+        self.apply_node(node);
+    }
+
+    pub(in crate::engine) fn end_nodes(&mut self) {
+        let gone = self.nodes.iter().map(|node| node.id);
+        let gone: Vec<NodeId> = gone.filter(|id| !self.listed_nodes.contains(id)).collect();
+        for id in gone {
+            self.drop_node(id);
+        }
+        self.listed_nodes = FxHashSet::default();
+        // That there are none is known only now.
+        self.nodes_changed = true;
+    }
+
+    pub(in crate::engine) fn apply_node(&mut self, node: Node) {
+        let old = self.nodes.get(node.id);
+        if old == Some(&node) {
+            return;
+        }
+        self.nodes_changed = true;
+        let moved = old.is_none_or(|old| old.zone != node.zone);
+        let id = node.id;
+        self.nodes.set(id, Some(node));
+        if moved {
+            self.touch_node(id);
+        }
+    }
+
+    pub(in crate::engine) fn delete_node(&mut self, gone: &Gone) {
+        if let Some(id) = self.topology.nodes.find(&gone.name) {
+            self.drop_node(id);
+        }
+    }
+
+    pub(super) fn drop_node(&mut self, id: NodeId) {
+        if self.nodes.get(id).is_some() {
+            self.nodes.set(id, None);
+            self.nodes_changed = true;
+            self.touch_node(id);
+        }
+    }
+
+    /// The Services of the Pods on a node: where they are is part of their endpoints.
+    pub(super) fn touch_node(&mut self, id: NodeId) {
+        for &pod in self.by_node.get(&id).into_iter().flatten() {
+            let Some(entry) = self.pods.get(pod) else { continue };
+            touch(&self.pairs, &self.slots, &entry.pairs, &mut self.touched);
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What our own writes have answered, before the watch shows it.
+
+use std::{sync::Arc, time::Duration};
+
+use evenkeel_model::{Slice, Version};
+
+use super::{Cache, Deleted, SliceEntry, is_older};
+
+impl Cache {
+    /// A slice was created or updated to this content.
+    pub(in crate::engine) fn wrote(&mut self, id: u32, slice: &Slice, version: Version) {
+        let Some(home) = self.slots.name(id).cloned() else { return };
+        let slot = self.slots.get_mut(id).expect("it has a name");
+        if slot.ended.contains(&version.uid) {
+            self.touched.push(id);
+            return;
+        }
+        let known = slot.slices.get(&slice.name);
+        if known.is_some_and(|known| is_older(&version, &known.version)) {
+            self.touched.push(id);
+            return;
+        }
+        let confirmed = known.is_some_and(|k| k.confirmed && k.version.uid == version.uid);
+        // A list that came in between may have been made after the slice had gone again.
+        let is_doubtful = slot.begun_at_list != self.slice_lists;
+        let entry = SliceEntry { slice: slice.clone(), version, deleting: false, confirmed };
+        slot.slices.insert(Arc::clone(&slice.name), entry);
+        self.homes.insert((Arc::clone(&home.0), Arc::clone(&slice.name)), home);
+        if is_doubtful {
+            self.doubt(id, &slice.name, Duration::ZERO);
+        }
+    }
+
+    /// What the server has under this name is not known: it is to be read before the Service is
+    /// planned again, unless the watch shows it by then.
+    pub(in crate::engine) fn doubt(&mut self, id: u32, name: &Arc<str>, until: Duration) {
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.doubts.insert(Arc::clone(name), until);
+            self.touched.push(id);
+        }
+    }
+
+    /// A sync of the Service begins or is over.
+    pub(in crate::engine) fn run(&mut self, id: u32, running: bool) {
+        let slice_lists = self.slice_lists;
+        let Some(slot) = self.slots.get_mut(id) else { return };
+        slot.running = running;
+        slot.begun_at_list = slice_lists;
+        slot.ended.clear();
+    }
+
+    /// A slice was deleted, or was not there.
+    pub(in crate::engine) fn removed(&mut self, id: u32, name: &Arc<str>, uid: &Arc<str>) {
+        let Some((namespace, _)) = self.slots.name(id).cloned() else { return };
+        let slot = self.slots.get_mut(id).expect("it has a name");
+        let Some(known) = slot.slices.get(name).filter(|known| known.version.uid == *uid) else {
+            return;
+        };
+        if !slot.ended.contains(&known.version.uid) {
+            let uid = Arc::clone(&known.version.uid);
+            slot.deleted.push(Deleted { uid, listed: false });
+        }
+        // Its home is kept until the watch shows that it is gone, if it ever showed it.
+        let shown = slot.slices.remove(name).is_some_and(|known| known.confirmed);
+        if !shown {
+            self.homes.remove(&(namespace, Arc::clone(name)));
+        }
+    }
+}

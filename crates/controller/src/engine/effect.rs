@@ -1,0 +1,140 @@
+//! What the engine wants done, and what it is told of it.
+
+use std::{sync::Arc, time::Duration};
+
+use evenkeel_model::{Condition, SeenSlice, ServiceKey, Slice, Version};
+use evenkeel_topology::{Policy, plan::FamilyPlan};
+
+/// Names one write under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// To be carried out, and its end told with `Engine::done`, exactly once.
+    Write(Write),
+    /// To be told people, as an Event on the Service. Its end matters to nobody.
+    Event(ServiceEvent),
+    /// A sync ended; for metrics and logs.
+    Synced(Report),
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Write {
+    pub ticket: Ticket,
+    pub service: ServiceKey,
+    pub action: Action,
+    /// How hints came out in the plan this write is part of; empty for all but slices.
+    pub why: Arc<[FamilyPlan]>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A new slice, with its name. `trigger` goes into the annotation
+    /// `endpoints.kubernetes.io/last-change-trigger-time`, in seconds since 1970.
+    Create { slice: Slice, trigger: Option<i64> },
+    /// Brings the slice to this content. A merge patch under `version.resource_version`, so that
+    /// what others keep in its metadata stays. `gone`: labels to be removed; without a trigger the
+    /// annotation is removed.
+    Update { slice: Slice, version: Version, gone: Vec<Arc<str>>, trigger: Option<i64> },
+    /// Only changes who manages the slice, under `version.resource_version`.
+    Relabel { name: Arc<str>, version: Version, manager: Arc<str> },
+    /// With uid and resourceVersion as preconditions.
+    Delete { name: Arc<str>, version: Version },
+    /// Reads a slice as it is now.
+    Read { name: Arc<str> },
+    /// A strategic merge patch of the Service's status, for this uid only. `true` beside a
+    /// condition: its status flips, so that its transition time is now.
+    Conditions { uid: Arc<str>, set: Vec<(Condition, bool)>, remove: Vec<Arc<str>> },
+}
+
+impl Action {
+    /// The slice it is about.
+    pub fn slice_name(&self) -> Option<&Arc<str>> {
+        match self {
+            Action::Create { slice, .. } | Action::Update { slice, .. } => Some(&slice.name),
+            Action::Relabel { name, .. } | Action::Delete { name, .. } | Action::Read { name } => {
+                Some(name)
+            }
+            Action::Conditions { .. } => None,
+        }
+    }
+}
+
+/// What became of a write.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// Created, updated or relabelled; this is the version now. For conditions, whatever.
+    Done(Version),
+    /// Deleted, or was not there (404).
+    Gone,
+    /// The answer to [`Action::Read`] where the slice exists.
+    Read(Box<SeenSlice>),
+    /// 409 with reason `AlreadyExists`.
+    Exists,
+    /// 409 otherwise: the version is not that of the server.
+    Conflict,
+    /// Nothing is known of what became of it, or the server is busy: 408, 429, 5xx, a time-out, a
+    /// lost connection. `after`: when the server wants to be asked again.
+    Unknown { after: Option<Duration>, message: String },
+    /// Refused for good, as it is: other 4xx.
+    Refused { code: u16, message: String },
+}
+
+/// An Event on a Service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceEvent {
+    pub service: ServiceKey,
+    pub uid: Arc<str>,
+    pub warning: bool,
+    pub reason: &'static str,
+    pub message: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SyncResult {
+    Success,
+    /// The cache was behind; the sync is tried again at once.
+    Stale,
+    Error,
+}
+
+/// One sync, for metrics and logs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Report {
+    pub service: ServiceKey,
+    pub result: SyncResult,
+    /// What went wrong, for people.
+    pub problem: Option<String>,
+    pub policy: Policy,
+    /// The value of `spec.trafficDistribution`, where it is one that is known.
+    pub traffic_distribution: Option<Arc<str>>,
+    /// Endpoints that the sync added to slices and removed from them.
+    pub endpoints_added: usize,
+    pub endpoints_removed: usize,
+    pub slices_created: usize,
+    pub slices_updated: usize,
+    pub slices_deleted: usize,
+    /// Pods left out because their node is not known.
+    pub without_node: usize,
+}
+
+/// Sums over all Services, for gauges.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub services: usize,
+    pub pods: usize,
+    pub nodes: usize,
+    pub endpoints: usize,
+    pub slices: usize,
+    /// How many slices would do.
+    pub desired_slices: usize,
+    /// Services by the value of `spec.trafficDistribution`; values that are not known here count
+    /// as `implementation-specific`.
+    pub by_traffic_distribution: std::collections::BTreeMap<Arc<str>, usize>,
+    /// Services left to Kubernetes' own controller because live slices of both were found.
+    pub withdrawn: usize,
+    /// Services that wait for a sync or a retry.
+    pub waiting: usize,
+    pub in_flight: usize,
+}

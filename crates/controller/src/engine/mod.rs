@@ -1,0 +1,365 @@
+//! The controller without its sockets: what it has seen goes in, what is to be done comes out.
+//!
+//! Level-triggered. Whatever a watch says only marks Services; a marked Service is planned from the
+//! cache as it is then, and the plan's writes are carried out one after the other. At most one sync
+//! of a Service is under way, and at most [`Settings::max_in_flight`] writes of all.
+//!
+//! **Its own writes.** What a write answered is put into the cache at once, so that the next plan
+//! starts from it although the watch has not shown it yet. A watch that shows an older generation
+//! of a slice than the cache has is behind, and is not believed; nor is one that shows a slice this
+//! controller has deleted. A write whose end is not known (a time-out) changes nothing here: the
+//! retry then meets `AlreadyExists` or `Conflict`, and the slice is read again.
+//!
+//! **Rivals.** A new slice is named after Service UID, family, ports and ordinal, so that a second
+//! create of it is refused; updates and deletes carry the version they were planned from. A lease
+//! only saves work: two leaders at once write no slice twice.
+//!
+//! Cost of one Pod's change: O(its labels) to find its Services, O(log dirty Services) to queue
+//! them, and one plan for each; nothing depends on how many other Services there are.
+
+mod cache;
+mod conditions;
+mod custody;
+mod effect;
+mod job;
+mod names;
+mod pairs;
+mod queue;
+mod settings;
+mod sync;
+mod table;
+mod triggers;
+
+pub use self::{
+    effect::{Action, Effect, Outcome, Report, ServiceEvent, SyncResult, Ticket, Totals, Write},
+    settings::{Scope, Settings},
+};
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use evenkeel_model::{Node, SeenPod, SeenService, SeenSlice, ServiceKey, Topology, Watched};
+use evenkeel_topology::{Capacity, NoHints, measure, overload::Ledger};
+use rustc_hash::FxHashMap;
+
+use self::{
+    cache::Cache,
+    job::{Job, Step},
+    queue::{Backoff, End, Queue},
+    sync::Ground,
+};
+
+/// So often in a row a sync may find its cache behind before it waits like after a failure.
+const STALE_IN_A_ROW: u32 = 5;
+
+#[derive(Debug)]
+pub struct Engine {
+    settings: Settings,
+    cache: Cache,
+    queue: Queue,
+    ledger: Ledger,
+    capacity: Result<Capacity, NoHints>,
+    /// Syncs under way, by the slot they are about.
+    jobs: FxHashMap<u32, Job>,
+    tickets: FxHashMap<Ticket, u32>,
+    stale: FxHashMap<u32, u32>,
+    out: VecDeque<Effect>,
+    next_ticket: u64,
+    leading: bool,
+    /// Which of the four lists were complete once.
+    complete: [bool; 4],
+}
+
+// === what is seen ===
+
+impl Engine {
+    pub fn new(settings: Settings) -> Engine {
+        Engine {
+            settings,
+            cache: Cache::default(),
+            queue: Queue::default(),
+            ledger: Ledger::default(),
+            capacity: Err(NoHints::NodesUnknown),
+            jobs: FxHashMap::default(),
+            tickets: FxHashMap::default(),
+            stale: FxHashMap::default(),
+            out: VecDeque::new(),
+            next_ticket: 0,
+            leading: false,
+            complete: [false; 4],
+        }
+    }
+
+    /// Ids in everything given and taken are from this table.
+    pub fn topology(&self) -> &Topology {
+        &self.cache.topology
+    }
+
+    pub fn topology_mut(&mut self) -> &mut Topology {
+        &mut self.cache.topology
+    }
+
+    pub fn node(&mut self, seen: Watched<Node>) {
+        match seen {
+            Watched::Restarted => self.cache.begin_nodes(),
+            Watched::Listed(node) => self.cache.list_node(node),
+            Watched::Complete => {
+                self.cache.end_nodes();
+                self.complete[0] = true;
+            }
+            Watched::Applied(node) => self.cache.apply_node(node),
+            Watched::Deleted(gone) => self.cache.delete_node(&gone),
+        }
+    }
+
+    pub fn pod(&mut self, seen: Watched<SeenPod>) {
+        match seen {
+            Watched::Restarted => self.cache.begin_pods(),
+            Watched::Listed(pod) | Watched::Applied(pod) => self.cache.apply_pod(pod),
+            Watched::Complete => {
+                self.cache.end_pods();
+                self.complete[1] = true;
+            }
+            Watched::Deleted(gone) => self.cache.delete_pod(&gone),
+        }
+    }
+
+    pub fn service(&mut self, seen: Watched<SeenService>) {
+        match seen {
+            Watched::Restarted => self.cache.begin_services(),
+            Watched::Listed(service) => self.cache.list_service(service),
+            Watched::Complete => {
+                self.cache.end_services();
+                self.complete[2] = true;
+            }
+            Watched::Applied(service) => {
+                self.cache.apply_service(service);
+            }
+            Watched::Deleted(gone) => self.cache.delete_service(&gone),
+        }
+    }
+
+    pub fn slice(&mut self, seen: Watched<SeenSlice>) {
+        match seen {
+            Watched::Restarted => self.cache.begin_slices(),
+            Watched::Listed(slice) => self.cache.list_slice(slice),
+            Watched::Complete => {
+                self.cache.end_slices();
+                self.complete[3] = true;
+            }
+            Watched::Applied(slice) => self.cache.apply_slice(slice),
+            Watched::Deleted(gone) => self.cache.delete_slice(&gone),
+        }
+    }
+
+    /// Whether this process may write. Writes under way are finished all the same.
+    pub fn lead(&mut self, leading: bool) {
+        self.leading = leading;
+    }
+
+    /// All four lists were complete once.
+    pub fn is_synced(&self) -> bool {
+        self.complete == [true; 4]
+    }
+}
+
+// === what is done ===
+
+impl Engine {
+    /// The next thing to be done; to be called until it gives `None`. `now` is monotonic, counted
+    /// from any fixed moment.
+    pub fn poll(&mut self, now: Duration) -> Option<Effect> {
+        loop {
+            if let Some(effect) = self.out.pop_front() {
+                return Some(effect);
+            }
+            if !self.is_synced() || !self.leading {
+                return None;
+            }
+            self.mark_touched();
+            if self.jobs.len() >= self.settings.max_in_flight {
+                return None;
+            }
+            let id = self.queue.next(now, self.settings.batch_period)?;
+            self.begin(id, now);
+        }
+    }
+
+    /// When [`Engine::poll`] has something to do without further input.
+    pub fn next_due(&self) -> Option<Duration> {
+        if !self.out.is_empty() {
+            return Some(Duration::ZERO);
+        }
+        if !self.is_synced() || !self.leading || self.jobs.len() >= self.settings.max_in_flight {
+            return None;
+        }
+        if !self.cache.touched.is_empty() || self.cache.nodes_changed {
+            return Some(Duration::ZERO);
+        }
+        self.queue.next_due()
+    }
+
+    /// Tells what became of a write.
+    pub fn done(&mut self, now: Duration, ticket: Ticket, outcome: Outcome) {
+        let Some(id) = self.tickets.remove(&ticket) else { return };
+        let Some(mut job) = self.jobs.remove(&id) else { return };
+        let mut step = job.answer(&mut self.cache, id, outcome, now);
+        if !self.leading && matches!(step, Step::Next(_)) {
+            // Somebody else leads: what is left is for them to do.
+            job.again = true;
+            step = Step::Done;
+        }
+        self.go_on(id, job, step, now);
+    }
+
+    /// Sums over all Services. O(Services).
+    pub fn totals(&self) -> Totals {
+        let mut totals = Totals {
+            pods: self.cache.n_pods(),
+            nodes: self.cache.nodes.iter().count(),
+            waiting: self.queue.waiting(),
+            in_flight: self.tickets.len(),
+            ..Totals::default()
+        };
+        for slot in self.cache.slots.ids().filter_map(|id| self.cache.slots.get(id)) {
+            let Some(entry) = &slot.service else { continue };
+            totals.services += 1;
+            totals.endpoints += slot.sums.endpoints;
+            totals.slices += slot.sums.slices;
+            totals.desired_slices += slot.sums.desired_slices;
+            totals.withdrawn += usize::from(slot.sums.withdrawn);
+            if let Some(value) = &entry.seen.service.traffic_distribution {
+                let known = matches!(&**value, "PreferClose" | "PreferSameZone" | "PreferSameNode");
+                let value =
+                    if known { Arc::clone(value) } else { "implementation-specific".into() };
+                *totals.by_traffic_distribution.entry(value).or_default() += 1;
+            }
+        }
+        totals
+    }
+
+    fn begin(&mut self, id: u32, now: Duration) {
+        let doubts = self.cache.slots.get(id).map(|slot| &slot.doubts);
+        let until = doubts.and_then(|doubts| doubts.values().max()).filter(|until| **until > now);
+        if let Some(&until) = until {
+            self.queue.finish(id, now, End::Waits { until }, &self.backoff());
+            return;
+        }
+        let capacity = self.capacity.as_ref();
+        let ground = Ground { capacity, settings: &self.settings };
+        let begun = sync::begin(&mut self.cache, &mut self.ledger, id, &ground);
+        let Some(mut begun) = begun else {
+            self.queue.finish(id, now, End::Settled { rest: Duration::ZERO }, &self.backoff());
+            self.forget_if_empty(id);
+            return;
+        };
+        self.out.extend(begun.events.drain(..).map(Effect::Event));
+        self.cache.run(id, true);
+        let mut job = Job::new(begun);
+        let step = job.next(&self.cache, id);
+        self.go_on(id, job, step, now);
+    }
+
+    fn go_on(&mut self, id: u32, mut job: Job, step: Step, now: Duration) {
+        let end = match step {
+            Step::Next(action) => {
+                let ticket = Ticket(self.next_ticket);
+                self.next_ticket += 1;
+                let (service, why) = (job.report.service.clone(), Arc::clone(&job.why));
+                self.out.push_back(Effect::Write(Write { ticket, service, action, why }));
+                self.tickets.insert(ticket, id);
+                self.jobs.insert(id, job);
+                return;
+            }
+            Step::Done => {
+                self.stale.remove(&id);
+                self.out.push_back(Effect::Synced(job.result(SyncResult::Success, None)));
+                End::Settled { rest: job.rest }
+            }
+            Step::Stale => {
+                job.again = true;
+                self.out.push_back(Effect::Synced(job.result(SyncResult::Stale, None)));
+                let times = self.stale.entry(id).or_default();
+                *times += 1;
+                match *times > STALE_IN_A_ROW {
+                    true => End::Failed { after: None },
+                    false => End::Settled { rest: Duration::ZERO },
+                }
+            }
+            Step::Failed { after, message } => {
+                self.tell_failure(id, &message);
+                self.out.push_back(Effect::Synced(job.result(SyncResult::Error, Some(message))));
+                End::Failed { after }
+            }
+        };
+        self.cache.run(id, false);
+        self.queue.finish(id, now, end, &self.backoff());
+        if job.again && matches!(end, End::Settled { .. }) {
+            self.queue.mark(id);
+        }
+        self.forget_if_empty(id);
+    }
+
+    /// A failed sync is an Event on the Service, the first time and then ever more rarely.
+    fn tell_failure(&mut self, id: u32, message: &str) {
+        let service = self.cache.slots.get(id).and_then(|slot| slot.service.as_ref());
+        let Some(service) = service else { return };
+        if !(self.queue.failures(id) + 1).is_power_of_two() {
+            return;
+        }
+        let key = &service.seen.service.key;
+        self.out.push_back(Effect::Event(ServiceEvent {
+            service: key.clone(),
+            uid: Arc::clone(&service.seen.version.uid),
+            warning: true,
+            reason: "FailedToUpdateEndpointSlices",
+            message: format!("Error updating Endpoint Slices for Service {key}: {message}"),
+        }));
+    }
+
+    fn mark_touched(&mut self) {
+        if std::mem::take(&mut self.cache.nodes_changed) {
+            self.measure();
+        }
+        for id in std::mem::take(&mut self.cache.touched) {
+            if !self.forget_if_empty(id) {
+                self.queue.mark(id);
+            }
+        }
+    }
+
+    /// Zone capacity anew, and the Services that its change carries over a threshold.
+    fn measure(&mut self) {
+        let nodes: Vec<Node> = self.cache.nodes.iter().cloned().collect();
+        let settings = &self.settings.topology;
+        let capacity = measure(&nodes, &self.cache.topology, settings);
+        if capacity == self.capacity {
+            return;
+        }
+        let due = self.ledger.resync(capacity.as_ref().ok(), settings);
+        let mut due: Vec<ServiceKey> = due.into_iter().map(|(key, _)| key.clone()).collect();
+        // Where there is another reason for having no hints, Services are to say so.
+        let (before, after) = (self.capacity.as_ref(), capacity.as_ref());
+        due.extend(self.ledger.refused_otherwise(before, after, settings).cloned());
+        for ServiceKey { namespace, name } in due {
+            self.cache.touched.extend(self.cache.slots.id(&(namespace, name)));
+        }
+        self.capacity = capacity;
+    }
+
+    fn forget_if_empty(&mut self, id: u32) -> bool {
+        let name = self.cache.slots.name(id).cloned();
+        if !self.cache.forget_if_empty(id) {
+            return false;
+        }
+        self.queue.forget(id);
+        self.stale.remove(&id);
+        if let Some((namespace, name)) = name {
+            sync::ledger_forgets(&mut self.ledger, &ServiceKey { namespace, name });
+        }
+        true
+    }
+
+    fn backoff(&self) -> Backoff {
+        Backoff { first: self.settings.backoff, max: self.settings.max_backoff }
+    }
+}

@@ -1,0 +1,340 @@
+//! One look at one Service: what is to be written, and what is to be told.
+
+mod after;
+mod events;
+
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+
+use evenkeel_model::{AddressType, Pod, SeenService, ServiceKey, Slice};
+use evenkeel_topology::{
+    Capacity, NoHints, Plan, Policy,
+    overload::Ledger,
+    plan::{self, FamilyPlan, HintOutcome},
+    policy,
+};
+
+use self::{
+    after::After,
+    events::{events, left_out},
+};
+use super::{
+    Action, Report, Scope, ServiceEvent, Settings, SyncResult,
+    cache::{Cache, Keeper, ServiceEntry, Slot, Sums},
+    conditions::{self, Standing},
+    custody::{self, Custody},
+    names,
+};
+
+/// From this size on a Service is left alone for a while after each sync, in proportion to its size,
+/// so that planning it takes at most about a tenth of the time.
+const LARGE: usize = 1000;
+const REST_PER_POD: Duration = Duration::from_micros(10);
+
+/// What a sync has to do.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) actions: VecDeque<Action>,
+    /// Deletes that come after the plan's writes.
+    leftovers: VecDeque<Action>,
+    pub(super) why: Arc<[FamilyPlan]>,
+    pub(super) events: Vec<ServiceEvent>,
+    pub(super) report: Report,
+    /// What was done is only the first half: the Service is to be looked at again.
+    pub(super) again: bool,
+    pub(super) rest: Duration,
+}
+
+/// What a sync is made from, besides the cache.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    pub(super) capacity: Result<&'a Capacity, &'a NoHints>,
+    pub(super) settings: &'a Settings,
+}
+
+pub(super) fn begin(
+    cache: &mut Cache,
+    ledger: &mut Ledger,
+    id: u32,
+    ground: &Ground<'_>,
+) -> Option<Begun> {
+    let slot = cache.slots.get(id)?;
+    let entry = slot.service.as_ref()?;
+    let key = &entry.seen.service.key;
+    let mut begun = Begun::new(key.clone());
+    if !slot.doubts.is_empty() {
+        let reads = slot.doubts.keys().map(|name| Action::Read { name: Arc::clone(name) });
+        begun.actions.extend(reads);
+        begun.again = true;
+        return Some(begun);
+    }
+    if !is_ours(&entry.seen, ground.settings.scope) {
+        ledger_forgets(ledger, key);
+        begun.actions.extend(conditions(&entry.seen, None, ground.settings));
+        return Some(begun);
+    }
+    let ours = &ground.settings.topology.controller_name;
+    match custody::decide(slot, &entry.seen, ours) {
+        Custody::Ours => {}
+        Custody::Replace(names) => {
+            begun.leftovers = names.iter().map(|name| delete(slot, name)).collect();
+        }
+        Custody::Adopt(names) => {
+            begun.actions.extend(names.iter().map(|name| relabel(slot, name, ours)));
+            begun.again = true;
+            return Some(begun);
+        }
+        Custody::Withdraw(names) => {
+            ledger_forgets(ledger, key);
+            begun.actions.extend(names.iter().map(|name| delete(slot, name)));
+            begun.actions.extend(conditions(
+                &entry.seen,
+                Some(&Standing::Withdrawn),
+                ground.settings,
+            ));
+            let sums = Sums { withdrawn: true, ..Sums::default() };
+            cache.slots.get_mut(id)?.sums = sums;
+            return Some(begun);
+        }
+    }
+    if let Some(problem) = &entry.seen.problem {
+        begun.report.result = SyncResult::Error;
+        begun.report.problem = Some(problem.to_string());
+        begun.actions.extend(conditions(
+            &entry.seen,
+            Some(&Standing::Wrong(problem)),
+            ground.settings,
+        ));
+        return Some(begun);
+    }
+    planned(cache, ledger, id, ground, &mut begun)?;
+    Some(begun)
+}
+
+/// Whether slices of the Service are for us to write.
+fn is_ours(seen: &SeenService, scope: Scope) -> bool {
+    let service = &seen.service;
+    let chosen = match scope {
+        Scope::All => true,
+        Scope::Annotated => service.opted_in || seen.problem.is_some(),
+    };
+    chosen && !service.external_name && (service.selector.is_some() || seen.problem.is_some())
+}
+
+fn planned(
+    cache: &mut Cache,
+    ledger: &mut Ledger,
+    id: u32,
+    ground: &Ground<'_>,
+    begun: &mut Begun,
+) -> Option<()> {
+    let slot = cache.slots.get_mut(id)?;
+    let mut triggers = std::mem::take(&mut slot.triggers);
+    let mut told = std::mem::take(&mut slot.told);
+    let slot = cache.slots.get(id)?;
+    let entry = slot.service.as_ref()?;
+    let pods = cache.pods_of(entry);
+    let mut plan = plan(cache, slot, entry, &pods, ledger, ground);
+    // Kubernetes' way of sharing out anew may come to what is there already.
+    let is_there = |slice: &Slice| slot.slices[&slice.name].slice == *slice;
+    let same = plan.update.extract_if(.., |slice| is_there(slice)).map(|slice| slice.name);
+    plan.unchanged.extend(same);
+    let asked = policy::asked(&entry.seen.service, ground.settings.topology.gates);
+    begun.report.policy = asked.policy;
+    begun.report.traffic_distribution = known_distribution(&entry.seen);
+    begun.report.without_node = plan.without_node.len();
+    if pods.len() >= LARGE {
+        begun.rest = REST_PER_POD * u32::try_from(pods.len()).unwrap_or(u32::MAX);
+    }
+    let after = After::of(&plan, slot, ground.settings.topology.max_endpoints_per_slice);
+    note(ledger, &entry.seen.service.key, &plan, &after);
+    let waiting = plan.without_node.clone();
+    if slot.without_node.as_ref().is_some_and(|before| *before != waiting) {
+        begun.events.extend(left_out(&cache.topology, &entry.seen, &waiting, &pods));
+    }
+    let standing = Standing::Planned {
+        asked: &asked,
+        families: &plan.families,
+        ready: after.ready.values().sum(),
+        unhinted: if asked.policy == Policy::None { 0 } else { after.unhinted },
+        foreign: foreign(slot, &ground.settings.topology.controller_name),
+    };
+    let conditions = conditions(&entry.seen, Some(&standing), ground.settings);
+    // Before the first word of this process: what the status says already is no news.
+    let is_known = told.is_empty() && conditions.is_none() && ground.settings.conditions;
+    begun.events.extend(events(&entry.seen, &plan, &mut told, is_known));
+    if !plan.is_empty() {
+        let trigger = triggers.advance(entry.seen.created, &pods);
+        begun.count(&plan, slot);
+        begun.write(slot, entry, plan, trigger);
+    }
+    begun.report.slices_deleted += begun.leftovers.len();
+    begun.actions.append(&mut begun.leftovers);
+    begun.actions.extend(conditions);
+    let slot = cache.slots.get_mut(id)?;
+    (slot.triggers, slot.told, slot.sums) = (triggers, told, after.sums);
+    slot.without_node = Some(waiting);
+    Some(())
+}
+
+fn plan(
+    cache: &Cache,
+    slot: &Slot,
+    entry: &ServiceEntry,
+    pods: &[(&Pod, Option<i64>)],
+    ledger: &Ledger,
+    ground: &Ground<'_>,
+) -> Plan {
+    let settings = &ground.settings.topology;
+    let pods: Vec<&Pod> = pods.iter().map(|(pod, _)| *pod).collect();
+    let ours = |e: &&super::cache::SliceEntry| {
+        !e.deleting && e.keeper(&settings.controller_name) == Keeper::Ours
+    };
+    let existing: Vec<&Slice> = slot.slices.values().filter(ours).map(|e| &e.slice).collect();
+    plan::plan(&plan::Sync {
+        service: &entry.seen.service,
+        pods: &pods,
+        nodes: &cache.nodes,
+        capacity: ground.capacity,
+        existing: &existing,
+        populated: ledger.is_populated(&entry.seen.service.key),
+        settings,
+    })
+}
+
+/// Notes in the ledger how hints came out, for when nodes change.
+fn note(ledger: &mut Ledger, key: &ServiceKey, plan: &Plan, after: &After) {
+    for family in &plan.families {
+        match &family.hints {
+            HintOutcome::Auto(counts) => ledger.hinted(key, family.family, counts.clone()),
+            HintOutcome::AutoRefused(_) => {
+                let ready = after.ready.get(&family.family).copied().unwrap_or_default();
+                ledger.refused(key, family.family, u32::try_from(ready).unwrap_or(u32::MAX));
+            }
+            _ => ledger.removed(key, family.family),
+        }
+    }
+}
+
+pub(super) fn ledger_forgets(ledger: &mut Ledger, key: &ServiceKey) {
+    for family in [AddressType::IPv4, AddressType::IPv6, AddressType::Fqdn] {
+        ledger.removed(key, family);
+    }
+}
+
+/// A slice of somebody else's with ready endpoints that carry no hint: with it consumers use all.
+fn foreign<'a>(slot: &'a Slot, ours: &str) -> Option<&'a Arc<str>> {
+    let unhinted = |slice: &&'a Slice| {
+        slice
+            .endpoints
+            .iter()
+            .any(|e| e.conditions.ready != Some(false) && e.zone_hints().is_empty())
+    };
+    let others = slot.slices.values().filter(|e| !e.deleting && e.keeper(ours) == Keeper::Other);
+    others.map(|e| &e.slice).find(unhinted).map(|slice| &slice.name)
+}
+
+fn known_distribution(seen: &SeenService) -> Option<Arc<str>> {
+    let value = seen.service.traffic_distribution.as_ref()?;
+    let known = matches!(&**value, "PreferClose" | "PreferSameZone" | "PreferSameNode");
+    known.then(|| Arc::clone(value))
+}
+
+fn relabel(slot: &Slot, name: &Arc<str>, manager: &Arc<str>) -> Action {
+    let version = slot.slices[name].version.clone();
+    Action::Relabel { name: Arc::clone(name), version, manager: Arc::clone(manager) }
+}
+
+fn delete(slot: &Slot, name: &Arc<str>) -> Action {
+    Action::Delete { name: Arc::clone(name), version: slot.slices[name].version.clone() }
+}
+
+// === impl Begun ===
+
+impl Begun {
+    fn new(service: ServiceKey) -> Begun {
+        Begun {
+            actions: VecDeque::new(),
+            leftovers: VecDeque::new(),
+            why: Arc::default(),
+            events: Vec::new(),
+            report: Report {
+                service,
+                result: SyncResult::Success,
+                problem: None,
+                policy: Policy::None,
+                traffic_distribution: None,
+                endpoints_added: 0,
+                endpoints_removed: 0,
+                slices_created: 0,
+                slices_updated: 0,
+                slices_deleted: 0,
+                without_node: 0,
+            },
+            again: false,
+            rest: Duration::ZERO,
+        }
+    }
+
+    /// The plan's writes: first what adds, last what takes away.
+    fn write(&mut self, slot: &Slot, entry: &ServiceEntry, plan: Plan, trigger: Option<i64>) {
+        let mut named: Vec<Arc<str>> = Vec::new();
+        for mut slice in plan.create {
+            let taken = |name: &str| {
+                slot.slices.contains_key(name)
+                    || slot.taken.contains(name)
+                    || named.iter().any(|named| **named == *name)
+            };
+            slice.name = names::name(&entry.seen.service, &slice, taken);
+            named.push(Arc::clone(&slice.name));
+            self.actions.push_back(Action::Create { slice, trigger });
+        }
+        for slice in plan.update {
+            let old = &slot.slices[&slice.name];
+            let gone = old.slice.labels.keys().filter(|key| !slice.labels.contains_key(*key));
+            let gone = gone.cloned().collect();
+            let version = old.version.clone();
+            self.actions.push_back(Action::Update { slice, version, gone, trigger });
+        }
+        self.actions.extend(plan.delete.iter().map(|name| delete(slot, name)));
+        self.why = plan.families.into();
+    }
+
+    fn count(&mut self, plan: &Plan, slot: &Slot) {
+        let report = &mut self.report;
+        report.slices_created = plan.create.len();
+        report.slices_updated = plan.update.len();
+        report.slices_deleted = plan.delete.len();
+        report.endpoints_added = plan.create.iter().map(|slice| slice.endpoints.len()).sum();
+        let gone = plan.delete.iter().map(|name| slot.slices[name].slice.endpoints.len());
+        report.endpoints_removed = gone.sum();
+        for slice in &plan.update {
+            let old = &slot.slices[&slice.name].slice;
+            let lacks = |of: &Slice, than: &Slice| {
+                let there: rustc_hash::FxHashSet<_> =
+                    than.endpoints.iter().filter_map(|e| e.address()).collect();
+                let missing = of.endpoints.iter().filter_map(|e| e.address());
+                missing.filter(|address| !there.contains(address)).count()
+            };
+            report.endpoints_added += lacks(slice, old);
+            report.endpoints_removed += lacks(old, slice);
+        }
+    }
+}
+
+/// The last write of a sync: what the Service's status is to say.
+fn conditions(
+    seen: &SeenService,
+    standing: Option<&Standing<'_>>,
+    settings: &Settings,
+) -> Option<Action> {
+    if !settings.conditions || seen.service.deleting {
+        return None;
+    }
+    let wanted = standing.map(|standing| conditions::wanted(standing, settings.scope));
+    let change = conditions::change(seen, wanted.unwrap_or_default(), settings.scope);
+    if change.is_empty() {
+        return None;
+    }
+    let conditions::Change { set, remove } = change;
+    Some(Action::Conditions { uid: Arc::clone(&seen.version.uid), set, remove })
+}

@@ -1,0 +1,254 @@
+//! Slices given to Kubernetes' own controller, or taken from it, by hand.
+//!
+//! Only the label that says who manages a slice is changed, and only if the slice is what was read:
+//! at no moment is it missing or empty. Nothing is created or deleted.
+//!
+//! Whoever is to let go of slices must be off, or it takes them back.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use evenkeel_k8s::{convert, watched};
+use evenkeel_model::{Version, label};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use kube::{
+    Client, Resource,
+    api::{ListParams, Patch, PatchParams},
+    core::{params::GetParams, request::Request},
+};
+use serde::Deserialize;
+
+use crate::ask::{Failure, ask};
+
+const PAGE: u32 = 500;
+
+/// How often one slice is tried.
+const TRIES: u32 = 5;
+
+/// The pause before a second try at an API server that is away or busy; it doubles.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// Whose slices.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// `None`: of all namespaces.
+    pub namespace: Option<String>,
+    /// The Services by name; empty: all.
+    pub services: Vec<String>,
+}
+
+/// A slice, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relabelled {
+    pub namespace: Arc<str>,
+    pub slice: Arc<str>,
+    /// Empty if the slice names none.
+    pub service: Arc<str>,
+    pub result: HandedOver,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HandedOver {
+    Done,
+    /// It was deleted, or relabelled by somebody else, in the meantime.
+    NoMore,
+    Failed(String),
+}
+
+/// How many slices there were.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    pub done: usize,
+    pub no_more: usize,
+    pub failed: usize,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("can't list the slices of {manager}: {problem}")]
+pub struct ListError {
+    pub manager: &'static str,
+    /// The code of the answer, if there was one.
+    pub code: Option<u16>,
+    pub problem: String,
+}
+
+/// Gives slices of ours to Kubernetes' own controller. `tell` hears of each.
+pub async fn release(
+    client: Client,
+    scope: &Scope,
+    tell: impl FnMut(&Relabelled),
+) -> Result<Tally, ListError> {
+    hand_over(&client, scope, label::EVENKEEL, label::BUILT_IN, tell).await
+}
+
+/// Takes slices of Kubernetes' own controller. `tell` hears of each.
+pub async fn adopt(
+    client: Client,
+    scope: &Scope,
+    tell: impl FnMut(&Relabelled),
+) -> Result<Tally, ListError> {
+    hand_over(&client, scope, label::BUILT_IN, label::EVENKEEL, tell).await
+}
+
+/// A slice as far as it matters here.
+#[derive(Clone, Debug, Deserialize)]
+struct Listed {
+    metadata: Metadata,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Metadata {
+    name: Arc<str>,
+    namespace: Arc<str>,
+    uid: Arc<str>,
+    resource_version: Arc<str>,
+    #[serde(default)]
+    labels: BTreeMap<String, Arc<str>>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Page {
+    #[serde(default)]
+    metadata: PageMetadata,
+    items: Vec<Listed>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+struct PageMetadata {
+    #[serde(default, rename = "continue")]
+    next: String,
+}
+
+async fn hand_over(
+    client: &Client,
+    scope: &Scope,
+    from: &'static str,
+    to: &str,
+    mut tell: impl FnMut(&Relabelled),
+) -> Result<Tally, ListError> {
+    let mut tally = Tally::default();
+    let mut page = ListParams::default().labels(&selector(scope, from)).limit(PAGE);
+    loop {
+        let path = Request::new(EndpointSlice::url_path(&(), scope.namespace.as_deref()));
+        let list: Page = match ask(client, path.list(&page)).await {
+            Ok(list) => list,
+            // The token outlived the API server's memory: start over, all in one answer. What is
+            // done no longer matches.
+            Err(failure) if failure.code() == Some(410) && page.continue_token.is_some() => {
+                (page.continue_token, page.limit) = (None, None);
+                continue;
+            }
+            Err(failure) => return Err(ListError::new(from, &failure)),
+        };
+        for slice in list.items {
+            let relabelled = relabelled(client, slice, from, to).await;
+            tally.add(&relabelled.result);
+            tell(&relabelled);
+        }
+        if list.metadata.next.is_empty() {
+            return Ok(tally);
+        }
+        page.continue_token = Some(list.metadata.next);
+    }
+}
+
+fn selector(scope: &Scope, manager: &str) -> String {
+    let managed = format!("{}={manager}", label::MANAGED_BY);
+    if scope.services.is_empty() {
+        return managed;
+    }
+    format!("{managed},{} in ({})", label::SERVICE_NAME, scope.services.join(","))
+}
+
+async fn relabelled(client: &Client, slice: Listed, from: &str, to: &str) -> Relabelled {
+    let Metadata { namespace, name, labels, .. } = slice.metadata.clone();
+    let service = labels.get(label::SERVICE_NAME).cloned().unwrap_or_default();
+    let result = relabel(client, slice, from, to).await;
+    Relabelled { namespace, slice: name, service, result }
+}
+
+async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> HandedOver {
+    let path = Request::new(EndpointSlice::url_path(&(), Some(&slice.metadata.namespace)));
+    let name = Arc::clone(&slice.metadata.name);
+    let mut problem = String::new();
+    for n in 0..TRIES {
+        let patch = Patch::Merge(convert::relabel_patch(&slice.version(), to));
+        let patch = path.patch(&name, &PatchParams::default(), &patch);
+        problem = match ask::<watched::Written>(client, patch).await {
+            Ok(_) => return HandedOver::Done,
+            Err(failure) if failure.code() == Some(409) => failure.to_string(),
+            Err(failure) if failure.may_pass() => {
+                tokio::time::sleep(PAUSE * 2_u32.pow(n)).await;
+                failure.to_string()
+            }
+            Err(failure) => return failed(&failure),
+        };
+        // A write whose end is not known may have been carried out: the slice itself tells.
+        slice = match ask(client, path.get(&name, &GetParams::default())).await {
+            Ok(slice) => slice,
+            Err(failure) if failure.may_pass() => continue,
+            Err(failure) => return failed(&failure),
+        };
+        match slice.manager() {
+            Some(manager) if manager == from => {}
+            Some(manager) if manager == to => return HandedOver::Done,
+            _ => return HandedOver::NoMore,
+        }
+    }
+    HandedOver::Failed(problem)
+}
+
+fn failed(failure: &Failure) -> HandedOver {
+    match failure.code() {
+        Some(404) => HandedOver::NoMore,
+        _ => HandedOver::Failed(failure.to_string()),
+    }
+}
+
+// === impl Listed ===
+
+impl Listed {
+    fn version(&self) -> Version {
+        let Metadata { uid, resource_version, .. } = self.metadata.clone();
+        Version { uid, resource_version, generation: 0 }
+    }
+
+    fn manager(&self) -> Option<&str> {
+        self.metadata.labels.get(label::MANAGED_BY).map(|name| &**name)
+    }
+}
+
+// === impl Tally ===
+
+impl Tally {
+    fn add(&mut self, result: &HandedOver) {
+        match result {
+            HandedOver::Done => self.done += 1,
+            HandedOver::NoMore => self.no_more += 1,
+            HandedOver::Failed(_) => self.failed += 1,
+        }
+    }
+}
+
+// === impl ListError ===
+
+impl ListError {
+    fn new(manager: &'static str, failure: &Failure) -> ListError {
+        ListError { manager, code: failure.code(), problem: failure.to_string() }
+    }
+
+    /// What to do about it.
+    pub fn help(&self) -> Option<&'static str> {
+        match self.code {
+            Some(401) => Some("log in again: the API server does not accept these credentials"),
+            Some(403) => Some(
+                "ask for permission: `kubectl auth can-i list endpointslices` and `… patch …` \
+                 must say yes",
+            ),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! What is counted, for Prometheus (`/metrics`, OpenMetrics text).
+//!
+//! What Kubernetes' own controller counts has its names, labels and buckets
+//! (`k8s.io/endpointslice/metrics`), so that its dashboards and alerts hold; what it does not count
+//! is called `evenkeel_controller_…`. All labels are fixed words; nothing that an object says
+//! becomes one.
+
+mod plain;
+mod sums;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use evenkeel_topology::Policy;
+use prometheus_client::{
+    encoding::{EncodeLabelSet, text::encode},
+    metrics::{
+        counter::Counter,
+        family::Family,
+        gauge::Gauge,
+        histogram::{Histogram, exponential_buckets},
+    },
+    registry::{Registry, Unit},
+};
+
+use self::{plain::PlainCounter, sums::Sums};
+use crate::{
+    engine::{Outcome, Report, SyncResult, Totals},
+    watches::Resource,
+    writes::Verb,
+};
+
+/// Prometheus' default bounds, which Kubernetes leaves here although they are meant for seconds.
+const DEFAULT_BUCKETS: [f64; 11] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// All metrics of a controller.
+pub(crate) struct Metrics {
+    registry: Registry,
+    added: Histogram,
+    removed: Histogram,
+    changes: Family<Operation, PlainCounter>,
+    changed: Family<Asked, Histogram, fn() -> Histogram>,
+    syncs: Family<Ended, PlainCounter>,
+    sums: Arc<Sums>,
+    watch_restarts: Family<Of, Counter>,
+    refused: Family<Of, Counter>,
+    events: Family<Ended, Counter>,
+    writes: Family<Written, Counter>,
+    write_duration: Family<Acted, Histogram, fn() -> Histogram>,
+    pod_to_slice: Histogram,
+    leader: Gauge,
+}
+
+/// What became of an Event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EventEnd {
+    Created,
+    /// Counted on in the one that was there.
+    Patched,
+    /// Too many of one Service, or more than can be sent.
+    Dropped,
+    /// The API server did not take it.
+    Failed,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Operation {
+    operation: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Asked {
+    topology: &'static str,
+    traffic_distribution: Arc<str>,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Ended {
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Of {
+    resource: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Acted {
+    action: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Written {
+    action: &'static str,
+    outcome: &'static str,
+}
+
+// === impl Metrics ===
+
+impl Metrics {
+    pub(crate) fn new() -> Metrics {
+        let per_sync = || Histogram::new(exponential_buckets(2.0, 2.0, 15));
+        let mut metrics = Metrics {
+            registry: Registry::default(),
+            added: per_sync(),
+            removed: per_sync(),
+            changes: Family::default(),
+            changed: Family::new_with_constructor(|| Histogram::new(DEFAULT_BUCKETS)),
+            syncs: Family::default(),
+            sums: Arc::default(),
+            watch_restarts: Family::default(),
+            refused: Family::default(),
+            events: Family::default(),
+            writes: Family::default(),
+            write_duration: Family::new_with_constructor(|| {
+                Histogram::new(exponential_buckets(0.001, 2.0, 15))
+            }),
+            pod_to_slice: Histogram::new(exponential_buckets(0.25, 2.0, 14)),
+            leader: Gauge::default(),
+        };
+        metrics.register_kubernetes();
+        metrics.register_own();
+        metrics
+    }
+
+    fn register_kubernetes(&mut self) {
+        let of = self.registry.sub_registry_with_prefix("endpoint_slice_controller");
+        let about = "Endpoints that one sync of a Service added to slices";
+        of.register("endpoints_added_per_sync", about, self.added.clone());
+        let about = "Endpoints that one sync of a Service took out of slices";
+        of.register("endpoints_removed_per_sync", about, self.removed.clone());
+        of.register("changes", "Writes of slices", self.changes.clone());
+        let about = "Slices that one sync of a Service wrote";
+        of.register("endpointslices_changed_per_sync", about, self.changed.clone());
+        of.register("syncs", "Syncs of Services", self.syncs.clone());
+        self.registry.register_collector(Box::new(Arc::clone(&self.sums)));
+    }
+
+    fn register_own(&mut self) {
+        let of = self.registry.sub_registry_with_prefix("evenkeel_controller");
+        let about = "Failures of watches, after which they are started again";
+        of.register("watch_restarts", about, self.watch_restarts.clone());
+        let about = "Objects that can't be understood and are left out";
+        of.register("refused_objects", about, self.refused.clone());
+        of.register("events", "Events about Services", self.events.clone());
+        of.register("writes", "Requests of syncs and what became of them", self.writes.clone());
+        let about = "Time from a request of a sync to its answer";
+        let durations = self.write_duration.clone();
+        of.register_with_unit("write_duration", about, Unit::Seconds, durations);
+        let about = "From the change of a Pod or Service, which is known to the second, to its \
+                     slice written";
+        of.register_with_unit("pod_to_slice", about, Unit::Seconds, self.pod_to_slice.clone());
+        of.register("leader", "Whether this process may write: 1 or 0", self.leader.clone());
+    }
+
+    /// A sync ended.
+    pub(crate) fn synced(&self, report: &Report) {
+        let result = match report.result {
+            SyncResult::Success => "success",
+            SyncResult::Stale => "stale",
+            SyncResult::Error => "error",
+        };
+        self.syncs.get_or_create(&Ended { result }).inc_by(1);
+        let writes = [
+            ("create", report.slices_created),
+            ("update", report.slices_updated),
+            ("delete", report.slices_deleted),
+        ];
+        for (operation, count) in writes.into_iter().filter(|(_, count)| *count > 0) {
+            self.changes.get_or_create(&Operation { operation }).inc_by(count as u64);
+        }
+        if report.result == SyncResult::Stale {
+            // It planned nothing.
+            return;
+        }
+        self.added.observe(report.endpoints_added as f64);
+        self.removed.observe(report.endpoints_removed as f64);
+        let topology = if report.policy == Policy::Auto { "Auto" } else { "Disabled" };
+        let traffic_distribution = report.traffic_distribution.clone().unwrap_or_default();
+        let n_changed: usize = writes.into_iter().map(|(_, count)| count).sum();
+        let asked = Asked { topology, traffic_distribution };
+        self.changed.get_or_create(&asked).observe(n_changed as f64);
+    }
+
+    /// How much of everything there is now.
+    pub(crate) fn totals(&self, totals: Totals) {
+        self.sums.set(totals);
+    }
+
+    pub(crate) fn wrote(&self, verb: Verb, outcome: &Outcome, took: Duration) {
+        let action = verb.name();
+        let outcome = match outcome {
+            Outcome::Done(_) | Outcome::Read(_) => "done",
+            Outcome::Gone => "gone",
+            Outcome::Exists => "exists",
+            Outcome::Conflict => "conflict",
+            Outcome::Unknown { .. } => "unknown",
+            Outcome::Refused { .. } => "refused",
+        };
+        self.writes.get_or_create(&Written { action, outcome }).inc();
+        self.write_duration.get_or_create(&Acted { action }).observe(took.as_secs_f64());
+    }
+
+    /// A slice was written for a change that happened so long ago.
+    pub(crate) fn slice_written(&self, after: Duration) {
+        self.pod_to_slice.observe(after.as_secs_f64());
+    }
+
+    pub(crate) fn watch_restarted(&self, resource: Resource) {
+        self.watch_restarts.get_or_create(&Of { resource: resource.name() }).inc();
+    }
+
+    pub(crate) fn refused(&self, resource: Resource) {
+        self.refused.get_or_create(&Of { resource: resource.name() }).inc();
+    }
+
+    pub(crate) fn event(&self, end: EventEnd) {
+        let result = match end {
+            EventEnd::Created => "created",
+            EventEnd::Patched => "patched",
+            EventEnd::Dropped => "dropped",
+            EventEnd::Failed => "failed",
+        };
+        self.events.get_or_create(&Ended { result }).inc();
+    }
+
+    pub(crate) fn leader(&self, leading: bool) {
+        self.leader.set(leading.into());
+    }
+
+    /// All of it, as `/metrics` gives it.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        encode(&mut text, &self.registry).expect("a String takes all that is written to it");
+        text
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests;

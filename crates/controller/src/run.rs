@@ -1,0 +1,218 @@
+//! A controller, from its settings to its end.
+
+use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
+
+use evenkeel_admin::{endpoint, lease};
+use kube::Client;
+use tokio::{
+    net::TcpListener,
+    sync::{oneshot, watch},
+    task::{JoinHandle, JoinSet},
+    time::{Instant, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    Error,
+    engine::{self, Engine},
+    health::{Vitals, health},
+    intake::Intake,
+    metrics::Metrics,
+    owner::{Inputs, Leading, Owner},
+    recorder::recorder,
+    watches,
+    writes::Writes,
+};
+
+/// How long each of the tasks beside the engine has to end.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub engine: engine::Settings,
+    /// `None`: this process is alone, and writes at once.
+    pub election: Option<lease::Settings>,
+    /// Where health and metrics are asked for.
+    pub listen: Option<SocketAddr>,
+}
+
+/// What is to be known of a controller whose first lists are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ready {
+    /// Where health and metrics are.
+    pub admin: Option<SocketAddr>,
+}
+
+/// Runs a controller until `stop`, then ends it in order: it is no longer ready, plans nothing more,
+/// waits for its writes, and gives the lease back.
+///
+/// An API server that can't be reached is waited for; readiness tells. The client should not try
+/// again by itself (`kube::Config::default_retry`): the engine does, and knows when.
+pub async fn run(
+    client: Client,
+    settings: Settings,
+    ready: impl FnOnce(Ready),
+    stop: impl Future<Output = ()>,
+) -> Result<(), Error> {
+    settings.engine.topology.validate()?;
+    settings.election.as_ref().map_or(Ok(()), lease::Settings::validate)?;
+    let listener = match settings.listen {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
+    let admin = listener.as_ref().map(|(_, address)| *address);
+    let (mut parts, is_synced) = Parts::start(client, settings, listener.map(|(it, _)| it));
+    tracing::info!(?admin, "the controller starts");
+    let wait = async {
+        let mut stop = pin!(stop);
+        tokio::select! {
+            biased;
+            () = &mut stop => return,
+            Ok(()) = is_synced => ready(Ready { admin }),
+        }
+        stop.await;
+    };
+    let ended = tokio::select! {
+        () = wait => Ok(()),
+        _ = &mut parts.owner => Err(Error::Ended { task: "owns the engine" }),
+        () = ended(&mut parts.election) => Err(Error::Ended { task: "holds the lease" }),
+    };
+    tracing::info!("the controller stops");
+    parts.stop().await;
+    ended
+}
+
+/// The tasks of a controller, and what ends each. Dropped, they all end.
+struct Parts {
+    owner: JoinHandle<()>,
+    owner_stop: CancellationToken,
+    watches: JoinSet<()>,
+    watches_stop: CancellationToken,
+    recorder: JoinHandle<()>,
+    election: Option<JoinHandle<()>>,
+    election_stop: CancellationToken,
+    endpoint: Option<JoinHandle<()>>,
+    endpoint_stop: CancellationToken,
+    vitals: Arc<Vitals>,
+    _all: tokio_util::sync::DropGuard,
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error> {
+    let failed = |source| Error::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+async fn ended(task: &mut Option<JoinHandle<()>>) {
+    match task {
+        // However it ended, it did so by itself.
+        Some(task) => drop(task.await),
+        None => std::future::pending().await,
+    }
+}
+
+// === impl Parts ===
+
+impl Parts {
+    fn start(
+        client: Client,
+        settings: Settings,
+        listener: Option<TcpListener>,
+    ) -> (Parts, oneshot::Receiver<()>) {
+        let all = CancellationToken::new();
+        let [owner_stop, watches_stop, election_stop, endpoint_stop] =
+            std::array::from_fn(|_| all.child_token());
+        let start = Instant::now();
+        let metrics = Arc::new(Metrics::new());
+        let vitals = Arc::new(Vitals::new(start));
+        let endpoint = listener.map(|listener| {
+            let text = Arc::clone(&metrics);
+            let text = Arc::new(move || text.text());
+            let health = Arc::new(health(&vitals));
+            tokio::spawn(endpoint::serve(listener, health, text, endpoint_stop.clone()))
+        });
+        let (election, leading) = match settings.election {
+            None => (None, Leading::Always),
+            Some(election) => {
+                let (send, leading) = watch::channel(false);
+                let election = lease::run(client.clone(), election, send, election_stop.clone());
+                (Some(tokio::spawn(election)), Leading::Elected(leading))
+            }
+        };
+        let mut watches = JoinSet::new();
+        let batches =
+            watches::start(&client, &vitals.watches, &metrics, &mut watches, &watches_stop);
+        let (recorder, recording) = recorder(client.clone(), Arc::clone(&metrics));
+        let (synced, is_synced) = oneshot::channel();
+        let owner = Owner {
+            engine: Engine::new(settings.engine),
+            intake: Intake::new(Arc::clone(&metrics)),
+            writes: Writes::new(client),
+            recorder,
+            metrics,
+            vitals: Arc::clone(&vitals),
+            start,
+            synced: Some(synced),
+            n_withdrawn: 0,
+        };
+        let inputs = Inputs { batches, leading, stop: owner_stop.clone() };
+        let parts = Parts {
+            owner: tokio::spawn(owner.run(inputs)),
+            owner_stop,
+            watches,
+            watches_stop,
+            recorder: tokio::spawn(recording),
+            election,
+            election_stop,
+            endpoint,
+            endpoint_stop,
+            vitals,
+            _all: all.drop_guard(),
+        };
+        (parts, is_synced)
+    }
+
+    /// The lease is held until the last write of ours is answered, and health answers to the end.
+    async fn stop(self) {
+        let Parts {
+            owner,
+            owner_stop,
+            mut watches,
+            watches_stop,
+            recorder,
+            election,
+            election_stop,
+            endpoint,
+            endpoint_stop,
+            vitals,
+            _all,
+        } = self;
+        vitals.stopping();
+        owner_stop.cancel();
+        end("owner", owner, PATIENCE * 2).await;
+        watches_stop.cancel();
+        watches.shutdown().await;
+        end("recorder", recorder, PATIENCE).await;
+        election_stop.cancel();
+        if let Some(election) = election {
+            end("election", election, PATIENCE).await;
+        }
+        endpoint_stop.cancel();
+        if let Some(endpoint) = endpoint {
+            end("endpoint", endpoint, PATIENCE).await;
+        }
+    }
+}
+
+/// Waits for a task, and cuts it off if it takes too long.
+async fn end(name: &str, mut task: JoinHandle<()>, patience: Duration) {
+    // One that has ended before, by itself, must not be waited for a second time.
+    if task.is_finished() {
+        return;
+    }
+    if timeout(patience, &mut task).await.is_err() {
+        tracing::warn!(task = name, "did not end in time, and is cut off");
+        task.abort();
+    }
+}

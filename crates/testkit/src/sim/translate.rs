@@ -1,0 +1,51 @@
+//! The same object with the ids of another table of names.
+
+use evenkeel_model::{Endpoint, Hints, Node, NodeId, SeenPod, SeenSlice, Slice, Topology, ZoneId};
+
+#[derive(Debug)]
+pub struct Translation<'a> {
+    pub from: &'a Topology,
+    pub to: &'a mut Topology,
+}
+
+impl Translation<'_> {
+    pub fn zone(&mut self, id: ZoneId) -> ZoneId {
+        self.to.zones.intern(self.from.zones.name(id))
+    }
+
+    pub fn node_id(&mut self, id: NodeId) -> NodeId {
+        self.to.nodes.intern(self.from.nodes.name(id))
+    }
+
+    pub fn node(&mut self, node: &Node) -> Node {
+        let zone = node.zone.map(|zone| self.zone(zone));
+        Node { id: self.node_id(node.id), zone, ..node.clone() }
+    }
+
+    pub fn pod(&mut self, seen: &SeenPod) -> SeenPod {
+        let mut seen = seen.clone();
+        seen.pod.node = seen.pod.node.map(|id| self.node_id(id));
+        seen
+    }
+
+    pub fn slice(&mut self, slice: &Slice) -> Slice {
+        let mut slice = slice.clone();
+        for endpoint in &mut slice.endpoints {
+            self.endpoint(endpoint);
+        }
+        slice
+    }
+
+    pub fn seen_slice(&mut self, seen: &SeenSlice) -> SeenSlice {
+        SeenSlice { slice: self.slice(&seen.slice), ..seen.clone() }
+    }
+
+    fn endpoint(&mut self, endpoint: &mut Endpoint) {
+        endpoint.node = endpoint.node.map(|id| self.node_id(id));
+        endpoint.zone = endpoint.zone.map(|id| self.zone(id));
+        if let Some(Hints { zones, nodes }) = &mut endpoint.hints {
+            *zones = zones.iter().map(|&id| self.zone(id)).collect();
+            *nodes = nodes.iter().map(|&id| self.node_id(id)).collect();
+        }
+    }
+}
