@@ -5,7 +5,10 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use crate::{apiserver::ApiserverArgs, fairness::FairnessCommand};
+use crate::{
+    apiserver::ApiserverArgs, controller::ControllerArgs, fairness::FairnessCommand,
+    status::StatusArgs, up::UpArgs,
+};
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
 #[derive(Debug, Parser)]
@@ -17,6 +20,12 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Run the API with its sandbox and the controller in one process, with a sample to look at
+    #[command(after_help = crate::up::EXAMPLES)]
+    Up(UpArgs),
+    /// Check that everything works, and say what to do where it does not
+    #[command(after_help = crate::status::EXAMPLES)]
+    Status(StatusArgs),
     /// Say which endpoints of a Service each zone or node uses, and why
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
@@ -29,6 +38,9 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: FairnessCommand,
     },
+    /// Run the EndpointSlice controller: hints, conditions and Events, in place of Kubernetes' own
+    #[command(after_help = crate::controller::EXAMPLES)]
+    Controller(ControllerArgs),
     /// Run a small Kubernetes API server, for one host and its tests
     #[command(after_help = crate::apiserver::EXAMPLES)]
     Apiserver(ApiserverArgs),
@@ -129,6 +141,7 @@ pub(crate) enum Output {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
     #[default]
+    #[value(alias = "default")]
     Evenkeel,
     Kubernetes,
 }

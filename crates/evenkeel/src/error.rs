@@ -1,11 +1,16 @@
 //! Errors as people meet them: what, where, and what to do.
 
-use std::{io, path::PathBuf, process::ExitCode};
+use std::{io, net::SocketAddr, path::PathBuf, process::ExitCode};
 
+use evenkeel_admin::lease;
+use evenkeel_apiserver::FolderError;
+use evenkeel_controller::handover;
 use evenkeel_fairness::{dialect::Problem, shard::ShardError, simulate::SimulationError};
 use evenkeel_k8s::{live::LiveError, manifest::ManifestError};
 use evenkeel_topology::{SettingsError, whatif::ProfileError};
 use thiserror::Error;
+
+use crate::controller::access::Permission;
 
 #[derive(Debug, Error)]
 pub(crate) enum Error {
@@ -33,10 +38,35 @@ pub(crate) enum Error {
     UnknownGate { name: String, known: &'static [&'static str] },
     #[error("--service-cluster-ip-range {given:?}: {problem}")]
     ServiceRange { given: String, problem: &'static str },
+    #[error("--sandbox-pod-cidr {given:?}: {problem}")]
+    PodRange { given: String, problem: &'static str },
     #[error(transparent)]
     Apiserver(#[from] evenkeel_apiserver::Error),
     #[error("the server can't be started: {0}")]
     Start(io::Error),
+    #[error(transparent)]
+    Controller(#[from] evenkeel_controller::Error),
+    #[error("{flag}: can't listen on {address}: {source}")]
+    Listen { flag: &'static str, address: SocketAddr, source: io::Error },
+    #[error("no cluster to talk to: no usable kubeconfig was found, and this is not a Pod")]
+    NoCluster,
+    #[error("leader election: {0}")]
+    Election(#[from] lease::SettingsError),
+    #[error(transparent)]
+    HandoverList(#[from] handover::ListError),
+    #[error("{} could not be handed over", counted(*slices, "slice"))]
+    Handover { slices: usize },
+    #[error("there is no namespace {namespace:?} for the Lease")]
+    LeaseNamespace { namespace: String },
+    #[error("these credentials may not do what the controller does: {}", listed(denied))]
+    NotAllowed { denied: Vec<Permission> },
+    #[error("{part} ended by itself")]
+    PartEnded { part: &'static str },
+    #[error("the sample can't be created: {what}: {source}")]
+    Sample { what: String, source: Box<kube::Error> },
+    /// Which ones has been printed.
+    #[error("{} failed", counted(*failed, "check"))]
+    Checks { failed: usize },
     #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]
     Replicas { given: String },
     #[error("{}: {field}: {problem}", path.display())]
@@ -89,7 +119,43 @@ impl Error {
             }
             Error::NoPlace { known, .. } => Some(format!("there are: {}", known.join(", "))),
             Error::UnknownGate { known, .. } => Some(format!("there are: {}", known.join(", "))),
+            Error::Apiserver(evenkeel_apiserver::Error::Folder(FolderError::Unusable {
+                ..
+            })) => Some(
+                "give a folder that you may write to with --data, or keep nothing with --ephemeral"
+                    .to_owned(),
+            ),
             Error::Apiserver(error) => error.help(),
+            Error::Controller(error) => error.help().map(str::to_owned),
+            Error::Listen { flag, source, .. } => Some(match source.kind() {
+                io::ErrorKind::AddrInUse => {
+                    format!("stop what listens there, or give another {flag}")
+                }
+                io::ErrorKind::PermissionDenied => {
+                    format!("give a port from 1024 up with {flag}")
+                }
+                _ => format!("give an address of this host with {flag}"),
+            }),
+            Error::NoCluster => Some(
+                "name a kubeconfig with --kubeconfig or KUBECONFIG; `evenkeel up` makes a cluster \
+                 to try"
+                    .to_owned(),
+            ),
+            Error::HandoverList(error) if error.code == Some(403) => Some(
+                "ask for permission: `kubectl auth can-i list endpointslices` must say yes"
+                    .to_owned(),
+            ),
+            Error::Handover { .. } => Some("run it again; it goes on where it stopped".to_owned()),
+            Error::LeaseNamespace { namespace } => Some(format!(
+                "create it (kubectl create namespace {namespace}), or name another with \
+                 --leader-elect-resource-namespace"
+            )),
+            Error::NotAllowed { denied } => denied.first().map(|first| {
+                format!(
+                    "bind the roles in deploy/base to them; then `kubectl auth can-i {first}` \
+                     says yes"
+                )
+            }),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the form".to_owned()),
             Error::Scenario { .. } => {
                 Some("see `evenkeel fairness simulate --help` for the form".to_owned())
@@ -109,7 +175,11 @@ impl Error {
         let failed = match self {
             Error::Live(LiveError::Objects(_)) => false,
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => false,
-            Error::Apiserver(_) | Error::Start(_) => true,
+            Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => true,
+            Error::Listen { .. } | Error::LeaseNamespace { .. } | Error::NoCluster => true,
+            Error::HandoverList(_) | Error::Handover { .. } => true,
+            Error::NotAllowed { .. } | Error::PartEnded { .. } => true,
+            Error::Sample { .. } | Error::Checks { .. } => true,
             Error::Live(_) | Error::Stdout(_) | Error::Encode { .. } => true,
             Error::NoService { .. } | Error::NoPlace { .. } | Error::Write { .. } => true,
             Error::Findings { unreadable, .. } => !unreadable,
@@ -121,6 +191,10 @@ impl Error {
 
 fn and_more(more: usize) -> String {
     if more == 0 { String::new() } else { format!(" (and {more} more)") }
+}
+
+fn listed(denied: &[Permission]) -> String {
+    denied.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn found(errors: usize, warnings: usize) -> String {

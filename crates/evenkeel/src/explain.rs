@@ -4,8 +4,16 @@ mod text;
 
 use std::sync::Arc;
 
-use evenkeel_model::Id;
-use evenkeel_topology::explain::{From, explain};
+use evenkeel_k8s::{
+    live::{self, LiveError, Scope},
+    snapshot,
+};
+use evenkeel_model::{Id, ServiceKey};
+use evenkeel_topology::{
+    Settings,
+    explain::{From, explain},
+};
+use kube::Client;
 
 use crate::{
     cli::{ExplainArgs, Output},
@@ -33,6 +41,20 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
         Output::Yaml => output::yaml(&explanation)?,
     };
     printer::data(&text)
+}
+
+/// The text for one Service of a cluster, seen from all of its zones.
+pub(crate) async fn live(
+    client: Client,
+    key: ServiceKey,
+    settings: &Settings,
+) -> Result<String, Error> {
+    let objects = live::objects(client, Scope::Service(key.clone()), |_, _| ()).await?;
+    let snapshot = snapshot::build(objects)?;
+    let Some(state) = snapshot.service(&key) else {
+        return Err(LiveError::NoService { key }.into());
+    };
+    Ok(text::render(&explain(&snapshot, state, &From::default(), settings), false))
 }
 
 /// The places to look from, known to exist.

@@ -6,17 +6,23 @@
 
 mod apiserver;
 mod cli;
+mod controller;
+mod duration;
 mod error;
 mod explain;
 mod fairness;
 mod find;
 mod input;
+mod logging;
 mod output;
 mod plan;
 mod printer;
 mod progress;
+mod sample;
 mod settings;
+mod status;
 mod table;
+mod up;
 
 use std::process::ExitCode;
 
@@ -27,9 +33,12 @@ use crate::cli::{Cli, Command};
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     let outcome = match command {
+        Command::Up(args) => up::run(&args),
+        Command::Status(args) => status::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Plan(args) => plan::run(&args),
         Command::Fairness { command } => fairness::run(&command),
+        Command::Controller(args) => controller::run(&args),
         Command::Apiserver(args) => apiserver::run(&args),
         Command::Completions { shell } => {
             let mut script = Vec::new();

@@ -1,6 +1,6 @@
 //! Raw arguments to checked settings.
 
-use evenkeel_topology::{Settings, UnknownCpu};
+use evenkeel_topology::{Gates, Settings, UnknownCpu};
 
 use crate::{
     cli::{Profile, SettingsArgs, UnknownCpuArg},
@@ -8,10 +8,7 @@ use crate::{
 };
 
 pub(crate) fn settings(args: &SettingsArgs) -> Result<Settings, Error> {
-    let mut settings = match args.profile {
-        Profile::Evenkeel => Settings::default(),
-        Profile::Kubernetes => Settings::kubernetes(),
-    };
+    let mut settings = profile(args.profile);
     if let Some(threshold) = args.assign_threshold {
         settings.assign_threshold = threshold;
         // Raising one alone must not put it above the other.
@@ -26,11 +23,24 @@ pub(crate) fn settings(args: &SettingsArgs) -> Result<Settings, Error> {
             UnknownCpuArg::OneCore => UnknownCpu::OneCorePerNode,
         };
     }
-    for given in &args.feature_gates {
-        let wrong = || Error::Gate { given: given.clone() };
-        let (name, value) = given.split_once('=').ok_or_else(wrong)?;
-        settings.gates.set(name, value.parse().map_err(|_| wrong())?)?;
-    }
+    gates(&mut settings.gates, &args.feature_gates)?;
     settings.validate()?;
     Ok(settings)
+}
+
+pub(crate) fn profile(profile: Profile) -> Settings {
+    match profile {
+        Profile::Evenkeel => Settings::default(),
+        Profile::Kubernetes => Settings::kubernetes(),
+    }
+}
+
+/// Sets what `--feature-gates` says.
+pub(crate) fn gates(gates: &mut Gates, given: &[String]) -> Result<(), Error> {
+    for given in given {
+        let wrong = || Error::Gate { given: given.clone() };
+        let (name, value) = given.split_once('=').ok_or_else(wrong)?;
+        gates.set(name, value.parse().map_err(|_| wrong())?)?;
+    }
+    Ok(())
 }

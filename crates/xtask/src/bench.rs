@@ -41,6 +41,11 @@ pub(crate) const BENCHES: &[Bench] = &[
         targets: &[Target::new("evenkeel", "apiserver"), Target::new("apiserver", "journal")],
     },
     Bench {
+        name: "controller",
+        needs: &[],
+        targets: &[Target::new("evenkeel", "controller"), Target::new("controller", "engine")],
+    },
+    Bench {
         name: "fairness",
         needs: &[],
         targets: &[

@@ -4,8 +4,11 @@ use std::time::{Duration, Instant};
 
 use crate::{
     Failure,
-    server::{Folder, Server, runtime},
-    table::{Figure, grouped},
+    config_maps::create,
+    load::{
+        server::{Folder, Server, runtime},
+        table::{Figure, grouped},
+    },
     wrk,
 };
 
@@ -18,14 +21,14 @@ pub(crate) fn run() -> Result<Vec<Figure>, Failure> {
     let many = wrk::creates(&server, &folder, SECONDS)?;
     Ok(vec![
         Figure {
-            what: "durable creates/s, 64 connections",
+            what: "durable creates/s, 64 connections".into(),
             here: grouped(many),
             target: "10,000",
             kubernetes: "2,000",
             met: many >= 10_000.0,
         },
         Figure {
-            what: "durable creates/s, one connection",
+            what: "durable creates/s, one connection".into(),
             here: grouped(one),
             target: "1,500",
             kubernetes: "650",
@@ -39,7 +42,7 @@ async fn alone(server: &Server) -> Result<f64, Failure> {
     let begun = Instant::now();
     let mut made = 0_u32;
     while begun.elapsed() < Duration::from_secs(4) {
-        connection.create(&format!("alone-{made:08}"), "").await?;
+        connection.answer(&create(&format!("alone-{made:08}"), "")).await?;
         made += 1;
     }
     Ok(f64::from(made) / begun.elapsed().as_secs_f64())

@@ -10,18 +10,20 @@
 
 #![expect(clippy::print_stdout, reason = "a program that prints its figures")]
 
-mod connection;
+mod config_maps;
 mod creates;
+#[path = "../load/mod.rs"]
+mod load;
 mod memory;
 mod reads;
-mod server;
-mod table;
 mod watchers;
 mod wrk;
 
-use crate::table::Figure;
+use crate::load::{
+    Failure, load_of_machine,
+    table::{self, Figure},
+};
 
-type Failure = Box<dyn std::error::Error>;
 type Part = (&'static str, fn() -> Result<Vec<Figure>, Failure>);
 
 /// Each with servers and data of its own.
@@ -37,19 +39,13 @@ fn main() -> Result<(), Failure> {
     let words: Vec<String> =
         std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     let wanted = |name: &str| words.is_empty() || words.iter().any(|word| name.contains(word));
-    let before = load();
+    let before = load_of_machine();
     let mut figures = Vec::new();
     for (name, run) in PARTS.iter().filter(|(name, _)| wanted(name)) {
         println!("{name} …");
         figures.extend(run()?);
     }
-    table::print(&figures);
-    println!("\nload of the machine: {before} before, {} after", load());
+    table::print("kube-apiserver", &figures);
+    println!("\nload of the machine: {before} before, {} after", load_of_machine());
     Ok(())
-}
-
-/// Runnable tasks, averaged over the last minute: what else ran spoils the figures.
-fn load() -> String {
-    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
-    text.split(' ').next().unwrap_or_default().to_owned()
 }

@@ -4,10 +4,12 @@ use std::time::Instant;
 
 use crate::{
     Failure,
-    connection::collection,
+    config_maps::collection,
+    load::{
+        server::{Folder, Server, runtime},
+        table::{Figure, grouped},
+    },
     memory::fill,
-    server::{Folder, Server, runtime},
-    table::{Figure, grouped},
     wrk,
 };
 
@@ -25,14 +27,14 @@ pub(crate) fn run() -> Result<Vec<Figure>, Failure> {
     let megabytes = bytes as f64 / 1e6;
     Ok(vec![
         Figure {
-            what: "gets/s, 64 connections",
+            what: "gets/s, 64 connections".into(),
             here: grouped(gets),
             target: "40,000",
             kubernetes: "4,200",
             met: gets >= 40_000.0,
         },
         Figure {
-            what: "list of 10,000 ConfigMaps",
+            what: "list of 10,000 ConfigMaps".into(),
             here: format!("{seconds:.4} s ({megabytes:.1} MB)"),
             target: "0.02 s",
             kubernetes: "0.12 s",

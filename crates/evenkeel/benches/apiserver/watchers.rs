@@ -9,9 +9,12 @@ use tokio::{task::LocalSet, time::interval};
 
 use crate::{
     Failure,
-    connection::{Connection, collection},
-    server::{Folder, Server, runtime},
-    table::Figure,
+    config_maps::{collection, create},
+    load::{
+        connection::Connection,
+        server::{Folder, Server, runtime},
+        table::Figure,
+    },
 };
 
 const WATCHERS: usize = 1_000;
@@ -35,7 +38,7 @@ pub(crate) fn run() -> Result<Vec<Figure>, Failure> {
     }
     let (median, late) = (delays[delays.len() / 2], delays[delays.len() * 99 / 100]);
     Ok(vec![Figure {
-        what: "1,000 watchers, 10 changes/s: p99 (median)",
+        what: "1,000 watchers, 10 changes/s: p99 (median)".into(),
         here: format!("{late:.1} ms ({median:.1} ms)"),
         target: "50 ms",
         kubernetes: "",
@@ -56,7 +59,7 @@ async fn changes(server: &Server, begun: Instant) -> Result<(), Failure> {
     for n in 0..CHANGES {
         ticks.tick().await;
         let sent = begun.elapsed().as_micros();
-        connection.create(&format!("change-{n:04}"), &format!("sent={sent:012}=")).await?;
+        connection.answer(&create(&format!("change-{n:04}"), &format!("sent={sent:012}="))).await?;
     }
     let enough = Instant::now() + Duration::from_secs(5);
     while DELAYS.with_borrow(Vec::len) < WATCHERS * CHANGES && Instant::now() < enough {

@@ -3,8 +3,8 @@
 use std::{fs, process::Command};
 
 use crate::{
-    Failure, connection,
-    server::{Folder, Server, TOKEN},
+    Failure, config_maps,
+    load::server::{Folder, Server, TOKEN},
 };
 
 const CONNECTIONS: u32 = 64;
@@ -31,7 +31,7 @@ fn rate(server: &Server, folder: &Folder, seconds: u32, script: &str) -> Result<
 
 /// Creates ConfigMaps with names in a row.
 pub(crate) fn creates(server: &Server, folder: &Folder, seconds: u32) -> Result<f64, Failure> {
-    let request = connection::create(PLACE, "");
+    let request = config_maps::create(PLACE, "");
     let (before, after) = request.split_once(PLACE).ok_or("the request has its name")?;
     let script = format!(
         "local before, after = {before:?}, {after:?}\n\
@@ -51,7 +51,7 @@ pub(crate) fn gets(
     seconds: u32,
     names: impl Iterator<Item = String>,
 ) -> Result<f64, Failure> {
-    let collection = connection::collection();
+    let collection = config_maps::collection();
     let names: Vec<String> = names.map(|name| format!("{name:?}")).collect();
     let script = format!(
         "local names, at, requests = {{{}}}, 0, {{}}\n\

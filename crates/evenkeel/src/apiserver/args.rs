@@ -3,13 +3,15 @@
 use std::{
     net::{IpAddr, SocketAddr},
     path::PathBuf,
+    time::Duration,
 };
 
 use clap::{ArgAction, Args, ValueEnum};
-use evenkeel_apiserver::{Authorization, Features, IpRange, Settings};
+use evenkeel_admin::logs;
+use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, Settings};
 use tracing::Level;
 
-use crate::error::Error;
+use crate::{duration::duration, error::Error};
 
 #[derive(Debug, Args)]
 pub(crate) struct ApiserverArgs {
@@ -37,6 +39,8 @@ pub(crate) struct ApiserverArgs {
     /// Whether /healthz, /livez and /readyz may be asked without credentials
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
+    #[command(flatten)]
+    pub sandbox: SandboxArgs,
     #[arg(long, value_enum, default_value_t, help = "The form of log lines")]
     pub log_format: LogFormat,
     /// From which weight on lines are logged
@@ -45,6 +49,35 @@ pub(crate) struct ApiserverArgs {
     /// Log more: -v is debug, -vv trace
     #[arg(short, action = ArgAction::Count, conflicts_with = "log_level")]
     pub verbose: u8,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Sandbox")]
+pub(crate) struct SandboxArgs {
+    /// Play a scheduler, kubelets and the controllers of Nodes, Deployments, ReplicaSets, DaemonSets
+    /// and ServiceAccounts, so that Pods come alive without a cluster. No container runs
+    #[arg(long)]
+    pub sandbox: bool,
+    /// How long a Pod runs before it is ready; its annotation sandbox.evenkeel.dev/ready-after
+    /// counts more
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration, requires = "sandbox")]
+    pub sandbox_ready_after: Duration,
+    /// How long a Pod takes to end, within its grace period
+    #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration, requires = "sandbox")]
+    pub sandbox_end_after: Duration,
+    /// How long a Node may send no heartbeat (annotation sandbox.evenkeel.dev/heartbeat=off) before
+    /// it counts as lost
+    #[arg(long, value_name = "DURATION", default_value = "40s", value_parser = duration, requires = "sandbox")]
+    pub sandbox_node_grace: Duration,
+    /// How long Pods stay on a lost Node, where they do not say it themselves
+    #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, requires = "sandbox")]
+    pub sandbox_pod_eviction: Duration,
+    /// How often each Node sends a heartbeat, which is a write
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = interval, requires = "sandbox")]
+    pub sandbox_heartbeat: Duration,
+    /// Addresses for Pods: one range, or two of different families
+    #[arg(long, value_name = "CIDR[,CIDR]", default_value = "10.244.0.0/16", requires = "sandbox")]
+    pub sandbox_pod_cidr: String,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -68,6 +101,7 @@ pub(crate) const EXAMPLES: &str = "\
 Examples:
   evenkeel apiserver --data /var/lib/evenkeel
   evenkeel apiserver --ephemeral --listen 127.0.0.1:0
+  evenkeel apiserver --ephemeral --sandbox --sandbox-ready-after 3s
   kubectl --kubeconfig /var/lib/evenkeel/kubeconfig get --raw /version";
 
 const GATES: &[&str] = &["ServiceTrafficDistribution"];
@@ -83,7 +117,25 @@ pub(super) fn settings(args: &ApiserverArgs) -> Result<Settings, Error> {
         authorization: Authorization::default(),
         tokens: args.token_auth_file.clone(),
         anonymous_health: args.anonymous_auth,
+        sandbox: sandbox(&args.sandbox)?,
     })
+}
+
+fn sandbox(args: &SandboxArgs) -> Result<Option<Sandbox>, Error> {
+    if !args.sandbox {
+        return Ok(None);
+    }
+    let wrong = |problem| Error::PodRange { given: args.sandbox_pod_cidr.clone(), problem };
+    let ranges = ranges(&args.sandbox_pod_cidr).map_err(wrong)?;
+    Ok(Some(Sandbox {
+        ready_after: args.sandbox_ready_after,
+        end_after: args.sandbox_end_after,
+        node_grace: args.sandbox_node_grace,
+        pod_eviction: args.sandbox_pod_eviction,
+        heartbeat: args.sandbox_heartbeat,
+        pod_cidr: ranges[0],
+        second_pod_cidr: ranges.get(1).copied(),
+    }))
 }
 
 pub(super) fn level(args: &ApiserverArgs) -> Level {
@@ -112,6 +164,14 @@ fn features(given: &[String]) -> Result<Features, Error> {
     Ok(features)
 }
 
+/// A duration that is long enough to repeat something that often.
+fn interval(given: &str) -> Result<Duration, String> {
+    match duration(given)? {
+        span if span < Duration::from_millis(100) => Err(format!("{given:?} is below 100ms")),
+        span => Ok(span),
+    }
+}
+
 fn ports(given: &str) -> Result<(u16, u16), String> {
     let wrong = || "expected two ports, as in 30000-32767".to_owned();
     let (from, to) = given.split_once('-').ok_or_else(wrong)?;
@@ -123,17 +183,21 @@ fn ports(given: &str) -> Result<(u16, u16), String> {
 }
 
 fn service_ranges(given: &str) -> Result<Vec<IpRange>, Error> {
-    let wrong = |problem| Error::ServiceRange { given: given.to_owned(), problem };
+    ranges(given).map_err(|problem| Error::ServiceRange { given: given.to_owned(), problem })
+}
+
+/// One range, or two of different families.
+fn ranges(given: &str) -> Result<Vec<IpRange>, &'static str> {
     let ranges: Option<Vec<IpRange>> = given.split(',').map(|text| range(text.trim())).collect();
-    let ranges = ranges.ok_or_else(|| wrong("expected addresses as in 10.96.0.0/12"))?;
+    let ranges = ranges.ok_or("expected addresses as in 10.96.0.0/12")?;
     if ranges.iter().any(|range| host_bits(range) < 3) {
-        return Err(wrong("a range must hold at least 8 addresses"));
+        return Err("a range must hold at least 8 addresses");
     }
     match ranges.as_slice() {
         [_] => Ok(ranges),
         [one, two] if one.first.is_ipv4() != two.first.is_ipv4() => Ok(ranges),
-        [_, _] => Err(wrong("two ranges must be of different families")),
-        _ => Err(wrong("there may be one range, or two of different families")),
+        [_, _] => Err("two ranges must be of different families"),
+        _ => Err("there may be one range, or two of different families"),
     }
 }
 
@@ -157,6 +221,15 @@ fn range(given: &str) -> Option<IpRange> {
 fn host_bits(range: &IpRange) -> u8 {
     let bits = if range.first.is_ipv4() { 32 } else { 128 };
     bits - range.prefix
+}
+
+impl From<LogFormat> for logs::LogFormat {
+    fn from(given: LogFormat) -> logs::LogFormat {
+        match given {
+            LogFormat::Text => logs::LogFormat::Text,
+            LogFormat::Json => logs::LogFormat::Json,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -202,6 +275,39 @@ mod tests {
         assert_eq!(ports("80-80"), Ok((80, 80)));
         for wrong in ["", "80", "0-10", "90-80", "1-65536", "a-b"] {
             assert!(ports(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_sandbox_is_off_unless_asked_for_and_its_defaults_are_those_of_the_library() {
+        #[derive(Debug, clap::Parser)]
+        struct Only {
+            #[command(flatten)]
+            args: SandboxArgs,
+        }
+        let read = |args: &[&str]| {
+            let args = std::iter::once(&"x").chain(args);
+            let only = <Only as clap::Parser>::try_parse_from(args)
+                .map_err(|problem| problem.to_string())?;
+            sandbox(&only.args).map_err(|problem| problem.to_string())
+        };
+        assert_eq!(read(&[]), Ok(None));
+        assert_eq!(read(&["--sandbox"]), Ok(Some(Sandbox::default())));
+        let quick = Sandbox { ready_after: Duration::from_millis(500), ..Sandbox::default() };
+        assert_eq!(read(&["--sandbox", "--sandbox-ready-after", "500ms"]), Ok(Some(quick)));
+        let dual =
+            read(&["--sandbox", "--sandbox-pod-cidr", "10.1.0.0/16,fd01::/64"]).unwrap().unwrap();
+        assert_eq!(
+            (dual.pod_cidr.prefix, dual.second_pod_cidr.map(|range| range.prefix)),
+            (16, Some(64))
+        );
+        for wrong in [
+            &["--sandbox-ready-after", "1s"][..],
+            &["--sandbox", "--sandbox-ready-after", "1"],
+            &["--sandbox", "--sandbox-heartbeat", "0s"],
+            &["--sandbox", "--sandbox-pod-cidr", "10.0.0.0/31"],
+        ] {
+            assert!(read(wrong).is_err(), "{wrong:?}");
         }
     }
 

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::units;
+use crate::duration::duration;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FairnessCommand {
@@ -34,7 +34,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Another duration than the scenario's, as in 30s
-    #[arg(long, value_name = "DURATION", value_parser = units::duration)]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub duration: Option<Duration>,
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]

@@ -11,13 +11,13 @@ use std::{
 use crate::run::evenkeel;
 
 /// A server that runs until it is stopped or dropped.
-struct Server {
+pub(crate) struct Server {
     child: Child,
-    address: String,
-    kubeconfig: PathBuf,
+    pub(crate) address: String,
+    pub(crate) kubeconfig: PathBuf,
 }
 
-fn folder(test: &str) -> PathBuf {
+pub(crate) fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("apiserver").join(test);
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.parent().unwrap()).unwrap();
@@ -25,7 +25,7 @@ fn folder(test: &str) -> PathBuf {
 }
 
 impl Server {
-    fn start(args: &[&str]) -> Server {
+    pub(crate) fn start(args: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
             .args(["apiserver", "--listen", "127.0.0.1:0"])
             .args(args)
@@ -44,7 +44,7 @@ impl Server {
         Server { child, address, kubeconfig }
     }
 
-    fn in_folder(data: &Path, args: &[&str]) -> Server {
+    pub(crate) fn in_folder(data: &Path, args: &[&str]) -> Server {
         Server::start(&[&["--data", data.to_str().unwrap()], args].concat())
     }
 

@@ -4,8 +4,10 @@
 
 mod apiserver;
 mod bad_input;
+mod controller;
 mod explain;
 mod fairness;
 mod kubectl;
 mod plan;
 mod run;
+mod status;

@@ -19,13 +19,29 @@ use std::env;
 
 use crate::{session::Session, step::Step};
 
+/// A sandbox in which little is waited for.
+const SANDBOX: [&str; 7] = [
+    "--sandbox",
+    "--sandbox-ready-after",
+    "100ms",
+    "--sandbox-end-after",
+    "100ms",
+    "--sandbox-node-grace",
+    "1s",
+];
+
 /// Runs a topic with every kubectl there is.
 fn check(topic: &str, steps: &[Step]) {
+    check_with(&[], topic, steps);
+}
+
+/// On a server with these flags.
+fn check_with(flags: &[&str], topic: &str, steps: &[Step]) {
     let others = env::var("EVENKEEL_KUBECTL").unwrap_or_default();
     let builds = others.split(',').filter(|path| !path.is_empty());
     let mut failures = Vec::new();
     for (n, kubectl) in std::iter::once("kubectl").chain(builds).enumerate() {
-        let mut session = Session::start(&format!("{topic}-{n}"), kubectl);
+        let mut session = Session::start(&format!("{topic}-{n}"), kubectl, flags);
         failures.extend(session.run(steps));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
@@ -84,4 +100,19 @@ fn owners_and_namespaces_take_with_them_what_is_theirs() {
 #[test]
 fn what_the_server_offers_is_discovered_and_explained() {
     check("discover", &steps::discover::steps());
+}
+
+#[test]
+fn in_the_sandbox_deployments_are_rolled_out_and_back() {
+    check_with(&SANDBOX, "rollouts", &steps::sandbox::rollouts::steps());
+}
+
+#[test]
+fn in_the_sandbox_pods_follow_the_nodes() {
+    check_with(&SANDBOX, "nodes", &steps::sandbox::nodes::steps());
+}
+
+#[test]
+fn in_the_sandbox_accounts_have_secrets() {
+    check_with(&SANDBOX, "accounts", &steps::sandbox::accounts::steps());
 }

@@ -16,10 +16,11 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts the server on an empty `data` and waits until it says where its kubeconfig is.
-    pub(crate) fn start(data: &Path) -> Server {
+    pub(crate) fn start(data: &Path, flags: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
             .args(["apiserver", "--listen", "127.0.0.1:0", "--data"])
             .arg(data)
+            .args(flags)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -32,11 +32,11 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    pub(crate) fn start(name: &str, kubectl: &str) -> Session {
+    pub(crate) fn start(name: &str, kubectl: &str, flags: &[&str]) -> Session {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kubectl").join(name);
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(dir.join("home")).unwrap();
-        let server = Server::start(&dir.join("data"));
+        let server = Server::start(&dir.join("data"), flags);
         fs::copy(&server.kubeconfig, dir.join("kubeconfig")).unwrap();
         let saved = BTreeMap::from([("ns".to_owned(), NAMESPACE.to_owned())]);
         let (kubectl, name, report) = (kubectl.to_owned(), name.to_owned(), String::new());

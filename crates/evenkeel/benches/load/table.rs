@@ -2,31 +2,35 @@
 
 /// One thing measured.
 pub(crate) struct Figure {
-    pub(crate) what: &'static str,
+    pub(crate) what: String,
     pub(crate) here: String,
     pub(crate) target: &'static str,
-    /// What kube-apiserver with etcd did in the same test.
+    /// What Kubernetes' own did in the same test.
     pub(crate) kubernetes: &'static str,
     pub(crate) met: bool,
 }
 
-const HEADINGS: [&str; 5] = ["", "kube-apiserver", "here", "target", ""];
-
-pub(crate) fn print(figures: &[Figure]) {
+/// `kubernetes`: which part of it the others are compared with.
+pub(crate) fn print(kubernetes: &str, figures: &[Figure]) {
+    let headings = ["", kubernetes, "here", "target", ""];
     let rows: Vec<[&str; 5]> = figures
         .iter()
         .map(|figure| {
-            let met = if figure.met { "" } else { "not met" };
-            [figure.what, figure.kubernetes, &figure.here, figure.target, met]
+            let met = match figure.target {
+                "" => "",
+                _ if figure.met => "met",
+                _ => "not met",
+            };
+            [&*figure.what, figure.kubernetes, &figure.here, figure.target, met]
         })
         .collect();
     let width = |column: usize| {
-        let cells = rows.iter().chain([&HEADINGS]).map(|row| row[column].chars().count());
+        let cells = rows.iter().chain([&headings]).map(|row| row[column].chars().count());
         cells.max().unwrap_or_default()
     };
-    let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
+    let widths: Vec<usize> = (0..headings.len()).map(width).collect();
     println!();
-    for row in [HEADINGS].iter().chain(&rows) {
+    for row in [headings].iter().chain(&rows) {
         let cells = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
         println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
     }

@@ -1,18 +1,19 @@
 //! The binary, started as a process of its own.
 
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::{BufRead as _, BufReader},
     net::SocketAddr,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::Arc,
-    time::{Duration, Instant},
 };
 
 use rustls::{ClientConfig, RootCertStore, pki_types::CertificateDer, pki_types::pem::PemObject};
 
-use crate::{Failure, connection::Connection};
+use super::{Failure, connection::Connection};
 
 pub(crate) const TOKEN: &str = "load";
 
@@ -22,9 +23,7 @@ pub(crate) struct Folder(PathBuf);
 pub(crate) struct Server {
     process: Child,
     pub(crate) address: SocketAddr,
-    pub(crate) tls: Arc<ClientConfig>,
-    /// From the start of the process to the first answer of `/readyz`.
-    pub(crate) ready_after: Duration,
+    tls: Arc<ClientConfig>,
 }
 
 impl Folder {
@@ -49,12 +48,10 @@ impl Drop for Folder {
 }
 
 impl Server {
+    /// Until the first answer of `/readyz`.
     pub(crate) fn start(folder: &Folder) -> Result<Server, Failure> {
-        let begun = Instant::now();
         let data = folder.path().join("data");
-        let binary = env::var_os("EVENKEEL_BINARY");
-        let binary = binary.unwrap_or(env!("CARGO_BIN_EXE_evenkeel").into());
-        let mut process = Command::new(binary)
+        let mut process = Command::new(binary())
             .args(["apiserver", "--listen", "127.0.0.1:0", "--data"])
             .arg(&data)
             .arg("--token-auth-file")
@@ -67,12 +64,11 @@ impl Server {
         let address = line.trim().trim_end_matches('.').rsplit(' ').next().unwrap_or_default();
         let address = address.parse().map_err(|_| format!("the server said {line:?}"))?;
         let tls = tls(&data.join("pki/ca.crt"))?;
-        let mut server = Server { process, address, tls, ready_after: Duration::ZERO };
+        let server = Server { process, address, tls };
         runtime().block_on(async {
             let mut connection = server.connect().await?;
             connection.get("/readyz").await.map(|_| ())
         })?;
-        server.ready_after = begun.elapsed();
         Ok(server)
     }
 
@@ -80,12 +76,8 @@ impl Server {
         Connection::open(self.address, self.tls.clone()).await
     }
 
-    /// What of the process is in memory, in bytes.
-    pub(crate) fn memory(&self) -> Result<f64, Failure> {
-        let status = fs::read_to_string(format!("/proc/{}/status", self.process.id()))?;
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-        let kilobytes = line.and_then(|line| line.split_whitespace().next()).ok_or("no VmRSS")?;
-        Ok(kilobytes.parse::<f64>()? * 1024.0)
+    pub(crate) fn id(&self) -> u32 {
+        self.process.id()
     }
 }
 
@@ -95,6 +87,12 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// What is measured.
+pub(crate) fn binary() -> OsString {
+    let other = env::var_os("EVENKEEL_BINARY");
+    other.unwrap_or(env!("CARGO_BIN_EXE_evenkeel").into())
 }
 
 /// One thread: the server has need of the other.

@@ -10,32 +10,19 @@ use tokio::{
 };
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
-use crate::{Failure, server::TOKEN};
-
-const NAMESPACE: &str = "/api/v1/namespaces/default/configmaps";
-/// Makes a ConfigMap of 1.2 KB in a list.
-const DATA: usize = 980;
+use super::{Failure, server::TOKEN};
 
 pub(crate) struct Connection {
     stream: TlsStream<TcpStream>,
     buffer: Vec<u8>,
 }
 
-/// The path of the ConfigMaps that are created here.
-pub(crate) fn collection() -> &'static str {
-    NAMESPACE
-}
-
-/// The request that creates one. Equally long for names of equal length.
-pub(crate) fn create(name: &str, data: &str) -> String {
-    let filler = "x".repeat(DATA.saturating_sub(data.len()));
-    let body = format!(
-        r#"{{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{name}","labels":{{"app":"load"}}}},"data":{{"text":"{data}{filler}"}}}}"#
-    );
+/// A request with a body.
+pub(crate) fn request(method: &str, path: &str, content: &str, body: &str) -> String {
     let length = body.len();
     format!(
-        "POST {NAMESPACE} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\
-         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n\
+         Content-Type: {content}\r\nContent-Length: {length}\r\n\r\n{body}"
     )
 }
 
@@ -49,10 +36,6 @@ impl Connection {
         let name = ServerName::try_from("localhost")?;
         let stream = TlsConnector::from(tls).connect(name, stream).await?;
         Ok(Connection { stream, buffer: Vec::new() })
-    }
-
-    pub(crate) async fn create(&mut self, name: &str, data: &str) -> Result<(), Failure> {
-        self.answer(&create(name, data)).await.map(|_| ())
     }
 
     /// The body of the answer, its length told by the server.
@@ -76,7 +59,8 @@ impl Connection {
         Ok(())
     }
 
-    async fn answer(&mut self, request: &str) -> Result<&[u8], Failure> {
+    /// The body of the answer to a request as it goes over the wire.
+    pub(crate) async fn answer(&mut self, request: &str) -> Result<&[u8], Failure> {
         self.send(request).await?;
         let head = self.head().await?;
         let all = head.end + head.length;

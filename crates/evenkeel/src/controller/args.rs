@@ -1,0 +1,301 @@
+//! The command line of `evenkeel controller`, and what it means.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
+use evenkeel_admin::lease;
+use evenkeel_controller::{Settings, engine, handover};
+use evenkeel_model::label;
+
+use crate::{
+    cli::Profile,
+    duration::duration,
+    error::Error,
+    find,
+    logging::LogArgs,
+    settings::{gates, profile},
+};
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ControllerArgs {
+    #[command(subcommand)]
+    pub command: Option<ControllerCommand>,
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ControllerCommand {
+    /// Hand EndpointSlices back to Kubernetes' own controller, without an empty moment
+    #[command(after_help = RELEASE_EXAMPLES)]
+    Release(HandoverArgs),
+    /// Take EndpointSlices over from Kubernetes' own controller, without an empty moment
+    #[command(after_help = ADOPT_EXAMPLES)]
+    Adopt(HandoverArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RunArgs {
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// Whose EndpointSlices to write
+    #[arg(long, value_enum, default_value_t)]
+    pub services: Services,
+    /// Where to answer for health and metrics; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:10271")]
+    pub listen: SocketAddr,
+    /// Endpoints an EndpointSlice may hold
+    #[arg(long, value_name = "NUMBER", default_value_t = 100)]
+    pub max_endpoints_per_slice: usize,
+    /// Writes under way at once
+    #[arg(long, value_name = "NUMBER", default_value_t = 32, value_parser = at_least_one)]
+    pub concurrent_service_endpoint_syncs: usize,
+    /// How long changes of one Service are gathered before they are written
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    pub endpoint_updates_batch_period: Duration,
+    /// Whether to write TrafficDistributionAccepted and -Programmed to the status of Services
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    pub service_conditions: bool,
+    /// Which rules hold: ours, or exactly those of today's Kubernetes
+    #[arg(long, value_enum, default_value_t)]
+    pub profile: Profile,
+    /// Feature gates, as in TopologyAwareHints=false
+    #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
+    pub feature_gates: Vec<String>,
+    #[command(flatten)]
+    pub election: ElectionArgs,
+    #[command(flatten)]
+    pub log: LogArgs,
+}
+
+/// Which cluster is meant.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct ClusterArgs {
+    /// The kubeconfig of the cluster [default: KUBECONFIG, ~/.kube/config, or the Pod's account]
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// The kubeconfig's context to use
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Leader election")]
+pub(crate) struct ElectionArgs {
+    /// Whether to write only while holding a Lease
+    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
+    pub leader_elect: bool,
+    /// How long others wait for a leader that is silent
+    #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
+    pub leader_elect_lease_duration: Duration,
+    /// How long a leader tries to renew the Lease before it gives up
+    #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
+    pub leader_elect_renew_deadline: Duration,
+    /// The pause between two tries
+    #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
+    pub leader_elect_retry_period: Duration,
+    /// The name of the Lease
+    #[arg(long, value_name = "NAME", default_value = LEASE_NAME)]
+    pub leader_elect_resource_name: String,
+    /// The namespace of the Lease
+    #[arg(long, value_name = "NAMESPACE", default_value = LEASE_NAMESPACE)]
+    pub leader_elect_resource_namespace: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HandoverArgs {
+    /// The Services, as in `web` or `svc/web`; all of the namespace when none is named
+    #[arg(value_name = "SERVICE", conflicts_with = "all_namespaces")]
+    pub services: Vec<String>,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+    /// The namespace [default: that of the context, or `default`]
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Services of all namespaces
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub all_namespaces: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Services {
+    /// All with a selector: Kubernetes' own controller is off
+    #[default]
+    All,
+    /// Those with the annotation evenkeel.dev/selector: Kubernetes' own controller has the others
+    Annotated,
+}
+
+pub(crate) const LEASE_NAME: &str = "evenkeel-endpointslice-controller";
+pub(crate) const LEASE_NAMESPACE: &str = "kube-system";
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  evenkeel controller --kubeconfig ~/.kube/config --context test
+  evenkeel controller --services annotated           # beside Kubernetes' own controller
+  evenkeel controller --leader-elect false --listen 127.0.0.1:0 -v
+  evenkeel controller release -A                     # before Kubernetes' own is switched on again";
+
+const RELEASE_EXAMPLES: &str = "\
+Examples:
+  evenkeel controller release -n shop                # all Services of a namespace
+  evenkeel controller release web cart -n shop
+  evenkeel controller release -A
+
+Stop `evenkeel controller` first: with --services all it would take them over again.";
+
+const ADOPT_EXAMPLES: &str = "\
+Examples:
+  evenkeel controller adopt -n shop
+  evenkeel controller adopt -A
+
+`evenkeel controller --services all` does so by itself. Switch Kubernetes' own controller off first.";
+
+pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Error> {
+    let mut topology = evenkeel_topology::Settings {
+        controller_name: label::EVENKEEL.into(),
+        max_endpoints_per_slice: args.max_endpoints_per_slice,
+        ..profile(args.profile)
+    };
+    gates(&mut topology.gates, &args.feature_gates)?;
+    topology.validate()?;
+    let engine = engine::Settings {
+        topology,
+        scope: match args.services {
+            Services::All => engine::Scope::All,
+            Services::Annotated => engine::Scope::Annotated,
+        },
+        max_in_flight: args.concurrent_service_endpoint_syncs,
+        conditions: args.service_conditions,
+        batch_period: args.endpoint_updates_batch_period,
+        ..engine::Settings::default()
+    };
+    let election = election(&args.election, identity)?;
+    Ok(Settings { engine, election, listen: Some(args.listen) })
+}
+
+fn election(args: &ElectionArgs, identity: String) -> Result<Option<lease::Settings>, Error> {
+    if !args.leader_elect {
+        return Ok(None);
+    }
+    let settings = lease::Settings {
+        namespace: args.leader_elect_resource_namespace.clone(),
+        name: args.leader_elect_resource_name.clone(),
+        identity,
+        duration: args.leader_elect_lease_duration,
+        renew_deadline: args.leader_elect_renew_deadline,
+        retry: args.leader_elect_retry_period,
+    };
+    settings.validate()?;
+    Ok(Some(settings))
+}
+
+/// `namespace`: that of the context.
+pub(super) fn scope(args: &HandoverArgs, namespace: &str) -> Result<handover::Scope, Error> {
+    let services = args.services.iter().map(|given| find::service_name(given).map(Into::into));
+    let namespace = args.namespace.as_deref().unwrap_or(namespace);
+    Ok(handover::Scope {
+        namespace: (!args.all_namespaces).then(|| namespace.to_owned()),
+        services: services.collect::<Result<_, _>>()?,
+    })
+}
+
+fn at_least_one(given: &str) -> Result<usize, String> {
+    match given.parse() {
+        Ok(n @ 1..) => Ok(n),
+        _ => Err("expected a whole number from 1 up".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ControllerArgs,
+    }
+
+    fn parse(line: &str) -> ControllerArgs {
+        Line::try_parse_from(line.split_whitespace()).unwrap().args
+    }
+
+    fn checked(line: &str) -> Result<Settings, Error> {
+        settings(&parse(line).run, "me".to_owned())
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_kubernetes_where_it_has_some() {
+        let settings = checked("controller").unwrap();
+        assert_eq!(settings.engine, engine::Settings::default());
+        let election = settings.election.unwrap();
+        let (name, namespace) = (election.name.as_str(), election.namespace.as_str());
+        assert_eq!((name, namespace), ("evenkeel-endpointslice-controller", "kube-system"));
+        let times = [election.duration, election.renew_deadline, election.retry];
+        assert_eq!(times, [15, 10, 2].map(Duration::from_secs));
+    }
+
+    #[test]
+    fn flags_become_settings() {
+        let settings = checked(
+            "controller --services annotated --leader-elect false --service-conditions false \
+             --max-endpoints-per-slice 10 --concurrent-service-endpoint-syncs 4 \
+             --endpoint-updates-batch-period 500ms --feature-gates TopologyAwareHints=false \
+             --profile kubernetes --listen 127.0.0.1:0",
+        )
+        .unwrap();
+        let engine = settings.engine;
+        assert_eq!((settings.election, engine.scope), (None, engine::Scope::Annotated));
+        assert_eq!((engine.max_in_flight, engine.conditions), (4, false));
+        assert_eq!(engine.batch_period, Duration::from_millis(500));
+        assert_eq!(engine.topology.max_endpoints_per_slice, 10);
+        assert!(!engine.topology.gates.topology_aware_hints);
+        let kubernetes = evenkeel_topology::Settings::kubernetes();
+        assert_eq!(engine.topology.keep_threshold, kubernetes.keep_threshold);
+        assert_eq!(&*engine.topology.controller_name, label::EVENKEEL);
+    }
+
+    #[test]
+    fn times_that_would_lose_the_lease_are_refused() {
+        let cases = [
+            ("--leader-elect-lease-duration 10s", "must be more than the renew deadline"),
+            ("--leader-elect-renew-deadline 2s", "more than 1.2 times the retry period"),
+            ("--leader-elect-retry-period 0s", "must be more than 0s"),
+        ];
+        for (flags, expected) in cases {
+            let error = checked(&format!("controller {flags}")).unwrap_err().to_string();
+            assert!(error.contains(expected), "{flags}: {error}");
+        }
+    }
+
+    #[test]
+    fn slices_and_gates_are_checked() {
+        let none = checked("controller --max-endpoints-per-slice 0");
+        assert!(matches!(none, Err(Error::Settings(_))));
+        let unknown = checked("controller --feature-gates X=true");
+        assert!(matches!(unknown, Err(Error::Settings(_))));
+        let form = checked("controller --feature-gates TopologyAwareHints");
+        assert!(matches!(form, Err(Error::Gate { .. })));
+    }
+
+    #[test]
+    fn a_handover_is_of_some_services_a_namespace_or_all() {
+        let of = |line: &str| match parse(line).command {
+            Some(ControllerCommand::Release(args) | ControllerCommand::Adopt(args)) => {
+                scope(&args, "here").unwrap()
+            }
+            None => panic!("{line}"),
+        };
+        let scope = |namespace: Option<&str>, services: &[&str]| handover::Scope {
+            namespace: namespace.map(Into::into),
+            services: services.iter().map(|&name| name.into()).collect(),
+        };
+        assert_eq!(of("controller release"), scope(Some("here"), &[]));
+        assert_eq!(of("controller adopt -A"), scope(None, &[]));
+        assert_eq!(of("controller release -n shop svc/web x"), scope(Some("shop"), &["web", "x"]));
+    }
+}

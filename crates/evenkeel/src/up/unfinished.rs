@@ -1,0 +1,28 @@
+//! A note beside the data while the sample is not complete, so that the start after one that was
+//! killed completes it. It is written once the folder is known to be ours.
+
+use std::{fs, io, path::Path};
+
+const FILE: &str = "sample-unfinished";
+
+pub(super) fn is_noted(data: &Path) -> bool {
+    data.join(FILE).exists()
+}
+
+/// Without it, a sample that is cut short stays so.
+pub(super) fn note(data: &Path) {
+    warn_of(fs::write(data.join(FILE), ""));
+}
+
+pub(super) fn forget(data: &Path) {
+    match fs::remove_file(data.join(FILE)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        done => warn_of(done),
+    }
+}
+
+fn warn_of(done: io::Result<()>) {
+    if let Err(error) = done {
+        tracing::warn!(%error, "how far the sample is can't be noted");
+    }
+}

@@ -1,0 +1,9 @@
+//! `evenkeel up` as a person runs it, asked with the real `kubectl`.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod handover;
+mod process;
+mod refusals;
+mod restarts;
+mod sample;
