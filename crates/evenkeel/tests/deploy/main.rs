@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod alerts;
+mod by_hand;
 mod kinds;
 mod readme;
 mod rendered;

@@ -1,0 +1,51 @@
+//! As much of kustomize as `deploy/` uses, for a kubectl that is too old to render it (Debian 12 has
+//! 1.20). Where kubectl can, both must agree.
+
+use serde_json::Value;
+
+use crate::rendered::{documents, path, strings, text};
+
+const WITHOUT_NAMESPACE: [&str; 3] = ["ClusterRole", "ClusterRoleBinding", "Namespace"];
+
+pub(crate) fn render(folder: &str) -> Vec<Value> {
+    let kustomization = documents(&format!("{folder}/kustomization.yaml")).remove(0);
+    let mut objects = Vec::new();
+    for resource in strings(&kustomization["resources"]) {
+        let place = format!("{folder}/{resource}");
+        match path(&place).is_dir() {
+            true => objects.extend(render(&place)),
+            false => objects.extend(documents(&place)),
+        }
+    }
+    objects.iter_mut().for_each(|object| own(&kustomization, object));
+    objects
+}
+
+fn own(kustomization: &Value, object: &mut Value) {
+    let is_namespaced = !WITHOUT_NAMESPACE.contains(&text(&object["kind"]));
+    if let (Some(namespace), true) = (kustomization.get("namespace"), is_namespaced) {
+        object["metadata"]["namespace"] = namespace.clone();
+    }
+    for labels in kustomization["labels"].as_array().into_iter().flatten() {
+        for (key, value) in labels["pairs"].as_object().unwrap() {
+            object["metadata"]["labels"][key] = value.clone();
+        }
+    }
+    for patch in kustomization["patches"].as_array().into_iter().flatten() {
+        let target = &patch["target"];
+        if target["kind"] == object["kind"] && target["name"] == object["metadata"]["name"] {
+            add(object, text(&patch["patch"]));
+        }
+    }
+}
+
+/// Operations that append to a list.
+fn add(object: &mut Value, patch: &str) {
+    let operations: Vec<Value> = serde_saphyr::from_str(patch).unwrap();
+    for operation in operations {
+        assert_eq!(operation["op"], "add");
+        let list = text(&operation["path"]).strip_suffix("/-").unwrap();
+        let list = object.pointer_mut(list).and_then(Value::as_array_mut).unwrap();
+        list.push(operation["value"].clone());
+    }
+}
