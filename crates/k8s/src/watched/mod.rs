@@ -2,7 +2,7 @@
 //!
 //! A Pod on the wire is some five to ten thousand characters, most of them about who set which
 //! field and how its volumes are mounted. Built as a whole it takes hundreds of allocations to be
-//! thrown away the next moment. These types read what becomes [`SeenPod`], [`Node`](model),
+//! thrown away the next moment. These types read what becomes [`SeenPod`], `Node`,
 //! [`SeenService`] and [`SeenSlice`], and skip all else without building it. They work with
 //! [`kube::Api`] and kube's watcher.
 //!
