@@ -72,6 +72,11 @@ impl Ledger {
         }
     }
 
+    /// The Service is gone, or not for us to hint.
+    pub fn forget(&mut self, service: &ServiceKey) {
+        self.services.remove(service);
+    }
+
     /// Whether hints were given for the Service and not taken back since.
     pub fn is_populated(&self, service: &ServiceKey) -> bool {
         self.services.get(service).is_some_and(|e| e.populated)

@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Address, AddressType, Endpoint, SeenService};
+use evenkeel_model::{Address, Endpoint, SeenService};
 use rustc_hash::FxHashSet;
 
 use super::{
@@ -60,40 +60,33 @@ pub(super) fn has_withdrawn(seen: &SeenService) -> bool {
 }
 
 fn are_both_live(mine: &[&SliceEntry], theirs: &[&SliceEntry]) -> bool {
-    let families = [AddressType::IPv4, AddressType::IPv6, AddressType::Fqdn];
-    families.into_iter().any(|family| {
-        let of = |entries: &[&SliceEntry]| entries.iter().any(|e| e.slice.address_type == family);
-        let empty =
-            |e: &&&SliceEntry| e.slice.address_type == family && e.slice.endpoints.is_empty();
-        let has_placeholder = theirs.iter().any(|e| empty(&e));
-        let addresses = addresses(mine, family, |_| true);
-        of(mine)
-            && of(theirs)
-            && (has_placeholder
-                || self::addresses(theirs, family, |_| true).iter().any(|a| addresses.contains(a)))
-    })
+    let known = endpoints(mine, |_| true);
+    let is_shared = |entry: &&SliceEntry| {
+        let family = entry.slice.address_type;
+        let is_placeholder = entry.slice.endpoints.is_empty();
+        (is_placeholder && mine.iter().any(|e| e.slice.address_type == family))
+            || endpoints(&[entry], |_| true).iter().any(|endpoint| known.contains(endpoint))
+    };
+    theirs.iter().any(is_shared)
 }
 
-/// Those of ours whose ready addresses are all in slices of the other.
+/// Those of ours whose ready endpoints are all in slices of the other.
 fn covered(mine: &[&SliceEntry], theirs: &[&SliceEntry]) -> Vec<Arc<str>> {
+    let there = endpoints(theirs, |_| true);
     let is_covered = |entry: &&&SliceEntry| {
         let family = entry.slice.address_type;
-        let there = addresses(theirs, family, |_| true);
-        let ready = addresses(&[entry], family, Endpoint::is_ready);
         theirs.iter().any(|e| e.slice.address_type == family)
-            && ready.iter().all(|address| there.contains(address))
+            && endpoints(&[entry], Endpoint::is_ready).is_subset(&there)
     };
     mine.iter().filter(is_covered).map(|entry| Arc::clone(&entry.slice.name)).collect()
 }
 
-fn addresses<'a>(
+/// By address and Pod: Pods may share an address, and their uids tell them apart.
+fn endpoints<'a>(
     entries: &[&'a SliceEntry],
-    family: AddressType,
     wanted: impl Fn(&Endpoint) -> bool,
 ) -> FxHashSet<(&'a Address, Option<&'a str>)> {
-    let entries = entries.iter().filter(|e| e.slice.address_type == family);
-    let endpoints = entries.flat_map(|e| &e.slice.endpoints).filter(|e| wanted(e));
-    // Pods may share an address: their uids tell them apart.
+    let all = entries.iter().flat_map(|e| &e.slice.endpoints).filter(|e| wanted(e));
     let uid = |e: &'a Endpoint| e.target.as_ref().map(|target| &*target.uid);
-    endpoints.filter_map(|e| Some((e.address()?, uid(e)))).collect()
+    all.filter_map(|e| Some((e.address()?, uid(e)))).collect()
 }

@@ -354,7 +354,7 @@ impl Engine {
         self.queue.forget(id);
         self.stale.remove(&id);
         if let Some((namespace, name)) = name {
-            sync::ledger_forgets(&mut self.ledger, &ServiceKey { namespace, name });
+            self.ledger.forget(&ServiceKey { namespace, name });
         }
         true
     }

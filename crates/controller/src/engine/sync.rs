@@ -5,7 +5,7 @@ mod events;
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use evenkeel_model::{AddressType, Pod, SeenService, ServiceKey, Slice};
+use evenkeel_model::{Pod, SeenService, ServiceKey, Slice};
 use evenkeel_topology::{
     Capacity, NoHints, Plan, Policy,
     overload::Ledger,
@@ -68,7 +68,7 @@ pub(super) fn begin(
         return Some(begun);
     }
     if !is_ours(&entry.seen, ground.settings.scope) {
-        ledger_forgets(ledger, key);
+        ledger.forget(key);
         begun.actions.extend(conditions(&entry.seen, None, ground.settings));
         return Some(begun);
     }
@@ -84,7 +84,7 @@ pub(super) fn begin(
             return Some(begun);
         }
         Custody::Withdraw(names) => {
-            ledger_forgets(ledger, key);
+            ledger.forget(key);
             begun.actions.extend(names.iter().map(|name| delete(slot, name)));
             begun.actions.extend(conditions(
                 &entry.seen,
@@ -115,7 +115,7 @@ fn is_ours(seen: &SeenService, scope: Scope) -> bool {
     let service = &seen.service;
     let chosen = match scope {
         Scope::All => true,
-        Scope::Annotated => service.opted_in || seen.problem.is_some(),
+        Scope::Annotated => service.opted_in,
     };
     chosen && !service.external_name && (service.selector.is_some() || seen.problem.is_some())
 }
@@ -212,12 +212,6 @@ fn note(ledger: &mut Ledger, key: &ServiceKey, plan: &Plan, after: &After) {
             }
             _ => ledger.removed(key, family.family),
         }
-    }
-}
-
-pub(super) fn ledger_forgets(ledger: &mut Ledger, key: &ServiceKey) {
-    for family in [AddressType::IPv4, AddressType::IPv6, AddressType::Fqdn] {
-        ledger.removed(key, family);
     }
 }
 

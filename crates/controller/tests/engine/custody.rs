@@ -68,6 +68,18 @@ fn beside_the_built_in_controller_only_services_that_opted_in_are_ours() {
     desk.pod("web", "pod-a", "a", 1);
     desk.complete();
     desk.engine.service(Watched::Listed(seen(service("web"))));
+    // One that can't be read is not ours either, and its slices are left alone.
+    let mut wrong = seen(service("wrong"));
+    wrong.problem = Some("spec.ports[0].port: …".into());
+    desk.engine.service(Watched::Listed(wrong));
+    let theirs = evenkeel_testkit::slice(
+        &service("wrong"),
+        "wrong-x7k2p",
+        evenkeel_model::AddressType::IPv4,
+        Vec::new(),
+    );
+    let version = desk.version("theirs", 1);
+    desk.engine.slice(Watched::Applied(seen_slice(theirs, version)));
     let mut mine = service("mine");
     mine.selector = service("web").selector;
     mine.opted_in = true;
