@@ -2,8 +2,9 @@
 //!
 //! Only what is needed of an answer is read: callers name a type that skips the rest.
 
-use std::{error::Error, fmt, time::Duration};
+use std::{fmt, time::Duration};
 
+use evenkeel_k8s::live::innermost;
 use kube::{
     Client,
     client::Body,
@@ -90,14 +91,6 @@ fn refused(code: u16, header: Option<Duration>, body: &[u8]) -> Failure {
     let causes = details.into_iter().flat_map(|details| details.causes);
     let fields = causes.map(|cause| cause.field).collect();
     Failure::Refused { code, reason, message, after: after.or(header), fields }
-}
-
-fn innermost(error: &dyn Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
 }
 
 // === impl Failure ===

@@ -83,8 +83,7 @@ impl Action {
         reason: &'static str,
         message: String,
     ) -> Action {
-        let (key, uid) = (key_of(of), uid_of(of).to_owned());
-        Action::Event { kind, key, uid, warning: false, reason, message }
+        event(kind, of, false, reason, message)
     }
 
     pub(crate) fn warn(
@@ -93,9 +92,19 @@ impl Action {
         reason: &'static str,
         message: String,
     ) -> Action {
-        let (key, uid) = (key_of(of), uid_of(of).to_owned());
-        Action::Event { kind, key, uid, warning: true, reason, message }
+        event(kind, of, true, reason, message)
     }
+}
+
+fn event(
+    kind: &'static Kind,
+    of: &ObjectMeta,
+    warning: bool,
+    reason: &'static str,
+    message: String,
+) -> Action {
+    let (key, uid) = (key_of(of), uid_of(of).to_owned());
+    Action::Event { kind, key, uid, warning, reason, message }
 }
 
 // === impl Step ===

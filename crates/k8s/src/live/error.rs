@@ -124,7 +124,8 @@ fn choose_from(known: &[String]) -> String {
     }
 }
 
-fn innermost(error: &dyn Error) -> String {
+/// The cause behind all others, such as `Connection refused (os error 111)`.
+pub fn innermost(error: &dyn Error) -> String {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
         innermost = source;

@@ -9,6 +9,6 @@ mod list;
 
 pub use self::{
     client::{client, client_without_retries},
-    error::LiveError,
+    error::{LiveError, innermost},
     list::{Scope, objects},
 };
