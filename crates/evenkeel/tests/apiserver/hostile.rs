@@ -2,6 +2,7 @@
 
 mod bodies;
 mod connections;
+mod h2;
 mod paths;
 mod raw;
 mod stuck;

@@ -29,7 +29,18 @@ impl Server {
     }
 
     pub(crate) fn start_on(data: &Path, port: u16) -> Server {
-        let mut child = command(data, port).spawn().unwrap();
+        Server::spawn(data, command(data, port))
+    }
+
+    /// With further arguments.
+    pub(crate) fn start_with(data: &Path, args: &[&str]) -> Server {
+        let mut command = command(data, 0);
+        command.args(args);
+        Server::spawn(data, command)
+    }
+
+    fn spawn(data: &Path, mut command: Command) -> Server {
+        let mut child = command.spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let Some(address) = line.strip_prefix("The API server is ready on ") else {

@@ -3,9 +3,7 @@
 use std::time::Instant;
 
 use futures_util::future::join_all;
-use http_body_util::{BodyExt, Empty};
-use hyper::{Request, body::Bytes, client::conn::http2};
-use hyper_util::rt::{TokioExecutor, TokioIo};
+use http_body_util::BodyExt;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -13,7 +11,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::raw::{PATIENCE, ask, connect};
+use super::{
+    h2::Http2,
+    raw::{PATIENCE, ask, connect},
+};
 use crate::process::{Server, folder};
 
 const N: usize = 1000;
@@ -89,14 +90,8 @@ async fn rubbish_instead_of_tls_ends_its_connection_only() {
 async fn a_thousand_streams_of_one_connection_are_answered_and_as_many_resets_are_survived() {
     let data = folder("streams");
     let server = Server::start(&data);
-    let stream = TokioIo::new(connect(&server, &["h2"]).await);
-    let (mut send, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
-    let connection = tokio::spawn(connection);
-    let mut request = |path: &str| {
-        let uri = format!("https://localhost{path}");
-        send.send_request(Request::get(uri).body(Empty::<Bytes>::new()).unwrap())
-    };
-    let all = join_all((0..N).map(|_| request("/api/v1/namespaces/default")));
+    let mut client = Http2::connect(&server).await;
+    let all = join_all((0..N).map(|_| client.get("/api/v1/namespaces/default")));
     for answer in timeout(PATIENCE, all).await.expect("all are answered in time") {
         let answer = answer.unwrap();
         assert_eq!(answer.status(), 200);
@@ -108,9 +103,9 @@ async fn a_thousand_streams_of_one_connection_are_answered_and_as_many_resets_ar
     }
     // Watches that are opened and dropped; the client resets their streams.
     for _ in 0..N {
-        drop(timeout(PATIENCE, request("/api/v1/namespaces?watch=1")).await);
+        drop(timeout(PATIENCE, client.get("/api/v1/namespaces?watch=1")).await);
     }
-    connection.abort();
+    drop(client);
     assert_eq!(ask(&server, "GET /readyz HTTP/1.1", b"").await.code, 200);
     server.stop();
     std::fs::remove_dir_all(&data).unwrap();
