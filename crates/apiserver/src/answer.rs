@@ -154,7 +154,10 @@ pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Ans
     if view.is_stored_text(kind) {
         return Answer::json(code, document::text(kind, object, object.revision));
     }
-    shown(code, kind, kind.presented(document::value(kind.stored_kind(), object)), view)
+    match document::value(kind.stored_kind(), object) {
+        Ok(value) => shown(code, kind, kind.presented(value), view),
+        Err(failure) => Answer::failure(&failure, plain(view)),
+    }
 }
 
 /// An object that is a value already, in the kind's own form.
@@ -186,8 +189,12 @@ pub(crate) fn list(kind: &Kind, page: Page, continued: &str, view: View) -> Answ
         return Answer::json(200, list::body(kind, page.items, &meta));
     }
     let stored = kind.stored_kind();
-    let items = page.items.iter().map(|item| kind.presented(document::value(stored, item)));
-    listed(kind, items.collect(), &meta, view)
+    let items =
+        page.items.iter().map(|item| document::value(stored, item).map(|v| kind.presented(v)));
+    match items.collect() {
+        Ok(items) => listed(kind, items, &meta, view),
+        Err(failure) => Answer::failure(&failure, plain(view)),
+    }
 }
 
 /// A list of values in the kind's own form.

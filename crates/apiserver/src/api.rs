@@ -99,7 +99,7 @@ impl Api {
         self.settings.sandbox.as_ref()?;
         let read = |kind: &Kind, key: &str| {
             let object = self.storage.object(kind, key)?;
-            Some(crate::document::value(kind, &object))
+            crate::document::value(kind, &object).ok()
         };
         service_account::user(token, read).map(Arc::new)
     }

@@ -5,6 +5,7 @@
 
 use evenkeel_store::schema::{self, DecodeError, Type};
 use serde_json::Value;
+use serde_saphyr::budget::BudgetBreach;
 
 use crate::{
     invalid::quoted,
@@ -66,8 +67,11 @@ pub(crate) fn typed(
 ) -> Result<Read> {
     let of = types::schema().named(expected.schema).expect("every kind has its type");
     match encoding(body.content_type)? {
-        Encoding::Json => from_json(body.bytes, expected, of, strictness),
-        Encoding::Yaml => from_json(&yaml_as_json(body.bytes, expected)?, expected, of, strictness),
+        Encoding::Json => from_json(body.bytes, body.bytes, expected, of, strictness),
+        Encoding::Yaml => {
+            let json = yaml_as_json(body.bytes, expected)?;
+            from_json(&json, body.bytes, expected, of, strictness)
+        }
         Encoding::Protobuf => from_protobuf(body.bytes, expected, of),
     }
 }
@@ -93,13 +97,16 @@ pub(crate) fn of_any_kind(body: Body<'_>, schema: &str) -> Result<Value> {
                 .map_err(|problem| Failure::bad_request(problem.to_string()));
         }
     };
-    match schema::decode(types::schema(), of, json) {
-        Ok(read) => Ok(read.value),
-        Err(DecodeError::Syntax(problem)) => Err(Failure::bad_request(format!(
-            "couldn't get version/kind; json parse error: {problem}"
-        ))),
-        Err(problem) => Err(Failure::bad_request(problem.to_string())),
-    }
+    schema::decode(types::schema(), of, json)
+        .map(|read| read.value)
+        .map_err(|problem| Failure::bad_request(no_kind(json).unwrap_or(problem.to_string())))
+}
+
+/// What Kubernetes says of a text in which it finds no kind, which is what it looks for first: bad
+/// JSON, or no object.
+fn no_kind(json: &[u8]) -> Option<String> {
+    let problem = schema::type_meta(json).err()?;
+    Some(format!("couldn't get version/kind; json parse error: {problem}"))
 }
 
 fn encoding(content_type: &str) -> Result<Encoding> {
@@ -120,33 +127,31 @@ pub(crate) fn media(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
 
+/// `body` is what came, and `bytes` the same as JSON.
 fn from_json(
     bytes: &[u8],
+    body: &[u8],
     expected: Expected<'_>,
     of: &Type,
     strictness: FieldValidation,
 ) -> Result<Read> {
     let decoded = match schema::decode(types::schema(), of, bytes) {
         Ok(decoded) => decoded,
-        Err(DecodeError::Syntax(problem)) => {
-            return Err(unrecognized(
-                bytes,
-                expected,
-                &format!("couldn't get version/kind; json parse error: {problem}"),
-            ));
-        }
         Err(problem) => {
-            let problem = problem.to_string();
             // The kind is looked at before the fields are.
+            if let Some(problem) = no_kind(bytes) {
+                return Err(unrecognized(body, expected, &problem));
+            }
+            let problem = problem.to_string();
             let claimed = schema::type_meta(bytes).unwrap_or_default();
             let (api_version, kind) = (claimed.api_version, claimed.kind);
-            check_kind(bytes, expected, &api_version, &kind)?;
+            check_kind(body, expected, &api_version, &kind)?;
             return Err(cannot_handle(expected, &api_version, &kind, &problem));
         }
     };
     let text = |key: &str| decoded.value[key].as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
-    check_kind(bytes, expected, &api_version, &kind)?;
+    check_kind(body, expected, &api_version, &kind)?;
     let findings: Vec<String> = decoded.unknown.iter().map(ToString::to_string).collect();
     let warnings = match strictness {
         FieldValidation::Strict if !findings.is_empty() => {
@@ -169,9 +174,13 @@ fn from_protobuf(bytes: &[u8], expected: Expected<'_>, of: &Type) -> Result<Read
 }
 
 fn yaml_as_json(bytes: &[u8], expected: Expected<'_>) -> Result<Vec<u8>> {
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! { max_depth: schema::MOST_LEVELS },
+    };
     let parsed =
         std::str::from_utf8(bytes).map_err(|problem| problem.to_string()).and_then(|text| {
-            serde_saphyr::from_str::<Value>(text).map_err(|problem| problem.to_string())
+            serde_saphyr::from_str_with_options::<Value>(text, options)
+                .map_err(|e| yaml_problem(&e))
         });
     match parsed {
         Ok(value) => Ok(value.to_string().into_bytes()),
@@ -180,6 +189,16 @@ fn yaml_as_json(bytes: &[u8], expected: Expected<'_>) -> Result<Vec<u8>> {
             let problem = format!("error converting YAML to JSON: yaml: {first}");
             Err(unrecognized(bytes, expected, &problem))
         }
+    }
+}
+
+fn yaml_problem(problem: &serde_saphyr::Error) -> String {
+    match problem.without_snippet() {
+        serde_saphyr::Error::Budget { breach: BudgetBreach::Depth { .. }, location } => {
+            let place = format!("line {}", location.line());
+            DecodeError::TooDeep(place).to_string()
+        }
+        _ => problem.to_string(),
     }
 }
 

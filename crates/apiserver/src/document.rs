@@ -7,7 +7,15 @@ use bytes::{BufMut, Bytes, BytesMut};
 use evenkeel_store::{NewObject, Object, Revision, schema};
 use serde_json::{Map, Value};
 
-use crate::{kinds::Kind, types};
+use crate::{
+    kinds::Kind,
+    status::{Failure, Result},
+    types,
+};
+
+/// How deep a stored object may nest to be read. Before there was `schema::MOST_LEVELS`, up to 507
+/// levels were stored, and data folders keep them. Also bounds the stack that an object takes.
+const MOST_STORED_LEVELS: usize = 600;
 
 /// What goes into the store for a value, which is in canonical form.
 pub(crate) fn stored(kind: &Kind, value: &Value) -> NewObject {
@@ -21,15 +29,25 @@ pub(crate) fn canonical(kind: &Kind, value: &mut Value) {
     }
 }
 
-/// The object as a value with its kind and revision.
-pub(crate) fn value(kind: &Kind, object: &Object) -> Value {
+/// The object as a value with its kind and revision. Fails for bytes that no version wrote.
+pub(crate) fn value(kind: &Kind, object: &Object) -> Result<Value> {
     value_at(kind, object, object.revision)
 }
 
 /// The same as of another revision: a deleted object shows that of its delete.
-pub(crate) fn value_at(kind: &Kind, object: &Object, revision: Revision) -> Value {
+pub(crate) fn value_at(kind: &Kind, object: &Object, revision: Revision) -> Result<Value> {
     let text = text(kind, object, revision);
-    serde_json::from_slice(&text).expect("the store keeps what we have encoded")
+    // The faster reader knows one depth only.
+    serde_json::from_slice(&text)
+        .or_else(|_| schema::any_json(&text, MOST_STORED_LEVELS))
+        .map_err(|problem| unreadable(kind, object, &problem))
+}
+
+fn unreadable(kind: &Kind, object: &Object, problem: &schema::DecodeError) -> Failure {
+    Failure::internal_error(&format!(
+        "the stored {} {:?} can't be read: {problem}; restore it from a backup",
+        kind.kind, object.key
+    ))
 }
 
 /// The object as JSON.
@@ -107,4 +125,41 @@ fn member(out: &mut Vec<u8>, key: &str, value: &Value) {
     wrote
         .and_then(|()| serde_json::to_writer(out, value))
         .expect("writing to memory does not fail");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kinds;
+
+    fn object(tail: &str) -> Object {
+        let (labels, fields) = (Box::default(), Box::default());
+        Object { key: "n/a".into(), revision: 7, labels, fields, tail: tail.to_owned().into() }
+    }
+
+    fn deep(levels: usize) -> Object {
+        let inside = format!("{}1{}", "{\"a\":".repeat(levels), "}".repeat(levels));
+        object(&format!("\"name\":\"a\"}},\"spec\":{inside}}}"))
+    }
+
+    #[test]
+    fn what_earlier_versions_stored_is_read_however_deep() {
+        let kind = kinds::named("apps", "deployments").unwrap();
+        for levels in [1, 126, 127, 200, 506, 599] {
+            let read = value(kind, &deep(levels)).unwrap();
+            assert_eq!(schema::levels(&read), levels + 1);
+            assert_eq!(read["metadata"]["resourceVersion"], "7");
+        }
+    }
+
+    #[test]
+    fn what_nobody_can_read_is_a_failure_of_the_server() {
+        let kind = kinds::named("apps", "deployments").unwrap();
+        for object in [deep(600), object(""), object("x"), object("}} {}")] {
+            let failure = value(kind, &object).unwrap_err();
+            assert_eq!(failure.code, 500);
+            let start = "Internal error occurred: the stored Deployment \"n/a\" can't be read: ";
+            assert!(failure.message().starts_with(start), "{}", failure.message());
+        }
+    }
 }

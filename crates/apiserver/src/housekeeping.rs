@@ -153,7 +153,7 @@ async fn forget_events(api: &Api) {
     };
     let events = evenkeel_store::list(&api.storage.state(), &query);
     for event in events.map(|page| page.items).unwrap_or_default() {
-        let value = document::value(&EVENT, &event);
+        let Ok(value) = document::value(&EVENT, &event) else { continue };
         let times = [
             &value["lastTimestamp"],
             &value["series"]["lastObservedTime"],

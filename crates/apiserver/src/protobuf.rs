@@ -45,6 +45,8 @@ pub(crate) enum ProtobufError {
     Time(String),
     #[error("{0} holds text that is not JSON")]
     Json(String),
+    #[error("{0}")]
+    JsonTooDeep(String),
     #[error("no kind {kind:?} is registered for version {version:?}")]
     UnknownKind { version: String, kind: String },
     #[error("the object is encoded as {0:?}, not as protobuf")]

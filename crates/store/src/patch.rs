@@ -3,7 +3,9 @@
 //! Each function changes a document in place and returns what it passed over in the patch (fields
 //! that come twice, unknown parts of an operation), which the caller reports or refuses. The
 //! result is then checked against its type: with [`check`](crate::schema::check) after a JSON or
-//! merge patch, with [`converted`] after a strategic merge.
+//! merge patch, with [`converted`] after a strategic merge. Work is near-linear in the document and
+//! the patch; where a patch could ask for more, by operations that touch the same large list again
+//! and again, it is refused.
 
 mod convert;
 mod json;
@@ -12,7 +14,12 @@ mod strategic;
 
 use serde_json::Value;
 
-pub use self::{convert::converted, json::json, merge::merge, strategic::strategic};
+pub use self::{
+    convert::{converted, converted_within},
+    json::json,
+    merge::merge,
+    strategic::strategic,
+};
 
 /// Why a patch was not applied, by the answer it gets.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -54,18 +61,34 @@ fn valid(patch: &[u8]) -> Result<(), PatchError> {
 /// A value as Go's `%v` prints it: `map[spec:map[nope:1]]`. Errors of strategic merges show the
 /// patch so.
 pub fn shown(value: &Value) -> String {
+    let mut out = String::new();
+    show(&mut out, value);
+    out
+}
+
+fn show(out: &mut String, value: &Value) {
     match value {
-        Value::Null => "<nil>".to_owned(),
-        Value::String(text) => text.clone(),
+        Value::Null => out.push_str("<nil>"),
+        Value::String(text) => out.push_str(text),
         Value::Array(elements) => {
-            let elements: Vec<String> = elements.iter().map(shown).collect();
-            format!("[{}]", elements.join(" "))
+            out.push('[');
+            for (at, element) in elements.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { " " });
+                show(out, element);
+            }
+            out.push(']');
         }
         Value::Object(members) => {
-            let members = members.iter().map(|(key, value)| format!("{key}:{}", shown(value)));
-            format!("map[{}]", members.collect::<Vec<_>>().join(" "))
+            out.push_str("map[");
+            for (at, (key, value)) in members.iter().enumerate() {
+                out.push_str(if at == 0 { "" } else { " " });
+                out.push_str(key);
+                out.push(':');
+                show(out, value);
+            }
+            out.push(']');
         }
-        scalar => scalar.to_string(),
+        scalar => out.push_str(&scalar.to_string()),
     }
 }
 

@@ -21,12 +21,21 @@ use serde_json::Value;
 pub(crate) use self::decode::{decode_list, read_alone};
 pub use self::{
     canonical::canonical,
-    decode::{check, decode, type_meta, untyped},
+    decode::{any_json, check, check_within, decode, levels, type_meta, untyped},
     parse::SchemaError,
     quantity::{QuantityError, canonical_quantity},
     scan::quoted,
     time::{Precision, canonical_time},
 };
+
+/// How many objects and lists may be inside each other in what is read to be kept, the outermost
+/// counted. The one limit for JSON, YAML, protobuf and the results of patches.
+///
+/// Whatever is stored must be readable by all that meet it later: `serde_json`, here and in
+/// clients, stops at 127, and a watch of tables puts four levels around an object. Kubernetes'
+/// own types need fewer than 30. Go reads 10,000; everything that handles a value, down to freeing
+/// it, would need the stack for that.
+pub const MOST_LEVELS: usize = 100;
 
 /// All types, by name.
 #[derive(Debug, Default)]
@@ -148,7 +157,7 @@ pub struct Strategy {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     pub value: Value,
-    /// In document order, at most a hundred.
+    /// In document order, at most a hundred, and fewer where their paths are very long.
     pub unknown: Vec<Finding>,
 }
 
@@ -171,6 +180,12 @@ pub enum DecodeError {
     /// A value of the wrong type, or one that does not parse.
     #[error("{0}")]
     Type(String),
+    /// What is at this path nests too deep. Not Go's words: its limit is another.
+    #[error(
+        "{0}: nested more than {MOST_LEVELS} levels deep; reduce the nesting, or keep the inner \
+         part as a string"
+    )]
+    TooDeep(String),
 }
 
 /// Which kind a text says it is.

@@ -1,6 +1,7 @@
 //! Types whose JSON is not an object of their fields.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use evenkeel_store::schema::{self, DecodeError};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -61,7 +62,10 @@ pub(super) fn json(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> 
     if raw.is_empty() {
         return Ok(Value::Null);
     }
-    serde_json::from_slice(raw).map_err(|_| ProtobufError::Json(message.to_owned()))
+    schema::any_json(raw, schema::MOST_LEVELS).map_err(|problem| match problem {
+        DecodeError::TooDeep(_) => ProtobufError::JsonTooDeep(problem.to_string()),
+        _ => ProtobufError::Json(message.to_owned()),
+    })
 }
 
 fn timestamp(message: &str, bytes: &[u8]) -> Result<Option<Timestamp>, ProtobufError> {

@@ -183,7 +183,7 @@ async fn rewrite(
         if version.is_some_and(|version| version != object.revision) {
             return Err(Failure::modified(kind, name));
         }
-        let old = document::value(kind, &object);
+        let old = document::value(kind, &object)?;
         if text(&old, &["metadata", "uid"]) != uid {
             return Err(Failure::not_found(kind, name));
         }

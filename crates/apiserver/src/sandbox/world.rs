@@ -318,6 +318,11 @@ impl World {
 fn read<T: DeserializeOwned>(kind: &Kind, object: Option<&Object>) -> Option<Arc<T>> {
     let object = object?;
     let parsed = serde_json::from_slice(&document::text(kind, object, object.revision));
+    // Of an earlier version it may be too deep for that reader.
+    let parsed = parsed.or_else(|problem| match document::value(kind, object) {
+        Ok(value) => serde_json::from_value(value),
+        Err(_) => Err(problem),
+    });
     let report = |problem| tracing::warn!(kind = kind.kind, key = %object.key, %problem, "unread");
     parsed.map_err(report).ok().map(Arc::new)
 }

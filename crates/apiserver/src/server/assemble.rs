@@ -55,7 +55,13 @@ pub(crate) fn assemble(
     };
     let pools = Pools::new(&settings.service_ranges, settings.node_ports);
     for service in state.read().range(SERVICE.id(), Bound::Unbounded) {
-        pools.restore(&document::value(&SERVICE, service));
+        match document::value(&SERVICE, service) {
+            Ok(service) => pools.restore(&service),
+            Err(problem) => tracing::error!(
+                service = %service.key, problem = problem.message(),
+                "ignoring addresses of a stored Service",
+            ),
+        }
     }
     let api = Api {
         storage: Storage::new(state, writes, bells),

@@ -38,7 +38,7 @@ async fn note_gates(api: &Api) -> Result<()> {
     let path = ["metadata", "annotations", GATES];
     let noted = || {
         let object = api.storage.object(&SERVICE, "default/kubernetes")?;
-        let value = document::value(&SERVICE, &object);
+        let value = document::value(&SERVICE, &object).ok()?;
         Some((text(&value, &path).to_owned(), object.revision))
     };
     let before = noted().map(|(gates, _)| gates).unwrap_or_default();

@@ -68,9 +68,7 @@ pub(crate) async fn new(
         warnings.append(&mut admitted.warnings);
         if dry_run {
             if let Some(there) = api.storage.object(stored, &key) {
-                let dying =
-                    !document::value(stored, &there)["metadata"]["deletionTimestamp"].is_null();
-                return Err(Failure::already_exists(kind, &name, dying));
+                return Err(Failure::already_exists(kind, &name, is_dying(stored, &there)));
             }
             return Ok(Created::Dry(kind.presented(without_revision(admitted.value))));
         }
@@ -82,14 +80,17 @@ pub(crate) async fn new(
             Err(Refused::Exists) if generated => last = name,
             Err(_) => {
                 let there = api.storage.object(stored, &key);
-                let dying = there.is_some_and(|there| {
-                    !document::value(stored, &there)["metadata"]["deletionTimestamp"].is_null()
-                });
+                let dying = there.is_some_and(|there| is_dying(stored, &there));
                 return Err(Failure::already_exists(kind, &name, dying));
             }
         }
     }
     Err(Failure::no_name_left(kind, &last))
+}
+
+fn is_dying(kind: &Kind, object: &Object) -> bool {
+    let value = document::value(kind, object);
+    value.is_ok_and(|value| !value["metadata"]["deletionTimestamp"].is_null())
 }
 
 /// The namespace of the path, with which that of the body must agree.

@@ -81,7 +81,7 @@ async fn attempt(
     options: &DeleteOptions,
     now: Timestamp,
 ) -> Result<Option<Removed>> {
-    let present = document::value(kind, object);
+    let present = document::value(kind, object)?;
     let deletion = lifecycle::decide(kind, present.clone(), options, now)?;
     let then = |value, gone| Ok(Some(Removed { value, gone }));
     if options.dry_run {

@@ -60,6 +60,8 @@ pub(crate) fn patched(
     let schema = types::schema();
     let typed = schema.named(of.schema).expect("every kind has its type");
     let form = form(call)?;
+    // An object that an earlier version stored may stay as deep as it is, so that it can be changed.
+    let levels = schema::MOST_LEVELS.max(schema::levels(&document));
     let mut findings = match form {
         Form::Json => patch::json(&mut document, &call.body),
         Form::Merge => patch::merge(&mut document, &call.body),
@@ -73,10 +75,13 @@ pub(crate) fn patched(
     };
     check_kind(&document, of, &shown)?;
     let read = match form {
-        Form::Strategic => patch::converted(schema, typed, document),
-        Form::Json | Form::Merge => schema::check(schema, typed, document),
+        Form::Strategic => patch::converted_within(schema, typed, document, levels),
+        Form::Json | Form::Merge => schema::check_within(schema, typed, document, levels),
     };
-    let read = read.map_err(|problem| invalid(&shown, &problem.to_string()))?;
+    let read = read.map_err(|problem| match problem {
+        DecodeError::TooDeep(_) => Failure::bad_request(problem.to_string()),
+        _ => invalid(&shown, &problem.to_string()),
+    })?;
     findings.extend(read.unknown);
     judge(&findings, strictness, &shown, warnings)?;
     let mut value = read.value;

@@ -79,7 +79,7 @@ async fn read_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let (kind, name) = (call.kind(), &call.resource.name);
     let object = api.storage.object(kind, &call.key(name));
     let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
-    let value = crate::document::value(kind, &object);
+    let value = crate::document::value(kind, &object)?;
     Ok(answer::shown(200, &scale::SCALE, scale::scale_of(kind, &value), call.view))
 }
 

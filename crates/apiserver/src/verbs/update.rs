@@ -66,12 +66,12 @@ pub(crate) async fn write(
             let mut value = next(Value::Null, warnings)?.expect("a PUT has a body");
             value["metadata"]["resourceVersion"] = "".into();
             let value = match create::new(api, call, value, dry_run, warnings).await? {
-                Created::Stored(object) => kind.presented(document::value(stored, &object)),
+                Created::Stored(object) => kind.presented(document::value(stored, &object)?),
                 Created::Dry(value) => value,
             };
             return Ok((201, value));
         };
-        let old = document::value(stored, &object);
+        let old = document::value(stored, &object)?;
         let mut found = Vec::new();
         let Some(value) = next(kind.presented(old.clone()), &mut found)? else {
             return Ok((200, kind.presented(old)));
@@ -172,7 +172,7 @@ pub(crate) async fn rewrite(
     for _ in 0..TRIES {
         let object = api.storage.object(kind, key);
         let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
-        let old = document::value(kind, &object);
+        let old = document::value(kind, &object)?;
         let mut value = old.clone();
         edit(&mut value);
         let now = jiff::Timestamp::now();

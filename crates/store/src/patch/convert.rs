@@ -6,12 +6,22 @@
 
 use serde_json::Value;
 
-use crate::schema::{DecodeError, Decoded, Schema, Shape, Type, check};
+use crate::schema::{DecodeError, Decoded, MOST_LEVELS, Schema, Shape, Type, check_within};
 
 /// The value as its type has it. Unknown fields are sorted by name.
-pub fn converted(schema: &Schema, of: &Type, mut value: Value) -> Result<Decoded, DecodeError> {
+pub fn converted(schema: &Schema, of: &Type, value: Value) -> Result<Decoded, DecodeError> {
+    converted_within(schema, of, value, MOST_LEVELS)
+}
+
+/// The same with another limit than [`MOST_LEVELS`].
+pub fn converted_within(
+    schema: &Schema,
+    of: &Type,
+    mut value: Value,
+    levels: usize,
+) -> Result<Decoded, DecodeError> {
     structure(schema, of, &mut value).map_err(DecodeError::Type)?;
-    let mut decoded = check(schema, of, value)?;
+    let mut decoded = check_within(schema, of, value, levels)?;
     decoded.unknown.sort_by_key(ToString::to_string);
     Ok(decoded)
 }

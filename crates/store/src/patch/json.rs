@@ -8,14 +8,14 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::{PatchError, valid};
-use crate::schema::{Finding, Schema, decode_list};
+use crate::schema::{self, DecodeError, Finding, MOST_LEVELS, Schema, decode_list};
 
 /// What all copies of one patch may add, in bytes of JSON.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
-/// How deep a document may become. Moves and copies could build it up without end, and all that
-/// comes after needs stack for each level.
-const MOST_LEVELS: usize = 600;
+/// What all operations of one patch may handle beside what the patch itself holds, in values: parts
+/// that are moved or copied, elements that make room in a list.
+const MOST_HANDLED: usize = 20_000_000;
 
 /// Kubernetes reads the operations against this type to find unknown parts.
 static OPERATION: LazyLock<Schema> = LazyLock::new(|| {
@@ -24,7 +24,7 @@ static OPERATION: LazyLock<Schema> = LazyLock::new(|| {
 });
 
 /// Applies the operations in order. If one fails, the document is as far as those before it.
-pub fn json(document: &mut Value, patch: &[u8]) -> Result<Vec<Finding>, PatchError> {
+pub fn json(document: &mut Value, patch: &[u8]) -> Result<Vec<Finding>> {
     valid(patch)?;
     let operation = OPERATION.named("handlers.jsonPatchOp").expect("in the table");
     let decoded = decode_list(&OPERATION, operation, patch)
@@ -33,42 +33,92 @@ pub fn json(document: &mut Value, patch: &[u8]) -> Result<Vec<Finding>, PatchErr
     if operations.len() > PatchError::MOST_OPERATIONS {
         return Err(PatchError::TooManyOperations { got: operations.len() });
     }
-    let mut copied = 0;
+    // What is stored may be from a version that took deeper values: it may stay as deep as it is.
+    let levels = MOST_LEVELS.max(schema::levels(document));
+    let mut work = Work { levels, copied: 0, handled: 0 };
     for operation in operations {
-        apply(document, operation, &mut copied).map_err(PatchError::Rejected)?;
+        apply(document, operation, &mut work)?;
     }
     Ok(decoded.unknown.into_iter().map(|finding| Finding::InPatch(Box::new(finding))).collect())
 }
 
-fn apply(document: &mut Value, mut operation: Value, copied: &mut usize) -> Result<(), String> {
+type Result<T> = std::result::Result<T, PatchError>;
+
+fn rejected(words: impl Into<String>) -> PatchError {
+    PatchError::Rejected(words.into())
+}
+
+fn apply(document: &mut Value, mut operation: Value, work: &mut Work) -> Result<()> {
     let value = operation.get_mut("value").map_or(Value::Null, Value::take);
     let text = |name: &str| operation.get(name).and_then(Value::as_str).map(str::to_owned);
-    let path = || text("path").ok_or_else(|| "operation without path".to_owned());
-    let from = || text("from").ok_or_else(|| "operation without from".to_owned());
+    let path = || text("path").ok_or_else(|| rejected("operation without path"));
+    let from = || text("from").ok_or_else(|| rejected("operation without from"));
     match text("op").as_deref() {
-        Some("add") => add(document, &path()?, value),
-        Some("remove") => remove(document, &path()?).map(drop),
-        Some("replace") => replace(document, &path()?, value),
+        Some("add") => add(document, &path()?, value, work),
+        Some("remove") => remove(document, &path()?, work).map(drop),
+        Some("replace") => replace(document, &path()?, value, work),
         Some("move") => {
-            let moved = remove(document, &from()?)?;
-            add(document, &path()?, moved)
+            let moved = remove(document, &from()?, work)?;
+            add(document, &path()?, moved, work)
         }
         Some("copy") => {
             let copy = read(document, &from()?)?.cloned().unwrap_or(Value::Null);
-            *copied += copy.to_string().len();
-            if *copied > MOST_COPIED {
-                return Err(format!("copies of more than {MOST_COPIED} bytes"));
+            work.copied += copy.to_string().len();
+            if work.copied > MOST_COPIED {
+                return Err(rejected(format!("copies of more than {MOST_COPIED} bytes")));
             }
-            add(document, &path()?, copy)
+            add(document, &path()?, copy, work)
         }
         Some("test") => test(document, &path()?, &value),
-        op => Err(format!("unexpected kind: {}", op.unwrap_or("unknown"))),
+        op => Err(rejected(format!("unexpected kind: {}", op.unwrap_or("unknown")))),
+    }
+}
+
+/// What a patch has cost so far, and how deep it may nest a document: moves and copies could build
+/// it up without end.
+struct Work {
+    levels: usize,
+    copied: usize,
+    handled: usize,
+}
+
+impl Work {
+    fn handle(&mut self, values: usize) -> Result<()> {
+        self.handled = self.handled.saturating_add(values);
+        if self.handled <= MOST_HANDLED {
+            return Ok(());
+        }
+        let words = format!(
+            "the JSON patch moves more than {MOST_HANDLED} values in all; send several patches"
+        );
+        Err(PatchError::BadRequest(words))
+    }
+
+    /// Whether a value may go to a path.
+    fn fits(&mut self, path: &str, value: &Value) -> Result<()> {
+        let outside = path.split('/').skip(1).count();
+        let mut open = vec![(value, outside)];
+        while let Some((value, levels)) = open.pop() {
+            let level = levels + 1;
+            let waiting = open.len();
+            match value {
+                Value::Array(elements) => open.extend(elements.iter().map(|one| (one, level))),
+                Value::Object(members) => open.extend(members.values().map(|one| (one, level))),
+                _ => continue,
+            }
+            self.handle(1 + open.len() - waiting)?;
+            if level > self.levels {
+                let path = path.chars().take(80).collect();
+                return Err(PatchError::BadRequest(DecodeError::TooDeep(path).to_string()));
+            }
+        }
+        Ok(())
     }
 }
 
 /// The container that a path ends in, and the last part of the path.
-fn find<'a>(document: &'a mut Value, path: &str) -> Result<(&'a mut Value, String), String> {
-    let missing = || format!("missing path: {path:?}");
+fn find<'a>(document: &'a mut Value, path: &str) -> Result<(&'a mut Value, String)> {
+    let missing = || rejected(format!("missing path: {path:?}"));
     let mut parts: Vec<String> = path.split('/').skip(1).map(unescaped).collect();
     let last = parts.pop().ok_or_else(missing)?;
     let mut place = document;
@@ -99,46 +149,49 @@ fn index(part: &str, length: usize) -> Option<usize> {
     usize::try_from(if index < 0 { index + length } else { index }).ok()
 }
 
-fn add(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
-    within_levels(path, &value)?;
+fn add(document: &mut Value, path: &str, value: Value, work: &mut Work) -> Result<()> {
+    work.fits(path, &value)?;
     match find(document, path)? {
         (Value::Object(members), key) => drop(members.insert(key, value)),
         (Value::Array(elements), key) if key == "-" => elements.push(value),
         (Value::Array(elements), key) => {
             let at = index(&key, elements.len() + 1).filter(|at| *at <= elements.len());
-            elements.insert(at.ok_or_else(|| format!("invalid index: {key}"))?, value);
+            let at = at.ok_or_else(|| invalid_index(&key))?;
+            work.handle(elements.len() - at)?;
+            elements.insert(at, value);
         }
         _ => {}
     }
     Ok(())
 }
 
-fn remove(document: &mut Value, path: &str) -> Result<Value, String> {
+fn remove(document: &mut Value, path: &str, work: &mut Work) -> Result<Value> {
     let gone = match find(document, path)? {
         (Value::Object(members), key) => members.remove(&key),
         (Value::Array(elements), key) => {
             let at = index(&key, elements.len()).filter(|at| *at < elements.len());
+            work.handle(at.map_or(0, |at| elements.len() - at))?;
             at.map(|at| elements.remove(at))
         }
         _ => None,
     };
-    gone.ok_or_else(|| format!("nothing to remove at {path:?}"))
+    gone.ok_or_else(|| rejected(format!("nothing to remove at {path:?}")))
 }
 
-fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
+fn replace(document: &mut Value, path: &str, value: Value, work: &mut Work) -> Result<()> {
+    work.fits(path, &value)?;
     if path.is_empty() {
         if !value.is_object() && !value.is_array() {
-            return Err("the document must be an object or array".to_owned());
+            return Err(rejected("the document must be an object or array"));
         }
         *document = value;
         return Ok(());
     }
-    within_levels(path, &value)?;
     match find(document, path)? {
         (Value::Object(members), key) => drop(members.insert(key, value)),
         (Value::Array(elements), key) => {
             let at = index(&key, elements.len()).filter(|at| *at < elements.len());
-            elements[at.ok_or_else(|| format!("invalid index: {key}"))?] = value;
+            elements[at.ok_or_else(|| invalid_index(&key))?] = value;
         }
         _ => {}
     }
@@ -146,35 +199,24 @@ fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String>
 }
 
 /// What is at a path: nothing for a key that is not there.
-fn read<'a>(document: &'a mut Value, path: &str) -> Result<Option<&'a Value>, String> {
+fn read<'a>(document: &'a mut Value, path: &str) -> Result<Option<&'a Value>> {
     match find(document, path)? {
         (Value::Array(elements), key) => {
             let at = index(&key, elements.len()).filter(|at| *at < elements.len());
-            at.map(|at| Some(&elements[at])).ok_or_else(|| format!("invalid index: {key}"))
+            at.map(|at| Some(&elements[at])).ok_or_else(|| invalid_index(&key))
         }
         (place, key) => Ok(place.get(&key)),
     }
 }
 
-fn test(document: &mut Value, path: &str, value: &Value) -> Result<(), String> {
+fn invalid_index(key: &str) -> PatchError {
+    rejected(format!("invalid index: {key}"))
+}
+
+fn test(document: &mut Value, path: &str, value: &Value) -> Result<()> {
     let equal = match path {
         "" => document == value,
         path => read(document, path)?.unwrap_or(&Value::Null) == value,
     };
-    if equal { Ok(()) } else { Err(format!("testing value {path:?} failed")) }
-}
-
-fn within_levels(path: &str, value: &Value) -> Result<(), String> {
-    let parts = path.split('/').count();
-    let fits = MOST_LEVELS.checked_sub(parts).is_some_and(|levels| fits(value, levels));
-    if fits { Ok(()) } else { Err(format!("more than {MOST_LEVELS} levels")) }
-}
-
-fn fits(value: &Value, levels: usize) -> bool {
-    let inner = |value: &Value| levels > 0 && fits(value, levels - 1);
-    match value {
-        Value::Array(elements) => elements.iter().all(inner),
-        Value::Object(members) => members.values().all(inner),
-        _ => true,
-    }
+    if equal { Ok(()) } else { Err(rejected(format!("testing value {path:?} failed"))) }
 }

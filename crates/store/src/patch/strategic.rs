@@ -15,6 +15,9 @@
 mod lists;
 mod order;
 
+use std::cell::Cell;
+
+use rustc_hash::FxHashSet;
 use serde_json::{Map, Value};
 
 use self::lists::{delete_from, merge_lists};
@@ -27,6 +30,10 @@ const PATCH: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
+
+/// What all merges of lists in one patch may handle, in elements. A patch may name an element
+/// many times, and each time the lists inside of it are merged anew.
+const MOST_MERGED: usize = 300_000;
 
 /// Merges a patch into a document of a type. If it fails, the document is merged in part.
 pub fn strategic(
@@ -45,7 +52,9 @@ pub fn strategic(
         Value::Object(original) => original,
         _ => Object::new(),
     };
-    *document = Value::Object(merge_objects(Place::of(schema, of), original, patch)?);
+    let merged = Cell::new(0);
+    let place = Place { schema, inside: Inside::Struct(of), merged: &merged };
+    *document = Value::Object(merge_objects(place, original, patch)?);
     Ok(decoded.unknown)
 }
 
@@ -54,6 +63,8 @@ pub fn strategic(
 pub(super) struct Place<'a> {
     schema: &'a Schema,
     inside: Inside<'a>,
+    /// Elements of lists that this patch has merged so far.
+    merged: &'a Cell<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -64,8 +75,17 @@ enum Inside<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(schema: &'a Schema, of: &'a Type) -> Place<'a> {
-        Place { schema, inside: Inside::Struct(of) }
+    /// Counts what a merge of lists handles.
+    fn merges(&self, elements: usize) -> Result<(), PatchError> {
+        self.merged.set(self.merged.get().saturating_add(elements));
+        if self.merged.get() <= MOST_MERGED {
+            return Ok(());
+        }
+        let words = format!(
+            "the patch merges more than {MOST_MERGED} list elements in all; name each element of \
+             a list once, or send several patches"
+        );
+        Err(PatchError::BadRequest(words))
     }
 
     /// A field, for which there must be one in the type.
@@ -144,7 +164,8 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let bad = || PatchError::BadRequest("invalid patch format of retainKeys".to_owned());
     let Value::Array(keys) = keys else { return Err(bad()) };
-    let kept = |key: &String| keys.iter().any(|kept| kept.as_str() == Some(key));
+    let keys: FxHashSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    let kept = |key: &String| keys.contains(key.as_str());
     let free = |key: &String, value: &Value| {
         value.is_null() || key.starts_with(DELETE_FROM) || key.starts_with(ELEMENT_ORDER)
     };

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::schema::{Finding, Schema, Type};
+use crate::schema::{self, Finding, Schema, Type};
 
 const TABLE: &str = "package t v1 t
 type Thing
@@ -316,12 +316,70 @@ fn json_patches_are_bounded() {
     let deeper = r#"{"op":"copy","from":"/a","path":"/a/x"}"#;
     let patch = format!("[{}]", [deeper; 5_000].join(","));
     let refused = json(&mut json!({"a": {}}), patch.as_bytes());
-    assert!(matches!(refused, Err(PatchError::Rejected(_))));
+    let words = "/a/x: nested more than 100 levels deep; reduce the nesting, or keep the inner part \
+                 as a string";
+    assert_eq!(refused, Err(PatchError::BadRequest(words.to_owned())));
 
     let wider = r#"{"op":"copy","from":"/a","path":"/a/-"}"#;
     let patch = format!("[{}]", [wider; 100].join(","));
     let refused = json(&mut json!({"a": []}), patch.as_bytes());
     assert!(matches!(refused, Err(PatchError::Rejected(_))));
+}
+
+/// A list of this length, in the shape that costs an operation most.
+fn long_list(length: usize) -> Value {
+    json!({"a": vec![0; length], "b": {}})
+}
+
+#[test]
+fn json_patches_that_shift_a_long_list_again_and_again_are_refused() {
+    for operation in [
+        r#"{"op":"add","path":"/a/0","value":0}"#,
+        r#"{"op":"remove","path":"/a/0"}"#,
+        r#"{"op":"move","from":"/a","path":"/a"}"#,
+    ] {
+        let patch = format!("[{}]", [operation; 10_000].join(","));
+        let refused = json(&mut long_list(100_000), patch.as_bytes());
+        let Err(PatchError::BadRequest(words)) = refused else { panic!("{operation}: taken") };
+        assert!(words.contains("send several patches"), "{words}");
+    }
+    // What real objects have bears as many operations as there may be.
+    let again = r#"{"op":"add","path":"/a/0","value":0},{"op":"remove","path":"/a/0"}"#;
+    let patch = format!("[{}]", [again; 5_000].join(","));
+    assert_eq!(json(&mut long_list(1_000), patch.as_bytes()), Ok(Vec::new()));
+}
+
+#[test]
+fn strategic_merges_that_merge_a_long_list_again_and_again_are_refused() {
+    let hosts: Vec<String> = (0..10_000).map(|n| n.to_string()).collect();
+    let document = json!({"ports": [{"port": 1, "hosts": hosts}]});
+    let again = vec![json!({"port": 1, "hosts": ["x"]}); 100];
+    let refused = merged(&document, &json!({"ports": again}));
+    let Err(PatchError::BadRequest(words)) = refused else { panic!("taken") };
+    assert!(words.contains("name each element of a list once"), "{words}");
+}
+
+#[test]
+fn results_of_patches_nest_no_deeper_than_what_was_there() {
+    let nested = |levels: usize| {
+        let (open, close) = (r#"{"a":"#.repeat(levels - 1), "}".repeat(levels - 1));
+        format!("{open}{{}}{close}")
+    };
+    let read = |levels: usize| schema::any_json(nested(levels).as_bytes(), 1_000).expect("JSON");
+    let deepest = "/a".repeat(99);
+    let add = format!(r#"[{{"op":"add","path":"{deepest}/b","value":{{}}}}]"#);
+    assert!(matches!(json(&mut read(100), add.as_bytes()), Err(PatchError::BadRequest(_))));
+    assert_eq!(json(&mut read(101), add.as_bytes()), Ok(Vec::new()));
+    let deeper = format!(r#"[{{"op":"add","path":"{deepest}/b","value":[[]]}}]"#);
+    assert!(matches!(json(&mut read(101), deeper.as_bytes()), Err(PatchError::BadRequest(_))));
+    for patch in [nested(101), format!(r#"{{"b":{}}}"#, nested(100))] {
+        let refused = merge(&mut json!({}), patch.as_bytes());
+        assert!(matches!(refused, Err(PatchError::BadRequest(_))));
+        let schema = table();
+        let refused = strategic(&schema, thing(&schema), &mut json!({}), patch.as_bytes());
+        assert!(matches!(refused, Err(PatchError::BadRequest(_))));
+    }
+    assert!(merge(&mut json!({}), nested(100).as_bytes()).is_ok());
 }
 
 #[test]

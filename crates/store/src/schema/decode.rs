@@ -5,7 +5,7 @@
 //! first one left, so maps merge, and the second is a finding; unknown fields are findings and
 //! dropped. A value of the wrong type is kept in mind and reading goes on, since bad JSON further
 //! on has precedence, as has a value that its own reader refuses (a quantity, a time).
-//! Stack: bounded by the nesting of the types, and by a number of levels where anything may be.
+//! Stack: bounded by [`MOST_LEVELS`]; what is passed over takes none.
 
 mod scalars;
 mod wrong;
@@ -16,16 +16,22 @@ use serde_json::{Map, Value};
 
 use self::{scalars::zero, wrong::json_kind};
 use super::{
-    DecodeError, Decoded, Field, Finding, Schema, Shape, Type, TypeMeta, scan::Scanner,
-    time::Precision,
+    DecodeError, Decoded, Field, Finding, MOST_LEVELS, Schema, Shape, Type, TypeMeta,
+    scan::Scanner, time::Precision,
 };
-
-/// How deep a type that has itself inside may be read; others do not come near.
-const MOST_STEPS: usize = 500;
 
 /// Reads a client's JSON against a type.
 pub fn decode(schema: &Schema, of: &Type, json: &[u8]) -> Result<Decoded, DecodeError> {
-    let mut decoder = Decoder::new(schema, json);
+    decode_within(schema, of, json, MOST_LEVELS)
+}
+
+fn decode_within(
+    schema: &Schema,
+    of: &Type,
+    json: &[u8],
+    levels: usize,
+) -> Result<Decoded, DecodeError> {
+    let mut decoder = Decoder { levels, ..Decoder::new(schema, json) };
     let mut value = Value::Null;
     match decoder.scanner.peek()? {
         b'n' => drop(decoder.scanner.literal()?),
@@ -39,9 +45,35 @@ pub fn decode(schema: &Schema, of: &Type, json: &[u8]) -> Result<Decoded, Decode
 
 /// The same for a value that is already parsed, as after a patch.
 pub fn check(schema: &Schema, of: &Type, value: Value) -> Result<Decoded, DecodeError> {
+    check_within(schema, of, value, MOST_LEVELS)
+}
+
+/// The same with another limit than [`MOST_LEVELS`]: for what is stored already, perhaps by a
+/// version that took more.
+pub fn check_within(
+    schema: &Schema,
+    of: &Type,
+    value: Value,
+    levels: usize,
+) -> Result<Decoded, DecodeError> {
     let json = value.to_string();
     drop(value);
-    decode(schema, of, json.as_bytes())
+    decode_within(schema, of, json.as_bytes(), levels)
+}
+
+/// How many objects and lists are inside each other in a value, the outermost counted.
+pub fn levels(value: &Value) -> usize {
+    let mut most = 0;
+    let mut open = vec![(value, 1)];
+    while let Some((value, level)) = open.pop() {
+        match value {
+            Value::Array(elements) => open.extend(elements.iter().map(|one| (one, level + 1))),
+            Value::Object(members) => open.extend(members.values().map(|one| (one, level + 1))),
+            _ => continue,
+        }
+        most = most.max(level);
+    }
+    most
 }
 
 /// Reads a list of a type, which is what a JSON patch is.
@@ -62,10 +94,18 @@ pub fn untyped(json: &[u8]) -> Result<Decoded, DecodeError> {
     let mut decoder = Decoder::new(&schema, json);
     let mut value = Value::Null;
     match decoder.scanner.peek()? {
-        b'{' | b'n' => value = decoder.any(0)?,
+        b'{' | b'n' => value = decoder.any()?,
         byte => decoder.mismatch(byte, None, "map[string]interface {}")?,
     }
     decoder.finish(value)
+}
+
+/// Reads any JSON, nested up to so many levels. The stack must bear them.
+pub fn any_json(json: &[u8], levels: usize) -> Result<Value, DecodeError> {
+    let schema = Schema::default();
+    let mut decoder = Decoder { levels, quiet: true, ..Decoder::new(&schema, json) };
+    let value = decoder.any()?;
+    decoder.finish(value).map(|decoded| decoded.value)
 }
 
 /// Reads a value that is a field of nothing.
@@ -104,12 +144,18 @@ pub fn type_meta(json: &[u8]) -> Result<TypeMeta, DecodeError> {
 struct Decoder<'a> {
     schema: &'a Schema,
     scanner: Scanner<'a>,
+    /// How deep what is read may nest.
+    levels: usize,
     path: Vec<Step<'a>>,
     /// The first value of a wrong type.
     mistyped: Option<String>,
     /// The first value that its own reader refused.
     refused: Option<String>,
     findings: Vec<Finding>,
+    /// The length of all paths made for findings, also of those that were there already.
+    described: usize,
+    /// Findings are of no interest here.
+    quiet: bool,
 }
 
 /// One step into an object.
@@ -131,8 +177,26 @@ type Nothing = Result<(), DecodeError>;
 impl<'a> Decoder<'a> {
     fn new(schema: &'a Schema, json: &'a [u8]) -> Decoder<'a> {
         let scanner = Scanner::new(json);
-        let path = Vec::with_capacity(8);
-        Decoder { schema, scanner, path, mistyped: None, refused: None, findings: Vec::new() }
+        Decoder {
+            schema,
+            scanner,
+            levels: MOST_LEVELS,
+            path: Vec::with_capacity(8),
+            mistyped: None,
+            refused: None,
+            findings: Vec::new(),
+            described: 0,
+            quiet: false,
+        }
+    }
+
+    /// Takes the brace or bracket of what will be kept.
+    fn open(&mut self) -> Nothing {
+        self.scanner.open()?;
+        if self.scanner.levels() > self.levels {
+            return Err(DecodeError::TooDeep(self.start_of_path()));
+        }
+        Ok(())
     }
 
     fn finish(mut self, value: Value) -> Result<Decoded, DecodeError> {
@@ -144,7 +208,7 @@ impl<'a> Decoder<'a> {
     }
 
     fn structures(&mut self, of: &'a Type, elements: &mut Vec<Value>) -> Nothing {
-        self.scanner.open()?;
+        self.open()?;
         while self.scanner.element(elements.is_empty())? {
             let mut value = Value::Null;
             self.path.push(Step::Index(elements.len()));
@@ -195,29 +259,24 @@ impl<'a> Decoder<'a> {
             let name = format!("{}.{}", of.package, of.go);
             return self.mismatch(byte, go, &name);
         }
-        if self.path.len() > MOST_STEPS {
-            return Err(DecodeError::Syntax("exceeded max depth".to_owned()));
-        }
         if !slot.is_object() {
             *slot = Value::Object(Map::new());
         }
         let Value::Object(members) = slot else { return Ok(()) };
-        self.scanner.open()?;
+        self.open()?;
         let mut seen = 0_u128;
         let mut first = true;
         while let Some(key) = self.scanner.key(first)? {
             first = false;
             let Some(at) = of.position(&key) else {
-                let path = self.path_to(&key);
-                self.find(Finding::Unknown(path));
+                self.find(Finding::Unknown, &key);
                 self.scanner.skip()?;
                 continue;
             };
             let field = &of.fields[at];
             let mut value = Value::Null;
             if seen & (1 << at) != 0 {
-                let path = self.path_to(&key);
-                self.find(Finding::Duplicate(path));
+                self.find(Finding::Duplicate, &key);
                 value = members.remove(&*field.name).unwrap_or(Value::Null);
             }
             seen |= 1 << at;
@@ -289,7 +348,7 @@ impl<'a> Decoder<'a> {
             *slot = Value::Array(Vec::new());
         }
         let Value::Array(elements) = slot else { return Ok(()) };
-        self.scanner.open()?;
+        self.open()?;
         let mut count = 0;
         while self.scanner.element(count == 0)? {
             if elements.len() == count {
@@ -309,14 +368,13 @@ impl<'a> Decoder<'a> {
         if byte != b'{' {
             return self.mismatch(byte, Some(go), "");
         }
-        self.scanner.open()?;
+        self.open()?;
         let mut members = Map::new();
         let mut first = true;
         while let Some(key) = self.scanner.key(first)? {
             first = false;
             if members.contains_key(&*key) {
-                let path = self.path_to(&key);
-                self.find(Finding::Duplicate(path));
+                self.find(Finding::Duplicate, &key);
             }
             let mut value = Value::Null;
             self.path.push(Step::Key(key.clone()));
@@ -325,7 +383,8 @@ impl<'a> Decoder<'a> {
             members.insert(key.into_owned(), value);
         }
         match slot {
-            Value::Object(earlier) => earlier.append(&mut members),
+            // Not `append`, which goes through all that was there: fields may come twice often.
+            Value::Object(earlier) => earlier.extend(members),
             _ => *slot = Value::Object(members),
         }
         Ok(())

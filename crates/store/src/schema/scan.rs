@@ -64,6 +64,11 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
+    /// How many objects and arrays are open.
+    pub(super) fn levels(&self) -> usize {
+        self.levels
+    }
+
     /// The next key of an object, or its end.
     pub(super) fn key(&mut self, first: bool) -> Result<Option<Cow<'a, str>>> {
         let mut byte = self.peek()?;

@@ -82,6 +82,57 @@ fn ten_thousand_levels_are_passed_over_and_no_more() {
 }
 
 #[test]
+fn what_is_kept_nests_up_to_one_limit() {
+    let object = |levels: usize| format!("{}{}", "{\"a\":".repeat(levels), "1");
+    let closed = |levels: usize| object(levels) + &"}".repeat(levels);
+    let raw = |levels: usize| format!("{{\"raw\":{}}}", closed(levels - 1));
+    let kept = read(raw(MOST_LEVELS).as_bytes()).expect("not too deep");
+    assert_eq!(levels(&kept.value), MOST_LEVELS);
+    let error = read(raw(MOST_LEVELS + 1).as_bytes()).expect_err("too deep");
+    let words = "raw.a.a.a.a.a.a.a.a.a.a.a...: nested more than 100 levels deep; reduce the \
+                 nesting, or keep the inner part as a string";
+    assert_eq!(error.to_string(), words);
+    let typed = |levels: usize| {
+        format!("{}{{}}{}", "{\"m\":{\"k\":".repeat(levels / 2), "}}".repeat(levels / 2))
+    };
+    assert!(read(typed(MOST_LEVELS - 2).as_bytes()).is_ok());
+    assert!(matches!(read(typed(MOST_LEVELS).as_bytes()), Err(DecodeError::TooDeep(_))));
+    assert!(untyped(closed(MOST_LEVELS).as_bytes()).is_ok());
+    assert!(matches!(untyped(closed(MOST_LEVELS + 1).as_bytes()), Err(DecodeError::TooDeep(_))));
+    assert_eq!(any_json(closed(400).as_bytes(), 400).map(|value| levels(&value)), Ok(400));
+    assert!(matches!(any_json(closed(401).as_bytes(), 400), Err(DecodeError::TooDeep(_))));
+    for key in ["k".repeat(1 << 20), "é".repeat(1 << 20)] {
+        let long = format!("{{\"{key}\":{}}}", closed(MOST_LEVELS));
+        let error = untyped(long.as_bytes()).expect_err("too deep").to_string();
+        assert!(error.len() < 300, "{}", error.len());
+    }
+}
+
+#[test]
+fn all_that_serde_json_reads_is_read_the_same() {
+    for text in
+        ["null", " [1, -2.5, \"x\", {\"a\": [true, {}]}] ", "\"\\u00e9\"", "1e400", "[", "{} 1"]
+    {
+        let theirs = serde_json::from_str::<Value>(text).ok();
+        assert_eq!(any_json(text.as_bytes(), MOST_LEVELS).ok(), theirs, "{text}");
+    }
+}
+
+#[test]
+fn what_comes_twice_costs_no_more_than_its_length() {
+    let long = "k".repeat(1 << 20);
+    let twice = "\"a\":1,".repeat(100_000);
+    let patch = format!("{{\"{long}\":{{{twice}\"a\":2}}}}");
+    let found = untyped(patch.as_bytes()).expect("good");
+    assert_eq!(found.unknown.len(), 1);
+    let map: Vec<String> = (0..50_000).map(|n| format!("\"k{n}\":{{}}")).collect();
+    let again = ",\"m\":{\"k1\":{}}".repeat(50_000);
+    let text = format!("{{\"m\":{{{}}}{again}}}", map.join(","));
+    let kept = read(text.as_bytes()).expect("good");
+    assert_eq!(kept.value["m"].as_object().map(serde_json::Map::len), Some(50_000));
+}
+
+#[test]
 fn raw_json_is_not_searched_for_duplicates_but_maps_are() {
     let read = read(br#"{"raw":{"f:a":1,"f:a":2},"m":{"k":{"x":1},"k":{"a":"1"}}}"#).expect("good");
     let found: Vec<String> = read.unknown.iter().map(ToString::to_string).collect();

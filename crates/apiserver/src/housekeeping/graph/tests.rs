@@ -69,7 +69,7 @@ impl World {
 
     fn value(&self, at: At<'_>) -> Option<Value> {
         let object = self.state.object(kind(at.0).id(), at.1)?;
-        Some(document::value(kind(at.0), object))
+        document::value(kind(at.0), object).ok()
     }
 
     fn has(&self, at: At<'_>) -> bool {

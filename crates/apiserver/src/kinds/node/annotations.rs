@@ -1,5 +1,6 @@
 //! Two annotations that were fields to be: taints, and pods to avoid. Both are still checked.
 
+use evenkeel_store::schema;
 use serde_json::{Value, json};
 
 use super::{
@@ -38,7 +39,7 @@ fn parsed(text: &str, bracket: u8, type_: &str) -> Result<Value, String> {
     if let Some(words) = json_text::wrong(text.as_bytes(), bracket, type_) {
         return Err(words);
     }
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    schema::any_json(text.as_bytes(), schema::MOST_LEVELS).map_err(|error| error.to_string())
 }
 
 /// Each entry names a controller by a reference that says it is one.

@@ -46,16 +46,10 @@ const MAPS: &[&str] =
 /// Structures that are not behind a pointer: with nothing inside they are nothing.
 const PLAIN_STRUCTURES: &[&str] = &["metadata", "resources", "strategy", "updateStrategy"];
 
-/// Whether two values are the same to Kubernetes.
-pub(crate) fn same<'a>(one: &'a Value, other: &'a Value) -> bool {
+/// Whether two values are the same to Kubernetes. Looks at each part once.
+pub(crate) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
-        (Value::Object(ones), Value::Object(others)) => {
-            let names = ones.keys().chain(others.keys());
-            let field = |fields: &'a Map<String, Value>, name: &str| {
-                fields.get(name).unwrap_or(&Value::Null)
-            };
-            names.into_iter().all(|name| same_field(name, field(ones, name), field(others, name)))
-        }
+        (Value::Object(ones), Value::Object(others)) => same_fields(ones, others),
         (Value::Array(ones), Value::Array(others)) => {
             ones.len() == others.len() && ones.iter().zip(others).all(|(a, b)| same(a, b))
         }
@@ -63,11 +57,26 @@ pub(crate) fn same<'a>(one: &'a Value, other: &'a Value) -> bool {
     }
 }
 
+fn same_fields(ones: &Map<String, Value>, others: &Map<String, Value>) -> bool {
+    let here = |(name, one): (&String, &Value)| {
+        same_field(name, one, others.get(name).unwrap_or(&Value::Null))
+    };
+    // Those of both sides were compared above.
+    let only_there = others.iter().filter(|(name, _)| !ones.contains_key(*name));
+    ones.iter().all(here) && only_there.into_iter().all(|(name, other)| is_nothing(name, other))
+}
+
+/// Structures and lists of both sides are compared part by part, which also tells two that are
+/// nothing from two of which one is: looking for that first would go through all below at every
+/// level.
 fn same_field(name: &str, one: &Value, other: &Value) -> bool {
-    if is_nothing(name, one) || is_nothing(name, other) {
-        return is_nothing(name, one) && is_nothing(name, other);
+    match (one, other) {
+        (Value::Object(_), Value::Object(_)) if MAPS.contains(&name) => one == other,
+        (Value::Object(_), Value::Object(_)) | (Value::Array(_), Value::Array(_)) => {
+            same(one, other)
+        }
+        _ => one == other || (is_nothing(name, one) && is_nothing(name, other)),
     }
-    if MAPS.contains(&name) { one == other } else { same(one, other) }
 }
 
 fn is_nothing(name: &str, value: &Value) -> bool {
@@ -87,9 +96,66 @@ fn is_nothing(name: &str, value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
+
+    /// What is compared, said more plainly: each field of either side, nothing before all else.
+    fn same_slowly(one: &Value, other: &Value) -> bool {
+        match (one, other) {
+            (Value::Object(ones), Value::Object(others)) => {
+                ones.keys().chain(others.keys()).all(|name| {
+                    let [one, other] = [one, other].map(|side| &side[name]);
+                    match [one, other].map(|value| is_nothing(name, value)) {
+                        [false, false] if MAPS.contains(&name.as_str()) => one == other,
+                        [false, false] => same_slowly(one, other),
+                        nothing => nothing == [true, true],
+                    }
+                })
+            }
+            (Value::Array(ones), Value::Array(others)) => {
+                ones.len() == others.len()
+                    && ones.iter().zip(others).all(|(a, b)| same_slowly(a, b))
+            }
+            _ => one == other,
+        }
+    }
+
+    /// Some fields of each kind, with few values, so that many are the same.
+    fn structure() -> impl Strategy<Value = Value> {
+        let leaf = || {
+            let text = prop::sample::select(&["", "x"][..]);
+            let map = prop::option::of(prop::sample::select(&["", "v"][..]));
+            let map = map.prop_map(|v| v.map_or(json!({}), |v| json!({"k": v})));
+            (any::<bool>(), 0..2, 0..2, text, map).prop_map(|(flag, plain, pointer, text, map)| {
+                json!({"hostNetwork": flag, "minReadySeconds": plain, "replicas": pointer,
+                    "image": text, "labels": map})
+            })
+        };
+        let some = |value: Value, kept: u8| match value {
+            Value::Object(fields) => {
+                let kept = fields.into_iter().enumerate().filter(|(at, _)| kept >> at & 1 == 0);
+                Value::Object(kept.map(|(_, field)| field).collect())
+            }
+            other => other,
+        };
+        let leaf = (leaf(), any::<u8>()).prop_map(move |(value, kept)| some(value, kept));
+        leaf.prop_recursive(3, 12, 2, move |inner| {
+            let list = prop::collection::vec(inner.clone(), 0..2);
+            (inner.clone(), inner, list, any::<u8>()).prop_map(move |(a, b, list, kept)| {
+                some(json!({"metadata": a, "emptyDir": b, "tolerations": list}), kept)
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn comparing_each_part_once_finds_the_same(one in structure(), other in structure()) {
+            prop_assert_eq!(same(&one, &other), same_slowly(&one, &other));
+            prop_assert!(same(&one, &one));
+        }
+    }
 
     #[test]
     fn zero_is_nothing_unless_it_is_pointed_to() {
@@ -111,9 +177,30 @@ mod tests {
             (json!({"nodeSelector": {"k": ""}}), json!({}), false),
             (json!({"nodeSelector": {"k": ""}}), json!({"nodeSelector": {"l": ""}}), false),
             (json!({"a": ["x"]}), json!({"a": ["y"]}), false),
+            (json!({"metadata": {"a": 0}}), json!({"metadata": {"b": ""}}), true),
+            (json!({"metadata": {"a": 0}}), json!({"metadata": {"b": "x"}}), false),
+            (json!({"metadata": {"metadata": {"a": 0}}}), json!({}), true),
+            (json!({"emptyDir": {"medium": ""}}), json!({"emptyDir": {}}), true),
+            (json!({"labels": {}}), json!({"labels": {"k": ""}}), false),
+            (json!({"a": {}}), json!({"a": []}), false),
+            (json!({"a": 0}), json!({"a": false}), true),
         ] {
             assert_eq!(same(&one, &other), equal, "{one} {other}");
             assert_eq!(same(&other, &one), equal, "{other} {one}");
+        }
+    }
+
+    /// Each level doubled the work; as it is, a comparison this deep would not end.
+    #[test]
+    fn the_work_does_not_grow_with_the_depth() {
+        let nested = |name: &str, leaf: Value| {
+            (0..400).fold(leaf, |inside, _| json!({name: inside, "z": 0}))
+        };
+        for name in ["a", "metadata", "labels"] {
+            let (one, other) = (nested(name, json!(1)), nested(name, json!(2)));
+            assert!(same(&one, &nested(name, json!(1))));
+            assert!(!same(&one, &other));
+            assert!(!same(&nested(name, json!([0])), &nested(name, json!([0, 0]))));
         }
     }
 }

@@ -104,7 +104,14 @@ impl Frames {
     }
 
     fn made(&self, what: &str, object: &Object, revision: Revision, headless: bool) -> Bytes {
-        let value = document::value_at(self.kind.stored_kind(), object, revision);
+        let mut line = BytesMut::new();
+        let value = match document::value_at(self.kind.stored_kind(), object, revision) {
+            Ok(value) => value,
+            Err(failure) => {
+                self.value_line(&mut line, "ERROR", &failure.status());
+                return line.freeze();
+            }
+        };
         let mut value = self.kind.presented(value);
         self.view.hide(self.kind, &mut value);
         let shown = match self.view.form.shape {
@@ -117,7 +124,6 @@ impl Frames {
             }
             Shape::Partial(version) => table::partial(&value, version),
         };
-        let mut line = BytesMut::new();
         self.value_line(&mut line, what, &shown);
         line.freeze()
     }

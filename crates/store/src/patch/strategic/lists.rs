@@ -19,6 +19,7 @@ pub(super) fn merge_lists(
     if original.is_empty() && patch.is_empty() {
         return Ok(original);
     }
+    place.merges(original.len() + patch.len())?;
     if !are_objects(&original, &patch)? {
         let merged = united(original.iter().chain(&patch));
         let (wanted, others) = partitioned(merged, &patch, None)?;

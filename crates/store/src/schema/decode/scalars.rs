@@ -12,10 +12,6 @@ use crate::schema::{
     time::{Precision, canonical_time},
 };
 
-/// How deep a value without a type may be. Go allows 10,000 levels, but everything that handles
-/// such a value afterwards, down to freeing it, would need the stack for it.
-const MOST_UNTYPED: usize = 500;
-
 impl<'a> Decoder<'a> {
     pub(super) fn string(
         &mut self,
@@ -113,25 +109,22 @@ impl<'a> Decoder<'a> {
 
     /// JSON that Go keeps as it is, and so does not look for duplicates in.
     pub(super) fn raw(&mut self, slot: &mut Value) -> Nothing {
-        let found = self.findings.len();
-        *slot = self.any(0)?;
-        self.findings.truncate(found);
+        let outside = std::mem::replace(&mut self.quiet, true);
+        *slot = self.any()?;
+        self.quiet = outside;
         Ok(())
     }
 
     /// A value without a type.
-    pub(super) fn any(&mut self, depth: usize) -> Result<Value, DecodeError> {
-        if depth > MOST_UNTYPED {
-            return Err(DecodeError::Syntax("exceeded max depth".to_owned()));
-        }
+    pub(super) fn any(&mut self) -> Result<Value, DecodeError> {
         Ok(match self.scanner.peek()? {
-            b'{' => self.any_object(depth)?,
+            b'{' => self.any_object()?,
             b'[' => {
-                self.scanner.open()?;
+                self.open()?;
                 let mut elements = Vec::new();
                 while self.scanner.element(elements.is_empty())? {
                     self.path.push(Step::Index(elements.len()));
-                    elements.push(self.any(depth + 1)?);
+                    elements.push(self.any()?);
                     self.path.pop();
                 }
                 Value::Array(elements)
@@ -152,18 +145,17 @@ impl<'a> Decoder<'a> {
         })
     }
 
-    fn any_object(&mut self, depth: usize) -> Result<Value, DecodeError> {
-        self.scanner.open()?;
+    fn any_object(&mut self) -> Result<Value, DecodeError> {
+        self.open()?;
         let mut members = Map::new();
         let mut first = true;
         while let Some(key) = self.scanner.key(first)? {
             first = false;
             if members.contains_key(&*key) {
-                let path = self.path_to(&key);
-                self.find(Finding::Duplicate(path));
+                self.find(Finding::Duplicate, &key);
             }
             self.path.push(Step::Key(key.clone()));
-            let value = self.any(depth + 1)?;
+            let value = self.any()?;
             self.path.pop();
             members.insert(key.into_owned(), value);
         }

@@ -8,6 +8,13 @@ use crate::schema::Finding;
 /// As in Kubernetes.
 const MOST_FINDINGS: usize = 100;
 
+/// The work that goes into their paths, in bytes: a long key may be on the way to very many.
+const MOST_DESCRIBED: usize = 1 << 20;
+
+/// How much is shown of a path that goes too deep, in steps, and of each key, in characters.
+const STEPS_SHOWN: usize = 12;
+const KEY_SHOWN: usize = 40;
+
 impl<'a> Decoder<'a> {
     /// Passes over a value of the wrong type. `byte` is its first, `name` the type wanted; `go`
     /// tells it where that is empty.
@@ -66,25 +73,54 @@ impl<'a> Decoder<'a> {
     }
 
     /// `spec.ports[0].port`, for a field of what is being read.
-    pub(super) fn path_to(&self, name: &str) -> String {
+    fn path_to(&self, name: &str) -> String {
         let mut out = String::new();
         for step in &self.path {
-            let dot = if out.is_empty() { "" } else { "." };
             let _ = match step {
-                Step::Field(_, field) => write!(out, "{dot}{}", field.name),
-                Step::Key(key) => write!(out, "{dot}{key}"),
+                Step::Field(_, field) => write!(out, "{}{}", dot(&out), field.name),
+                Step::Key(key) => write!(out, "{}{key}", dot(&out)),
                 Step::Index(index) => write!(out, "[{index}]"),
             };
         }
-        let dot = if out.is_empty() { "" } else { "." };
+        let dot = dot(&out);
         out + dot + name
     }
 
-    pub(super) fn find(&mut self, finding: Finding) {
-        if self.findings.len() < MOST_FINDINGS && !self.findings.contains(&finding) {
+    /// The way to what is being read, as far as anyone wants to see it.
+    pub(super) fn start_of_path(&self) -> String {
+        let mut out = String::new();
+        for step in self.path.iter().take(STEPS_SHOWN) {
+            let key = match step {
+                Step::Field(_, field) => &*field.name,
+                Step::Key(key) => key,
+                Step::Index(index) => {
+                    let _ = write!(out, "[{index}]");
+                    continue;
+                }
+            };
+            out.push_str(dot(&out));
+            out.extend(key.chars().take(KEY_SHOWN));
+        }
+        let cut = self.path.len() > STEPS_SHOWN;
+        if cut { out + "..." } else { out }
+    }
+
+    pub(super) fn find(&mut self, finding: fn(String) -> Finding, name: &str) {
+        if self.quiet || self.findings.len() >= MOST_FINDINGS || self.described > MOST_DESCRIBED {
+            return;
+        }
+        let path = self.path_to(name);
+        self.described += path.len();
+        let finding = finding(path);
+        if !self.findings.contains(&finding) {
             self.findings.push(finding);
         }
     }
+}
+
+/// What goes before the next name of a path.
+fn dot(path: &str) -> &'static str {
+    if path.is_empty() { "" } else { "." }
 }
 
 /// What a value is, by its first byte.
