@@ -1,5 +1,6 @@
 //! Answers: objects, lists and statuses in the form that was asked for.
 
+mod indent;
 mod list;
 
 use axum::{body::Body, response::Response};
@@ -183,36 +184,25 @@ pub(crate) fn shown(code: u16, kind: &Kind, mut value: Value, view: View) -> Ans
 }
 
 /// A page of a list.
-pub(crate) fn list(kind: &Kind, page: Page, continued: &str, view: View) -> Answer {
+pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View) -> Answer {
     let meta = list_meta(&page, continued);
-    if view.is_stored_text(kind) {
-        return Answer::json(200, list::body(kind, page.items, &meta));
-    }
-    let stored = kind.stored_kind();
-    let items =
-        page.items.iter().map(|item| document::value(stored, item).map(|v| kind.presented(v)));
-    match items.collect() {
-        Ok(items) => listed(kind, items, &meta, view),
-        Err(failure) => Answer::failure(&failure, plain(view)),
-    }
-}
-
-/// A list of values in the kind's own form.
-pub(crate) fn listed(kind: &Kind, mut items: Vec<Value>, meta: &Value, view: View) -> Answer {
-    items.iter_mut().for_each(|item| view.hide(kind, item));
-    let body = match view.form.shape {
-        Shape::Table(version) => table::table(kind, &items, options(view, version), meta, view.now),
-        Shape::PartialList(version) => table::partial_list(&items, meta, version),
+    let (mut shell, name) = match view.form.shape {
+        Shape::Table(version) => {
+            (table::table(kind, &[], options(view, version), &meta, view.now), "rows")
+        }
+        Shape::PartialList(version) => (table::partial_list(&meta, version), "items"),
         Shape::Partial(_) => return Answer::failure(&a_list(kind), plain(view)),
         Shape::Object => {
-            for item in items.iter_mut().filter_map(Value::as_object_mut) {
-                item.remove("kind");
-                item.remove("apiVersion");
-            }
-            json!({"kind": kind.list_kind(), "apiVersion": kind.api_version(), "metadata": meta, "items": items})
+            let (list, version) = (kind.list_kind(), kind.api_version());
+            (json!({"kind": list, "apiVersion": version, "metadata": meta}), "items")
         }
     };
-    Answer::value(200, &body, view.form)
+    let shell = shell.as_object_mut().map(std::mem::take).unwrap_or_default();
+    let body = list::body(kind, page.items, (&shell, name), view);
+    match view.form.media {
+        Media::Yaml => Answer::new(200, "application/yaml", body),
+        Media::Json => Answer::json(200, body),
+    }
 }
 
 fn plain(view: View) -> Form {

@@ -4,7 +4,8 @@
 use std::{sync::Arc, time::Duration};
 
 use evenkeel_store::{
-    Expect, JournalError, NewObject, Object, Outcome, Refused, ResourceId, Revision, State, Write,
+    Expect, JournalError, NewObject, Object, Outcome, Refused, ResourceId, Revision, State, View,
+    Write,
 };
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::Notify;
@@ -39,6 +40,11 @@ impl Storage {
 
     pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
         self.state.read()
+    }
+
+    /// What a resource has, to be read without the lock.
+    pub(crate) fn view(&self, resource: ResourceId) -> View {
+        self.state().view(resource)
     }
 
     pub(crate) fn object(&self, kind: &Kind, key: &str) -> Option<Arc<Object>> {

@@ -67,27 +67,18 @@ pub(crate) fn table(
         "apiVersion": format!("meta.k8s.io/{}", options.version),
         "metadata": list_meta,
         "columnDefinitions": columns,
-        "rows": rows(kind, objects, options, now),
+        "rows": objects.iter().map(|object| row(kind, object, options, now)).collect::<Vec<_>>(),
     })
 }
 
-/// The rows alone.
-pub(crate) fn rows(
-    kind: &Kind,
-    objects: &[Value],
-    options: TableOptions,
-    now: Timestamp,
-) -> Vec<Value> {
-    let row = |object: &Value| {
-        let cells: Vec<Value> =
-            kind.columns.iter().map(|column| (column.cell)(object, now)).collect();
-        let mut row = json!({"cells": cells, "object": included(kind, object, options)});
-        if let Some(conditions) = conditions::of(kind.group, kind.kind, object) {
-            row["conditions"] = conditions;
-        }
-        row
-    };
-    objects.iter().map(row).collect()
+/// The row of one object.
+pub(crate) fn row(kind: &Kind, object: &Value, options: TableOptions, now: Timestamp) -> Value {
+    let cells: Vec<Value> = kind.columns.iter().map(|column| (column.cell)(object, now)).collect();
+    let mut row = json!({"cells": cells, "object": included(kind, object, options)});
+    if let Some(conditions) = conditions::of(kind.group, kind.kind, object) {
+        row["conditions"] = conditions;
+    }
+    row
 }
 
 /// An object's metadata as a PartialObjectMetadata.
@@ -99,14 +90,12 @@ pub(crate) fn partial(object: &Value, version: &str) -> Value {
     })
 }
 
-/// The metadata of all objects of a list.
-pub(crate) fn partial_list(objects: &[Value], list_meta: &Value, version: &str) -> Value {
-    let items: Vec<Value> = objects.iter().map(|object| partial(object, version)).collect();
+/// A list of metadata, without its items.
+pub(crate) fn partial_list(list_meta: &Value, version: &str) -> Value {
     json!({
         "kind": "PartialObjectMetadataList",
         "apiVersion": format!("meta.k8s.io/{version}"),
         "metadata": list_meta,
-        "items": items,
     })
 }
 

@@ -2,15 +2,16 @@
 //!
 //! One queue a resource, so that a watch pays only for its own kind, and one order over all, so
 //! that the oldest goes first. Bounded by the number of changes and by the bytes that only the
-//! history still holds. A push is O(1) amortised; going on from a revision is a binary search;
-//! the past of a resource costs what has changed there since.
+//! history still holds. What was replaced also lies in the order of keys, so that a range of them
+//! can be shown as it was without what lies beside it. A push is O(log n); going on from a revision
+//! is a binary search.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
+use std::{collections::VecDeque, sync::Arc};
+
+use crate::{
+    object::{Change, Object, ResourceId, Revision},
+    tree::{Entry, Place, Tree},
 };
-
-use crate::object::{Change, Object, ResourceId, Revision};
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +39,18 @@ pub struct Compacted {
     pub oldest: Revision,
 }
 
+/// A version that was there from the revision it has until another.
+#[derive(Clone, Debug)]
+pub(crate) struct Past {
+    pub(crate) object: Arc<Object>,
+    pub(crate) until: Revision,
+}
+
 #[derive(Debug)]
 pub struct History {
     queues: Vec<VecDeque<Event>>,
+    /// What the events of each queue have replaced.
+    past: Vec<Tree<Past>>,
     order: VecDeque<ResourceId>,
     /// Changes up to this revision are forgotten; the state at it can still be shown.
     oldest: Revision,
@@ -69,9 +79,10 @@ impl Event {
 
 impl History {
     pub(crate) fn new(n_resources: usize, limits: Limits) -> History {
-        let queues = vec![VecDeque::new(); n_resources];
-        let forgotten = vec![0; n_resources];
-        History { queues, order: VecDeque::new(), oldest: 0, forgotten, bytes: 0, limits }
+        let (queues, past) =
+            (vec![VecDeque::new(); n_resources], vec![Tree::default(); n_resources]);
+        let (order, forgotten) = (VecDeque::new(), vec![0; n_resources]);
+        History { queues, past, order, oldest: 0, forgotten, bytes: 0, limits }
     }
 
     /// The oldest revision whose state can be shown and from which a watch can go on.
@@ -81,6 +92,10 @@ impl History {
 
     pub(crate) fn push(&mut self, resource: ResourceId, event: Event) {
         self.bytes += event.bytes();
+        if let Some(before) = &event.before {
+            let past = Past { object: before.clone(), until: event.revision };
+            self.past[usize::from(resource.0)].insert(past);
+        }
         self.queues[usize::from(resource.0)].push_back(event);
         self.order.push_back(resource);
         while self.order.len() > self.limits.changes || self.bytes > self.limits.bytes {
@@ -124,19 +139,9 @@ impl History {
         queue.range(from..)
     }
 
-    /// What a past revision had for the keys that have changed since: `None` where there was
-    /// nothing.
-    pub fn before(
-        &self,
-        resource: ResourceId,
-        revision: Revision,
-    ) -> BTreeMap<&str, Option<&Arc<Object>>> {
-        let mut past = BTreeMap::new();
-        for event in self.since(resource, revision).into_iter().flatten() {
-            // The first change after the revision knows what was there at it.
-            past.entry(event.key()).or_insert(event.before.as_ref());
-        }
-        past
+    /// The versions that were replaced.
+    pub(crate) fn past(&self, resource: ResourceId) -> Tree<Past> {
+        self.past.get(usize::from(resource.0)).cloned().unwrap_or_default()
     }
 
     /// All that is kept, as it was written.
@@ -173,8 +178,17 @@ impl History {
         let Some(resource) = self.order.pop_front() else { return };
         let Some(event) = self.queues[usize::from(resource.0)].pop_front() else { return };
         self.bytes -= event.bytes();
+        if let Some(before) = &event.before {
+            self.past[usize::from(resource.0)].remove((&before.key, event.revision));
+        }
         self.oldest = event.revision;
         self.forgotten[usize::from(resource.0)] = event.revision;
+    }
+}
+
+impl Entry for Past {
+    fn place(&self) -> Place<'_> {
+        (&self.object.key, self.until)
     }
 }
 

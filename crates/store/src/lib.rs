@@ -18,13 +18,16 @@ pub mod patch;
 pub mod schema;
 pub mod selector;
 pub mod state;
+mod tree;
+pub mod view;
 
 pub use crate::{
     batch::{Batch, Expect, NewObject, Outcome, Refused, Write},
     history::{Compacted, Event, History, Limits},
     journal::{Journal, JournalError, Replayed, Snapshot},
-    list::{Page, Query, Seen, list, seen},
+    list::{Listing, Page, Query, Seen, list, seen},
     object::{Change, Object, ResourceId, Revision},
     selector::Selector,
     state::State,
+    view::View,
 };

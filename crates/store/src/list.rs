@@ -1,17 +1,21 @@
 //! Lists and watches: which objects and which changes someone gets to see.
 //!
-//! A list at a past revision is the present state with the keys changed since then put back
-//! (`History::before`), so it costs the range it covers plus the changes since, and needs no
-//! second copy of the state.
+//! A page costs what it shows and the keys that it passes on the way: those that its selector does
+//! not choose, and those that had nothing at its revision. It is made from a [`View`], so nobody is
+//! held up by it, and in pieces for who has more to do.
 
-use std::{collections::BTreeMap, ops::Bound, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     history::{Compacted, Event},
     object::{Object, ResourceId, Revision},
     selector::Selector,
     state::State,
+    view::{View, Walk},
 };
+
+/// How far a page of the past looks ahead to say how many more there are.
+const COUNTED: usize = 1000;
 
 /// What to list.
 #[derive(Clone, Debug)]
@@ -34,7 +38,7 @@ pub struct Page {
     pub revision: Revision,
     /// The last key, where there are more.
     pub next: Option<Box<str>>,
-    /// How many more, where that is known: not with a selector.
+    /// How many more, where that is known: not with a selector, and not far into the past.
     pub remaining: Option<usize>,
 }
 
@@ -47,29 +51,27 @@ pub enum Seen<'a> {
     Deleted(&'a Arc<Object>),
 }
 
+/// A list on its way.
+pub struct Listing<'a> {
+    view: &'a View,
+    query: &'a Query<'a>,
+    /// The revision that is listed.
+    at: Revision,
+    walk: Walk<'a>,
+    items: Vec<Arc<Object>>,
+    /// How many objects are known to follow the items.
+    ahead: usize,
+    /// How many it looks for.
+    wanted: usize,
+    visited: usize,
+}
+
+/// A whole list at once.
 pub fn list(state: &State, query: &Query<'_>) -> Result<Page, Compacted> {
-    let at = query.at.filter(|at| *at < state.revision());
-    let past = match at {
-        Some(at) if at < state.history().oldest() => {
-            return Err(Compacted { asked: at, oldest: state.history().oldest() });
-        }
-        Some(at) => state.history().before(query.resource, at),
-        None => BTreeMap::new(),
-    };
-    let mut objects = merged(state, query, past);
-    let mut items = Vec::new();
-    let full = |items: &Vec<_>| query.limit > 0 && items.len() >= query.limit;
-    while !full(&items) {
-        let Some(object) = objects.next() else { break };
-        if query.selector.matches(object) {
-            items.push(object.clone());
-        }
-    }
-    let more = full(&items) && objects.any(|object| query.selector.matches(object));
-    let next = items.last().filter(|_| more).map(|last: &Arc<Object>| last.key.clone());
-    let counted = more && !query.selector.selects();
-    let remaining = counted.then(|| objects.count() + 1);
-    Ok(Page { items, revision: query.at.unwrap_or(state.revision()), next, remaining })
+    let view = state.view(query.resource);
+    let mut listing = Listing::new(&view, query)?;
+    listing.go_on(usize::MAX);
+    Ok(listing.page())
 }
 
 /// What a watcher with this selector sees of a change.
@@ -85,28 +87,85 @@ pub fn seen<'a>(event: &'a Event, selector: &Selector) -> Option<Seen<'a>> {
     }
 }
 
-/// The objects of a range as they were: `past` stands for the keys it has.
-fn merged<'a>(
-    state: &'a State,
-    query: &'a Query<'_>,
-    past: BTreeMap<&'a str, Option<&'a Arc<Object>>>,
-) -> Box<dyn Iterator<Item = &'a Arc<Object>> + 'a> {
-    let first = query.selector.first_key();
-    let from = match query.after {
-        Some(after) if after >= first.as_str() => Bound::Excluded(after),
-        _ => Bound::Included(first.as_str()),
-    };
-    let inside = |object: &&Arc<Object>| query.selector.in_scope(object);
-    let present = state.range(query.resource, from).take_while(inside);
-    if past.is_empty() {
-        return Box::new(present);
+// === impl Listing ===
+
+impl<'a> Listing<'a> {
+    /// `view` is one of the query's resource.
+    pub fn new(view: &'a View, query: &'a Query<'a>) -> Result<Listing<'a>, Compacted> {
+        let at = query.at.unwrap_or(view.revision()).min(view.revision());
+        if at < view.oldest() {
+            return Err(Compacted { asked: at, oldest: view.oldest() });
+        }
+        let first = query.selector.first_key();
+        let walk = view.walk(at, |key| match query.after {
+            Some(after) if after >= first.as_str() => key <= after,
+            _ => key < first.as_str(),
+        });
+        let is_past = at < view.revision();
+        let counts = is_past && !query.selector.selects();
+        let wanted = if counts { COUNTED } else { 1 };
+        let items = Vec::new();
+        Ok(Listing { view, query, at, walk, items, ahead: 0, wanted, visited: 0 })
     }
-    let mut objects: Vec<&Arc<Object>> =
-        present.filter(|object| !past.contains_key(&*object.key)).collect();
-    let after = |key: &str| query.after.is_none_or(|after| key > after);
-    objects.extend(
-        past.into_iter().filter(|(key, _)| after(key)).filter_map(|(_, was)| was).filter(inside),
-    );
-    objects.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-    Box::new(objects.into_iter())
+
+    /// Does not look for how many more there are: someone knows.
+    #[must_use]
+    pub fn uncounted(self) -> Listing<'a> {
+        Listing { wanted: 1, ..self }
+    }
+
+    /// Looks at so many keys more at most; `true`: that is the list.
+    pub fn go_on(&mut self, most: usize) -> bool {
+        for _ in 0..most {
+            if self.is_full() && self.ahead == self.wanted {
+                return true;
+            }
+            let Some((object, was_there)) = self.walk.next() else { return true };
+            self.visited += 1;
+            if !self.query.selector.in_scope(object) {
+                return true;
+            }
+            match was_there && self.query.selector.matches(object) {
+                true if self.is_full() => self.ahead += 1,
+                true => self.items.push(object.clone()),
+                false => {}
+            }
+        }
+        false
+    }
+
+    /// The keys it has looked at.
+    pub fn visited(&self) -> usize {
+        self.visited
+    }
+
+    pub fn page(self) -> Page {
+        let last = self.items.last().filter(|_| self.ahead > 0);
+        let next = last.map(|last| last.key.clone());
+        let remaining = next.as_deref().and_then(|last| self.remaining(last));
+        Page { items: self.items, revision: self.at, next, remaining }
+    }
+
+    fn is_full(&self) -> bool {
+        self.query.limit > 0 && self.items.len() >= self.query.limit
+    }
+
+    /// How many more there are.
+    fn remaining(&self, last: &str) -> Option<usize> {
+        let Query { selector, .. } = self.query;
+        if selector.selects() {
+            return None;
+        }
+        if self.at < self.view.revision() {
+            return Some(self.ahead).filter(|ahead| *ahead < self.wanted);
+        }
+        let end = self.view.position(|key| key <= last || selector.has_in_scope(key));
+        Some(end - self.view.position(|key| key <= last))
+    }
+}
+
+impl std::fmt::Debug for Listing<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Listing").field("visited", &self.visited).finish_non_exhaustive()
+    }
 }

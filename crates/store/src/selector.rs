@@ -46,9 +46,13 @@ impl Selector {
 
     /// Whether the object is in the range that starts at the first key.
     pub(crate) fn in_scope(&self, object: &Object) -> bool {
+        self.has_in_scope(&object.key)
+    }
+
+    pub(crate) fn has_in_scope(&self, key: &str) -> bool {
         match &self.only {
-            Some(only) => *object.key == **only,
-            None => object.key.starts_with(&self.prefix),
+            Some(only) => key == only,
+            None => key.starts_with(&self.prefix),
         }
     }
 

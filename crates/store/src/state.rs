@@ -2,33 +2,33 @@
 //!
 //! Objects lie in one ordered set a resource; the history keeps the last changes with what they
 //! replaced, so that a watch can go on from a past revision and a list can show one. A read never
-//! sees part of a batch: the shell holds a lock around [`State::publish`] and around each read.
+//! sees part of a batch: the shell holds a lock around [`State::publish`] and around each read. A
+//! long one takes a [`View`] under the lock, which costs nothing, and reads that without it.
 
-use std::{borrow::Borrow, cmp::Ordering, collections::BTreeSet, ops::Bound, sync::Arc};
+use std::{ops::Bound, sync::Arc};
 
 use crate::{
     history::{Event, History, Limits},
     journal::{Replayed, Snapshot},
     object::{Change, Object, ResourceId, Revision},
+    tree::{Entry, Place, Tree},
+    view::View,
 };
 
 /// All objects of all resources at one revision, and the way there.
 #[derive(Debug)]
 pub struct State {
-    collections: Vec<BTreeSet<ByKey>>,
+    collections: Vec<Tree<Arc<Object>>>,
     revision: Revision,
     history: History,
     /// The sum of the tails of all objects.
     bytes: usize,
 }
 
-#[derive(Clone, Debug)]
-struct ByKey(Arc<Object>);
-
 impl State {
     pub fn new(n_resources: usize, limits: Limits) -> State {
         State {
-            collections: vec![BTreeSet::new(); n_resources],
+            collections: vec![Tree::default(); n_resources],
             revision: 0,
             history: History::new(n_resources, limits),
             bytes: 0,
@@ -50,12 +50,12 @@ impl State {
     }
 
     pub fn object(&self, resource: ResourceId, key: &str) -> Option<&Arc<Object>> {
-        self.collection(resource)?.get(key).map(|found| &found.0)
+        self.collection(resource)?.get((key, 0))
     }
 
     /// How many objects a resource has.
     pub fn count(&self, resource: ResourceId) -> usize {
-        self.collection(resource).map_or(0, BTreeSet::len)
+        self.collection(resource).map_or(0, Tree::len)
     }
 
     /// The objects of a resource from `from` on, in order of their keys.
@@ -64,9 +64,19 @@ impl State {
         resource: ResourceId,
         from: Bound<&str>,
     ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
-        let all =
-            self.collection(resource).map(|set| set.range::<str, _>((from, Bound::Unbounded)));
-        all.into_iter().flatten().map(|found| &found.0)
+        let before = |(key, _): Place<'_>| match from {
+            Bound::Included(from) => key < from,
+            Bound::Excluded(from) => key <= from,
+            Bound::Unbounded => false,
+        };
+        self.collection(resource).map(|objects| objects.walk(before)).into_iter().flatten()
+    }
+
+    /// A resource as it is now and as it was, to be read when the state has gone on.
+    pub fn view(&self, resource: ResourceId) -> View {
+        let present = self.collection(resource).cloned().unwrap_or_default();
+        let past = self.history.past(resource);
+        View::new(present, past, self.revision, self.history.oldest())
     }
 
     /// Makes a batch visible, all of it. The changes continue the revision.
@@ -93,8 +103,8 @@ impl State {
             }
             Replayed::Object(resource, object) => {
                 self.bytes += object.tail.len();
-                if let Some(set) = self.collections.get_mut(usize::from(resource.0)) {
-                    set.insert(ByKey(Arc::new(object)));
+                if let Some(objects) = self.collections.get_mut(usize::from(resource.0)) {
+                    objects.insert(Arc::new(object));
                 }
             }
             Replayed::Change(change) => self.publish(&[change]),
@@ -106,13 +116,9 @@ impl State {
         let mut objects = Vec::new();
         for index in 0..self.collections.len() {
             let resource = ResourceId(u16::try_from(index).expect("fewer kinds than 65,536"));
-            let past = self.history.before(resource, base);
-            for found in self.range(resource, Bound::Unbounded) {
-                if !past.contains_key(&*found.key) {
-                    objects.push((resource, found.clone()));
-                }
-            }
-            objects.extend(past.into_values().flatten().map(|object| (resource, object.clone())));
+            let view = self.view(resource);
+            let there = view.walk(base, |_| false).filter(|(_, was_there)| *was_there);
+            objects.extend(there.map(|(object, _)| (resource, object.clone())));
         }
         Snapshot { base, objects, changes: self.history.changes() }
     }
@@ -120,50 +126,27 @@ impl State {
     /// Carries a change out and returns what the history keeps of it; `None`: nothing was there
     /// to delete.
     fn apply(&mut self, change: &Change) -> Option<Event> {
-        let set = self.collections.get_mut(usize::from(change.resource.0))?;
+        let objects = self.collections.get_mut(usize::from(change.resource.0))?;
         let before = match &change.object {
             Some(object) => {
                 self.bytes += object.tail.len();
-                set.replace(ByKey(object.clone()))
+                objects.insert(object.clone())
             }
-            None => Some(set.take(&*change.key)?),
+            None => Some(objects.remove((&change.key, 0))?),
         };
-        if let Some(ByKey(gone)) = &before {
+        if let Some(gone) = &before {
             self.bytes -= gone.tail.len();
         }
-        let before = before.map(|found| found.0);
         Some(Event { revision: change.revision, object: change.object.clone(), before })
     }
 
-    fn collection(&self, resource: ResourceId) -> Option<&BTreeSet<ByKey>> {
+    fn collection(&self, resource: ResourceId) -> Option<&Tree<Arc<Object>>> {
         self.collections.get(usize::from(resource.0))
     }
 }
 
-// === impl ByKey ===
-
-impl Borrow<str> for ByKey {
-    fn borrow(&self) -> &str {
-        &self.0.key
-    }
-}
-
-impl PartialEq for ByKey {
-    fn eq(&self, other: &ByKey) -> bool {
-        self.0.key == other.0.key
-    }
-}
-
-impl Eq for ByKey {}
-
-impl PartialOrd for ByKey {
-    fn partial_cmp(&self, other: &ByKey) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for ByKey {
-    fn cmp(&self, other: &ByKey) -> Ordering {
-        self.0.key.cmp(&other.0.key)
+impl Entry for Arc<Object> {
+    fn place(&self) -> Place<'_> {
+        (&self.key, 0)
     }
 }

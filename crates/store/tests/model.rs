@@ -218,17 +218,23 @@ fn listed(
 ) -> Vec<(String, Revision)> {
     let resource = ResourceId(u16::try_from(resource).unwrap());
     let (mut after, mut all) = (None::<Box<str>>, Vec::new());
+    // How many there are in all, as each page has it.
+    let mut told = Vec::new();
     loop {
         let query = Query { resource, selector, at: Some(at), after: after.as_deref(), limit };
         let page = list(state, &query).unwrap();
         assert_eq!(page.revision, at);
         assert!(limit == 0 || page.items.len() <= limit);
         all.extend(page.items.iter().map(|item| (item.key.to_string(), item.revision)));
+        told.extend(page.remaining.map(|remaining| all.len() + remaining));
+        assert_eq!(page.remaining.is_some(), page.next.is_some() && !selector.selects());
         match page.next {
             Some(next) => after = Some(next),
-            None => return all,
+            None => break,
         }
     }
+    assert!(told.iter().all(|told| *told == all.len()), "{told:?} of {}", all.len());
+    all
 }
 
 type Choice = (Option<&'static str>, Option<u8>, Option<u8>);

@@ -1,8 +1,13 @@
-//! Lists of stored objects, as JSON.
+//! Lists, in every form, written while they are sent.
 //!
-//! The items lie ready: a list is a copy of their bytes with short prefixes. A long one is written
-//! piece by piece while it is sent, its length told before: the client reads the first piece while
-//! the next is made, and no list needs as much memory again as its objects.
+//! An item is a short prefix before the bytes that the store keeps, or what is made of them: a row,
+//! the metadata alone, indented lines, YAML. Either way one is made at a time, when the client has
+//! read what came before: its first byte does not wait for the last object, and no list needs as
+//! much memory again as its objects.
+
+mod items;
+#[cfg(test)]
+mod tests;
 
 use std::{
     convert::Infallible,
@@ -16,58 +21,130 @@ use axum::body::Body;
 use bytes::{BufMut as _, Bytes, BytesMut};
 use evenkeel_store::Object;
 use http_body::{Frame, SizeHint};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use crate::{document, kinds::Kind};
+use self::items::Items;
+use super::{View, indent::indent, yaml};
+use crate::{
+    kinds::Kind,
+    negotiate::{Form, Media},
+};
 
 /// About as much as TLS takes at once.
 const PIECE: usize = 64 << 10;
 
-const END: &[u8] = b"]}";
+/// What a list is beside its items.
+struct Around {
+    head: Bytes,
+    /// Before each item but the first.
+    between: &'static [u8],
+    end: Bytes,
+}
 
 /// What of a list is still to be sent.
 struct Pieces {
-    head: Bytes,
+    /// What is made already, or the head.
+    made: BytesMut,
     items: vec::IntoIter<Arc<Object>>,
-    /// Bytes, the end included.
-    left: usize,
+    print: Items,
+    between: &'static [u8],
+    end: Bytes,
+    /// Bytes, where that is known.
+    left: Option<usize>,
 }
 
-pub(super) fn body(kind: &Kind, items: Vec<Arc<Object>>, meta: &Value) -> Body {
-    let head = format!(
-        "{{\"kind\":\"{}\",\"apiVersion\":\"{}\",\"metadata\":{meta},\"items\":[",
-        kind.list_kind(),
-        kind.api_version()
-    );
-    let commas = items.len().saturating_sub(1);
-    let texts: usize = items.iter().map(|item| document::item_len(item)).sum();
-    let left = head.len() + texts + commas + END.len();
-    let mut pieces = Pieces { head: head.into(), items: items.into_iter(), left };
-    match left <= PIECE {
-        true => Body::from(pieces.next()),
+/// `shell` is the list without its items, which are its field `name`.
+pub(super) fn body(
+    kind: &'static Kind,
+    items: Vec<Arc<Object>>,
+    (shell, name): (&Map<String, Value>, &str),
+    view: View,
+) -> Body {
+    let print = Items::new(kind, view);
+    let Around { head, between, end } = around(shell, name, view.form, items.is_empty());
+    let left = print.lengths(&items).map(|texts| {
+        let commas = items.len().saturating_sub(1) * between.len();
+        head.len() + texts + commas + end.len()
+    });
+    let items = items.into_iter();
+    let mut pieces = Pieces { made: BytesMut::from(head), items, print, between, end, left };
+    pieces.make();
+    match pieces.is_made() {
+        // Its length is known, and there is nothing to wait for.
+        true => Body::from(pieces.made.freeze()),
         false => Body::new(pieces),
     }
 }
 
+fn around(shell: &Map<String, Value>, name: &str, form: Form, is_empty: bool) -> Around {
+    match form.media {
+        Media::Yaml => in_yaml(shell, name, is_empty),
+        Media::Json => in_json(shell, name, form.pretty, is_empty),
+    }
+}
+
+/// Kubernetes' order of fields, the items last.
+fn in_json(shell: &Map<String, Value>, name: &str, pretty: bool, is_empty: bool) -> Around {
+    let order = ["kind", "apiVersion", "metadata", "columnDefinitions"];
+    let fields = order.iter().filter_map(|name| Some((name, shell.get(*name)?)));
+    let fields: String = fields.map(|(name, value)| format!("\"{name}\":{value},")).collect();
+    let (head, end) = (format!("{{{fields}\"{name}\":["), "]}");
+    match pretty {
+        false => Around { head: head.into(), between: b",", end: end.into() },
+        true => {
+            let mut text = BytesMut::new();
+            indent(&mut text, format!("{head}{end}").as_bytes(), 0);
+            text.truncate(text.len() - "]\n}".len());
+            let (before, end) = if is_empty { ("", "]\n}\n") } else { ("\n    ", "\n  ]\n}\n") };
+            text.put_slice(before.as_bytes());
+            Around { head: text.freeze(), between: b",\n    ", end: end.into() }
+        }
+    }
+}
+
+/// In the order of the names, as Kubernetes' YAML is.
+fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> Around {
+    let part = |wanted: &dyn Fn(&str) -> bool| {
+        let fields = shell.iter().filter(|(field, _)| wanted(field));
+        let fields: Map<String, Value> =
+            fields.map(|(field, value)| (field.clone(), value.clone())).collect();
+        if fields.is_empty() { String::new() } else { yaml(&Value::Object(fields)) }
+    };
+    let (before, after) = (part(&|other| other < name), part(&|other| other > name));
+    let none = if is_empty { " []" } else { "" };
+    let head = format!("{before}{name}:{none}\n");
+    Around { head: head.into(), between: b"", end: after.into() }
+}
+
 impl Pieces {
-    fn next(&mut self) -> Bytes {
-        let longest = self.items.as_slice().first().map_or(0, |item| document::item_len(item));
-        let mut out = BytesMut::with_capacity(self.left.min(PIECE.max(longest) + PIECE));
-        out.put_slice(&std::mem::take(&mut self.head));
-        while out.len() < PIECE
+    /// Makes items until they are a piece.
+    fn make(&mut self) {
+        self.made.reserve(self.left.unwrap_or(PIECE).min(PIECE));
+        while self.made.len() < PIECE
             && let Some(item) = self.items.next()
         {
-            document::write_item(&mut out, &item);
+            self.print.write(&mut self.made, &item);
             if self.items.len() > 0 {
-                out.put_u8(b',');
+                self.made.put_slice(self.between);
             }
         }
         if self.items.len() == 0 {
-            out.put_slice(END);
+            self.made.put_slice(&std::mem::take(&mut self.end));
         }
-        debug_assert!(out.len() <= self.left, "no more is sent than was told");
-        self.left -= out.len();
-        out.freeze()
+    }
+
+    fn is_made(&self) -> bool {
+        self.items.len() == 0 && self.end.is_empty()
+    }
+
+    fn next(&mut self) -> Option<Bytes> {
+        if self.made.is_empty() {
+            self.make();
+        }
+        let piece = std::mem::take(&mut self.made).freeze();
+        debug_assert!(self.left.is_none_or(|left| piece.len() <= left), "no more than was told");
+        self.left = self.left.map(|left| left.saturating_sub(piece.len()));
+        (!piece.is_empty()).then_some(piece)
     }
 }
 
@@ -79,50 +156,14 @@ impl http_body::Body for Pieces {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        Poll::Ready((self.left > 0).then(|| Ok(Frame::data(self.next()))))
+        Poll::Ready(self.next().map(|piece| Ok(Frame::data(piece))))
     }
 
     fn is_end_stream(&self) -> bool {
-        self.left == 0
+        self.made.is_empty() && self.is_made()
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.left as u64)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use http_body_util::BodyExt as _;
-    use serde_json::json;
-
-    use super::*;
-    use crate::kinds::SERVICE;
-
-    fn objects(n: usize, size: usize) -> Vec<Arc<Object>> {
-        let object = |n: usize| {
-            let tail = format!(r#""name":"{n}"}},"data":{{"k":"{}"}}}}"#, "x".repeat(size));
-            let key = format!("default/{n}").into();
-            let (labels, fields) = (Box::default(), Box::default());
-            Arc::new(Object { key, revision: 9 + n as u64, labels, fields, tail: tail.into() })
-        };
-        (0..n).map(object).collect()
-    }
-
-    #[tokio::test]
-    async fn lists_are_as_long_as_told_and_whole() {
-        for (n, size) in [(0, 0), (1, 10), (2, 10), (1, 3 << 20), (3, PIECE), (5_000, 100)] {
-            let body = body(&SERVICE, objects(n, size), &json!({"resourceVersion": "7"}));
-            let told = http_body::Body::size_hint(&body).exact();
-            let text = body.collect().await.unwrap().to_bytes();
-            assert_eq!(told, Some(text.len() as u64), "{n} of {size}");
-            let list: Value = serde_json::from_slice(&text).unwrap();
-            let items = list["items"].as_array().unwrap();
-            assert_eq!(items.len(), n);
-            for (at, item) in items.iter().enumerate() {
-                assert_eq!(item["metadata"]["name"], at.to_string());
-                assert_eq!(item["metadata"]["resourceVersion"], (9 + at).to_string());
-            }
-        }
+        self.left.map_or_else(SizeHint::default, |left| SizeHint::with_exact(left as u64))
     }
 }

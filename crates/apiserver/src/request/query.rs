@@ -1,7 +1,7 @@
 //! The query of a request, and the options that verbs read from it.
 //!
-//! Kubernetes converts leniently: a boolean is false when it is empty, `0` or any case of
-//! `false`, and true otherwise; unknown parameters are ignored.
+//! Kubernetes converts leniently: a boolean is false when it is not there, `0` or any case of
+//! `false`, and true otherwise, also when it is empty; unknown parameters are ignored.
 
 use std::borrow::Cow;
 
@@ -55,15 +55,12 @@ impl<'a> Query<'a> {
     }
 
     pub(crate) fn flag(&self, name: &str) -> bool {
-        let value = self.text(name);
-        !(value.is_empty() || value == "0" || value.eq_ignore_ascii_case("false"))
+        let value = self.all(name).next();
+        value.is_some_and(|value| value != "0" && !value.eq_ignore_ascii_case("false"))
     }
 
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>> {
-        let text = self.text(name);
-        if text.is_empty() {
-            return Ok(None);
-        }
+        let Some(text) = self.all(name).next() else { return Ok(None) };
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
         let wrong = match text.parse() {
             Ok(number) => return Ok(Some(number)),

@@ -70,6 +70,10 @@ fn paths_name_what_kubernetes_says_they_name() {
 fn a_query_reads_as_go_reads_it() {
     let query = Query::parse("watch=1&limit=x&labelSelector=a%3Db%2Cc&q=a+b&off=False&dryRun=All");
     assert!(query.flag("watch") && !query.flag("off") && !query.flag("absent"));
+    let empty = Query::parse("watch&limit=");
+    assert!(empty.flag("watch"), "only `0` and `false` are false");
+    let failure = empty.number("limit").unwrap_err();
+    assert_eq!(failure.message(), "strconv.ParseInt: parsing \"\": invalid syntax");
     assert_eq!(query.text("labelSelector"), "a=b,c");
     assert_eq!(query.text("q"), "a b");
     let failure = query.number("limit").unwrap_err();

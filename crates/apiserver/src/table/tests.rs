@@ -90,25 +90,3 @@ fn include_object_is_one_of_three() {
         Err("Unable to convert to Table as requested: includeObject: Invalid value: \"x\": must be 'Metadata', 'Object', 'None', or empty".to_owned())
     );
 }
-
-#[test]
-fn lists_of_metadata_keep_the_metadata_of_the_list() {
-    let list = partial_list(
-        &[json!({"metadata": {"name": "a"}, "spec": {}})],
-        &json!({"resourceVersion": "7"}),
-        "v1",
-    );
-    assert_eq!(
-        list,
-        json!({
-            "kind": "PartialObjectMetadataList",
-            "apiVersion": "meta.k8s.io/v1",
-            "metadata": {"resourceVersion": "7"},
-            "items": [{
-                "kind": "PartialObjectMetadata",
-                "apiVersion": "meta.k8s.io/v1",
-                "metadata": {"name": "a"},
-            }],
-        })
-    );
-}

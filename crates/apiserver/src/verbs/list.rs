@@ -1,13 +1,15 @@
 //! `list`: a collection, whole or in pages, now or as it was.
 //!
 //! The memory is the store, so "not older than" is always the newest state; only an exact version
-//! and a continued page look back. A continue token carries the revision and the last key; it is
-//! opaque, and one that does not decode is refused.
+//! and a continued page look back. A list is read from a view of its resource, not under the lock,
+//! and in pieces, between which others get their turn.
 
-use base64::{DecodeError, Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use evenkeel_store::{self as store, Page, Revision};
-use serde_json::{Value, json};
+mod token;
 
+use evenkeel_store::{self as store, Listing, Page, Revision};
+use serde_json::json;
+
+use self::token::Token;
 use crate::{
     answer::{self, Answer},
     api::{Api, Call},
@@ -16,11 +18,8 @@ use crate::{
     status::{Failure, Result},
 };
 
-/// The version of our tokens, which is that of Kubernetes' own.
-const VERSION: &str = "meta.k8s.io/v1";
-
-/// The revision in a token that goes on at whatever there is.
-const ANY_REVISION: i64 = -1;
+/// Keys that are looked at before others get their turn: a fraction of a millisecond.
+const PIECE: usize = 1000;
 
 const INCONSISTENT: &str = "The provided continue parameter is too old to display a consistent \
     list result. You can start a new list without the continue parameter, or use the continue \
@@ -30,13 +29,13 @@ const INCONSISTENT: &str = "The provided continue parameter is too old to displa
 
 /// Where a list starts.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Start {
+struct Start {
     /// `None`: now.
     at: Option<Revision>,
-    after: Option<String>,
-    limit: usize,
     /// Wait for this revision first.
     reach: Option<Revision>,
+    limit: usize,
+    continued: Option<Token>,
 }
 
 pub(crate) async fn list(api: &Api, call: &Call<'_>) -> Result<Answer> {
@@ -47,49 +46,68 @@ pub(crate) async fn list(api: &Api, call: &Call<'_>) -> Result<Answer> {
 /// The page that a call asks for, and the token for the next.
 pub(crate) async fn page(api: &Api, call: &Call<'_>) -> Result<(Page, String)> {
     call.query.number("timeoutSeconds")?;
-    let start = start(call.query)?;
+    let limit = call.query.number("limit")?.unwrap_or_default();
+    check(call.query)?;
     let selector = call.selector()?;
+    let start = start(call.query, usize::try_from(limit).unwrap_or_default())?;
     if let Some(revision) = start.reach {
         api.storage.reach(revision).await?;
     }
+    let scope = call.namespace().map(|namespace| format!("{namespace}/")).unwrap_or_default();
+    let after = start.continued.as_ref().map(|token| format!("{scope}{}", token.after));
     let query = store::Query {
         resource: call.kind().id(),
         selector: &selector,
         at: start.at,
-        after: start.after.as_deref(),
+        after: after.as_deref(),
         limit: start.limit,
     };
-    let page = store::list(&api.storage.state(), &query);
-    let page = page.map_err(|_| match &start.after {
-        Some(key) => Failure::expired_token(INCONSISTENT, token(ANY_REVISION, key)),
+    let known = start.continued.as_ref().and_then(|token| token.remaining);
+    let view = api.storage.view(query.resource);
+    let mut listing = Listing::new(&view, &query).map_err(|_| too_old(start.continued.as_ref()))?;
+    if known.is_some() {
+        listing = listing.uncounted();
+    }
+    while !listing.go_on(PIECE) {
+        tokio::task::yield_now().await;
+    }
+    let mut page = listing.page();
+    let token = page.next.as_ref().map(|last| {
+        let known = known.filter(|_| !selector.selects());
+        let left = known.and_then(|known| known.checked_sub(page.items.len()));
+        page.remaining = left.filter(|left| *left > 0).or(page.remaining);
+        let after = last.strip_prefix(&*scope).unwrap_or(last).to_owned();
+        Token { at: Some(page.revision), after, remaining: page.remaining }
+    });
+    Ok((page, token.map(|token| token.encoded()).unwrap_or_default()))
+}
+
+fn too_old(continued: Option<&Token>) -> Failure {
+    match continued {
+        Some(token) => {
+            let next = Token { at: None, remaining: None, ..token.clone() };
+            Failure::expired_token(INCONSISTENT, next.encoded())
+        }
         None => Failure::expired("The resourceVersion for the provided list is too old."),
-    })?;
-    let revision = i64::try_from(page.revision).expect("fewer writes than 2^63");
-    let continued = page.next.as_ref().map(|key| token(revision, key)).unwrap_or_default();
-    Ok((page, continued))
+    }
 }
 
 /// The rules of `resourceVersion`, `resourceVersionMatch`, `limit` and `continue`.
-fn start(query: &Query<'_>) -> Result<Start> {
-    let limit = query.number("limit")?.unwrap_or_default();
-    let limit = usize::try_from(limit).unwrap_or_default();
-    check(query)?;
+fn start(query: &Query<'_>, limit: usize) -> Result<Start> {
     let version = query.text("resourceVersion");
     let continued = query.text("continue");
     if !continued.is_empty() {
         // Kubernetes' cache answers version 0 with everything that follows.
         let limit = if version == "0" { 0 } else { limit };
-        let (at, after) = parsed_token(continued).map_err(|wrong| {
-            Failure::bad_request(format!(
-                "invalid continue token: continue key is not valid{wrong}"
-            ))
-        })?;
+        let token = Token::decoded(continued);
+        let token = token
+            .map_err(|wrong| Failure::bad_request(format!("invalid continue token: {wrong}")))?;
         if !matches!(version, "" | "0") {
             return Err(Failure::bad_request(
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        return Ok(Start { at, after: Some(after), limit, reach: None });
+        return Ok(Start { at: token.at, reach: token.at, limit, continued: Some(token) });
     }
     let Some(version) = parsed_version(version)? else {
         return Ok(Start { limit, ..Start::default() });
@@ -99,7 +117,8 @@ fn start(query: &Query<'_>) -> Result<Start> {
         "" => limit > 0 && version > 0,
         _ => false,
     };
-    Ok(Start { at: exact.then_some(version), after: None, limit, reach: Some(version) })
+    let at = exact.then_some(version);
+    Ok(Start { at, reach: Some(version), limit, continued: None })
 }
 
 fn check(query: &Query<'_>) -> Result<()> {
@@ -156,71 +175,69 @@ pub(crate) fn uint(text: &str) -> std::result::Result<u64, String> {
     ))
 }
 
-fn token(revision: i64, key: &str) -> String {
-    let token = json!({"v": VERSION, "rv": revision, "start": key});
-    URL_SAFE_NO_PAD.encode(token.to_string())
-}
-
-/// The revision of a token, `None` for any, and the key; or what is wrong with it.
-fn parsed_token(token: &str) -> std::result::Result<(Option<Revision>, String), String> {
-    let bytes = URL_SAFE_NO_PAD.decode(token).map_err(|problem| match problem {
-        DecodeError::InvalidByte(at, _) | DecodeError::InvalidLastSymbol(at, _) => {
-            format!(": illegal base64 data at input byte {at}")
-        }
-        _ => format!(": illegal base64 data at input byte {}", token.len() / 4 * 4),
-    })?;
-    let token: Value = serde_json::from_slice(&bytes).map_err(|problem| format!(": {problem}"))?;
-    if token["v"] != VERSION {
-        let version = token["v"].as_str().unwrap_or_default();
-        return Err(format!(": server does not recognize this encoded version {version}"));
-    }
-    let wrong = |what| Err(format!(": {what} (version {VERSION})"));
-    let revision = match token["rv"].as_i64().unwrap_or_default() {
-        0 => return wrong("incorrect encoded start resourceVersion"),
-        revision => Revision::try_from(revision).ok(),
-    };
-    match token["start"].as_str().unwrap_or_default() {
-        "" => wrong("encoded start key empty"),
-        start => Ok((revision, start.to_owned())),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// What a list with these options is told, or that it is not refused.
+    fn refusal(query: &str) -> String {
+        let query = Query::parse(query);
+        let checked = check(&query).and_then(|()| start(&query, 0));
+        checked.err().map_or_else(|| "ok".to_owned(), |failure| failure.message().to_owned())
+    }
+
+    const UNLESS: &str = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless \
+                          resourceVersion is provided";
+    const CONTINUED: &str = "resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden \
+                             when continue is provided";
+    const UNKNOWN: &str = "resourceVersionMatch: Unsupported value: \"x\": supported values: \
+                           \"Exact\", \"NotOlderThan\", \"\"";
+    const ZERO: &str = "resourceVersionMatch: Forbidden: resourceVersionMatch \"exact\" is \
+                        forbidden for resourceVersion \"0\"";
+    const INITIAL: &str = "sendInitialEvents: Forbidden: sendInitialEvents is forbidden for list";
+
+    /// Source: `internalversion/validation/validation.go`, `ValidateListOptions`.
     #[test]
-    fn a_token_says_where_and_at_which_revision_a_list_goes_on() {
-        for (revision, at) in [(7, Some(7)), (ANY_REVISION, None)] {
-            let read = parsed_token(&token(revision, "default/a")).expect("a good token");
-            assert_eq!(read, (at, "default/a".to_owned()));
+    fn options_of_a_list_that_contradict_each_other_are_refused_as_kubernetes_does() {
+        let token = Token { at: Some(1), after: "a".into(), remaining: None }.encoded();
+        let continued = format!("&continue={token}");
+        let table: [(&str, &[&str]); 16] = [
+            ("resourceVersion=5", &[]),
+            ("resourceVersion=5&resourceVersionMatch=", &[]),
+            ("resourceVersion=5&resourceVersionMatch=Exact", &[]),
+            ("resourceVersion=0&resourceVersionMatch=NotOlderThan", &[]),
+            ("resourceVersionMatch=Exact", &[UNLESS]),
+            ("resourceVersionMatch=NotOlderThan", &[UNLESS]),
+            ("resourceVersion=0&resourceVersionMatch=Exact", &[ZERO]),
+            ("resourceVersion=5&resourceVersionMatch=x", &[UNKNOWN]),
+            ("resourceVersionMatch=x", &[UNLESS, UNKNOWN]),
+            ("resourceVersionMatch=Exact+continue", &[UNLESS, CONTINUED]),
+            ("resourceVersion=0&resourceVersionMatch=NotOlderThan+continue", &[CONTINUED]),
+            ("resourceVersion=0&resourceVersionMatch=Exact+continue", &[CONTINUED, ZERO]),
+            ("resourceVersionMatch=x+continue", &[UNLESS, CONTINUED, UNKNOWN]),
+            ("sendInitialEvents=true", &[INITIAL]),
+            ("sendInitialEvents=false", &[INITIAL]),
+            ("sendInitialEvents=&resourceVersionMatch=Exact", &[UNLESS, INITIAL]),
+        ];
+        for (query, errors) in table {
+            let told = match errors {
+                [] => "ok".to_owned(),
+                [one] => format!("ListOptions.meta.k8s.io \"\" is invalid: {one}"),
+                more => format!("ListOptions.meta.k8s.io \"\" is invalid: [{}]", more.join(", ")),
+            };
+            assert_eq!(refusal(&query.replace("+continue", &continued)), told, "{query}");
         }
+        let with_version = "specifying resource version is not allowed when using continue";
+        assert_eq!(refusal(&format!("resourceVersion=5{continued}")), with_version);
+        assert_eq!(refusal(&format!("resourceVersion=0{continued}")), "ok");
+        assert!(refusal("continue=!").starts_with("invalid continue token: continue key is not"));
     }
 
     #[test]
-    fn a_bad_token_is_refused_in_the_words_of_kubernetes() {
-        let encoded = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
-        let table = [
-            ("a!".to_owned(), "continue key is not valid: illegal base64 data at input byte 1"),
-            ("a".to_owned(), "continue key is not valid: illegal base64 data at input byte 0"),
-            (
-                encoded(json!({"v": "meta.k8s.io/v1", "rv": 0, "start": "a"})),
-                "continue key is not valid: incorrect encoded start resourceVersion (version \
-                 meta.k8s.io/v1)",
-            ),
-            (
-                encoded(json!({"v": "meta.k8s.io/v1", "rv": 1, "start": ""})),
-                "continue key is not valid: encoded start key empty (version meta.k8s.io/v1)",
-            ),
-            (
-                encoded(json!({"v": "v9", "rv": 1, "start": "a"})),
-                "continue key is not valid: server does not recognize this encoded version v9",
-            ),
-        ];
-        for (token, words) in table {
-            let text = format!("continue={token}&limit=1");
-            let failure = start(&Query::parse(&text)).expect_err("a bad token");
-            assert_eq!(failure.message(), format!("invalid continue token: {words}"));
-        }
+    fn a_continued_list_waits_for_the_revision_of_its_token() {
+        let token = Token { at: Some(9), after: "a".into(), remaining: None };
+        let query = format!("continue={}&limit=1", token.encoded());
+        let start = start(&Query::parse(&query), 1).unwrap();
+        assert_eq!((start.at, start.reach), (Some(9), Some(9)));
     }
 }

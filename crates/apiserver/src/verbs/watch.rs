@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
-use evenkeel_store::{Event, Revision, Selector};
+use evenkeel_store::{Event, Listing, Revision, Selector};
 use futures_util::stream;
 use prometheus_client::metrics::counter::Counter;
 use tokio::time::{Instant, sleep_until};
@@ -79,6 +79,11 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         None => Duration::from_secs(1800 + crate::random::below(1800)),
     };
     let frames = Frames::new(kind, call.view, api.encoded.clone());
+    if let Some(revision) = asked.reach
+        && let Err(failure) = api.storage.reach(revision).await
+    {
+        return Ok(Answer::new(200, "application/json", frames.failed(&failure)));
+    }
     let (first, cursor) = match asked.start {
         Start::Present => present(api, kind, &selector, &frames, asked.ends_with_bookmark),
         Start::After(revision) => (BytesMut::new(), revision),
@@ -121,15 +126,17 @@ fn present(
 ) -> (BytesMut, Revision) {
     let query =
         evenkeel_store::Query { resource: kind.id(), selector, at: None, after: None, limit: 0 };
-    let page = evenkeel_store::list(&api.storage.state(), &query).expect("the present is there");
+    let view = api.storage.view(kind.id());
+    let mut listing = Listing::new(&view, &query).expect("the present is there");
+    listing.go_on(usize::MAX);
     let mut out = BytesMut::new();
-    for object in &page.items {
+    for object in &listing.page().items {
         frames.added(&mut out, object);
     }
     if bookmark {
-        frames.bookmark(&mut out, page.revision, true);
+        frames.bookmark(&mut out, view.revision(), true);
     }
-    (out, page.revision)
+    (out, view.revision())
 }
 
 /// Every now and then, and last shortly before the end, so that who comes back misses little.

@@ -74,9 +74,13 @@ impl Frames {
     }
 
     pub(super) fn too_old(&self) -> Bytes {
-        let why = "The resourceVersion for the provided watch is too old.";
+        self.failed(&Failure::expired("The resourceVersion for the provided watch is too old."))
+    }
+
+    /// The last line of a watch that can't go on.
+    pub(super) fn failed(&self, failure: &Failure) -> Bytes {
         let mut out = BytesMut::new();
-        self.value_line(&mut out, "ERROR", &Failure::expired(why).status());
+        self.value_line(&mut out, "ERROR", &failure.status());
         out.freeze()
     }
 

@@ -1,0 +1,97 @@
+//! One item of a list, in the form that was asked for.
+
+use std::sync::Arc;
+
+use bytes::{BufMut as _, BytesMut};
+use evenkeel_store::Object;
+use serde_json::{Value, json};
+
+use super::super::{View, indent::indent, options, yaml};
+use crate::{
+    document,
+    kinds::Kind,
+    negotiate::{Media, Shape},
+    table,
+};
+
+/// How deep the items of a list lie.
+const DEPTH: usize = 2;
+
+pub(super) struct Items {
+    kind: &'static Kind,
+    view: View,
+    /// The text of one, before it is printed.
+    text: BytesMut,
+}
+
+impl Items {
+    pub(super) fn new(kind: &'static Kind, view: View) -> Items {
+        Items { kind, view, text: BytesMut::new() }
+    }
+
+    /// How long all of them are, where that is known before they are made.
+    pub(super) fn lengths(&self, items: &[Arc<Object>]) -> Option<usize> {
+        let known = self.view.is_stored_text(self.kind);
+        known.then(|| items.iter().map(|item| document::item_len(item)).sum())
+    }
+
+    pub(super) fn write(&mut self, out: &mut BytesMut, object: &Object) {
+        let form = self.view.form;
+        match form.media {
+            Media::Yaml => {
+                // Of a list that has this one: its lines are then where they belong.
+                let list = yaml(&json!({"items": [self.value(object)]}));
+                out.put_slice(list.strip_prefix("items:\n").unwrap_or(&list).as_bytes());
+            }
+            Media::Json if form.pretty => {
+                let mut text = std::mem::take(&mut self.text);
+                text.clear();
+                self.compact(&mut text, object);
+                indent(out, &text, DEPTH);
+                self.text = text;
+            }
+            Media::Json => self.compact(out, object),
+        }
+    }
+
+    fn compact(&self, out: &mut BytesMut, object: &Object) {
+        if self.view.is_as_stored(self.kind) {
+            return document::write_item(out, object);
+        }
+        let wrote = serde_json::to_writer(out.writer(), &self.value(object));
+        debug_assert!(wrote.is_ok(), "writing to memory does not fail");
+    }
+
+    fn value(&self, object: &Object) -> Value {
+        let View { form, now, .. } = self.view;
+        let mut value = self.kind.presented(self.parsed(object));
+        self.view.hide(self.kind, &mut value);
+        match form.shape {
+            Shape::Table(version) => {
+                table::row(self.kind, &value, options(self.view, version), now)
+            }
+            Shape::PartialList(version) | Shape::Partial(version) => {
+                table::partial(&value, version)
+            }
+            Shape::Object => {
+                if let Some(fields) = value.as_object_mut() {
+                    fields.remove("kind");
+                    fields.remove("apiVersion");
+                }
+                value
+            }
+        }
+    }
+
+    /// An object that can't be read is shown by its name: the list is about the others too.
+    fn parsed(&self, object: &Object) -> Value {
+        document::value(self.kind.stored_kind(), object).unwrap_or_else(|_| {
+            let mut metadata = super::super::revision_meta(object.revision);
+            metadata["name"] = object.name().into();
+            if let Some(namespace) = object.namespace() {
+                metadata["namespace"] = namespace.into();
+            }
+            json!({"metadata": metadata})
+        })
+    }
+}

@@ -1,0 +1,135 @@
+use http_body_util::BodyExt as _;
+use jiff::Timestamp;
+use serde_json::json;
+
+use super::*;
+use crate::{
+    answer,
+    kinds::{self, SERVICE},
+    negotiate::Shape,
+    settings::Features,
+    table::IncludeObject,
+};
+
+fn objects(n: usize, size: usize) -> Vec<Arc<Object>> {
+    let object = |n: usize| {
+        let tail = format!(
+            r#""name":"{n}","namespace":"default"}},"data":{{"k":"{}","s":"a: [b]"}},"list":[]}}"#,
+            "x".repeat(size)
+        );
+        let key = format!("default/{n}").into();
+        let (labels, fields) = (Box::default(), Box::default());
+        Arc::new(Object { key, revision: 9 + n as u64, labels, fields, tail: tail.into() })
+    };
+    (0..n).map(object).collect()
+}
+
+fn view(media: Media, shape: Shape, pretty: bool) -> View {
+    let form = Form { media, shape, pretty };
+    let (include, now) = (IncludeObject::Metadata, Timestamp::UNIX_EPOCH);
+    View { form, include, now, features: Features { service_traffic_distribution: true } }
+}
+
+async fn text(kind: &'static Kind, items: Vec<Arc<Object>>, view: View) -> (Option<u64>, Bytes) {
+    let revision = 7;
+    let page = evenkeel_store::Page { items, revision, next: None, remaining: Some(3) };
+    let body = answer::list(kind, page, "next", view).body;
+    let told = http_body::Body::size_hint(&body).exact();
+    (told, body.collect().await.unwrap().to_bytes())
+}
+
+#[tokio::test]
+async fn lists_are_as_long_as_told_and_whole() {
+    let plain = view(Media::Json, Shape::Object, false);
+    for (n, size) in [(0, 0), (1, 10), (2, 10), (1, 3 << 20), (3, PIECE), (5_000, 100)] {
+        let (told, text) = text(&SERVICE, objects(n, size), plain).await;
+        assert_eq!(told, Some(text.len() as u64), "{n} of {size}");
+        let list: Value = serde_json::from_slice(&text).unwrap();
+        assert_eq!(list["metadata"]["remainingItemCount"], 3);
+        let items = list["items"].as_array().unwrap();
+        assert_eq!(items.len(), n);
+        for (at, item) in items.iter().enumerate() {
+            assert_eq!(item["metadata"]["name"], at.to_string());
+            assert_eq!(item["metadata"]["resourceVersion"], (9 + at).to_string());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_list_for_people_is_the_plain_one_with_lines() {
+    let config_maps = kinds::named("", "configmaps").unwrap();
+    let events = kinds::named("events.k8s.io", "events").unwrap();
+    for shape in [Shape::Object, Shape::Table("v1"), Shape::PartialList("v1")] {
+        for kind in [&SERVICE, config_maps, events] {
+            for n in [0, 1, 3, 3_000] {
+                let (_, plain) = text(kind, objects(n, 50), view(Media::Json, shape, false)).await;
+                let (_, pretty) = text(kind, objects(n, 50), view(Media::Json, shape, true)).await;
+                let mut expected = BytesMut::new();
+                indent(&mut expected, &plain, 0);
+                expected.put_u8(b'\n');
+                assert_eq!(pretty, expected.freeze(), "{n} {shape:?}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_list_is_the_same_in_all_forms() {
+    let kind = kinds::named("", "configmaps").unwrap();
+    for (shape, name) in [
+        (Shape::Object, "items"),
+        (Shape::Table("v1"), "rows"),
+        (Shape::PartialList("v1beta1"), "items"),
+    ] {
+        for n in [0, 1, 3, 3_000] {
+            let (_, json) = text(kind, objects(n, 50), view(Media::Json, shape, false)).await;
+            let value: Value = serde_json::from_slice(&json).unwrap();
+            assert_eq!(value[name].as_array().unwrap().len(), n, "{shape:?}");
+            let (_, lines) = text(kind, objects(n, 50), view(Media::Yaml, shape, false)).await;
+            assert_eq!(lines, yaml(&value).as_bytes(), "{n} {shape:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_a_list_makes_at_once_does_not_grow_with_it() {
+    let kind = kinds::named("", "configmaps").unwrap();
+    for (media, shape, pretty) in [
+        (Media::Json, Shape::Object, false),
+        (Media::Json, Shape::Object, true),
+        (Media::Json, Shape::Table("v1"), false),
+        (Media::Yaml, Shape::Object, false),
+    ] {
+        let page = evenkeel_store::Page {
+            items: objects(20_000, 0),
+            revision: 7,
+            next: None,
+            remaining: None,
+        };
+        let mut body = answer::list(kind, page, "", view(media, shape, pretty)).body;
+        let mut pieces = 0;
+        while let Some(frame) = body.frame().await {
+            let length = frame.unwrap().into_data().unwrap().len();
+            assert!(length < PIECE + (4 << 10), "{length} bytes at once");
+            pieces += 1;
+        }
+        assert!(pieces > 10, "{pieces}");
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_cannot_be_read_spoils_no_list() {
+    let kind = kinds::named("", "configmaps").unwrap();
+    let mut items = objects(3, 10);
+    let deep = format!("\"name\":\"1\"}},\"data\":{}{}}}", "[".repeat(500), "]".repeat(500));
+    items[1] = Arc::new(Object { tail: deep.into(), ..(*items[1]).clone() });
+    let table = view(Media::Json, Shape::Table("v1"), false);
+    let (_, table) = text(kind, items.clone(), table).await;
+    let table: Value = serde_json::from_slice(&table).unwrap();
+    let names: Vec<_> = (0..3).map(|at| table["rows"][at]["cells"][0].clone()).collect();
+    assert_eq!(names, [json!("0"), json!("1"), json!("2")]);
+    for media in [Media::Json, Media::Yaml] {
+        let (_, text) = text(kind, items.clone(), view(media, Shape::Object, true)).await;
+        assert!(!text.is_empty());
+    }
+}

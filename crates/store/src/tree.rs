@@ -1,0 +1,252 @@
+//! An ordered set that is read without being held.
+//!
+//! A B+ tree whose nodes are shared: a clone is one count more, and stays as it is whatever is
+//! written to the original, which copies the nodes on its way where a clone still has them, at most
+//! [`MOST`] entries a level. Unshared it is written in place. Each child is kept with the number of
+//! entries below it, so that a position costs no walk. All is O(log n); a walk is O(1) an entry.
+
+mod walk;
+
+use std::sync::Arc;
+
+pub(crate) use self::walk::Walk;
+use crate::object::Revision;
+
+/// What entries are ordered by.
+pub(crate) type Place<'a> = (&'a str, Revision);
+
+pub(crate) trait Entry: Clone {
+    /// Never changes.
+    fn place(&self) -> Place<'_>;
+}
+
+/// Entries or children in a node at most.
+const MOST: usize = 64;
+
+/// A node with less is joined with its neighbour, where one has room for both.
+const FEW: usize = MOST / 4;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Tree<T> {
+    root: Arc<Node<T>>,
+    len: usize,
+}
+
+#[derive(Clone, Debug)]
+enum Node<T> {
+    Leaf(Vec<T>),
+    Inner(Vec<Child<T>>),
+}
+
+#[derive(Clone, Debug)]
+struct Child<T> {
+    /// Nothing below it comes before this. Not looked at in the first child of a node.
+    from: (Arc<str>, Revision),
+    /// Entries below it.
+    len: usize,
+    node: Arc<Node<T>>,
+}
+
+impl<T> Default for Tree<T> {
+    fn default() -> Tree<T> {
+        Tree { root: Arc::new(Node::Leaf(Vec::new())), len: 0 }
+    }
+}
+
+impl<T: Entry> Tree<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn get(&self, place: Place<'_>) -> Option<&T> {
+        let mut node = &*self.root;
+        loop {
+            match node {
+                Node::Inner(children) => node = &children[way(children, |p| p <= place)].node,
+                Node::Leaf(entries) => return entries.get(found(entries, place).ok()?),
+            }
+        }
+    }
+
+    /// All entries in order, without those that are before.
+    pub(crate) fn walk(&self, before: impl Fn(Place<'_>) -> bool) -> Walk<'_, T> {
+        Walk::new(&self.root, before)
+    }
+
+    /// How many entries are before.
+    pub(crate) fn position(&self, before: impl Fn(Place<'_>) -> bool) -> usize {
+        let (mut node, mut position) = (&*self.root, 0);
+        loop {
+            match node {
+                Node::Inner(children) => {
+                    let at = way(children, &before);
+                    position += children[..at].iter().map(|child| child.len).sum::<usize>();
+                    node = &children[at].node;
+                }
+                Node::Leaf(entries) => {
+                    return position + entries.partition_point(|entry| before(entry.place()));
+                }
+            }
+        }
+    }
+
+    /// Puts an entry in; what was in its place comes back.
+    pub(crate) fn insert(&mut self, entry: T) -> Option<T> {
+        let (replaced, split) = insert(&mut self.root, entry);
+        if replaced.is_none() {
+            self.len += 1;
+        }
+        if let Some(right) = split {
+            let node = self.root.clone();
+            let left = Child { from: ("".into(), 0), len: self.len - right.len, node };
+            self.root = Arc::new(Node::Inner(vec![left, right]));
+        }
+        replaced
+    }
+
+    pub(crate) fn remove(&mut self, place: Place<'_>) -> Option<T> {
+        // Nothing is copied for what is not there.
+        self.get(place)?;
+        let removed = remove(&mut self.root, place)?;
+        self.len -= 1;
+        if self.len == 0 {
+            *self = Tree::default();
+        }
+        while let Node::Inner(children) = &*self.root
+            && let [only] = &**children
+        {
+            self.root = only.node.clone();
+        }
+        Some(removed)
+    }
+}
+
+impl<T> Child<T> {
+    fn from(&self) -> Place<'_> {
+        (&self.from.0, self.from.1)
+    }
+}
+
+/// The child in which those that are before end.
+fn way<T>(children: &[Child<T>], before: impl Fn(Place<'_>) -> bool) -> usize {
+    children.get(1..).map_or(0, |rest| rest.partition_point(|child| before(child.from())))
+}
+
+fn found<T: Entry>(entries: &[T], place: Place<'_>) -> Result<usize, usize> {
+    entries.binary_search_by(|entry| entry.place().cmp(&place))
+}
+
+/// What was replaced, and what no longer fitted into the node and comes after it.
+fn insert<T: Entry>(node: &mut Arc<Node<T>>, entry: T) -> (Option<T>, Option<Child<T>>) {
+    match Arc::make_mut(node) {
+        Node::Leaf(entries) => match found(entries, entry.place()) {
+            Ok(at) => (Some(std::mem::replace(&mut entries[at], entry)), None),
+            Err(at) => (None, add(entries, at, entry).map(leaf)),
+        },
+        Node::Inner(children) => {
+            let at = way(children, |place| place <= entry.place());
+            let (replaced, split) = insert(&mut children[at].node, entry);
+            if replaced.is_none() {
+                children[at].len += 1;
+            }
+            let Some(right) = split else { return (replaced, None) };
+            children[at].len -= right.len;
+            (replaced, add(children, at + 1, right).map(inner))
+        }
+    }
+}
+
+/// Adds to a node; where it is full, its second half comes back, or the new one alone where all
+/// come in order.
+fn add<E>(entries: &mut Vec<E>, at: usize, new: E) -> Option<Vec<E>> {
+    if entries.len() < MOST {
+        if entries.len() == entries.capacity() {
+            // Doubled as ever, but never beyond a full node.
+            entries.reserve_exact(entries.len().max(4).min(MOST - entries.len()));
+        }
+        entries.insert(at, new);
+        return None;
+    }
+    if at == MOST {
+        return Some(vec![new]);
+    }
+    let mut right = entries.split_off(MOST / 2);
+    match at.checked_sub(entries.len()) {
+        Some(at) => right.insert(at, new),
+        None => entries.insert(at, new),
+    }
+    Some(right)
+}
+
+fn leaf<T: Entry>(entries: Vec<T>) -> Child<T> {
+    let (key, revision) = entries[0].place();
+    let from = (key.into(), revision);
+    Child { from, len: entries.len(), node: Arc::new(Node::Leaf(entries)) }
+}
+
+fn inner<T>(children: Vec<Child<T>>) -> Child<T> {
+    let len = children.iter().map(|child| child.len).sum();
+    Child { from: children[0].from.clone(), len, node: Arc::new(Node::Inner(children)) }
+}
+
+fn remove<T: Entry>(node: &mut Arc<Node<T>>, place: Place<'_>) -> Option<T> {
+    match Arc::make_mut(node) {
+        Node::Leaf(entries) => {
+            let at = found(entries, place).ok()?;
+            Some(entries.remove(at))
+        }
+        Node::Inner(children) => {
+            let at = way(children, |from| from <= place);
+            let removed = remove(&mut children[at].node, place)?;
+            children[at].len -= 1;
+            join(children, at);
+            Some(removed)
+        }
+    }
+}
+
+/// Joins a child that has become small with a neighbour, so that no node stays nearly empty.
+fn join<T: Clone>(children: &mut Vec<Child<T>>, at: usize) {
+    if children[at].len == 0 {
+        children.remove(at);
+        return;
+    }
+    if children[at].node.width() > FEW {
+        return;
+    }
+    let fits = |left: usize| {
+        let pair = children.get(left..left + 2);
+        pair.is_some_and(|pair| pair[0].node.width() + pair[1].node.width() <= MOST - FEW)
+    };
+    let left = match at.checked_sub(1) {
+        Some(left) if fits(left) => left,
+        _ if fits(at) => at,
+        _ => return,
+    };
+    let right = children.remove(left + 1);
+    children[left].len += right.len;
+    match (Arc::make_mut(&mut children[left].node), Arc::unwrap_or_clone(right.node)) {
+        (Node::Leaf(entries), Node::Leaf(more)) => {
+            entries.reserve_exact(more.len());
+            entries.extend(more);
+        }
+        (Node::Inner(entries), Node::Inner(mut more)) => {
+            // As the first of its node it was not kept up to date.
+            more[0].from = right.from;
+            entries.extend(more);
+        }
+        _ => unreachable!("all leaves are at one depth"),
+    }
+}
+
+impl<T> Node<T> {
+    fn width(&self) -> usize {
+        match self {
+            Node::Leaf(entries) => entries.len(),
+            Node::Inner(children) => children.len(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
