@@ -10,7 +10,10 @@ use std::{
     sync::Arc,
 };
 
-use crate::object::{Change, Object, ResourceId, Revision};
+use crate::{
+    object::{Change, Object, ResourceId, Revision},
+    queue::{Clear, Queue},
+};
 
 /// How much is kept.
 #[derive(Clone, Copy, Debug)]
@@ -38,9 +41,10 @@ pub struct Compacted {
     pub oldest: Revision,
 }
 
-#[derive(Debug)]
+/// A copy is cheap: see `queue`.
+#[derive(Clone, Debug)]
 pub struct History {
-    queues: Vec<VecDeque<Event>>,
+    queues: Vec<Queue<Event>>,
     order: VecDeque<ResourceId>,
     /// Changes up to this revision are forgotten; the state at it can still be shown.
     oldest: Revision,
@@ -67,9 +71,16 @@ impl Event {
     }
 }
 
+impl Clear for Event {
+    /// The revision stays: the queue is searched by it.
+    fn clear(&mut self) {
+        (self.object, self.before) = (None, None);
+    }
+}
+
 impl History {
     pub(crate) fn new(n_resources: usize, limits: Limits) -> History {
-        let queues = vec![VecDeque::new(); n_resources];
+        let queues = vec![Queue::default(); n_resources];
         let forgotten = vec![0; n_resources];
         History { queues, order: VecDeque::new(), oldest: 0, forgotten, bytes: 0, limits }
     }
@@ -119,9 +130,9 @@ impl History {
         resource: ResourceId,
         revision: Revision,
     ) -> impl ExactSizeIterator<Item = &Event> + DoubleEndedIterator {
-        let queue = self.queues.get(usize::from(resource.0)).unwrap_or(const { &VecDeque::new() });
-        let from = queue.partition_point(|event| event.revision <= revision);
-        queue.range(from..)
+        static NONE: Queue<Event> = Queue::new();
+        let queue = self.queues.get(usize::from(resource.0)).unwrap_or(&NONE);
+        queue.after(move |event| event.revision <= revision)
     }
 
     /// What a past revision had for the keys that have changed since: `None` where there was
@@ -141,12 +152,10 @@ impl History {
 
     /// All that is kept, as it was written.
     pub(crate) fn changes(&self) -> Vec<Change> {
-        let mut positions = vec![0; self.queues.len()];
+        let mut queues: Vec<_> = self.queues.iter().map(|queue| queue.after(|_| false)).collect();
         let mut changes = Vec::with_capacity(self.order.len());
         for resource in &self.order {
-            let index = usize::from(resource.0);
-            let event = &self.queues[index][positions[index]];
-            positions[index] += 1;
+            let Some(event) = queues[usize::from(resource.0)].next() else { continue };
             changes.push(Change {
                 resource: *resource,
                 revision: event.revision,

@@ -10,11 +10,13 @@
 //! that patches need come as a [`schema`]. Not here: HTTP, validation, identity; see `apiserver`.
 
 pub mod batch;
+mod collection;
 pub mod history;
 pub mod journal;
 pub mod list;
 pub mod object;
 pub mod patch;
+mod queue;
 pub mod schema;
 pub mod selector;
 pub mod state;

@@ -1,34 +1,35 @@
 //! The committed state: what readers see.
 //!
-//! Objects lie in one ordered set a resource; the history keeps the last changes with what they
+//! Objects lie in one ordered collection a resource; the history keeps the last changes with what they
 //! replaced, so that a watch can go on from a past revision and a list can show one. A read never
 //! sees part of a batch: the shell holds a lock around [`State::publish`] and around each read.
 
-use std::{borrow::Borrow, cmp::Ordering, collections::BTreeSet, ops::Bound, sync::Arc};
+use std::{ops::Bound, sync::Arc};
 
 use crate::{
+    collection::Collection,
     history::{Event, History, Limits},
     journal::{Replayed, Snapshot},
     object::{Change, Object, ResourceId, Revision},
 };
 
 /// All objects of all resources at one revision, and the way there.
-#[derive(Debug)]
+///
+/// A copy shares everything with the original and costs a thousandth of what it holds, so who needs
+/// much of the state copies it under the lock and reads outside.
+#[derive(Clone, Debug)]
 pub struct State {
-    collections: Vec<BTreeSet<ByKey>>,
+    collections: Vec<Collection>,
     revision: Revision,
     history: History,
     /// The sum of the tails of all objects.
     bytes: usize,
 }
 
-#[derive(Clone, Debug)]
-struct ByKey(Arc<Object>);
-
 impl State {
     pub fn new(n_resources: usize, limits: Limits) -> State {
         State {
-            collections: vec![BTreeSet::new(); n_resources],
+            collections: vec![Collection::default(); n_resources],
             revision: 0,
             history: History::new(n_resources, limits),
             bytes: 0,
@@ -50,12 +51,12 @@ impl State {
     }
 
     pub fn object(&self, resource: ResourceId, key: &str) -> Option<&Arc<Object>> {
-        self.collection(resource)?.get(key).map(|found| &found.0)
+        self.collection(resource)?.get(key)
     }
 
     /// How many objects a resource has.
     pub fn count(&self, resource: ResourceId) -> usize {
-        self.collection(resource).map_or(0, BTreeSet::len)
+        self.collection(resource).map_or(0, Collection::len)
     }
 
     /// The objects of a resource from `from` on, in order of their keys.
@@ -64,9 +65,7 @@ impl State {
         resource: ResourceId,
         from: Bound<&str>,
     ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
-        let all =
-            self.collection(resource).map(|set| set.range::<str, _>((from, Bound::Unbounded)));
-        all.into_iter().flatten().map(|found| &found.0)
+        self.collection(resource).map(|objects| objects.range(from)).into_iter().flatten()
     }
 
     /// Makes a batch visible, all of it. The changes continue the revision.
@@ -93,8 +92,8 @@ impl State {
             }
             Replayed::Object(resource, object) => {
                 self.bytes += object.tail.len();
-                if let Some(set) = self.collections.get_mut(usize::from(resource.0)) {
-                    set.insert(ByKey(Arc::new(object)));
+                if let Some(objects) = self.collections.get_mut(usize::from(resource.0)) {
+                    objects.replace(Arc::new(object));
                 }
             }
             Replayed::Change(change) => self.publish(&[change]),
@@ -120,50 +119,21 @@ impl State {
     /// Carries a change out and returns what the history keeps of it; `None`: nothing was there
     /// to delete.
     fn apply(&mut self, change: &Change) -> Option<Event> {
-        let set = self.collections.get_mut(usize::from(change.resource.0))?;
+        let objects = self.collections.get_mut(usize::from(change.resource.0))?;
         let before = match &change.object {
             Some(object) => {
                 self.bytes += object.tail.len();
-                set.replace(ByKey(object.clone()))
+                objects.replace(object.clone())
             }
-            None => Some(set.take(&*change.key)?),
+            None => Some(objects.take(&change.key)?),
         };
-        if let Some(ByKey(gone)) = &before {
+        if let Some(gone) = &before {
             self.bytes -= gone.tail.len();
         }
-        let before = before.map(|found| found.0);
         Some(Event { revision: change.revision, object: change.object.clone(), before })
     }
 
-    fn collection(&self, resource: ResourceId) -> Option<&BTreeSet<ByKey>> {
+    fn collection(&self, resource: ResourceId) -> Option<&Collection> {
         self.collections.get(usize::from(resource.0))
-    }
-}
-
-// === impl ByKey ===
-
-impl Borrow<str> for ByKey {
-    fn borrow(&self) -> &str {
-        &self.0.key
-    }
-}
-
-impl PartialEq for ByKey {
-    fn eq(&self, other: &ByKey) -> bool {
-        self.0.key == other.0.key
-    }
-}
-
-impl Eq for ByKey {}
-
-impl PartialOrd for ByKey {
-    fn partial_cmp(&self, other: &ByKey) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for ByKey {
-    fn cmp(&self, other: &ByKey) -> Ordering {
-        self.0.key.cmp(&other.0.key)
     }
 }
