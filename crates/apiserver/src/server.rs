@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod builtin;
+pub(crate) mod health;
 
 use std::{
     io,
@@ -29,6 +30,7 @@ use crate::{
     serve::{Limits, serve},
     settings::{IpRange, Settings},
     shutdown::Stop,
+    writer::probe::probe,
 };
 
 /// How often watchers are looked after.
@@ -140,7 +142,10 @@ fn raise_file_limit() {
 
 /// What runs beside the requests.
 pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
-    let mut tasks = vec![tokio::spawn(look_after_watchers(api.clone()))];
+    let mut tasks = vec![
+        tokio::spawn(look_after_watchers(api.clone())),
+        tokio::spawn(look_after_journal(api.clone())),
+    ];
     if api.settings.housekeeping {
         tasks.push(tokio::spawn(housekeeping::keep_house(api.clone())));
     }
@@ -156,6 +161,10 @@ async fn look_after_watchers(api: Arc<Api>) {
         ticks.tick().await;
         api.watchers.sweep(&api.storage.state());
     }
+}
+
+async fn look_after_journal(api: Arc<Api>) {
+    probe(&api.storage, api.writable.clone()).await;
 }
 
 fn tokens(settings: &Settings) -> Result<Tokens, Error> {

@@ -115,7 +115,8 @@ impl Collection {
             Some([lower, upper]) => lower.len() + upper.len() <= HALF,
             _ => false,
         };
-        let Some(lower) = [Some(piece), piece.checked_sub(1)].into_iter().flatten().find(|&p| fits(p))
+        let Some(lower) =
+            [Some(piece), piece.checked_sub(1)].into_iter().flatten().find(|&p| fits(p))
         else {
             return;
         };
@@ -124,9 +125,9 @@ impl Collection {
     }
 
     fn find(&self, key: &str) -> Result<Place, Place> {
-        let after = self.pieces.partition_point(|piece| {
-            piece.first().is_some_and(|first| *first.key <= *key)
-        });
+        let after = self
+            .pieces
+            .partition_point(|piece| piece.first().is_some_and(|first| *first.key <= *key));
         let Some(piece) = after.checked_sub(1) else { return Err(Place { piece: 0, index: 0 }) };
         match self.pieces[piece].binary_search_by(|object| (*object.key).cmp(key)) {
             Ok(index) => Ok(Place { piece, index }),
@@ -163,7 +164,9 @@ mod tests {
         let mut copies = Vec::new();
         let mut seed = 7u64;
         for revision in 1..40_000u64 {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             let number = seed >> 33;
             // More deletes than creates in the second half: pieces are joined.
             let delete = number % 10 < if revision < 20_000 { 3 } else { 7 };
@@ -210,8 +213,11 @@ mod tests {
         let copy = collection.clone();
         collection.replace(object("05000", 2));
         collection.take("05001");
-        let shared =
-            collection.pieces.iter().zip(&copy.pieces).filter(|(one, other)| Arc::ptr_eq(one, other));
+        let shared = collection
+            .pieces
+            .iter()
+            .zip(&copy.pieces)
+            .filter(|(one, other)| Arc::ptr_eq(one, other));
         assert_eq!(shared.count(), copy.pieces.len() - 1);
         assert_eq!(copy.get("05000").unwrap().revision, 1);
     }

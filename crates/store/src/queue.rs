@@ -178,7 +178,8 @@ mod tests {
         }
         copies.push((queue, plain));
         for (queue, plain) in &copies {
-            for from in [0, plain[0] - 1, plain[0], plain[plain.len() / 2], plain[plain.len() - 1]] {
+            for from in [0, plain[0] - 1, plain[0], plain[plain.len() / 2], plain[plain.len() - 1]]
+            {
                 let expected: Vec<usize> = plain.iter().copied().filter(|n| *n > from).collect();
                 assert_eq!(after(queue, from).len(), expected.len());
                 assert_eq!(numbers(after(queue, from)), expected);

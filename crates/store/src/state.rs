@@ -59,6 +59,15 @@ impl State {
         self.collection(resource).map_or(0, Collection::len)
     }
 
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.collections.iter().map(Collection::len).sum()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// The objects of a resource from `from` on, in order of their keys.
     pub fn range<'a>(
         &'a self,
@@ -100,6 +109,8 @@ impl State {
         }
     }
 
+    /// Everything there is, as a list. Takes time in proportion to that: to be called on a copy,
+    /// outside of any lock.
     pub fn snapshot(&self) -> Snapshot {
         let base = self.history.oldest();
         let mut objects = Vec::new();
