@@ -20,6 +20,7 @@ use crate::{
     meters::Meters,
     metrics::Metrics,
     pools::Pools,
+    replayed::Fields,
     server::{
         Error,
         health::{Started, health},
@@ -89,7 +90,8 @@ fn started(
     bells: &Arc<Bells>,
 ) -> Result<(Arc<RwLock<State>>, Writer, Writes), Error> {
     let mut state = State::new(kinds::n_resources(), Limits::default());
-    journal.replay(&mut |item| state.replay(item))?;
+    let mut fields = Fields::default();
+    journal.replay(&mut |item| state.replay(fields.of(item)))?;
     let state = Arc::new(RwLock::new(state));
     let bells = bells.clone();
     let ring = move |batch: &[Change]| bells.ring(batch.iter().map(|change| change.resource));
