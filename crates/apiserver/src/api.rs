@@ -14,18 +14,21 @@ use evenkeel_store::{
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::View,
     body::Body,
     identity::{self, Attributes, Tokens, User, service_account},
+    journal::Writable,
     kinds::{Admission, KINDS, Kind, names},
     meters::Meters,
     metrics::Metrics,
     pools::Pools,
     request::{Query, Resource},
     serve::ConnectionKill,
+    server::health::Started,
     settings::{Authorization, Settings},
     status::{Failure, Result},
     storage::Storage,
@@ -41,6 +44,9 @@ pub(crate) struct Api {
     pub(crate) settings: Settings,
     pub(crate) tokens: Tokens,
     pub(crate) health: Health,
+    pub(crate) started: Started,
+    /// Whether writes are kept.
+    pub(crate) writable: watch::Receiver<Writable>,
     pub(crate) metrics: Metrics,
     pub(crate) meters: Meters,
     pub(crate) watchers: Watchers,

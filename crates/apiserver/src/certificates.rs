@@ -1,6 +1,7 @@
 //! The keys and certificates of a server: its authority, its serving certificate, and the
 //! administrator's client certificate. They are made at the first start, kept in `DATA/pki`, and
-//! renewed when they come near their end or no longer name all addresses of the server.
+//! renewed when they no longer name all addresses of the server, or, also while it runs, when they
+//! come near their end.
 //!
 //! A key is written before its certificate. So after a crash there may be a key alone or one that
 //! does not fit its certificate: both are made anew, except that a new certificate of the authority
@@ -12,6 +13,7 @@ mod kubeconfig;
 mod make;
 mod names;
 mod read;
+mod renew;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tls;
@@ -30,7 +32,8 @@ pub(crate) use self::{
     folder::Folder,
     kubeconfig::kubeconfig,
     names::{Name, names},
-    tls::tls,
+    renew::{Shown, keep_renewed},
+    tls::{Serving, tls},
 };
 use self::{
     make::{Authority, Purpose},
@@ -38,7 +41,7 @@ use self::{
 };
 
 /// All that a server shows and gives out.
-#[derive(Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Certificates {
     pub(crate) authority: String,
     pub(crate) serving: Pair,
@@ -84,23 +87,20 @@ fn if_deleted(path: &Path) -> String {
     }
 }
 
-/// Takes the certificates from `folder`, making and renewing what is needed; `None` makes all
-/// anew, for this run only.
+/// Takes the certificates from `folder`, making and renewing what is needed.
 pub(crate) fn certificates(
-    folder: Option<&Folder>,
+    folder: &Path,
     names: &[Name],
     now: Timestamp,
 ) -> Result<Certificates, CertificateError> {
-    let pki = folder.map(|folder| files::folder(&folder.path().join("pki"))).transpose()?;
-    let pki = pki.as_deref();
-    let authority = authority(pki, now)?;
-    let serving = leaf(pki, "apiserver", &authority, &Purpose::Serving(names), now)?;
-    let admin = leaf(pki, "admin", &authority, &Purpose::Admin, now)?;
+    let pki = files::folder(&folder.join("pki"))?;
+    let authority = authority(&pki, now)?;
+    let serving = leaf(&pki, "apiserver", &authority, &Purpose::Serving(names), now)?;
+    let admin = leaf(&pki, "admin", &authority, &Purpose::Admin, now)?;
     Ok(Certificates { authority: authority.pem, serving, admin })
 }
 
-fn authority(pki: Option<&Path>, now: Timestamp) -> Result<Authority, CertificateError> {
-    let Some(pki) = pki else { return Ok(make::authority(None, now)?) };
+fn authority(pki: &Path, now: Timestamp) -> Result<Authority, CertificateError> {
     let (crt, key) = (pki.join("ca.crt"), pki.join("ca.key"));
     let kept = match (files::read(&crt)?, files::read(&key)?) {
         (Some(_), None) => return Err(CertificateError::NoKey { path: key }),
@@ -129,13 +129,12 @@ fn authority(pki: Option<&Path>, now: Timestamp) -> Result<Authority, Certificat
 }
 
 fn leaf(
-    pki: Option<&Path>,
+    pki: &Path,
     stem: &str,
     authority: &Authority,
     purpose: &Purpose<'_>,
     now: Timestamp,
 ) -> Result<Pair, CertificateError> {
-    let Some(pki) = pki else { return Ok(make::leaf(authority, purpose, now)?) };
     let (crt, key) = (pki.join(stem).with_extension("crt"), pki.join(stem).with_extension("key"));
     if let (Some(certificate), Some(text)) = (files::read(&crt)?, files::read(&key)?) {
         let parsed = read::certificate(&crt, &certificate)?;
@@ -170,7 +169,7 @@ mod tests {
     }
 
     fn start(folder: &Folder, at: Timestamp) -> Certificates {
-        certificates(Some(folder), &local(), at).unwrap()
+        certificates(folder.path(), &local(), at).unwrap()
     }
 
     fn mode(path: &Path) -> u32 {
@@ -233,7 +232,7 @@ mod tests {
         let folder = Folder::open(&path).unwrap();
         let first = start(&folder, now());
         let more = names(([192, 0, 2, 7], 6443).into(), &[[10, 96, 0, 1].into()]);
-        let second = certificates(Some(&folder), &more, now()).unwrap();
+        let second = certificates(folder.path(), &more, now()).unwrap();
         assert_ne!(first.serving, second.serving);
         assert_eq!(first.admin, second.admin);
     }
@@ -272,7 +271,7 @@ mod tests {
                 Some(text) => fs::write(&file, text).unwrap(),
                 None => fs::remove_file(&file).unwrap(),
             }
-            let error = certificates(Some(&folder), &local(), now()).unwrap_err().to_string();
+            let error = certificates(folder.path(), &local(), now()).unwrap_err().to_string();
             assert!(parts.iter().all(|part| error.contains(part)), "{name}: {error}");
         }
     }
@@ -283,7 +282,7 @@ mod tests {
         let folder = Folder::open(&path).unwrap();
         start(&folder, now());
         fs::copy(path.join("pki/admin.key"), path.join("pki/ca.key")).unwrap();
-        let error = certificates(Some(&folder), &local(), now()).unwrap_err();
+        let error = certificates(folder.path(), &local(), now()).unwrap_err();
         assert!(matches!(error, CertificateError::OtherKey { .. }), "{error}");
     }
 
@@ -298,10 +297,47 @@ mod tests {
         assert_eq!(mode(&key), 0o600);
     }
 
+    fn shown(folder: &Folder, at: Timestamp) -> Shown {
+        let present = start(folder, at);
+        let folder = folder.path().to_owned();
+        let kubeconfig = folder.join("kubeconfig");
+        let address = ([127, 0, 0, 1], 6443).into();
+        write_secret(&kubeconfig, &super::kubeconfig(&present, address)).unwrap();
+        let serving = tls(&present).unwrap().serving;
+        Shown { folder, names: local(), address, kubeconfig, serving, present }
+    }
+
     #[test]
-    fn without_a_folder_all_is_made_anew() {
-        let first = certificates(None, &local(), now()).unwrap();
-        let second = certificates(None, &local(), now()).unwrap();
-        assert_ne!(first.authority, second.authority);
+    fn a_running_server_renews_what_is_near_its_end_and_its_kubeconfig() {
+        let (_scratch, path) = scratch();
+        let mut shown = shown(&Folder::open(&path).unwrap(), now());
+        let text = |shown: &Shown| fs::read_to_string(&shown.kubeconfig).unwrap();
+        let (first, before) = (shown.present.clone(), text(&shown));
+        shown.renew(days_later(300)).unwrap();
+        assert_eq!((shown.present.clone(), text(&shown)), (first.clone(), before.clone()));
+        shown.renew(days_later(340)).unwrap();
+        assert_eq!(shown.present.authority, first.authority);
+        assert_ne!(shown.present.serving, first.serving);
+        assert_ne!(text(&shown), before);
+        assert_eq!(text(&shown), kubeconfig(&shown.present, shown.address));
+        assert_eq!(mode(&shown.kubeconfig), 0o600);
+        let second = shown.present.clone();
+        shown.renew(days_later(341)).unwrap();
+        assert_eq!(shown.present, second);
+    }
+
+    #[test]
+    fn what_could_not_be_written_is_renewed_later() {
+        let (_scratch, path) = scratch();
+        let mut shown = shown(&Folder::open(&path).unwrap(), now());
+        let (first, right) = (shown.present.clone(), shown.kubeconfig.clone());
+        shown.kubeconfig = path.join("nowhere/kubeconfig");
+        shown.renew(days_later(340)).unwrap_err();
+        assert_eq!(shown.present, first, "to be tried again");
+        shown.kubeconfig = right;
+        shown.renew(days_later(340)).unwrap();
+        let text = fs::read_to_string(&shown.kubeconfig).unwrap();
+        assert_eq!(text, kubeconfig(&shown.present, shown.address));
+        assert_ne!(shown.present.admin, first.admin);
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A directory holds segments of checksummed frames, one batch each, and at most one snapshot that
 //! stands for the segments before it. Read `layout` for the names, `frame` for what is told apart
-//! after a crash, `log` for what happens on a failure, `snapshot` for how old segments go.
+//! after a crash, `log` for what happens on a failure, `log::full` for a full disk, `snapshot` for
+//! how old segments go.
 
 mod codec;
 mod files;
@@ -12,6 +13,7 @@ mod layout;
 mod log;
 mod migrate;
 mod read;
+mod reserve;
 mod segment;
 mod snapshot;
 
@@ -25,9 +27,11 @@ mod tests;
 use std::{path::Path, time::Instant};
 
 use evenkeel_store::{
-    journal::{Journal, JournalError, Replayed, Snapshot},
+    journal::{Journal, JournalError, Replayed},
     object::Change,
+    state::State,
 };
+use tokio::sync::watch;
 
 use self::{
     files::Directory,
@@ -36,6 +40,9 @@ use self::{
 
 use crate::metrics::JournalMetrics;
 
+/// Whether writes are kept, or why not.
+pub(crate) type Writable = Result<(), String>;
+
 /// A journal in a directory, which no other process may use as long as this lives.
 #[derive(Debug)]
 pub struct FileJournal {
@@ -43,6 +50,7 @@ pub struct FileJournal {
     /// Writes that the next sync is for.
     appended: usize,
     metrics: Option<JournalMetrics>,
+    writable: watch::Sender<Writable>,
 }
 
 impl FileJournal {
@@ -54,11 +62,37 @@ impl FileJournal {
     ) -> Result<FileJournal, JournalError> {
         let names = resources.into_iter().map(Box::from).collect();
         let log = Log::new(Directory::open(directory)?, names, Limits::REAL);
-        Ok(FileJournal { log, appended: 0, metrics: None })
+        let (writable, _) = watch::channel(Ok(()));
+        Ok(FileJournal { log, appended: 0, metrics: None, writable })
     }
 
     pub(crate) fn reporting(self, metrics: JournalMetrics) -> FileJournal {
         FileJournal { metrics: Some(metrics), ..self }
+    }
+
+    pub(crate) fn writable(&self) -> watch::Receiver<Writable> {
+        self.writable.subscribe()
+    }
+
+    /// Says once that writes are refused from now on, or no longer.
+    fn report(&self, error: Option<&JournalError>) {
+        if let Some(metrics) = &self.metrics {
+            metrics.failed.inc_by(u64::from(error.is_some()));
+            metrics.writable.set(i64::from(self.log.is_writable()));
+        }
+        let was_writable = self.writable.borrow().is_ok();
+        match (was_writable, self.log.is_writable()) {
+            (true, false) => {
+                let why = error.map_or_else(|| "no space left".to_owned(), ToString::to_string);
+                tracing::error!(error = why, "journal is not writable: only deletes are accepted");
+                let _ = self.writable.send_replace(Err(why));
+            }
+            (false, true) => {
+                tracing::info!("journal is writable again");
+                let _ = self.writable.send_replace(Ok(()));
+            }
+            _ => {}
+        }
     }
 }
 
@@ -67,6 +101,14 @@ impl Journal for FileJournal {
         let appended = self.log.append(batch);
         // After an error nothing since the last sync counts.
         self.appended = if appended.is_ok() { self.appended + batch.len() } else { 0 };
+        self.report(appended.as_ref().err());
+        appended
+    }
+
+    fn append_reserved(&mut self, batch: &[Change]) -> Result<(), JournalError> {
+        let appended = self.log.append_reserved(batch);
+        self.appended = if appended.is_ok() { batch.len() } else { 0 };
+        self.report(appended.as_ref().err());
         appended
     }
 
@@ -79,14 +121,23 @@ impl Journal for FileJournal {
             metrics.bytes.inc_by(self.log.written() - before);
             metrics.batch.observe(appended as f64);
         }
+        self.report(synced.as_ref().err());
         synced
     }
 
     fn replay(&mut self, each: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
-        self.log.replay(each)
+        let replayed = self.log.replay(each);
+        self.report(None);
+        replayed
     }
 
-    fn compact(&mut self, state: &mut dyn FnMut() -> Snapshot) {
+    fn compact(&mut self, state: &mut dyn FnMut() -> State) {
         self.log.compact(state);
+        self.report(None);
+    }
+
+    fn probe(&mut self) {
+        self.log.probe();
+        self.report(None);
     }
 }

@@ -59,6 +59,10 @@ pub(crate) struct JournalMetrics {
     pub(crate) bytes: Counter,
     /// Writes that went with one sync.
     pub(crate) batch: Histogram,
+    /// Batches that could not be kept.
+    pub(crate) failed: Counter,
+    /// 1 if writes are taken, 0 if only deletes are.
+    pub(crate) writable: Gauge,
 }
 
 /// The metrics of the requests for one resource.
@@ -133,6 +137,8 @@ impl Metrics {
             sync: Histogram::new(exponential_buckets(0.000_05, 2.0, 16)),
             bytes: Counter::default(),
             batch: Histogram::new(exponential_buckets(1.0, 2.0, 12)),
+            failed: Counter::default(),
+            writable: Gauge::default(),
         };
         let in_flight = Family::<RequestKind, Gauge>::default();
         let mut metrics = Metrics {
@@ -180,12 +186,16 @@ impl Metrics {
             "Events sent to watchers",
             watch_events.clone(),
         );
-        let JournalMetrics { sync, bytes, batch } = journal.clone();
+        let JournalMetrics { sync, bytes, batch, failed, writable } = journal.clone();
         let journal = registry.sub_registry_with_prefix("evenkeel_apiserver_journal");
         let about = "Time to bring the journal to disk once";
         journal.register_with_unit("sync_duration", about, Unit::Seconds, sync);
         journal.register("written_bytes", "Bytes written to the journal", bytes);
         journal.register("batch_writes", "Writes that were synced together", batch);
+        journal.register("failed_batches", "Batches that could not be kept", failed);
+        writable.set(1);
+        let about = "1 if writes are taken, 0 while there is no space for others than deletes";
+        journal.register("writable", about, writable);
         let started: Gauge<f64, std::sync::atomic::AtomicU64> = Gauge::default();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         started.set(since.as_secs_f64());

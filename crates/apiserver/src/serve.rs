@@ -19,6 +19,7 @@ use tower_service::Service;
 
 pub(crate) use self::answer::LongRunning;
 use crate::{
+    certificates::Serving,
     identity::{Certificate, Judge},
     shutdown::Stop,
 };
@@ -28,6 +29,8 @@ use crate::{
 pub(crate) struct Tls {
     pub(crate) config: Arc<ServerConfig>,
     pub(crate) judge: Judge,
+    /// What the configuration shows, to be replaced when it is renewed.
+    pub(crate) serving: Arc<Serving>,
 }
 
 /// The other end of a connection; an extension of each request.

@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod builtin;
+pub(crate) mod health;
 
 use std::{
     io,
@@ -20,7 +21,8 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use crate::{
     api::Api,
     certificates::{
-        CertificateError, Folder, FolderError, certificates, kubeconfig, names, tls, write_secret,
+        CertificateError, Folder, FolderError, Shown, certificates, keep_renewed, kubeconfig,
+        names, tls, write_secret,
     },
     chain::Chain,
     housekeeping,
@@ -29,6 +31,7 @@ use crate::{
     serve::{Limits, serve},
     settings::{IpRange, Settings},
     shutdown::Stop,
+    writer::probe::probe,
 };
 
 /// How often watchers are looked after.
@@ -107,18 +110,27 @@ pub async fn run(
     let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
     let services: Vec<IpAddr> = settings.service_ranges.iter().map(first_service).collect();
-    let certificates =
-        certificates(kept.then_some(&folder), &names(address, &services), Timestamp::now())?;
+    let names = names(address, &services);
+    let certificates = certificates(folder.path(), &names, Timestamp::now())?;
     let tls = tls(&certificates)?;
     let path = folder.path().join("kubeconfig");
     write_secret(&path, &kubeconfig(&certificates, address))?;
     let ending = Stop::default();
     let data = kept.then(|| folder.path().join("journal"));
-    let known = assemble::Known { tokens, address, authority: certificates.authority };
+    let known = assemble::Known { tokens, address, authority: certificates.authority.clone() };
     let (api, writer) = assemble::assemble(settings, data.as_deref(), known, &ending)?;
     builtin::create(&api).await.map_err(|failure| Error::Builtin(failure.message().to_owned()))?;
+    let shown = Shown {
+        folder: folder.path().to_owned(),
+        names,
+        address,
+        kubeconfig: path.clone(),
+        serving: tls.serving.clone(),
+        present: certificates,
+    };
     let serving = serve(listener, tls, Chain::new(&api), ending.clone(), Limits::default());
-    let tasks = beside(&api);
+    let mut tasks = beside(&api);
+    tasks.push(tokio::spawn(look_after_certificates(shown)));
     let begin = async {
         ready(Ready { address, kubeconfig: path, api: Arc::downgrade(&api) });
         stop.await;
@@ -140,7 +152,10 @@ fn raise_file_limit() {
 
 /// What runs beside the requests.
 pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
-    let mut tasks = vec![tokio::spawn(look_after_watchers(api.clone()))];
+    let mut tasks = vec![
+        tokio::spawn(look_after_watchers(api.clone())),
+        tokio::spawn(look_after_journal(api.clone())),
+    ];
     if api.settings.housekeeping {
         tasks.push(tokio::spawn(housekeeping::keep_house(api.clone())));
     }
@@ -156,6 +171,14 @@ async fn look_after_watchers(api: Arc<Api>) {
         ticks.tick().await;
         api.watchers.sweep(&api.storage.state());
     }
+}
+
+async fn look_after_certificates(mut shown: Shown) {
+    keep_renewed(&mut shown).await;
+}
+
+async fn look_after_journal(api: Arc<Api>) {
+    probe(&api.storage, api.writable.clone()).await;
 }
 
 fn tokens(settings: &Settings) -> Result<Tokens, Error> {

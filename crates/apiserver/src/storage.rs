@@ -97,6 +97,11 @@ impl Storage {
         }
     }
 
+    /// Has a journal that refuses writes try again, and waits for that.
+    pub(crate) async fn probe(&self) {
+        self.writer.probe().await;
+    }
+
     /// Rings at the next change of anything.
     pub(crate) fn any_change(&self) -> tokio::sync::futures::Notified<'_> {
         self.bells.any.notified()

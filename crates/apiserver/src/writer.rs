@@ -5,9 +5,12 @@
 //! committed state plus the batch so far, appends, syncs once, publishes to readers, tells
 //! watchers, and only then answers. So a batch is what came in during the sync before it: one
 //! connection pays for one sync, many share it. If the journal fails, the whole batch is refused
-//! and nothing of it was ever visible, not even in a refusal.
+//! and nothing of it was ever visible, not even in a refusal. If it fails for want of space, what
+//! makes the state smaller is tried again without the others (`reserved`).
 
 mod commit;
+pub(crate) mod probe;
+mod reserved;
 #[cfg(test)]
 mod tests;
 
@@ -64,6 +67,7 @@ pub type Answer = Result<Outcome, WriteError>;
 #[derive(Debug)]
 enum Pending {
     Write(Write, oneshot::Sender<Answer>),
+    Probe(oneshot::Sender<()>),
     Stop,
 }
 
@@ -75,6 +79,14 @@ impl Writes {
         let sent = self.queue.send(Pending::Write(write, answer)).await;
         sent.map_err(|_| WriteError::Stopped)?;
         answered.await.unwrap_or(Err(WriteError::Stopped))
+    }
+
+    /// Has a journal that refuses writes try whether it would keep them again, and waits for that.
+    pub async fn probe(&self) {
+        let (done, is_done) = oneshot::channel();
+        if self.queue.send(Pending::Probe(done)).await.is_ok() {
+            let _ = is_done.await;
+        }
     }
 }
 
@@ -119,13 +131,14 @@ impl Drop for Writer {
 }
 
 fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pending>) {
-    let (mut writes, mut answers) = (Vec::new(), Vec::new());
+    let (mut writes, mut answers, mut probes) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(first) = waiting.blocking_recv() {
         let mut next = Some(first);
         let mut bytes = 0;
         while let Some(pending) = next {
             match pending {
                 Pending::Stop => waiting.close(),
+                Pending::Probe(done) => probes.push(done),
                 Pending::Write(write, answer) => {
                     bytes += write.object.as_ref().map_or(0, |object| object.tail.len());
                     writes.push(write);
@@ -139,6 +152,12 @@ fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pendi
             // Who asked may be gone; the write stays.
             let _ = answer.send(outcome);
         }
+        if !probes.is_empty() {
+            committer.probe();
+        }
         committer.tidy();
+        for done in probes.drain(..) {
+            let _ = done.send(());
+        }
     }
 }

@@ -10,6 +10,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
     object::{Change, Object, ResourceId, Revision},
+    queue::{Clear, Queue},
     tree::{Entry, Place, Tree},
 };
 
@@ -46,9 +47,10 @@ pub(crate) struct Past {
     pub(crate) until: Revision,
 }
 
-#[derive(Debug)]
+/// A copy is cheap: see `queue` and `tree`.
+#[derive(Clone, Debug)]
 pub struct History {
-    queues: Vec<VecDeque<Event>>,
+    queues: Vec<Queue<Event>>,
     /// What the events of each queue have replaced.
     past: Vec<Tree<Past>>,
     order: VecDeque<ResourceId>,
@@ -77,10 +79,17 @@ impl Event {
     }
 }
 
+impl Clear for Event {
+    /// The revision stays: the queue is searched by it.
+    fn clear(&mut self) {
+        (self.object, self.before) = (None, None);
+    }
+}
+
 impl History {
     pub(crate) fn new(n_resources: usize, limits: Limits) -> History {
         let (queues, past) =
-            (vec![VecDeque::new(); n_resources], vec![Tree::default(); n_resources]);
+            (vec![Queue::default(); n_resources], vec![Tree::default(); n_resources]);
         let (order, forgotten) = (VecDeque::new(), vec![0; n_resources]);
         History { queues, past, order, oldest: 0, forgotten, bytes: 0, limits }
     }
@@ -134,9 +143,9 @@ impl History {
         resource: ResourceId,
         revision: Revision,
     ) -> impl ExactSizeIterator<Item = &Event> + DoubleEndedIterator {
-        let queue = self.queues.get(usize::from(resource.0)).unwrap_or(const { &VecDeque::new() });
-        let from = queue.partition_point(|event| event.revision <= revision);
-        queue.range(from..)
+        static NONE: Queue<Event> = Queue::new();
+        let queue = self.queues.get(usize::from(resource.0)).unwrap_or(&NONE);
+        queue.after(move |event| event.revision <= revision)
     }
 
     /// The versions that were replaced.
@@ -146,12 +155,10 @@ impl History {
 
     /// All that is kept, as it was written.
     pub(crate) fn changes(&self) -> Vec<Change> {
-        let mut positions = vec![0; self.queues.len()];
+        let mut queues: Vec<_> = self.queues.iter().map(|queue| queue.after(|_| false)).collect();
         let mut changes = Vec::with_capacity(self.order.len());
         for resource in &self.order {
-            let index = usize::from(resource.0);
-            let event = &self.queues[index][positions[index]];
-            positions[index] += 1;
+            let Some(event) = queues[usize::from(resource.0)].next() else { continue };
             changes.push(Change {
                 resource: *resource,
                 revision: event.revision,

@@ -2,13 +2,22 @@
 
 use std::sync::Arc;
 
-use crate::object::{Change, Object, ResourceId, Revision};
+use crate::{
+    object::{Change, Object, ResourceId, Revision},
+    state::State,
+};
 
 /// Keeps batches. What `sync` has returned `Ok` for is there after a power cut.
 pub trait Journal: Send {
     /// Adds a batch, which is there afterwards as a whole or not at all. On an error nothing of
     /// what was appended since the last sync counts, as with [`Journal::sync`].
     fn append(&mut self, batch: &[Change]) -> Result<(), JournalError>;
+
+    /// The same for a batch that makes the state smaller, after [`Journal::append`] has found no
+    /// space: some is kept back for it.
+    fn append_reserved(&mut self, batch: &[Change]) -> Result<(), JournalError> {
+        self.append(batch)
+    }
 
     /// Makes everything appended durable. On an error nothing of what was appended since the last
     /// sync counts, and the journal takes it back, so that a later batch never follows a lost one.
@@ -18,8 +27,13 @@ pub trait Journal: Send {
     fn replay(&mut self, each: &mut dyn FnMut(Replayed)) -> Result<(), JournalError>;
 
     /// Called between batches, when all that was appended is synced and published. A journal that
-    /// has grown enough asks for the state once and replaces what it superseded, in its own time.
-    fn compact(&mut self, _state: &mut dyn FnMut() -> Snapshot) {}
+    /// has grown enough asks for a copy of the state and replaces what it superseded, in its own
+    /// time and on a thread of its own.
+    fn compact(&mut self, _state: &mut dyn FnMut() -> State) {}
+
+    /// Called from time to time while writes are refused, whether somebody writes or not: tries
+    /// whether they would be kept again.
+    fn probe(&mut self) {}
 }
 
 /// What a replay hands over.

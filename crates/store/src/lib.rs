@@ -15,6 +15,7 @@ pub mod journal;
 pub mod list;
 pub mod object;
 pub mod patch;
+mod queue;
 pub mod schema;
 pub mod selector;
 pub mod state;

@@ -53,13 +53,13 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::certificates::{certificates, names};
+    use crate::certificates::{Folder, certificates, names};
 
     #[test]
     fn a_kubeconfig_points_at_a_reachable_address() {
-        let made =
-            certificates(None, &names(([127, 0, 0, 1], 1).into(), &[]), jiff::Timestamp::now());
-        let made = made.unwrap();
+        let folder = Folder::temporary().unwrap();
+        let names = names(([127, 0, 0, 1], 1).into(), &[]);
+        let made = certificates(folder.path(), &names, jiff::Timestamp::now()).unwrap();
         for (listen, server) in [
             ("127.0.0.1:6443", "server: https://127.0.0.1:6443\n"),
             ("0.0.0.0:1234", "server: https://127.0.0.1:1234\n"),

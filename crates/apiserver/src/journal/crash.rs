@@ -20,7 +20,7 @@ use super::{
     log::{Background, Limits, Log},
     simulated::{Chance, Disk, Faults},
 };
-use crate::writer::{Committer, WriteError};
+use crate::writer::{Answer, Committer, WriteError};
 
 const ROUNDS: u64 = 10_000;
 /// Changes that watches may start before.
@@ -29,7 +29,10 @@ const RETAINED: usize = 16;
 const SMALL: Limits = Limits {
     snapshot_after: 6 << 10,
     frame: 1 << 10,
+    piece: 3 << 10,
     fill: 2 << 10,
+    room: 1 << 10,
+    reserve: 2 << 10,
     background: Background::Steps,
 };
 
@@ -41,6 +44,11 @@ struct Met {
     cuts_at_start: u64,
     failed_syncs: u64,
     full: u64,
+    /// Deletes that were taken on a full disk.
+    reserved: u64,
+    /// Times that a full disk came back, by a probe or a write, and without history.
+    regained: u64,
+    forgotten: u64,
     /// Writes that were not answered, and are there.
     kept_unanswered: u64,
     snapshots: u64,
@@ -78,6 +86,8 @@ fn what_was_answered_is_there_after_ten_thousand_rounds_of_crashes() {
         assert!(met.acknowledged > ROUNDS * 20, "{met:?}");
         let rare = [met.cuts, met.cuts_at_start, met.failed_syncs, met.full, met.kept_unanswered];
         assert!(rare.iter().all(|&n| n > ROUNDS / 50) && met.snapshots > ROUNDS / 8, "{met:?}");
+        let full = [met.reserved, met.regained, met.forgotten];
+        assert!(full.iter().all(|&n| n > ROUNDS / 50), "{met:?}");
     }
 }
 
@@ -132,27 +142,64 @@ fn life(
         Err(error) => return Err(error.to_string()),
     }
     met.kept_unanswered += u64::from(model.recovered(&state, RETAINED)?);
+    met.forgotten += u64::from(model.has_forgotten(RETAINED));
     let state = Arc::new(RwLock::new(state));
     let mut committer = Committer::new(journal, state.clone(), |_| {});
+    let mut was_full = false;
     for _ in 0..chance.below(40) {
-        disk.set_full(chance.one_in(12));
+        match chance.below(24) {
+            0 | 1 => {
+                disk.set_full(true);
+                model.may_forget();
+            }
+            2..12 => disk.set_full(false),
+            _ => {}
+        }
         let writes: Vec<Write> =
             (0..chance.below(4) + 1).map(|_| random_write(chance, &state.read())).collect();
         let answers = committer.commit(writes.iter().cloned());
-        if let Some(Err(WriteError::Journal(error))) = answers.first() {
-            met.full += u64::from(matches!(error, JournalError::Full { .. }));
-            model.unanswered(&writes);
-        } else {
-            met.acknowledged += answers.len() as u64;
-            model.answered(&writes, &answers)?;
-        }
+        let is_full = check(model, &writes, &answers, met)?;
+        met.regained += u64::from(was_full && !is_full && !answers.iter().any(Result::is_err));
+        was_full = is_full;
         model.same(&state.read(), RETAINED)?;
         if disk.is_cut() {
             return Ok(Ended::Well);
         }
+        if chance.one_in(3) {
+            committer.probe();
+        }
         committer.tidy();
     }
     Ok(Ended::Well)
+}
+
+/// Whether the journal found no space.
+fn check(
+    model: &mut Model,
+    writes: &[Write],
+    answers: &[Answer],
+    met: &mut Met,
+) -> Result<bool, String> {
+    let failure = answers.iter().find_map(|answer| match answer {
+        Err(WriteError::Journal(error)) => Some(error),
+        _ => None,
+    });
+    let Some(failure) = failure else {
+        met.acknowledged += answers.len() as u64;
+        return model.answered(writes, answers).map(|()| false);
+    };
+    let is_full = matches!(failure, JournalError::Full { .. });
+    met.full += u64::from(is_full);
+    model.unanswered(writes);
+    model.unanswered_deletes(writes);
+    let taken = writes.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
+    let (writes, answers): (Vec<_>, Vec<_>) =
+        taken.map(|(write, answer)| (write.clone(), answer.clone())).unzip();
+    if let Some(write) = writes.iter().find(|write| write.object.is_some()) {
+        return Err(format!("{write:?} was taken on a full disk"));
+    }
+    met.reserved += answers.len() as u64;
+    model.answered(&writes, &answers).map(|()| is_full)
 }
 
 fn is_snapshot(name: &str) -> bool {

@@ -11,7 +11,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use evenkeel_store::journal::JournalError;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FallocateFlags, FlockOperation, fallocate, flock};
+use rustix::io::Errno;
 
 /// A directory, used by one journal at a time.
 pub(crate) trait Files: Send + Sync + 'static {
@@ -39,6 +40,9 @@ pub(crate) trait File: Send + 'static {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     fn truncate(&self, size: u64) -> io::Result<()>;
+    /// Takes the space for a file of this size, which it has afterwards. Its contents are of no
+    /// interest.
+    fn allocate(&self, size: u64) -> io::Result<()>;
     /// Makes contents and size durable.
     fn sync(&self) -> io::Result<()>;
 }
@@ -69,7 +73,7 @@ impl Directory {
         let lock = fs::File::create(path.join("lock")).map_err(failed(shown()))?;
         if let Err(errno) = flock(&lock, FlockOperation::NonBlockingLockExclusive) {
             return Err(match errno {
-                rustix::io::Errno::WOULDBLOCK => JournalError::InUse { path: shown() },
+                Errno::WOULDBLOCK => JournalError::InUse { path: shown() },
                 other => failed(shown())(other.into()),
             });
         }
@@ -145,6 +149,26 @@ impl File for fs::File {
 
     fn truncate(&self, size: u64) -> io::Result<()> {
         self.set_len(size)
+    }
+
+    fn allocate(&self, size: u64) -> io::Result<()> {
+        let from = self.size()?;
+        let Some(more) = size.checked_sub(from).filter(|more| *more > 0) else {
+            return self.set_len(size);
+        };
+        match fallocate(self, FallocateFlags::empty(), from, more) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                let zeros = vec![0; more.min(1 << 20) as usize];
+                let mut at = from;
+                while at < size {
+                    let n = (size - at).min(zeros.len() as u64);
+                    self.write_all_at(&zeros[..n as usize], at)?;
+                    at += n;
+                }
+                Ok(())
+            }
+            other => Ok(other?),
+        }
     }
 
     /// `fdatasync`, which leaves out times but not what is needed to read the contents back.

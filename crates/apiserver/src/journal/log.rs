@@ -3,14 +3,18 @@
 //! Frames go to the newest segment. A new one begins at each start, when a snapshot is due, and
 //! after any failure to write or sync: what a failed sync left in memory or on the disk is never
 //! trusted or written over, the header of the next segment says where the last one really ends.
-//! While no new segment can be made either, writes are refused, and each tries again.
+//! While no new segment can be made either, writes are refused, and each tries again. What happens
+//! when the disk is full is in `full`.
+
+mod full;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use evenkeel_store::{
-    journal::{Journal, JournalError, Replayed, Snapshot},
+    journal::{Journal, JournalError, Replayed},
     object::Change,
+    state::State,
 };
 
 use super::{
@@ -18,6 +22,7 @@ use super::{
     header::{Header, Kind, VERSION},
     layout::segment_name,
     migrate, read,
+    reserve::Reserve,
     segment::{Position, Segment},
     snapshot::{Job, remove_unfinished, tidy},
 };
@@ -36,6 +41,13 @@ pub(super) struct Log<D: Files> {
     since: u64,
     /// So many make the next one due.
     due: u64,
+    /// Bytes of the last snapshot and of all frames since: what the next one may need.
+    stored: u64,
+    reserve: Reserve,
+    /// There was no space; only what makes the state smaller is taken.
+    full: bool,
+    /// The size of the state at which a snapshot on the full disk failed.
+    failed_at: Option<u64>,
     /// Bytes of frames that this process synced.
     written: u64,
 }
@@ -47,8 +59,14 @@ pub(super) struct Limits {
     pub(super) snapshot_after: u64,
     /// Bytes in a frame of a snapshot.
     pub(super) frame: usize,
+    /// Bytes of a snapshot that are synced together.
+    pub(super) piece: usize,
     /// Zeros in a new segment.
     pub(super) fill: u64,
+    /// Bytes in each segment that are kept back for deletes.
+    pub(super) room: u64,
+    /// The reserve for snapshots is a multiple of this.
+    pub(super) reserve: u64,
     pub(super) background: Background,
 }
 
@@ -82,7 +100,10 @@ impl Limits {
     pub(super) const REAL: Limits = Limits {
         snapshot_after: 16 << 20,
         frame: 256 << 10,
+        piece: 1 << 20,
         fill: 1 << 20,
+        room: 256 << 10,
+        reserve: 1 << 20,
         background: Background::Thread,
     };
 }
@@ -100,12 +121,21 @@ impl<D: Files> Log<D> {
             snapshot: Snapshotting::Idle,
             since: 0,
             due: limits.snapshot_after,
+            stored: 0,
+            reserve: Reserve::default(),
+            full: false,
+            failed_at: None,
             written: 0,
         }
     }
 
     pub(super) fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Whether the next write would be tried.
+    pub(super) fn is_writable(&self) -> bool {
+        !self.full && !matches!(self.place, Place::Lost(_))
     }
 
     /// Reads everything and begins a new segment.
@@ -121,15 +151,18 @@ impl<D: Files> Log<D> {
         tidy(&*self.files)?;
         self.due = self.limits.snapshot_after.max(found.snapshot_bytes);
         self.since = found.segment_bytes;
+        self.stored = found.snapshot_bytes + found.segment_bytes;
         if found.n_segments >= MANY_SEGMENTS {
             self.since = self.due;
         }
+        self.reserve = Reserve::find(&*self.files);
+        self.keep_reserve();
         Ok(())
     }
 
     fn migrate(&mut self, oldest: u32) -> Result<(), JournalError> {
         migrate::back_up(&*self.files, oldest)?;
-        let (found, mut out) = migrate::rewrite(&self.files, &self.names, self.limits.frame)?;
+        let (found, mut out) = migrate::rewrite(&self.files, &self.names, self.limits)?;
         read::settle(&*self.files, &found)?;
         self.rotate(found.end.unwrap_or(Position::NONE))?;
         out.finish().map(|_| ())
@@ -146,7 +179,7 @@ impl<D: Files> Log<D> {
             revision: end.revision,
             names: self.names.clone(),
         };
-        let segment = Segment::draft(&*self.files, &header, self.limits.fill)?;
+        let segment = self.drafted(&header)?;
         self.place = Place::Lost(end);
         segment.name(&*self.files)?;
         if end.number > 0 {
@@ -157,6 +190,16 @@ impl<D: Files> Log<D> {
         match &mut self.place {
             Place::Writing(segment) => Ok(segment),
             _ => unreachable!("it was just set"),
+        }
+    }
+
+    /// With zeros for the next frames or, on a full disk, for what the room is kept for.
+    fn drafted(&self, header: &Header) -> Result<Segment<D::File>, JournalError> {
+        let Limits { fill, room, .. } = self.limits;
+        let draft = |zeros| Segment::draft(&*self.files, header, zeros, fill * 4);
+        match self.full {
+            true => draft(room),
+            false => draft(fill + room).or_else(|_| draft(room)),
         }
     }
 
@@ -181,9 +224,17 @@ impl<D: Files> Log<D> {
         };
         let end = segment.cut();
         self.place = Place::Lost(end);
-        if let Err(error) = self.rotate(end) {
-            tracing::error!(%error, "the journal cannot go on in a new segment: writes are refused");
+        // Where that fails too, each write tries again.
+        let _ = self.rotate(end);
+    }
+
+    fn put(&mut self, batch: &[Change], room: u64) -> Result<(), JournalError> {
+        let segment = self.writable()?;
+        let appended = segment.append(batch, room);
+        if appended.is_err() && segment.is_touched() {
+            self.give_up();
         }
+        appended
     }
 
     /// Looks after the snapshot that is being written, if one is.
@@ -213,7 +264,10 @@ impl<D: Files> Log<D> {
 
     fn snapshotted(&mut self, result: Result<u64, JournalError>) {
         match result {
-            Ok(bytes) => self.due = self.limits.snapshot_after.max(bytes),
+            Ok(bytes) => {
+                self.due = self.limits.snapshot_after.max(bytes);
+                self.stored = bytes + self.since;
+            }
             Err(error) => {
                 tracing::warn!(%error, "no snapshot was taken; the journal grows, and tries later");
                 self.due = self.limits.snapshot_after / 4;
@@ -221,20 +275,28 @@ impl<D: Files> Log<D> {
                 let _ = remove_unfinished(&*self.files);
             }
         }
+        if self.full {
+            // What can be had of it is taken before anybody else does.
+            self.refill();
+            // A failure leaves it full, as it was.
+            let _ = self.regain();
+        } else {
+            self.keep_reserve();
+        }
     }
 
-    fn begin_snapshot(&mut self, snapshot: Snapshot) -> Result<(), JournalError> {
+    fn begin_snapshot(&mut self, state: State) -> Result<(), JournalError> {
         let segment = self.writable()?;
         debug_assert!(!segment.is_touched(), "snapshots begin between batches");
         let end = segment.synced();
         let number = self.rotate(end)?.synced().number;
-        let (files, frame) = (self.files.clone(), self.limits.frame);
-        let job = Job::new(files, number, &self.names, frame, snapshot)?;
+        let (files, names, limits) = (self.files.clone(), self.names.clone(), self.limits);
+        let job = move || Job::new(files, number, &names, limits, &state);
         self.snapshot = match self.limits.background {
-            Background::Steps => Snapshotting::Steps(job),
+            Background::Steps => Snapshotting::Steps(job()?),
             Background::Thread => {
                 let thread = std::thread::Builder::new().name("snapshot".to_owned());
-                Snapshotting::Thread(thread.spawn(|| job.run()).map_err(|error| {
+                Snapshotting::Thread(thread.spawn(|| job()?.run()).map_err(|error| {
                     let path = self.files.path("");
                     JournalError::Io { path, problem: format!("no thread for a snapshot: {error}") }
                 })?)
@@ -246,12 +308,15 @@ impl<D: Files> Log<D> {
 
 impl<D: Files> Journal for Log<D> {
     fn append(&mut self, batch: &[Change]) -> Result<(), JournalError> {
-        let segment = self.writable()?;
-        let appended = segment.append(batch);
-        if appended.is_err() && segment.is_touched() {
-            self.give_up();
+        if self.full && !self.tries_to_regain() {
+            return Err(self.no_space());
         }
-        appended
+        let appended = self.put(batch, self.limits.room);
+        self.notice_full(appended)
+    }
+
+    fn append_reserved(&mut self, batch: &[Change]) -> Result<(), JournalError> {
+        self.put(batch, 0)
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
@@ -259,12 +324,13 @@ impl<D: Files> Journal for Log<D> {
         match segment.sync() {
             Ok(bytes) => {
                 self.since += bytes;
+                self.stored += bytes;
                 self.written += bytes;
                 Ok(())
             }
             Err(error) => {
                 self.give_up();
-                Err(error)
+                self.notice_full(Err(error))
             }
         }
     }
@@ -276,14 +342,29 @@ impl<D: Files> Journal for Log<D> {
         }
     }
 
-    fn compact(&mut self, state: &mut dyn FnMut() -> Snapshot) {
-        if self.is_snapshotting() || self.since < self.due {
+    fn compact(&mut self, state: &mut dyn FnMut() -> State) {
+        if self.is_snapshotting() {
+            return;
+        }
+        if self.full {
+            return self.compact_when_full(state());
+        }
+        self.keep_reserve();
+        if self.since < self.due {
             return;
         }
         self.since = 0;
         if let Err(error) = self.begin_snapshot(state()) {
             self.snapshotted(Err(error));
         }
+    }
+
+    fn probe(&mut self) {
+        if self.is_snapshotting() {
+            return;
+        }
+        // What is still so shows in `is_writable`.
+        let _ = if self.full { self.regain() } else { self.writable().map(drop) };
     }
 }
 

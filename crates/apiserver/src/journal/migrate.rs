@@ -13,6 +13,7 @@ use evenkeel_store::journal::{JournalError, Replayed};
 use super::{
     files::{File, Files, failed},
     layout::{Layout, UNFINISHED, segment_name, snapshot_name},
+    log::Limits,
     read::{self, Found},
     snapshot::Output,
 };
@@ -38,7 +39,7 @@ pub(super) fn back_up(files: &impl Files, format: u32) -> Result<(), JournalErro
 pub(super) fn rewrite<D: Files>(
     files: &Arc<D>,
     names: &[Box<str>],
-    frame_bytes: usize,
+    limits: Limits,
 ) -> Result<(Found, Output<D>), JournalError> {
     let number = Layout::read(&**files)?.segments.last().map_or(1, |last| last + 1);
     let mut out: Result<Option<Output<D>>, JournalError> = Ok(None);
@@ -46,7 +47,7 @@ pub(super) fn rewrite<D: Files>(
         let Ok(so_far) = &mut out else { return };
         let written = match (so_far, replayed) {
             (so_far @ None, Replayed::Base(base)) => {
-                Output::create(files.clone(), number, names, base, frame_bytes)
+                Output::create(files.clone(), number, names, base, limits)
                     .map(|made| *so_far = Some(made))
             }
             (Some(made), replayed) => made.replayed(replayed),

@@ -36,8 +36,8 @@ pub(super) struct Faults {
     pub(super) cut_at: Option<u64>,
     /// One in so many syncs fails; 0 for none.
     pub(super) failing_syncs: u64,
-    /// Files do not grow.
-    pub(super) full: bool,
+    /// So many bytes in all files together.
+    pub(super) capacity: Option<usize>,
     /// Contents are never synced, but said to be.
     pub(super) lying: bool,
     /// Names are never synced, but said to be.
@@ -136,8 +136,10 @@ impl Disk {
         inner.n_operations = 0;
     }
 
+    /// No more space than is in use now, or as much as anybody wants.
     pub(super) fn set_full(&self, full: bool) {
-        self.0.lock().faults.full = full;
+        let mut inner = self.0.lock();
+        inner.faults.capacity = full.then(|| inner.used());
     }
 
     pub(super) fn is_cut(&self) -> bool {
@@ -265,14 +267,14 @@ impl File for Handle {
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let inner = &mut *self.disk.operation()?;
-        let content = &mut inner.contents[self.content];
         let end = offset as usize + bytes.len();
-        if inner.faults.full && end > content.seen.len() {
-            let part = inner.chance.below(bytes.len() as u64) as usize;
-            content.write(offset as usize, &bytes[..part]);
+        if let Some(missing) = inner.missing(self.content, end) {
+            let most = bytes.len().saturating_sub(missing);
+            let part = inner.chance.below(most as u64 + 1) as usize;
+            inner.contents[self.content].write(offset as usize, &bytes[..part]);
             return Err(ErrorKind::StorageFull.into());
         }
-        content.write(offset as usize, bytes);
+        inner.contents[self.content].write(offset as usize, bytes);
         Ok(())
     }
 
@@ -282,6 +284,21 @@ impl File for Handle {
         content.unsynced.push(Piece::Truncate(size as usize));
         content.seen.resize(size as usize, 0);
         Ok(())
+    }
+
+    fn allocate(&self, size: u64) -> io::Result<()> {
+        let inner = &mut *self.disk.operation()?;
+        let before = inner.contents[self.content].seen.len();
+        let (missing, size) = (inner.missing(self.content, size as usize), size as usize);
+        let more = size.saturating_sub(before).saturating_sub(missing.unwrap_or(0));
+        let there = match missing {
+            None => size,
+            Some(_) => before + inner.chance.below(more as u64 + 1) as usize,
+        };
+        let content = &mut inner.contents[self.content];
+        content.unsynced.push(Piece::Truncate(there));
+        content.seen.resize(there, 0);
+        missing.map_or(Ok(()), |_| Err(ErrorKind::StorageFull.into()))
     }
 
     fn sync(&self) -> io::Result<()> {
@@ -299,6 +316,22 @@ impl File for Handle {
             piece.apply(&mut content.durable);
         }
         Ok(())
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    fn used(&self) -> usize {
+        self.names.values().map(|content| self.contents[*content].seen.len()).sum()
+    }
+
+    /// How many bytes there are too few for a file to reach so far.
+    fn missing(&self, content: usize, end: usize) -> Option<usize> {
+        let capacity = self.faults.capacity?;
+        let growth = end.saturating_sub(self.contents[content].seen.len());
+        let missing = (self.used() + growth).saturating_sub(capacity);
+        (growth > 0 && missing > 0).then_some(missing)
     }
 }
 

@@ -3,6 +3,9 @@
 //! A snapshot is written beside the journal under an unfinished name, synced, given its name, and
 //! only when that is durable too is what it supersedes removed. So a crash at any point leaves
 //! either the old files or the new one, whole.
+//!
+//! It is synced piece by piece: a sync of all of it at the end would hold up those of the journal,
+//! since disk and file system do what came first.
 
 use std::io;
 use std::sync::Arc;
@@ -10,6 +13,7 @@ use std::sync::Arc;
 use evenkeel_store::{
     journal::{JournalError, Replayed, Snapshot},
     object::{Change, Object, ResourceId, Revision},
+    state::State,
 };
 
 use super::{
@@ -18,6 +22,7 @@ use super::{
     frame,
     header::{Header, Kind, VERSION},
     layout::{Layout, UNFINISHED, snapshot_name},
+    log::Limits,
 };
 
 /// A snapshot that is being written, a frame at a time.
@@ -38,7 +43,9 @@ pub(super) struct Output<D: Files> {
     at: u64,
     sequence: u64,
     revision: Revision,
-    frame_bytes: usize,
+    limits: Limits,
+    /// Bytes since the last sync.
+    unsynced: usize,
     pending: Pending,
     buffer: Vec<u8>,
 }
@@ -53,15 +60,16 @@ struct Pending {
 // === impl Job ===
 
 impl<D: Files> Job<D> {
-    /// For everything before segment `number`.
+    /// For everything before segment `number`, which is what `state` is a copy of.
     pub(super) fn new(
         files: Arc<D>,
         number: u64,
         names: &[Box<str>],
-        frame_bytes: usize,
-        snapshot: Snapshot,
+        limits: Limits,
+        state: &State,
     ) -> Result<Job<D>, JournalError> {
-        let out = Output::create(files, number, names, snapshot.base, frame_bytes)?;
+        let snapshot = state.snapshot();
+        let out = Output::create(files, number, names, snapshot.base, limits)?;
         Ok(Job { out, snapshot, n_objects: 0, n_changes: 0 })
     }
 
@@ -99,7 +107,7 @@ impl<D: Files> Output<D> {
         number: u64,
         names: &[Box<str>],
         base: Revision,
-        frame_bytes: usize,
+        limits: Limits,
     ) -> Result<Output<D>, JournalError> {
         let name = snapshot_name(number) + UNFINISHED;
         let header = Header {
@@ -122,7 +130,8 @@ impl<D: Files> Output<D> {
             at: bytes.len() as u64,
             sequence: 0,
             revision: base,
-            frame_bytes,
+            limits,
+            unsynced: 0,
             pending: Pending::default(),
             buffer: Vec::new(),
         })
@@ -170,7 +179,7 @@ impl<D: Files> Output<D> {
     }
 
     fn flush_if_full(&mut self) -> Result<(), JournalError> {
-        if self.pending.bytes < self.frame_bytes { Ok(()) } else { self.flush() }
+        if self.pending.bytes < self.limits.frame { Ok(()) } else { self.flush() }
     }
 
     fn flush(&mut self) -> Result<(), JournalError> {
@@ -195,7 +204,12 @@ impl<D: Files> Output<D> {
             payload(out, pending);
         });
         let path = || self.files.path(&(snapshot_name(self.number) + UNFINISHED));
-        self.file.write_at(&self.buffer, self.at).map_err(|error| failed(path())(error))?;
+        self.unsynced += self.buffer.len();
+        let is_due = self.unsynced >= self.limits.piece;
+        let written = self.file.write_at(&self.buffer, self.at);
+        let written = written.and_then(|()| if is_due { self.file.sync() } else { Ok(()) });
+        written.map_err(|error| failed(path())(error))?;
+        self.unsynced = if is_due { 0 } else { self.unsynced };
         self.at += self.buffer.len() as u64;
         Ok(())
     }

@@ -26,7 +26,10 @@ const N_RESOURCES: usize = 4;
 const SMALL: Limits = Limits {
     snapshot_after: 8 << 10,
     frame: 1 << 10,
+    piece: 3 << 10,
     fill: 2 << 10,
+    room: 1 << 10,
+    reserve: 2 << 10,
     background: Background::Steps,
 };
 
@@ -170,7 +173,7 @@ fn snapshots_in_the_background_keep_the_directory_small() {
         let change = change_of("default/same", revision, &"x".repeat(500));
         write(&mut journal, std::slice::from_ref(&change)).unwrap();
         state.publish(&[change]);
-        journal.compact(&mut || state.snapshot());
+        journal.compact(&mut || state.clone());
     }
     drop(journal);
     let mut read = retaining(5);
@@ -191,7 +194,7 @@ fn restarts_do_not_pile_up_segments() {
         write(&mut journal, std::slice::from_ref(&change)).unwrap();
         state.publish(&[change]);
         for _ in 0..20 {
-            journal.compact(&mut || state.snapshot());
+            journal.compact(&mut || state.clone());
         }
     }
     assert!(disk.names().unwrap().len() < 15, "{:?}", disk.names().unwrap());

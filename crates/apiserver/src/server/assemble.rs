@@ -7,9 +7,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use evenkeel_admin::health::{Asked, Health};
 use evenkeel_store::{Change, Journal, JournalError, Limits, Replayed, State};
 use parking_lot::RwLock;
+use tokio::sync::watch;
 
 use crate::{
     api::Api,
@@ -20,7 +20,11 @@ use crate::{
     meters::Meters,
     metrics::Metrics,
     pools::Pools,
-    server::Error,
+    replayed::Fields,
+    server::{
+        Error,
+        health::{Started, health},
+    },
     settings::Settings,
     shutdown::Stop,
     storage::{Bells, Storage},
@@ -45,14 +49,17 @@ pub(crate) fn assemble(
 ) -> Result<(Arc<Api>, Writer), Error> {
     let metrics = Metrics::new();
     let bells = Arc::new(Bells::new(kinds::n_resources()));
+    let mut writable = watch::channel(Ok(())).1;
     let (state, writer, writes) = match data {
         Some(path) => {
             let names: Vec<String> = KINDS.iter().map(|kind| kind.resource()).collect();
             let journal = FileJournal::open(path, names.iter().map(String::as_str))?;
+            writable = journal.writable();
             started(journal.reporting(metrics.journal.clone()), &bells)?
         }
         None => started(Nowhere, &bells)?,
     };
+    let hooks = Started::default();
     let pools = Pools::new(&settings.service_ranges, settings.node_ports);
     for service in state.read().range(SERVICE.id(), Bound::Unbounded) {
         match document::value(&SERVICE, service) {
@@ -70,7 +77,9 @@ pub(crate) fn assemble(
         metrics,
         settings,
         tokens: known.tokens,
-        health: health(ending),
+        health: health(ending, writable.clone(), &hooks),
+        started: hooks,
+        writable,
         watchers: Watchers::default(),
         encoded: Arc::default(),
         services_shown_since: OnceLock::new(),
@@ -87,27 +96,13 @@ fn started(
     bells: &Arc<Bells>,
 ) -> Result<(Arc<RwLock<State>>, Writer, Writes), Error> {
     let mut state = State::new(kinds::n_resources(), Limits::default());
-    journal.replay(&mut |item| state.replay(item))?;
+    let mut fields = Fields::default();
+    journal.replay(&mut |item| state.replay(fields.of(item)))?;
     let state = Arc::new(RwLock::new(state));
     let bells = bells.clone();
     let ring = move |batch: &[Change]| bells.ring(batch.iter().map(|change| change.resource));
     let (writer, writes) = Writer::start(journal, state.clone(), ring).map_err(Error::Writer)?;
     Ok((state, writer, writes))
-}
-
-fn health(stop: &Stop) -> Health {
-    let stop = stop.clone();
-    let is_ready = move || match stop.is_stopping() {
-        true => Err("process is shutting down".to_owned()),
-        false => Ok(()),
-    };
-    // Probes in the field ask for the store by this name.
-    let store = || Ok(());
-    Health::new().with("etcd", Asked::Everywhere, store).with(
-        "shutdown",
-        Asked::Readiness,
-        is_ready,
-    )
 }
 
 /// For a server that keeps nothing.

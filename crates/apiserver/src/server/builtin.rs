@@ -22,8 +22,10 @@ pub(crate) async fn create(api: &Api) -> Result<()> {
     for name in NAMESPACES {
         present(api, &NAMESPACE, None, json!({"metadata": {"name": name}})).await?;
     }
+    api.started.namespaces();
     present(api, &SERVICE, Some("default"), service(api)).await?;
     present(api, &ENDPOINT_SLICE, Some("default"), slice(api)).await?;
+    api.started.kubernetes();
     note_gates(api).await
 }
 

@@ -10,7 +10,7 @@ use evenkeel_store::{
 };
 use parking_lot::RwLock;
 
-use super::{Answer, WriteError};
+use super::{Answer, WriteError, reserved};
 
 type Published = Box<dyn FnMut(&[Change]) + Send>;
 
@@ -44,24 +44,59 @@ impl<J: Journal> Committer<J> {
         if changes.is_empty() {
             return answers;
         }
-        if let Err(error) = self.keep(&changes) {
-            return vec![Err(WriteError::Journal(error)); answers.len()];
+        match self.keep(&changes) {
+            Ok(()) => {
+                self.publish(&changes);
+                answers
+            }
+            Err(full @ JournalError::Full { .. }) => self.commit_reserved(answers, changes, full),
+            Err(error) => refused(answers.len(), error),
         }
-        self.state.write().publish(&changes);
-        (self.published)(&changes);
-        answers
+    }
+
+    /// Tries whether a journal that has refused writes would keep them again.
+    pub fn probe(&mut self) {
+        self.journal.probe();
     }
 
     /// To be called when the answers were given: the journal may have something to do.
     pub fn tidy(&mut self) {
         let state = &self.state;
-        self.journal.compact(&mut || state.read().snapshot());
+        self.journal.compact(&mut || state.read().clone());
+    }
+
+    /// Of a batch that found no space, what makes the state smaller.
+    fn commit_reserved(
+        &mut self,
+        answers: Vec<Answer>,
+        changes: Vec<Change>,
+        full: JournalError,
+    ) -> Vec<Answer> {
+        let (answers, changes) = reserved::stage(&self.state.read(), answers, changes, &full);
+        if changes.is_empty() {
+            return answers;
+        }
+        let kept = self.journal.append_reserved(&changes).and_then(|()| self.journal.sync());
+        if let Err(error) = kept {
+            return refused(answers.len(), error);
+        }
+        self.publish(&changes);
+        answers
+    }
+
+    fn publish(&mut self, changes: &[Change]) {
+        self.state.write().publish(changes);
+        (self.published)(changes);
     }
 
     fn keep(&mut self, changes: &[Change]) -> Result<(), JournalError> {
         self.journal.append(changes)?;
         self.journal.sync()
     }
+}
+
+fn refused(n: usize, error: JournalError) -> Vec<Answer> {
+    vec![Err(WriteError::Journal(error)); n]
 }
 
 impl<J> std::fmt::Debug for Committer<J> {

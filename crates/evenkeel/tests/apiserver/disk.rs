@@ -4,12 +4,14 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, Instant},
 };
 
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::{
-    Api,
-    api::{ListParams, PostParams},
+    Api, Client,
+    api::{DeleteParams, ListParams, Patch, PatchParams, PostParams},
+    client::Body,
     core::Status,
 };
 
@@ -62,6 +64,101 @@ async fn names(api: &Api<ConfigMap>) -> Vec<String> {
     let list = api.list(&ListParams::default()).await.unwrap();
     let names = list.items.into_iter().filter_map(|object| object.metadata.name);
     names.filter(|name| name != "kube-root-ca.crt").collect()
+}
+
+/// The code and text of what is no resource.
+async fn get(client: &Client, path: &str) -> (u16, String) {
+    let request = hyper::Request::get(path).body(Body::empty()).unwrap();
+    let response = client.send(request).await.unwrap();
+    let code = response.status().as_u16();
+    let body = response.into_body().collect_bytes().await.unwrap();
+    (code, String::from_utf8(body.to_vec()).unwrap())
+}
+
+/// Waits until the server says so of itself; nobody writes.
+async fn until_ready(client: &Client) {
+    let begun = Instant::now();
+    while get(client, "/readyz").await.0 != 200 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "it does not come back");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn gauge(metrics: &str, name: &str) -> f64 {
+    let name = format!("evenkeel_apiserver_journal_{name} ");
+    let line = metrics.lines().find_map(|line| line.strip_prefix(&name));
+    line.unwrap_or_else(|| panic!("{name} is not there")).parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_full_disk_shows_in_health_metrics_and_one_log_line_and_ends_by_itself() {
+    let disk = SmallDisk::mount("full-health", "24m");
+    let (data, ballast) = (disk.0.join("data"), disk.0.join("ballast"));
+    fs::write(&ballast, vec![1; 12 << 20]).unwrap();
+    let server = Server::start(&data);
+    let (client, api) = (server.client().await, server.config_maps().await);
+    assert_eq!(get(&client, "/readyz").await.0, 200);
+    for prefix in ["first", "second"] {
+        assert_eq!(fill(&api, prefix).await.1.code, 507);
+    }
+    let (code, text) = get(&client, "/readyz").await;
+    assert_eq!(code, 500, "{text}");
+    assert!(text.contains("[+]etcd ok\n[-]etcd-readiness failed: reason withheld\n"), "{text}");
+    let (code, text) = get(&client, "/readyz/etcd-readiness").await;
+    assert!(code == 500 && text.contains("no space left"), "{text}");
+    for path in ["/livez", "/healthz", "/livez/etcd", "/readyz/etcd"] {
+        assert_eq!(get(&client, path).await, (200, "ok".to_owned()), "{path}");
+    }
+    let metrics = get(&client, "/metrics").await.1;
+    assert!(gauge(&metrics, "failed_batches_total") >= 2.0);
+    assert!(gauge(&metrics, "writable") == 0.0);
+    fs::remove_file(&ballast).unwrap();
+    until_ready(&client).await;
+    assert!(gauge(&get(&client, "/metrics").await.1, "writable") == 1.0);
+    api.create(&PostParams::default(), &large("third")).await.unwrap();
+    let log = server.stop_with_log();
+    for line in ["journal is not writable", "journal is writable again"] {
+        assert_eq!(log.matches(line).count(), 1, "{line}: {log}");
+    }
+}
+
+/// Nothing but deletes, until they have given back enough: then all is as before, also after a kill.
+#[tokio::test]
+async fn deletes_are_taken_on_a_full_disk_and_make_space() {
+    let disk = SmallDisk::mount("full-deletes", "24m");
+    let (data, ballast) = (disk.0.join("data"), disk.0.join("ballast"));
+    fs::write(&ballast, vec![1; 12 << 20]).unwrap();
+    let server = Server::start(&data);
+    let (client, api) = (server.client().await, server.config_maps().await);
+    let mut waits = large("waits");
+    waits.metadata.finalizers = Some(vec!["example.com/a".to_owned()]);
+    api.create(&PostParams::default(), &waits).await.unwrap();
+    let (mut kept, _) = fill(&api, "first").await;
+    occupy(&disk.0.join("rest"));
+    assert_eq!(get(&client, "/readyz").await.0, 500);
+    // One that has to wait for a finalizer is marked, and goes when that is taken away.
+    let finalizers =
+        |list: &[&str]| Patch::Merge(serde_json::json!({"metadata": {"finalizers": list}}));
+    let patch =
+        async |list: &[&str]| api.patch("waits", &PatchParams::default(), &finalizers(list)).await;
+    let refused = patch(&["example.com/a", "example.com/b"]).await;
+    assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 507));
+    api.delete("waits", &DeleteParams::default()).await.unwrap();
+    patch(&[]).await.unwrap();
+    while kept.len() > 6 {
+        api.delete(&kept.pop().unwrap(), &DeleteParams::default()).await.unwrap();
+    }
+    until_ready(&client).await;
+    let (more, _) = fill(&api, "second").await;
+    assert!(more.len() > 3, "{more:?}");
+    kept.extend(more);
+    kept.sort();
+    assert_eq!(names(&api).await, kept);
+    server.kill();
+    fs::remove_file(&ballast).unwrap();
+    let server = Server::start(&data);
+    assert_eq!(names(&server.config_maps().await).await, kept);
+    server.stop();
 }
 
 #[tokio::test]

@@ -76,6 +76,17 @@ impl Server {
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
 
+    /// In order, and returns what it has logged.
+    pub(crate) fn stop_with_log(mut self) -> String {
+        let mut log = self.child.stderr.take().unwrap();
+        let reader = std::thread::spawn(move || {
+            let mut said = String::new();
+            log.read_to_string(&mut said).map(|_| said)
+        });
+        self.stop();
+        reader.join().unwrap().unwrap()
+    }
+
     /// Memory in use, in kB.
     pub(crate) fn memory(&self) -> u64 {
         let path = format!("/proc/{}/status", self.child.id());

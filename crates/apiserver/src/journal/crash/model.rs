@@ -1,6 +1,6 @@
 //! The store as a sequence: what each write does, one after the other.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::sync::Arc;
 
@@ -26,6 +26,9 @@ pub(super) struct Model {
     /// Batches that got an error or no answer since the last one that was answered. One of them
     /// may be there after a crash, whole.
     unanswered: Vec<Vec<Change>>,
+    /// On a full disk history may be given up for space; it then begins after this.
+    was_full: bool,
+    forgotten: Revision,
 }
 
 impl Model {
@@ -53,12 +56,36 @@ impl Model {
         Ok(())
     }
 
+    pub(super) fn may_forget(&mut self) {
+        self.was_full = true;
+    }
+
     pub(super) fn unanswered(&mut self, writes: &[Write]) {
         let (mut changes, mut objects) = (self.changes.clone(), self.objects.clone());
         for write in writes {
             let _ = apply(&mut changes, &mut objects, write);
         }
         self.unanswered.push(changes.split_off(self.changes.len()));
+    }
+
+    /// The same of its deletes alone, which are tried again when there is no space for all: those of
+    /// objects that no write of the batch before them has changed.
+    pub(super) fn unanswered_deletes(&mut self, writes: &[Write]) {
+        let (mut changes, mut objects) = (self.changes.clone(), self.objects.clone());
+        let (mut deletes, mut left) = (self.changes.clone(), self.objects.clone());
+        let mut touched = BTreeSet::new();
+        for write in writes {
+            if matches!(
+                apply(&mut changes, &mut objects, write),
+                Err(_) | Ok(Outcome::Unchanged(_))
+            ) {
+                continue;
+            }
+            if touched.insert((write.resource, write.key.clone())) && write.object.is_none() {
+                let _ = apply(&mut deletes, &mut left, write);
+            }
+        }
+        self.unanswered.push(deletes.split_off(self.changes.len()));
     }
 
     /// Checks what a start found. True: with a batch that was not answered.
@@ -72,6 +99,9 @@ impl Model {
             self.adopt(state)?;
         }
         self.unanswered.clear();
+        if self.was_full {
+            self.forgotten = state.history().oldest().min(state.revision());
+        }
         self.same(state, retained)?;
         for revision in state.history().oldest()..=state.revision() {
             if since(state, revision).as_deref() != Some(&self.changes[revision as usize..]) {
@@ -81,10 +111,19 @@ impl Model {
         Ok(kept)
     }
 
+    /// Whether less history was found than was kept.
+    pub(super) fn has_forgotten(&self, retained: usize) -> bool {
+        self.forgotten > self.last().saturating_sub(retained as Revision)
+    }
+
+    fn last(&self) -> Revision {
+        self.changes.len() as Revision
+    }
+
     /// Checks that the state is what was answered.
     pub(super) fn same(&self, state: &State, retained: usize) -> Result<(), String> {
         let last = self.changes.len() as Revision;
-        let base = last.saturating_sub(retained as Revision);
+        let base = last.saturating_sub(retained as Revision).max(self.forgotten);
         let there = (state.history().oldest(), state.revision());
         if there != (base, last) {
             return Err(format!("changes are there from and to {there:?}, not {:?}", (base, last)));

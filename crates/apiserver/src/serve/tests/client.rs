@@ -16,7 +16,7 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
-    certificates::{Folder, certificates, names, testing::Made, tls},
+    certificates::{Folder, Shown, certificates, names, testing::Made, tls},
     identity::Judge,
     serve::{Limits, Peer, serve},
     shutdown::Stop,
@@ -36,15 +36,35 @@ pub(super) type Answer = (u16, String);
 pub(super) async fn start(router: Router, limits: Limits, folder: Option<&Folder>) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let made = certificates(folder, &names(address, &[]), Timestamp::now()).unwrap();
+    let own = Folder::temporary().unwrap();
+    let folder = folder.unwrap_or(&own);
+    let made = certificates(folder.path(), &names(address, &[]), Timestamp::now()).unwrap();
     serving(listener, tls(&made).unwrap(), &made.authority, router, limits)
+}
+
+/// Starts with certificates that were made at that time, and says where they are.
+pub(super) async fn start_since(
+    router: Router,
+    folder: &Folder,
+    made: Timestamp,
+) -> (Running, Shown) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let names = names(address, &[]);
+    let present = certificates(folder.path(), &names, made).unwrap();
+    let tls = tls(&present).unwrap();
+    let (folder, serving) = (folder.path().to_owned(), tls.serving.clone());
+    let kubeconfig = folder.join("kubeconfig");
+    let running = self::serving(listener, tls, &present.authority, router, Limits::default());
+    (running, Shown { folder, names, address, kubeconfig, serving, present })
 }
 
 /// Starts with a judge of its own, who trusts the authority of a test.
 pub(super) async fn start_judged(router: Router, judge: Judge) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let made = certificates(None, &names(address, &[]), Timestamp::now()).unwrap();
+    let folder = Folder::temporary().unwrap();
+    let made = certificates(folder.path(), &names(address, &[]), Timestamp::now()).unwrap();
     let mut tls = tls(&made).unwrap();
     tls.judge = judge;
     serving(listener, tls, &made.authority, router, Limits::default())

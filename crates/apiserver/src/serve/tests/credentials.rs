@@ -1,9 +1,14 @@
 use std::sync::Arc;
 
+use jiff::{SignedDuration, Timestamp};
+
 use crate::{
-    certificates::testing::{Leaf, authority, leaf},
+    certificates::{
+        Folder,
+        testing::{Leaf, authority, leaf},
+    },
     identity::Judge,
-    serve::tests::client::{get_on, start_judged, whoami},
+    serve::tests::client::{get_on, start_judged, start_since, whoami},
 };
 
 fn alice() -> Leaf<'static> {
@@ -42,5 +47,27 @@ async fn a_resumed_session_keeps_its_user() {
         assert_eq!(kind == Some(rustls::HandshakeKind::Resumed), is_resumed, "{kind:?}");
         let (_, text) = get_on(stream, "/").await;
         assert!(text.contains("name: \"alice\""), "{text}");
+    }
+}
+
+/// The first certificate has two weeks left, which is near its end.
+#[tokio::test]
+async fn a_renewed_certificate_is_shown_to_the_next_connection() {
+    let folder = Folder::temporary().unwrap();
+    let now = Timestamp::now();
+    let made = now - SignedDuration::from_hours(24 * 350);
+    let (server, mut shown) = start_since(whoami(), &folder, made).await;
+    let connect = async || server.connect(Arc::new(server.config(None, b"http/1.1"))).await;
+    let certificate = |stream: &tokio_rustls::client::TlsStream<_>| {
+        stream.get_ref().1.peer_certificates().unwrap()[0].clone()
+    };
+    let before = connect().await;
+    shown.renew(now).unwrap();
+    let after = connect().await;
+    assert_ne!(certificate(&before), certificate(&after));
+    shown.renew(now).unwrap();
+    assert_eq!(certificate(&connect().await), certificate(&after), "renewed once");
+    for stream in [before, after] {
+        assert_eq!(get_on(stream, "/").await, (200, "None".to_owned()), "open ones go on");
     }
 }

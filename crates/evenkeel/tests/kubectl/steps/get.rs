@@ -158,7 +158,9 @@ fn raw() -> Vec<Step> {
         run("get --raw /readyz", "ok"),
         run(
             "get --raw /healthz?verbose",
-            "[+]ping ok\n[+]log ok\n[+]etcd ok\nhealthz check passed",
+            "[+]ping ok\n[+]log ok\n[+]etcd ok\n\
+             [+]poststarthook/start-system-namespaces-controller ok\n\
+             [+]poststarthook/bootstrap-controller ok\nhealthz check passed",
         ),
         run("get --raw /metrics", "...\napiserver_request_total{any}verb=\"LIST\"{any}\n..."),
         run("get --raw /api", "{\"kind\":\"APIVersions\",{any}"),

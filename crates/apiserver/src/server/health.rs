@@ -1,0 +1,107 @@
+//! The health checks, by the names that kube-apiserver gives to the same parts.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use evenkeel_admin::health::{Asked, Health};
+use tokio::sync::watch;
+
+use crate::{journal::Writable, shutdown::Stop};
+
+/// What is done once after the start, before others may rely on it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Started(Arc<Hooks>);
+
+#[derive(Debug, Default)]
+struct Hooks {
+    namespaces: AtomicBool,
+    kubernetes: AtomicBool,
+}
+
+impl Started {
+    /// The namespaces that every cluster has are there.
+    pub(super) fn namespaces(&self) {
+        self.0.namespaces.store(true, Ordering::Release);
+    }
+
+    /// The Service `kubernetes` and its slice are there.
+    pub(super) fn kubernetes(&self) {
+        self.0.kubernetes.store(true, Ordering::Release);
+    }
+}
+
+/// `etcd` is the store, by the name that probes in the field ask for: it answers from memory, so
+/// it lives as long as the process. Whether it takes writes is a matter of readiness.
+pub(super) fn health(
+    stop: &Stop,
+    writable: watch::Receiver<Writable>,
+    started: &Started,
+) -> Health {
+    let stop = stop.clone();
+    let is_ready = move || match stop.is_stopping() {
+        true => Err("process is shutting down".to_owned()),
+        false => Ok(()),
+    };
+    let hook = |is_done: fn(&Hooks) -> &AtomicBool| {
+        let started = started.clone();
+        move || match is_done(&started.0).load(Ordering::Acquire) {
+            true => Ok(()),
+            false => Err("not finished".to_owned()),
+        }
+    };
+    Health::new()
+        .with("etcd", Asked::Everywhere, || Ok(()))
+        .with("etcd-readiness", Asked::Readiness, move || writable.borrow().clone())
+        .with(
+            "poststarthook/start-system-namespaces-controller",
+            Asked::Everywhere,
+            hook(|hooks| &hooks.namespaces),
+        )
+        .with(
+            "poststarthook/bootstrap-controller",
+            Asked::Everywhere,
+            hook(|hooks| &hooks.kubernetes),
+        )
+        .with("shutdown", Asked::Readiness, is_ready)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(health: &Health, path: &str) -> (u16, String) {
+        let answer = health.answer(path, Some("verbose")).unwrap();
+        (answer.status().as_u16(), answer.into_body())
+    }
+
+    #[test]
+    fn a_journal_that_takes_no_writes_is_alive_and_not_ready() {
+        let (journal, writable) = watch::channel(Ok(()));
+        let (stop, started) = (Stop::default(), Started::default());
+        let health = health(&stop, writable, &started);
+        assert_eq!(ask(&health, "/livez").0, 500, "hooks have not finished");
+        started.namespaces();
+        started.kubernetes();
+        let hooks = "[+]poststarthook/start-system-namespaces-controller ok\n\
+                     [+]poststarthook/bootstrap-controller ok\n";
+        let live = format!("[+]ping ok\n[+]log ok\n[+]etcd ok\n{hooks}livez check passed\n");
+        let ready = |journal: &str, end: &str| {
+            format!(
+                "[+]ping ok\n[+]log ok\n[+]etcd ok\n{journal}\n{hooks}[+]shutdown ok\nreadyz check {end}\n"
+            )
+        };
+        assert_eq!(ask(&health, "/livez"), (200, live.clone()));
+        assert_eq!(ask(&health, "/readyz"), (200, ready("[+]etcd-readiness ok", "passed")));
+        journal.send(Err("no space left".to_owned())).unwrap();
+        assert_eq!(ask(&health, "/livez"), (200, live));
+        let failed = ready("[-]etcd-readiness failed: reason withheld", "failed");
+        assert_eq!(ask(&health, "/readyz"), (500, failed));
+        assert_eq!(ask(&health, "/livez/etcd-readiness").0, 404);
+        let one = ask(&health, "/readyz/etcd-readiness");
+        assert_eq!(one, (500, "internal server error: no space left\n".to_owned()));
+        journal.send(Ok(())).unwrap();
+        assert_eq!(ask(&health, "/readyz").0, 200);
+    }
+}
