@@ -7,7 +7,10 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use evenkeel_admin::health::{Asked, Health};
+use evenkeel_admin::{
+    health::{Asked, Health},
+    supervisor::Supervisor,
+};
 use evenkeel_store::{Change, Journal, JournalError, Limits, Replayed, State};
 use parking_lot::RwLock;
 
@@ -57,20 +60,26 @@ pub(crate) fn assemble(
     for service in state.read().range(SERVICE.id(), Bound::Unbounded) {
         pools.restore(&document::value(&SERVICE, service));
     }
+    let stop = ending.watches_end().clone();
+    let restarts = metrics.task_restarts();
+    let supervisor = Supervisor::new(stop.clone(), move |task, n| restarts.count(task, n));
     let api = Api {
+        health: health(ending, writes.clone(), &supervisor),
         storage: Storage::new(state, writes, bells),
         pools,
         meters: Meters::new(&metrics),
         metrics,
         settings,
         tokens: known.tokens,
-        health: health(ending),
         watchers: Watchers::default(),
         encoded: Arc::default(),
         services_shown_since: OnceLock::new(),
         address: known.address,
         authority: known.authority,
-        stop: ending.watches_end().clone(),
+        stop,
+        supervisor,
+        #[cfg(test)]
+        faults: crate::faults::Faults::default(),
     };
     Ok((Arc::new(api), writer))
 }
@@ -89,15 +98,19 @@ fn started(
     Ok((state, writer, writes))
 }
 
-fn health(stop: &Stop) -> Health {
+fn health(stop: &Stop, writes: Writes, supervisor: &Supervisor) -> Health {
     let stop = stop.clone();
     let is_ready = move || match stop.is_stopping() {
         true => Err("process is shutting down".to_owned()),
         false => Ok(()),
     };
+    // Without its writer the process can't be healed but by a restart, which reads the journal anew.
+    let store = move || match writes.is_closed() {
+        true => Err("the writer has ended".to_owned()),
+        false => Ok(()),
+    };
     // Probes in the field ask for the store by this name.
-    let store = || Ok(());
-    Health::new().with("etcd", Asked::Everywhere, store).with(
+    Health::new().with("etcd", Asked::Everywhere, store).with_tasks(supervisor).with(
         "shutdown",
         Asked::Readiness,
         is_ready,
@@ -119,5 +132,23 @@ impl Journal for Nowhere {
 
     fn replay(&mut self, _: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_its_writer_is_neither_ready_nor_alive() {
+        let bells = Arc::new(Bells::new(kinds::n_resources()));
+        let (_state, writer, writes) = started(Nowhere, &bells).unwrap();
+        let stop = Stop::default();
+        let supervisor = Supervisor::new(stop.watches_end().clone(), |_, _| {});
+        let health = health(&stop, writes, &supervisor);
+        let code = |path| health.answer(path, None).unwrap().status().as_u16();
+        assert_eq!(["/livez", "/readyz", "/livez/etcd"].map(code), [200; 3]);
+        writer.stop();
+        assert_eq!(["/livez", "/readyz", "/livez/etcd"].map(code), [500; 3]);
     }
 }

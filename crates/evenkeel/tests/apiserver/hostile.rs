@@ -3,6 +3,7 @@
 mod bodies;
 mod connections;
 mod h2;
+mod housekeeping;
 mod paths;
 mod raw;
 mod stuck;
