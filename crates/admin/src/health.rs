@@ -5,10 +5,19 @@ use std::{borrow::Cow, collections::BTreeSet, fmt};
 use http::{HeaderValue, Response, StatusCode, header::CONTENT_TYPE};
 use percent_encoding::percent_decode_str;
 
+use crate::supervisor::Supervisor;
+
 /// The checks of a process.
 #[derive(Debug, Default)]
 pub struct Health {
-    checks: Vec<Check>,
+    sources: Vec<Source>,
+}
+
+/// Where checks come from, in the order in which they are shown.
+#[derive(Debug)]
+enum Source {
+    Check(Check),
+    Tasks(Supervisor),
 }
 
 struct Check {
@@ -44,7 +53,14 @@ impl Health {
         asked: Asked,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Health {
-        self.checks.push(Check { name, asked, check: Box::new(check) });
+        self.sources.push(Source::Check(Check { name, asked, check: Box::new(check) }));
+        self
+    }
+
+    /// A check for each task that is supervised, also for those that are started later. They count
+    /// for readiness: a task is started again without the process.
+    pub fn with_tasks(mut self, supervisor: &Supervisor) -> Health {
+        self.sources.push(Source::Tasks(supervisor.clone()));
         self
     }
 
@@ -56,19 +72,44 @@ impl Health {
         if !matches!(root, "healthz" | "livez" | "readyz") {
             return None;
         }
-        let counts = |check: &&Check| root == "readyz" || check.asked == Asked::Everywhere;
-        let mut checks = self.checks.iter().filter(counts);
+        let counts = |check: &Ask<'_>| root == "readyz" || check.asked == Asked::Everywhere;
+        let mut checks = self.sources.iter().flat_map(Source::checks).filter(counts);
         Some(match check {
             None | Some("") => all(root, checks, query.unwrap_or_default()),
             Some(name) => match checks.find(|check| check.name == name) {
-                Some(check) => one(check),
+                Some(check) => one(&check),
                 None => plain(StatusCode::NOT_FOUND, "404 page not found\n".to_owned()),
             },
         })
     }
 }
 
-fn one(check: &Check) -> Response<String> {
+/// One check that can be asked.
+struct Ask<'a> {
+    name: &'static str,
+    asked: Asked,
+    check: Box<dyn Fn() -> Result<(), String> + 'a>,
+}
+
+impl Source {
+    fn checks(&self) -> Vec<Ask<'_>> {
+        match self {
+            Source::Check(Check { name, asked, check }) => {
+                vec![Ask { name, asked: *asked, check: Box::new(check) }]
+            }
+            Source::Tasks(tasks) => {
+                let ask = |name| Ask {
+                    name,
+                    asked: Asked::Readiness,
+                    check: Box::new(move || tasks.check(name)),
+                };
+                tasks.names().into_iter().map(ask).collect()
+            }
+        }
+    }
+}
+
+fn one(check: &Ask<'_>) -> Response<String> {
     match (check.check)() {
         Ok(()) => plain(StatusCode::OK, "ok".to_owned()),
         Err(why) => {
@@ -77,7 +118,7 @@ fn one(check: &Check) -> Response<String> {
     }
 }
 
-fn all<'a>(root: &str, checks: impl Iterator<Item = &'a Check>, query: &str) -> Response<String> {
+fn all<'a>(root: &str, checks: impl Iterator<Item = Ask<'a>>, query: &str) -> Response<String> {
     let pairs = || query.split('&').map(|pair| pair.split_once('=').unwrap_or((pair, "")));
     let is_verbose = pairs().any(|(key, _)| key == "verbose");
     let excluded = pairs().filter(|(key, _)| *key == "exclude").map(|(_, value)| decoded(value));

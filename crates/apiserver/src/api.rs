@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use evenkeel_admin::health::Health;
+use evenkeel_admin::{health::Health, supervisor::Supervisor};
 use evenkeel_store::{
     Revision, Selector,
     selector::{Checks, FieldSelector, LabelSelector},
@@ -58,6 +58,10 @@ pub(crate) struct Api {
     pub(crate) authority: String,
     /// Ends all watches.
     pub(crate) stop: CancellationToken,
+    /// Keeps what runs beside the requests running.
+    pub(crate) supervisor: Supervisor,
+    #[cfg(test)]
+    pub(crate) faults: crate::faults::Faults,
 }
 
 /// One request about a resource, read as far as all verbs need it.

@@ -1,94 +1,231 @@
 //! What nobody asks for and everybody expects: objects go when their owners are gone, namespaces
 //! are emptied before they go, events are forgotten after an hour.
 //!
-//! Follows the history like any watcher and acts on what has changed; where it has fallen behind
-//! the history, it looks at everything once. Decisions are in `graph`; deletes go the way of any
-//! client's, with the uid as a precondition.
+//! ```text
+//! history ─► follow (pieces) ─► graph: opened ─┬► queue of objects ──► look ─► one write each
+//!                                              └► queue of namespaces ► empty: list, delete, tell
+//! ```
+//!
+//! Decisions are in `graph` and `namespace`; deletes go the way of any client's, of the version that
+//! was looked at. Objects are taken in turn from their owners, and each namespace is emptied beside
+//! the others: nothing waits for what it has nothing to do with. What fails is tried again by itself,
+//! after a pause of its own. While the state is locked only pointers are copied, and a few at a time.
 
+mod empty;
+mod events;
+mod follow;
 mod graph;
+mod metadata;
+mod namespace;
+mod queue;
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use evenkeel_store::{ResourceId, Revision, Selector, State};
-use jiff::{SignedDuration, Timestamp};
+use evenkeel_admin::supervisor::caught;
+use evenkeel_store::{Object, ResourceId, Revision};
+use jiff::Timestamp;
 use serde_json::Value;
+use tokio::{task::JoinSet, time::Instant};
 
+pub(crate) use self::events::expire_events;
+use self::{
+    follow::{Follower, News},
+    graph::{At, Due, Graph, Objects, Opened, Place},
+    queue::Queue,
+};
 use crate::{
     api::Api,
-    document,
-    housekeeping::graph::{Due, Graph, Place},
-    kinds::{self, EVENT, NAMESPACE},
+    kinds::{self, NAMESPACE},
     lifecycle::{DeleteOptions, Propagation},
     status::Result,
+    storage::Storage,
     verbs::{self, rewrite},
 };
 
-/// How long events are kept, as Kubernetes does.
-const EVENTS_KEPT: SignedDuration = SignedDuration::from_hours(1);
-const SWEEP: Duration = Duration::from_secs(60);
+/// Objects with a write under way. The writer puts what comes together into one batch.
+const OBJECTS_AT_ONCE: usize = 64;
+/// Namespaces that are emptied at the same time.
+const NAMESPACES_AT_ONCE: usize = 10;
+/// Looks in a row, after which others have a turn.
+const LOOKS: usize = 256;
+/// Changes in a namespace that ends are gathered for so long before it is looked at again.
+const GATHERED: Duration = Duration::from_millis(50);
 
 /// Runs until the server stops.
 pub(crate) async fn keep_house(api: Arc<Api>) {
-    let mut graph = Graph::default();
-    let mut cursor = None;
-    let mut sweep = tokio::time::interval(SWEEP);
-    let mut failed = false;
+    let mut house = House::new();
     loop {
         let rung = api.storage.any_change();
         tokio::pin!(rung);
         rung.as_mut().enable();
-        let due = {
-            let state = api.storage.state();
-            cursor = Some(follow(&state, &mut graph, cursor));
-            graph.due(&state)
-        };
-        if !due.is_empty() {
-            for one in due {
-                failed |= !act(&api, one).await;
-            }
-            continue;
-        }
+        let more = house.follow(&api);
+        house.start_objects(&api);
+        house.start_namespaces(&api);
+        let next = house.next_due();
         tokio::select! {
-            () = rung => {}
-            _ = sweep.tick() => {
-                forget_events(&api).await;
-                // What failed is found again by looking at everything.
-                cursor = cursor.filter(|_| !std::mem::take(&mut failed));
-            }
+            () = rung, if !more => {}
+            () = tokio::task::yield_now(), if more => {}
+            Some(ended) = house.under_way.join_next() => house.ended(ended),
+            () = sleep_until(next) => {}
             () = api.stop.cancelled() => return,
         }
+        while let Some(ended) = house.under_way.try_join_next() {
+            house.ended(ended);
+        }
     }
 }
 
-/// Takes in what has changed after the cursor, or everything.
-fn follow(state: &State, graph: &mut Graph, cursor: Option<Revision>) -> Revision {
-    let now = state.revision();
-    let known = cursor.filter(|cursor| *cursor >= state.history().oldest());
-    if known.is_none() {
-        *graph = Graph::default();
+async fn sleep_until(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
-    for index in 0..kinds::n_resources() {
-        let resource = ResourceId(u16::try_from(index).expect("few kinds"));
-        match known {
-            Some(cursor) => {
-                for event in state.history().since(resource, cursor).into_iter().flatten() {
-                    graph.changed(resource, event.before.as_deref(), event.object.as_deref());
+}
+
+/// What is known and what is due.
+struct House {
+    follower: Follower,
+    graph: Graph,
+    objects: Queue<At>,
+    namespaces: Queue<Box<str>>,
+    under_way: JoinSet<Ended>,
+}
+
+/// What was worked on, and what was wrong.
+enum Ended {
+    Object(At, Option<String>),
+    Namespace(Box<str>, Option<String>),
+}
+
+impl House {
+    fn new() -> House {
+        let all = 0..kinds::n_resources();
+        let id = |index| ResourceId(u16::try_from(index).expect("fewer kinds than 65,536"));
+        House {
+            follower: Follower::new(all.map(id)),
+            graph: Graph::default(),
+            objects: Queue::default(),
+            namespaces: Queue::default(),
+            under_way: JoinSet::new(),
+        }
+    }
+
+    /// Takes in a piece of what has changed. Whether there is more.
+    fn follow(&mut self, api: &Api) -> bool {
+        #[cfg(test)]
+        api.faults.housekeeping();
+        let piece = self.follower.next(&api.storage.state());
+        if piece.restarted {
+            self.graph = Graph::default();
+        }
+        for News { resource, before, after, .. } in &piece.news {
+            self.graph.changed(*resource, before.as_deref(), after.as_deref());
+        }
+        self.queue_opened(api);
+        piece.more
+    }
+
+    fn queue_opened(&mut self, api: &Api) {
+        let now = Instant::now();
+        let mut doubtful = BTreeSet::new();
+        for opened in self.graph.opened() {
+            match opened {
+                Opened::Object(source, at) => self.objects.push(source, at, now, now),
+                Opened::Ending(name) => self.namespaces.push(name.clone(), name, now, now),
+                Opened::Inside(name) => {
+                    self.namespaces.push(name.clone(), name, now + GATHERED, now);
                 }
+                Opened::Doubtful(name) => drop(doubtful.insert(name)),
             }
-            None => {
-                for object in state.range(resource, std::ops::Bound::Unbounded) {
-                    graph.changed(resource, None, Some(object));
-                }
+        }
+        for name in doubtful {
+            if api.storage.object(&NAMESPACE, &name).is_none() {
+                self.namespaces.push(name.clone(), name, now, now);
             }
         }
     }
-    now
+
+    fn start_objects(&mut self, api: &Arc<Api>) {
+        let now = Instant::now();
+        for _ in 0..LOOKS {
+            if self.objects.n_busy() >= OBJECTS_AT_ONCE {
+                return;
+            }
+            let Some(at) = self.objects.pop(now) else { return };
+            let Some(due) = self.graph.look(&api.storage, &at) else {
+                self.objects.done(&at, now);
+                continue;
+            };
+            let api = api.clone();
+            self.under_way.spawn(async move {
+                let done = caught(act(&api, &due)).await;
+                Ended::Object(
+                    at,
+                    problem(done.map(|done| done.map_err(|it| it.message().to_owned()))),
+                )
+            });
+        }
+    }
+
+    fn start_namespaces(&mut self, api: &Arc<Api>) {
+        let now = Instant::now();
+        while self.namespaces.n_busy() < NAMESPACES_AT_ONCE {
+            let Some(name) = self.namespaces.pop(now) else { return };
+            let api = api.clone();
+            self.under_way.spawn(async move {
+                let done = caught(empty::empty(&api, &name)).await;
+                Ended::Namespace(name, problem(done))
+            });
+        }
+    }
+
+    /// When there is something to start for which there is room.
+    fn next_due(&self) -> Option<Instant> {
+        let now = Instant::now();
+        let objects =
+            self.objects.next_due(now).filter(|_| self.objects.n_busy() < OBJECTS_AT_ONCE);
+        let namespaces =
+            self.namespaces.next_due(now).filter(|_| self.namespaces.n_busy() < NAMESPACES_AT_ONCE);
+        [objects, namespaces].into_iter().flatten().min()
+    }
+
+    fn ended(&mut self, ended: std::result::Result<Ended, tokio::task::JoinError>) {
+        let now = Instant::now();
+        match ended {
+            Ok(Ended::Object(at, None)) => self.objects.done(&at, now),
+            Ok(Ended::Namespace(name, None)) => self.namespaces.done(&name, now),
+            Ok(Ended::Object(at, Some(problem))) => {
+                let (kind, key) = (kinds::of_id(at.0).kind, at.1.clone());
+                let pause = self.objects.failed(at, now);
+                tracing::warn!(kind, %key, problem, "housekeeping failed, retrying in {pause:?}");
+            }
+            Ok(Ended::Namespace(name, Some(problem))) => {
+                let pause = self.namespaces.failed(name.clone(), now);
+                tracing::warn!(namespace = %name, problem, "the namespace can't be emptied, retrying in {pause:?}");
+            }
+            // Panics are caught before, and nobody aborts.
+            Err(problem) => tracing::error!(%problem, "a task of housekeeping was lost"),
+        }
+    }
 }
 
-/// Whether it was done, or need not be done any more. One who was faster made a change, with which
-/// it is looked at again.
-async fn act(api: &Api, due: Due) -> bool {
-    let done = match &due {
+fn problem<T>(done: std::result::Result<std::result::Result<T, String>, String>) -> Option<String> {
+    match done {
+        Ok(done) => done.err(),
+        Err(panic) => Some(format!("panicked: {panic}")),
+    }
+}
+
+impl Objects for Storage {
+    fn object(&self, resource: ResourceId, key: &str) -> Option<Arc<Object>> {
+        self.state().object(resource, key).cloned()
+    }
+}
+
+/// Done also where it need not be done any more: one who was faster made a change, with which it is
+/// looked at again.
+async fn act(api: &Api, due: &Due) -> Result<()> {
+    let done = match due {
         Due::Delete(place, revision, propagation) => {
             delete(api, place, *revision, *propagation).await
         }
@@ -98,14 +235,10 @@ async fn act(api: &Api, due: Due) -> bool {
         Due::DropFinalizer(place, finalizer) => {
             change(api, place, |object| graph::without_finalizer(object, finalizer)).await
         }
-        Due::FinishNamespace(name) => finish_namespace(api, name).await,
     };
     match done {
-        Err(failure) if !matches!(failure.code, 404 | 409) => {
-            tracing::warn!(?due, problem = failure.message(), "housekeeping failed");
-            false
-        }
-        _ => true,
+        Err(failure) if matches!(failure.code, 404 | 409) => Ok(()),
+        done => done,
     }
 }
 
@@ -116,17 +249,20 @@ async fn delete(
     revision: Revision,
     propagation: Option<Propagation>,
 ) -> Result<()> {
+    // An object that waits for a finalizer is marked once and left alone.
+    let options = options(api, revision, propagation);
     let kind = kinds::of_id(place.resource);
-    let options = DeleteOptions {
-        uid: Some(place.uid.clone()),
+    verbs::remove(api, kind, &place.key, &options, Timestamp::now()).await.map(drop)
+}
+
+fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> DeleteOptions {
+    DeleteOptions {
         resource_version: Some(revision.to_string()),
         propagation,
         // Without the sandbox no kubelet is there to say that a Pod has ended.
         grace_seconds: api.settings.sandbox.is_none().then_some(0),
         ..DeleteOptions::default()
-    };
-    // An object that waits for a finalizer is marked once and left alone.
-    verbs::remove(api, kind, &place.key, &options, Timestamp::now()).await.map(drop)
+    }
 }
 
 async fn change(api: &Api, place: &Place, edit: impl Fn(&mut Value)) -> Result<()> {
@@ -136,34 +272,4 @@ async fn change(api: &Api, place: &Place, edit: impl Fn(&mut Value)) -> Result<(
         }
     })
     .await
-}
-
-async fn finish_namespace(api: &Api, name: &str) -> Result<()> {
-    rewrite(api, &NAMESPACE, name, graph::emptied).await
-}
-
-async fn forget_events(api: &Api) {
-    let oldest = Timestamp::now().checked_sub(EVENTS_KEPT).unwrap_or(Timestamp::MIN);
-    let query = evenkeel_store::Query {
-        resource: EVENT.id(),
-        selector: &Selector::all(),
-        at: None,
-        after: None,
-        limit: 0,
-    };
-    let events = evenkeel_store::list(&api.storage.state(), &query);
-    for event in events.map(|page| page.items).unwrap_or_default() {
-        let Ok(value) = document::value(&EVENT, &event) else { continue };
-        let times = [
-            &value["lastTimestamp"],
-            &value["series"]["lastObservedTime"],
-            &value["eventTime"],
-            &value["metadata"]["creationTimestamp"],
-        ];
-        let last = times.iter().filter_map(|time| time.as_str()?.parse::<Timestamp>().ok()).max();
-        if last.is_some_and(|last| last < oldest) {
-            let options = DeleteOptions::default();
-            let _gone = verbs::remove(api, &EVENT, &event.key, &options, Timestamp::now()).await;
-        }
-    }
 }

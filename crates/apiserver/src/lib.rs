@@ -17,6 +17,8 @@ mod certificates;
 mod chain;
 mod discovery;
 mod document;
+#[cfg(test)]
+mod faults;
 #[doc(hidden)]
 pub mod fuzzing;
 mod housekeeping;

@@ -48,7 +48,12 @@ pub(crate) struct Metrics {
     objects: Family<ResourceName, Gauge>,
     watch_events: Family<ResourceName, Counter>,
     pub(crate) journal: JournalMetrics,
+    task_restarts: TaskRestarts,
 }
+
+/// How often tasks that last as long as the process were started again.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TaskRestarts(Family<TaskName, Counter>);
 
 /// What the journal's writer reports.
 #[derive(Clone, Debug)]
@@ -129,6 +134,11 @@ struct ResourceName {
     resource: Text,
 }
 
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct TaskName {
+    task: &'static str,
+}
+
 // === impl Metrics ===
 
 impl Metrics {
@@ -152,6 +162,7 @@ impl Metrics {
             objects: Family::default(),
             watch_events: Family::default(),
             journal,
+            task_restarts: TaskRestarts::default(),
         };
         metrics.register();
         metrics
@@ -168,7 +179,10 @@ impl Metrics {
             objects,
             watch_events,
             journal,
+            task_restarts,
         } = self;
+        let about = "Times that a task which lasts as long as the process was started again";
+        registry.register("evenkeel_task_restarts", about, task_restarts.0.clone());
         registry.register("apiserver_request", "Requests answered", total.clone());
         registry.register_with_unit(
             "apiserver_request_duration",
@@ -232,6 +246,10 @@ impl Metrics {
         self.watch_events.get_or_create_owned(&ResourceName { resource: resource.into() })
     }
 
+    pub(crate) fn task_restarts(&self) -> TaskRestarts {
+        self.task_restarts.clone()
+    }
+
     /// All of it, as `/metrics` gives it.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
@@ -243,6 +261,15 @@ impl Metrics {
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+// === impl TaskRestarts ===
+
+impl TaskRestarts {
+    /// With 0 it is shown before it ever happens.
+    pub(crate) fn count(&self, task: &'static str, n: u64) {
+        self.0.get_or_create_owned(&TaskName { task }).inc_by(n);
     }
 }
 
@@ -323,6 +350,8 @@ mod tests {
         metrics.watch_events("pods").inc_by(3);
         metrics.journal.sync.observe(0.001);
         metrics.journal.bytes.inc_by(100);
+        metrics.task_restarts().count("housekeeping", 2);
+        metrics.task_restarts().count("sandbox", 0);
         let watching = pods.long_running("WATCH");
         let writing = metrics.in_flight(Change::Mutating);
         let labels = r#"group="",version="v1",resource="pods",subresource="",scope="namespace""#;
@@ -346,6 +375,8 @@ mod tests {
             r#"apiserver_watch_events_total{resource="pods"} 3"#.to_owned(),
             "evenkeel_apiserver_journal_sync_duration_seconds_count 1".to_owned(),
             "evenkeel_apiserver_journal_written_bytes_total 100".to_owned(),
+            r#"evenkeel_task_restarts_total{task="housekeeping"} 2"#.to_owned(),
+            r#"evenkeel_task_restarts_total{task="sandbox"} 0"#.to_owned(),
             "# TYPE process_start_time_seconds gauge".to_owned(),
         ];
         let text = metrics.text();

@@ -34,6 +34,7 @@ use std::{
     time::Duration,
 };
 
+use evenkeel_admin::supervisor::caught;
 use evenkeel_store::{Object, Revision};
 use jiff::Timestamp;
 use tokio::task::JoinSet;
@@ -63,8 +64,6 @@ const NAP: Duration = Duration::from_secs(1);
 pub(crate) enum Part {
     /// A Namespace: its ServiceAccount `default` and the certificate of the authority.
     Namespace,
-    /// A ServiceAccount: its token.
-    Account,
     /// A Secret for a token.
     Token,
     /// A Node: its status, its heartbeat, and what follows from a missing one.
@@ -84,7 +83,6 @@ impl Part {
     fn reconcile(self, world: &World, key: &str, now: Timestamp, settings: &Sandbox) -> Step {
         let reconcile = match self {
             Part::Namespace => accounts::namespace,
-            Part::Account => accounts::account,
             Part::Token => accounts::token,
             Part::Node => nodes::reconcile,
             Part::Deployment => workloads::deployment::reconcile,
@@ -112,7 +110,7 @@ pub(crate) async fn play(api: Arc<Api>) {
         let now = Timestamp::now();
         play.follow(&api, now);
         play.look(now, AT_ONCE.saturating_sub(under_way.len()), |id, actions| {
-            under_way.spawn(carry_out::all(api.clone(), id, actions));
+            under_way.spawn(carried_out(api.clone(), id, actions));
         });
         let rest = play.rest(under_way.len());
         tokio::select! {
@@ -122,13 +120,24 @@ pub(crate) async fn play(api: Arc<Api>) {
                     Ok((id, actions, outcome)) => {
                         play.done(&api, id, &actions, outcome, Timestamp::now());
                     }
-                    Err(problem) => tracing::error!(%problem, "an action of the sandbox ended"),
+                    // Panics are caught before, and nobody aborts.
+                    Err(problem) => tracing::error!(%problem, "an action of the sandbox was lost"),
                 }
             }
             () = tokio::time::sleep(rest) => {}
             () = api.stop.cancelled() => return,
         }
     }
+}
+
+/// A panic is a failure of the key alone, which is looked at again.
+async fn carried_out(api: Arc<Api>, id: Id, actions: Vec<Action>) -> (Id, Vec<Action>, Outcome) {
+    let done = caught(carry_out::all(&api, &actions)).await;
+    let outcome = done.unwrap_or_else(|problem| {
+        tracing::error!(part = ?id.0, key = %id.1, problem, "an action of the sandbox panicked");
+        Outcome::Failed
+    });
+    (id, actions, outcome)
 }
 
 /// Where Services have two families, Pods have.

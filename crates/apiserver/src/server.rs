@@ -153,16 +153,30 @@ fn raise_file_limit() {
 /// What runs beside the requests.
 pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     let mut tasks = vec![
-        tokio::spawn(look_after_watchers(api.clone())),
-        tokio::spawn(look_after_journal(api.clone())),
+        supervised(api, "watchers", look_after_watchers),
+        supervised(api, "journal", look_after_journal),
     ];
     if api.settings.housekeeping {
-        tasks.push(tokio::spawn(housekeeping::keep_house(api.clone())));
+        tasks.push(supervised(api, "housekeeping", housekeeping::keep_house));
+        tasks.push(supervised(api, "event-expiry", housekeeping::expire_events));
     }
     if api.settings.sandbox.is_some() {
-        tasks.push(tokio::spawn(sandbox::play(api.clone())));
+        tasks.push(supervised(api, "sandbox", sandbox::play));
     }
     tasks
+}
+
+/// Runs as long as the server does, whatever happens to it; a health check has its name.
+fn supervised<F>(
+    api: &Arc<Api>,
+    name: &'static str,
+    task: impl Fn(Arc<Api>) -> F + Send + 'static,
+) -> JoinHandle<()>
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let own = api.clone();
+    api.supervisor.spawn(name, move || task(own.clone()))
 }
 
 async fn look_after_watchers(api: Arc<Api>) {

@@ -16,7 +16,11 @@ pub(crate) mod watch;
 use http::Method;
 
 pub(crate) use crate::verbs::{
-    delete::remove, review::review, subresource::bound_name, update::rewrite,
+    collection::{Target, remove_each},
+    delete::remove,
+    review::review,
+    subresource::bound_name,
+    update::rewrite,
 };
 use crate::{
     answer::{Answer, View},

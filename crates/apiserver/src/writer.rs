@@ -88,6 +88,11 @@ impl Writes {
             let _ = is_done.await;
         }
     }
+
+    /// Whether the writer takes no more writes: it was stopped, or it panicked.
+    pub fn is_closed(&self) -> bool {
+        self.queue.is_closed()
+    }
 }
 
 impl Writer {
@@ -100,7 +105,10 @@ impl Writer {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let committer = Committer::new(journal, state, published);
         let thread = std::thread::Builder::new().name("writer".to_owned());
-        let thread = thread.spawn(move || run(committer, waiting))?;
+        let thread = thread.spawn(move || {
+            let _told = TellsOfPanic;
+            run(committer, waiting);
+        })?;
         let writer = Writer { thread: Some(thread), queue: queue.downgrade() };
         Ok((writer, Writes { queue }))
     }
@@ -127,6 +135,17 @@ impl Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         self.finish();
+    }
+}
+
+/// What a panic left in the journal only a replay can say: the thread is not started again.
+struct TellsOfPanic;
+
+impl Drop for TellsOfPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            tracing::error!("the writer panicked: no writes until the process is restarted");
+        }
     }
 }
 

@@ -8,7 +8,10 @@ use std::{
     time::Duration,
 };
 
-use evenkeel_admin::health::{Asked, Health};
+use evenkeel_admin::{
+    health::{Asked, Health},
+    supervisor::Supervisor,
+};
 use tokio::time::Instant;
 
 use crate::watches::{Conditions, Resource};
@@ -28,7 +31,7 @@ pub(crate) struct Vitals {
 }
 
 /// The checks, by their names under `/readyz/`.
-pub(crate) fn health(vitals: &Arc<Vitals>) -> Health {
+pub(crate) fn health(vitals: &Arc<Vitals>, supervisor: &Supervisor) -> Health {
     let of = |check: fn(&Vitals) -> Result<(), String>| {
         let vitals = Arc::clone(vitals);
         move || check(&vitals)
@@ -44,6 +47,7 @@ pub(crate) fn health(vitals: &Arc<Vitals>) -> Health {
         .with("watch-pods", Asked::Readiness, watch(Resource::Pods))
         .with("watch-services", Asked::Readiness, watch(Resource::Services))
         .with("watch-endpointslices", Asked::Readiness, watch(Resource::EndpointSlices))
+        .with_tasks(supervisor)
         .with("shutdown", Asked::Readiness, of(Vitals::is_staying))
 }
 
@@ -113,7 +117,7 @@ mod tests {
     #[test]
     fn it_is_ready_once_synced_while_all_watches_are_well_and_until_it_stops() {
         let vitals = Arc::new(Vitals::new(Instant::now()));
-        let health = health(&vitals);
+        let health = health(&vitals, &Supervisor::new(Default::default(), |_, _| {}));
         let code = |path| health.answer(path, None).unwrap().status().as_u16();
         assert_eq!((code("/livez/engine"), code("/readyz/synced")), (200, 500));
         vitals.synced();

@@ -42,6 +42,7 @@ pub(crate) struct Metrics {
     syncs: Family<Ended, PlainCounter>,
     sums: Arc<Sums>,
     watch_restarts: Family<Of, Counter>,
+    task_restarts: Family<Task, Counter>,
     refused: Family<Of, Counter>,
     events: Family<Ended, Counter>,
     writes: Family<Written, Counter>,
@@ -84,6 +85,11 @@ struct Of {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct Task {
+    task: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct Acted {
     action: &'static str,
 }
@@ -108,6 +114,7 @@ impl Metrics {
             syncs: Family::default(),
             sums: Arc::default(),
             watch_restarts: Family::default(),
+            task_restarts: Family::default(),
             refused: Family::default(),
             events: Family::default(),
             writes: Family::default(),
@@ -136,6 +143,8 @@ impl Metrics {
     }
 
     fn register_own(&mut self) {
+        let about = "Times that a task which lasts as long as the process was started again";
+        self.registry.register("evenkeel_task_restarts", about, self.task_restarts.clone());
         let of = self.registry.sub_registry_with_prefix("evenkeel_controller");
         let about = "Failures of watches, after which they are started again";
         of.register("watch_restarts", about, self.watch_restarts.clone());
@@ -150,6 +159,11 @@ impl Metrics {
                      slice written";
         of.register_with_unit("pod_to_slice", about, Unit::Seconds, self.pod_to_slice.clone());
         of.register("leader", "Whether this process may write: 1 or 0", self.leader.clone());
+    }
+
+    /// A task was started again; with 0 it is shown before it ever happens.
+    pub(crate) fn task_restarted(&self, task: &'static str, n: u64) {
+        self.task_restarts.get_or_create(&Task { task }).inc_by(n);
     }
 
     /// A sync ended.

@@ -8,6 +8,7 @@ mod ledger;
 
 use std::{sync::Arc, time::Duration};
 
+use evenkeel_admin::supervisor::caught;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Event;
 use kube::{
@@ -66,8 +67,12 @@ async fn write_all(
 ) {
     let mut ledger = Ledger::default();
     while let Some(event) = receive.recv().await {
-        let decision = ledger.decide(&event, Timestamp::now());
-        metrics.event(write(&client, &event, &decision).await);
+        // A panic costs this Event and no other.
+        let end = caught(async {
+            let decision = ledger.decide(&event, Timestamp::now());
+            write(&client, &event, &decision).await
+        });
+        metrics.event(end.await.unwrap_or(EventEnd::Failed));
     }
 }
 

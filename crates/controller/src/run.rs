@@ -2,12 +2,12 @@
 
 use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
-use evenkeel_admin::{endpoint, lease};
+use evenkeel_admin::{endpoint, lease, supervisor::Supervisor};
 use kube::Client;
 use tokio::{
     net::TcpListener,
     sync::{oneshot, watch},
-    task::{JoinHandle, JoinSet},
+    task::JoinHandle,
     time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -86,7 +86,7 @@ pub async fn run(
 struct Parts {
     owner: JoinHandle<()>,
     owner_stop: CancellationToken,
-    watches: JoinSet<()>,
+    watches: Vec<JoinHandle<()>>,
     watches_stop: CancellationToken,
     recorder: JoinHandle<()>,
     election: Option<JoinHandle<()>>,
@@ -126,10 +126,14 @@ impl Parts {
         let start = Instant::now();
         let metrics = Arc::new(Metrics::new());
         let vitals = Arc::new(Vitals::new(start));
+        let restarts = Arc::clone(&metrics);
+        let supervisor = Supervisor::new(watches_stop.clone(), move |task, n| {
+            restarts.task_restarted(task, n);
+        });
         let endpoint = listener.map(|listener| {
             let text = Arc::clone(&metrics);
             let text = Arc::new(move || text.text());
-            let health = Arc::new(health(&vitals));
+            let health = Arc::new(health(&vitals, &supervisor));
             tokio::spawn(endpoint::serve(listener, health, text, endpoint_stop.clone()))
         });
         let (election, leading) = match settings.election {
@@ -140,9 +144,8 @@ impl Parts {
                 (Some(tokio::spawn(election)), Leading::Elected(leading))
             }
         };
-        let mut watches = JoinSet::new();
-        let batches =
-            watches::start(&client, &vitals.watches, &metrics, &mut watches, &watches_stop);
+        let (batches, watches) =
+            watches::start(&client, &vitals.watches, &metrics, &supervisor, &watches_stop);
         let (recorder, recording) = recorder(client.clone(), Arc::clone(&metrics));
         let (synced, is_synced) = oneshot::channel();
         let owner = Owner {
@@ -178,7 +181,7 @@ impl Parts {
         let Parts {
             owner,
             owner_stop,
-            mut watches,
+            watches,
             watches_stop,
             recorder,
             election,
@@ -192,7 +195,10 @@ impl Parts {
         owner_stop.cancel();
         end("owner", owner, PATIENCE * 2).await;
         watches_stop.cancel();
-        watches.shutdown().await;
+        for watch in watches {
+            watch.abort();
+            let _ = watch.await;
+        }
         end("recorder", recorder, PATIENCE).await;
         election_stop.cancel();
         if let Some(election) = election {

@@ -5,6 +5,7 @@ mod condition;
 
 use std::{fmt::Debug, sync::Arc};
 
+use evenkeel_admin::supervisor::Supervisor;
 use evenkeel_k8s::watched;
 use evenkeel_model::{Gone, Watched, label};
 use futures_util::{Stream, StreamExt};
@@ -16,7 +17,7 @@ use kube::{
     },
 };
 use serde::de::DeserializeOwned;
-use tokio::{sync::mpsc, task::JoinSet, time::Instant};
+use tokio::{sync::mpsc, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::condition::Conditions;
@@ -49,6 +50,7 @@ pub(crate) enum Batch {
 }
 
 /// One watch: what it follows and where it tells.
+#[derive(Clone)]
 struct Watch<T> {
     resource: Resource,
     gone: fn(&T) -> Gone,
@@ -58,20 +60,21 @@ struct Watch<T> {
     metrics: Arc<Metrics>,
 }
 
-/// Starts all four in `tasks`; they end with `stop`.
+/// Starts all four; they end with `stop`. One that fails otherwise lists everything anew.
 pub(crate) fn start(
     client: &Client,
     conditions: &Arc<Conditions>,
     metrics: &Arc<Metrics>,
-    tasks: &mut JoinSet<()>,
+    supervisor: &Supervisor,
     stop: &CancellationToken,
-) -> mpsc::Receiver<Batch> {
+) -> (mpsc::Receiver<Batch>, Vec<JoinHandle<()>>) {
     let (send, receive) = mpsc::channel(WAITING);
+    let mut tasks = Vec::new();
     let any = watcher::Config::default().page_size(PAGE);
     // Slices that belong to no Service are nobody's here, and there may be many.
     let of_services = any.clone().labels(label::SERVICE_NAME);
     macro_rules! watch {
-        ($kind:ident, $resource:ident, $batch:ident, $config:expr) => {
+        ($kind:ident, $resource:ident, $batch:ident, $config:expr, $task:literal) => {
             let watch = Watch {
                 resource: Resource::$resource,
                 gone: watched::$kind::gone,
@@ -80,18 +83,22 @@ pub(crate) fn start(
                 conditions: conditions.clone(),
                 metrics: metrics.clone(),
             };
-            let follow = watch.follow(Api::<watched::$kind>::all(client.clone()), $config);
+            let (api, config) = (Api::<watched::$kind>::all(client.clone()), $config);
             let stop = stop.clone();
-            tasks.spawn(async move {
-                let _ = stop.run_until_cancelled(follow).await;
-            });
+            tasks.push(supervisor.spawn($task, move || {
+                let follow = watch.clone().follow(api.clone(), config.clone());
+                let stop = stop.clone();
+                async move {
+                    let _ = stop.run_until_cancelled(follow).await;
+                }
+            }));
         };
     }
-    watch!(Node, Nodes, Nodes, any.clone());
-    watch!(Pod, Pods, Pods, any.clone());
-    watch!(Service, Services, Services, any);
-    watch!(EndpointSlice, EndpointSlices, Slices, of_services);
-    receive
+    watch!(Node, Nodes, Nodes, any.clone(), "watcher-nodes");
+    watch!(Pod, Pods, Pods, any.clone(), "watcher-pods");
+    watch!(Service, Services, Services, any, "watcher-services");
+    watch!(EndpointSlice, EndpointSlices, Slices, of_services, "watcher-endpointslices");
+    (receive, tasks)
 }
 
 // === impl Resource ===

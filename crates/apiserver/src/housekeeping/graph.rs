@@ -1,85 +1,101 @@
 //! Who owns whom, and what is due: an index that follows the changes.
 //!
-//! Kept: for each owner's uid who depends on it, and the objects that are to be looked at again.
-//! A change costs the owners it names; a delete costs the dependents it leaves. Source of the
-//! rules: `k8s.io/kubernetes/pkg/controller/{garbagecollector,namespace}`.
+//! Kept: for each owner's uid who depends on it, and who waits for its dependents. A change costs
+//! the owners it names, an owner's end the dependents it leaves: those are opened, to be looked at
+//! one by one. A look is about one object and comes to at most one thing to do with it; whatever that
+//! changes opens it again. Source of the rules: `k8s.io/kubernetes/pkg/controller/garbagecollector`.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use evenkeel_store::{Object, ResourceId, Revision, State};
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
 use serde_json::Value;
 
+use super::metadata::{FOREGROUND, Metadata, ORPHAN, Owner, has_relations};
 use crate::{
     api,
     kinds::{self, NAMESPACE},
     lifecycle::Propagation,
 };
 
-const FOREGROUND: &str = "foregroundDeletion";
-const ORPHAN: &str = "orphan";
+/// Where an object is.
+pub(super) type At = (ResourceId, Box<str>);
 
 /// An object, wherever it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) resource: ResourceId,
-    pub(super) key: String,
+    pub(super) key: Box<str>,
     pub(super) uid: String,
 }
 
-/// Something to be done.
+/// Something to be done to an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Due {
     /// `Propagation`: `None` goes by the finalizers that are there.
     Delete(Place, Revision, Option<Propagation>),
-    /// These owners are gone, others are not.
+    /// These owners are gone or let it go, others are not.
     DropOwners(Place, Vec<String>),
     DropFinalizer(Place, &'static str),
-    FinishNamespace(String),
+}
+
+/// What is to be looked at.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Opened {
+    /// Because of the owner with this uid, or by itself.
+    Object(Box<str>, At),
+    /// A namespace that ends has changed.
+    Ending(Box<str>),
+    /// In a namespace that ends something has changed.
+    Inside(Box<str>),
+    /// Something is new in a namespace, or it has just gone: what is in one that is not there came
+    /// too late, and goes.
+    Doubtful(Box<str>),
+}
+
+/// The newest version of an object.
+pub(super) trait Objects {
+    fn object(&self, resource: ResourceId, key: &str) -> Option<Arc<Object>>;
+}
+
+impl Objects for State {
+    fn object(&self, resource: ResourceId, key: &str) -> Option<Arc<Object>> {
+        self.object(resource, key).cloned()
+    }
 }
 
 #[derive(Debug, Default)]
 pub(super) struct Graph {
-    dependents: FxHashMap<String, BTreeSet<Place>>,
-    /// To be looked at.
-    open: BTreeSet<(ResourceId, String)>,
-    /// Namespaces on their way out.
-    dying: BTreeSet<String>,
-    /// Namespaces in which something is new, or that have just gone: what is in one that is not
-    /// there came too late, and goes.
-    doubtful: BTreeSet<String>,
+    dependents: FxHashMap<Box<str>, Dependents>,
     /// Objects that stay until their dependents are gone or set free, by uid.
-    waiting: FxHashMap<String, (ResourceId, String)>,
+    waiting: FxHashMap<String, Waiting>,
+    /// Namespaces on their way out.
+    ending: BTreeSet<Box<str>>,
+    opened: Vec<Opened>,
 }
 
-/// What of an object's metadata matters here.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Metadata {
-    #[serde(default)]
-    uid: String,
-    #[serde(default)]
-    owner_references: Vec<Owner>,
-    #[serde(default)]
-    finalizers: Vec<String>,
-    deletion_timestamp: Option<String>,
-    #[serde(skip)]
-    revision: Revision,
+#[derive(Debug, Default)]
+struct Dependents {
+    /// And whether it holds its owner.
+    places: BTreeMap<Place, bool>,
+    n_blocking: usize,
 }
 
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Owner {
-    api_version: String,
-    kind: String,
-    name: String,
-    uid: String,
-    #[serde(default)]
-    block_owner_deletion: bool,
+#[derive(Debug)]
+struct Waiting {
+    at: At,
+    finalizer: &'static str,
 }
 
 impl Graph {
+    /// What was opened since the last call, in order.
+    pub(super) fn opened(&mut self) -> Vec<Opened> {
+        std::mem::take(&mut self.opened)
+    }
+
     /// Takes in a change.
     pub(super) fn changed(
         &mut self,
@@ -88,56 +104,69 @@ impl Graph {
         after: Option<&Object>,
     ) {
         let Some(object) = after.or(before) else { return };
-        let key = object.key.to_string();
-        let old = before.filter(|_| has_relations(before) || after.is_none()).map(metadata);
-        let new = after.filter(|_| has_relations(after)).map(metadata);
+        let old = before.filter(|old| after.is_none() || has_relations(old)).map(Metadata::of);
+        let new = after.filter(|new| has_relations(new)).map(Metadata::of);
         if let Some(old) = &old {
-            let place = Place { resource, key: key.clone(), uid: old.uid.clone() };
+            let place = Place { resource, key: object.key.clone(), uid: old.uid.clone() };
             for owner in &old.owner_references {
                 self.unlink(&owner.uid, &place);
                 self.let_go(owner, new.as_ref());
             }
         }
         match (new, after) {
-            (Some(new), _) => self.present(resource, &key, &new),
+            (Some(new), _) => self.present(resource, &object.key, &new),
             (None, Some(_)) => {}
-            (None, None) => self.gone(resource, &key, &old.unwrap_or_default()),
+            (None, None) => self.gone(resource, &object.key, &old.unwrap_or_default()),
         }
         let Some(namespace) = object.namespace() else { return };
-        if self.dying.contains(namespace) {
-            self.open.insert((NAMESPACE.id(), namespace.to_owned()));
+        if self.ending.contains(namespace) {
+            self.opened.push(Opened::Inside(namespace.into()));
         }
-        if before.is_none() && !self.doubtful.contains(namespace) {
-            self.doubtful.insert(namespace.to_owned());
+        let is_same =
+            |last: &Opened| matches!(last, Opened::Doubtful(name) if **name == *namespace);
+        if before.is_none() && !self.opened.last().is_some_and(is_same) {
+            self.opened.push(Opened::Doubtful(namespace.into()));
         }
     }
 
     fn present(&mut self, resource: ResourceId, key: &str, new: &Metadata) {
-        let place = Place { resource, key: key.to_owned(), uid: new.uid.clone() };
+        let place = Place { resource, key: key.into(), uid: new.uid.clone() };
         for owner in &new.owner_references {
-            self.dependents.entry(owner.uid.clone()).or_default().insert(place.clone());
+            let dependents = self.dependents.entry(owner.uid.as_str().into()).or_default();
+            dependents.link(place.clone(), owner.block_owner_deletion);
         }
-        match new.deletion_timestamp.is_some() && (new.has(ORPHAN) || new.has(FOREGROUND)) {
-            true => drop(self.waiting.insert(new.uid.clone(), (resource, key.to_owned()))),
-            false => drop(self.waiting.remove(&new.uid)),
+        self.await_dependents(&place, new);
+        if resource == NAMESPACE.id() && new.is_dying() {
+            self.ending.insert(key.into());
+            self.opened.push(Opened::Ending(key.into()));
         }
-        if resource == NAMESPACE.id() && new.deletion_timestamp.is_some() {
-            self.dying.insert(key.to_owned());
+        let owner = new.owner_references.first().map(|owner| owner.uid.as_str());
+        if owner.is_some() || new.waits_for(ORPHAN) || new.waits_for(FOREGROUND) {
+            self.open(owner.unwrap_or_default(), &(resource, key.into()));
         }
-        if !new.owner_references.is_empty() || new.deletion_timestamp.is_some() {
-            self.open.insert((resource, key.to_owned()));
+    }
+
+    /// An object that begins to wait for its dependents takes those along that hold it.
+    fn await_dependents(&mut self, place: &Place, new: &Metadata) {
+        let finalizer = [ORPHAN, FOREGROUND].into_iter().find(|name| new.waits_for(name));
+        let Some(finalizer) = finalizer else {
+            self.waiting.remove(&new.uid);
+            return;
+        };
+        let waiting = Waiting { at: (place.resource, place.key.clone()), finalizer };
+        let before = self.waiting.insert(new.uid.clone(), waiting);
+        if before.is_none_or(|before| before.finalizer != finalizer) {
+            self.open_dependents(&new.uid, |blocks| finalizer == ORPHAN || blocks);
         }
     }
 
     fn gone(&mut self, resource: ResourceId, key: &str, old: &Metadata) {
         if resource == NAMESPACE.id() {
-            self.dying.remove(key);
-            self.doubtful.insert(key.to_owned());
+            self.ending.remove(key);
+            self.opened.push(Opened::Doubtful(key.into()));
         }
         self.waiting.remove(&old.uid);
-        for place in self.dependents.get(&old.uid).into_iter().flatten() {
-            self.open.insert((place.resource, place.key.clone()));
-        }
+        self.open_dependents(&old.uid, |_| true);
     }
 
     /// An owner that waits for its dependents looks again when one no longer holds it.
@@ -148,166 +177,119 @@ impl Graph {
         if new.is_some_and(|new| new.owner_references.iter().any(holds)) {
             return;
         }
-        if let Some(place) = self.waiting.get(&owner.uid) {
-            self.open.insert(place.clone());
+        let waiting = self.waiting.get(&owner.uid);
+        let free = waiting.filter(|waiting| self.is_free(&owner.uid, waiting.finalizer));
+        if let Some(at) = free.map(|waiting| waiting.at.clone()) {
+            self.open(&owner.uid, &at);
         }
     }
 
+    /// Whether there is nobody any more that this finalizer waits for.
+    fn is_free(&self, uid: &str, finalizer: &str) -> bool {
+        self.dependents.get(uid).is_none_or(|dependents| match finalizer {
+            ORPHAN => dependents.places.is_empty(),
+            _ => dependents.n_blocking == 0,
+        })
+    }
+
     fn unlink(&mut self, owner: &str, place: &Place) {
-        if let Some(places) = self.dependents.get_mut(owner) {
-            places.remove(place);
-            if places.is_empty() {
+        if let Some(dependents) = self.dependents.get_mut(owner) {
+            dependents.unlink(place);
+            if dependents.places.is_empty() {
                 self.dependents.remove(owner);
             }
         }
     }
 
-    /// What is due now. What is returned is not returned again until something changes.
-    pub(super) fn due(&mut self, state: &State) -> Vec<Due> {
-        let open = std::mem::take(&mut self.open);
-        let mut due = Vec::new();
-        for (resource, key) in open {
-            let Some(object) = state.object(resource, &key) else { continue };
-            let metadata = metadata(object);
-            let place = Place { resource, key, uid: metadata.uid.clone() };
-            // Who waits for its dependents takes them along before it asks for its owners.
-            if !(metadata.deletion_timestamp.is_some() && metadata.has(FOREGROUND)) {
-                due.extend(self.for_owners(state, &place, &metadata));
-            }
-            if metadata.deletion_timestamp.is_some() {
-                due.extend(self.for_dying(state, &place, &metadata));
+    fn open(&mut self, source: &str, at: &At) {
+        self.opened.push(Opened::Object(source.into(), at.clone()));
+    }
+
+    fn open_dependents(&mut self, owner: &str, which: impl Fn(bool) -> bool) {
+        let Some(dependents) = self.dependents.get(owner) else { return };
+        let chosen = dependents.places.iter().filter(|(_, blocks)| which(**blocks));
+        let opened = chosen
+            .map(|(place, _)| Opened::Object(owner.into(), (place.resource, place.key.clone())));
+        self.opened.extend(opened);
+    }
+
+    /// What is due for an object now.
+    pub(super) fn look(&self, objects: &impl Objects, at: &At) -> Option<Due> {
+        let (resource, key) = at;
+        let metadata = Metadata::of(&*objects.object(*resource, key)?);
+        let place = Place { resource: *resource, key: key.clone(), uid: metadata.uid.clone() };
+        for finalizer in [ORPHAN, FOREGROUND] {
+            if metadata.waits_for(finalizer) && self.is_free(&metadata.uid, finalizer) {
+                return Some(Due::DropFinalizer(place, finalizer));
             }
         }
-        for name in std::mem::take(&mut self.doubtful) {
-            if state.object(NAMESPACE.id(), &name).is_none() {
-                due.extend(emptying(state, &name).0);
-            }
+        // Who waits for its dependents takes them along before it asks for its owners.
+        match metadata.waits_for(FOREGROUND) {
+            true => None,
+            false => self.for_owners(objects, place, &metadata),
         }
-        due
     }
 
     /// An object whose owners are all gone goes too.
-    fn for_owners(&self, state: &State, place: &Place, metadata: &Metadata) -> Option<Due> {
-        if metadata.owner_references.is_empty() {
-            return None;
-        }
+    fn for_owners(&self, objects: &impl Objects, place: Place, metadata: &Metadata) -> Option<Due> {
         let namespace = place.key.split_once('/').map(|(namespace, _)| namespace);
-        let mut gone = Vec::new();
+        let (mut gone, mut free) = (Vec::new(), Vec::new());
         let mut awaited = false;
         for owner in &metadata.owner_references {
-            match owner.found(state, namespace) {
-                Some(Some(there)) => {
-                    // An owner that waits in the foreground takes its dependents with it.
-                    if there.deletion_timestamp.is_some() && there.has(FOREGROUND) {
-                        awaited = true;
-                        gone.push(owner.uid.clone());
-                    }
+            match owner.found(objects, namespace)? {
+                None => gone.push(owner.uid.clone()),
+                // An owner that waits in the foreground takes its dependents with it.
+                Some(there) if there.waits_for(FOREGROUND) => {
+                    awaited = true;
+                    gone.push(owner.uid.clone());
                 }
-                Some(None) => gone.push(owner.uid.clone()),
-                // A kind that is not served here, or no place for it: nobody can say.
-                None => return None,
+                Some(there) if there.waits_for(ORPHAN) => free.push(owner.uid.clone()),
+                Some(_) => {}
             }
+        }
+        // The others are looked at when this is done.
+        if !free.is_empty() {
+            return Some(Due::DropOwners(place, free));
         }
         match gone.len() {
             0 => None,
-            n if n == metadata.owner_references.len() => {
-                let already = metadata.deletion_timestamp.is_some();
-                let how =
-                    (awaited && self.can_wait(state, place)).then_some(Propagation::Foreground);
-                (!already).then(|| Due::Delete(place.clone(), metadata.revision, how))
+            n if n < metadata.owner_references.len() => Some(Due::DropOwners(place, gone)),
+            _ if metadata.is_dying() => None,
+            _ => {
+                let how = (awaited && self.can_wait(&place.uid)).then_some(Propagation::Foreground);
+                Some(Due::Delete(place, metadata.revision, how))
             }
-            _ => Some(Due::DropOwners(place.clone(), gone)),
         }
     }
 
     /// It has dependents to wait for, and none that wait for it in turn.
-    fn can_wait(&self, state: &State, place: &Place) -> bool {
-        let Some(dependents) = self.dependents.get(&place.uid) else { return false };
-        !dependents.iter().any(|dependent| {
-            let object = state.object(dependent.resource, &dependent.key);
-            object.map(|object| metadata(object)).is_some_and(|metadata| {
-                metadata.deletion_timestamp.is_some() && metadata.has(FOREGROUND)
-            })
-        })
-    }
-
-    fn for_dying(&self, state: &State, place: &Place, metadata: &Metadata) -> Vec<Due> {
-        let dependents = || self.dependents.get(&place.uid).into_iter().flatten();
-        if metadata.has(ORPHAN) {
-            // The last one that is set free opens this again.
-            let due: Vec<Due> = dependents()
-                .map(|dependent| Due::DropOwners(dependent.clone(), vec![place.uid.clone()]))
-                .collect();
-            if due.is_empty() {
-                return vec![Due::DropFinalizer(place.clone(), ORPHAN)];
-            }
-            return due;
-        }
-        if metadata.has(FOREGROUND) {
-            let alive: Vec<&Place> = dependents()
-                .filter(|dependent| state.object(dependent.resource, &dependent.key).is_some())
-                .collect();
-            let blocking = alive.iter().any(|dependent| blocks(state, dependent, &place.uid));
-            if !blocking {
-                return vec![Due::DropFinalizer(place.clone(), FOREGROUND)];
-            }
-            return alive
-                .into_iter()
-                .filter_map(|dependent| {
-                    let object = state.object(dependent.resource, &dependent.key)?;
-                    self.for_owners(state, dependent, &self::metadata(object))
-                })
-                .collect();
-        }
-        if place.resource == NAMESPACE.id() {
-            return namespace(state, &place.key);
-        }
-        Vec::new()
+    fn can_wait(&self, uid: &str) -> bool {
+        let waits = |place: &Place| {
+            self.waiting.get(&place.uid).is_some_and(|waiting| waiting.finalizer == FOREGROUND)
+        };
+        self.dependents.get(uid).is_some_and(|dependents| !dependents.places.keys().any(waits))
     }
 }
 
-/// Empties a namespace, and lets it go when nothing is left.
-fn namespace(state: &State, name: &str) -> Vec<Due> {
-    match emptying(state, name) {
-        (due, true) => due,
-        (_, false) => vec![Due::FinishNamespace(name.to_owned())],
-    }
-}
+// === impl Dependents ===
 
-/// What it takes to empty a namespace, and whether anything is left in it.
-fn emptying(state: &State, name: &str) -> (Vec<Due>, bool) {
-    let mut due = Vec::new();
-    let mut left = false;
-    let prefix = format!("{name}/");
-    for index in 0..kinds::n_resources() {
-        let resource = ResourceId(u16::try_from(index).expect("few kinds"));
-        let inside = state
-            .range(resource, std::ops::Bound::Included(&prefix))
-            .take_while(|object| object.key.starts_with(&prefix));
-        for object in inside {
-            left = true;
-            let metadata = metadata(object);
-            if metadata.deletion_timestamp.is_none() {
-                let key = object.key.to_string();
-                let place = Place { resource, key, uid: metadata.uid };
-                due.push(Due::Delete(place, metadata.revision, Some(Propagation::Background)));
-            }
+impl Dependents {
+    fn link(&mut self, place: Place, blocks: bool) {
+        // Named twice as an owner, one that is held once is held.
+        let blocks = blocks || self.places.get(&place).copied().unwrap_or_default();
+        self.unlink(&place);
+        self.n_blocking += usize::from(blocks);
+        self.places.insert(place, blocks);
+    }
+
+    fn unlink(&mut self, place: &Place) {
+        if self.places.remove(place).unwrap_or_default() {
+            self.n_blocking -= 1;
         }
     }
-    (due, left)
 }
 
-fn blocks(state: &State, dependent: &Place, owner: &str) -> bool {
-    let Some(object) = state.object(dependent.resource, &dependent.key) else { return false };
-    let owners = metadata(object).owner_references;
-    owners.iter().any(|one| one.uid == owner && one.block_owner_deletion)
-}
-
-impl Metadata {
-    fn has(&self, finalizer: &str) -> bool {
-        self.finalizers.iter().any(|name| name == finalizer)
-    }
-}
+// === impl Owner ===
 
 impl Owner {
     /// `None`: it can't be said where. That is so also for an owner in a namespace whose dependent
@@ -322,28 +304,11 @@ impl Owner {
     }
 
     /// `None`: nobody knows where it would be; `Some(None)`: it is gone.
-    fn found(&self, state: &State, namespace: Option<&str>) -> Option<Option<Metadata>> {
+    fn found(&self, objects: &impl Objects, namespace: Option<&str>) -> Option<Option<Metadata>> {
         let (resource, key) = self.place(namespace)?;
-        let there = state.object(resource, &key).map(|object| metadata(object));
+        let there = objects.object(resource, &key).map(|object| Metadata::of(&object));
         Some(there.filter(|there| there.uid == self.uid))
     }
-}
-
-/// Whether there is anything to follow: spares most objects the parsing.
-fn has_relations(object: Option<&Object>) -> bool {
-    let Some(object) = object else { return false };
-    let has = |word: &[u8]| memchr::memmem::find(&object.tail, word).is_some();
-    has(b"\"ownerReferences\"") || has(b"\"deletionTimestamp\"")
-}
-
-fn metadata(object: &Object) -> Metadata {
-    // The tail begins inside the metadata, which ends where its brace does.
-    let mut text = Vec::with_capacity(object.tail.len() + 1);
-    text.push(b'{');
-    text.extend_from_slice(&object.tail);
-    let mut values = serde_json::Deserializer::from_slice(&text).into_iter::<Metadata>();
-    let read = values.next().and_then(Result::ok).unwrap_or_default();
-    Metadata { revision: object.revision, ..read }
 }
 
 pub(super) fn without_owners(object: &mut Value, gone: &[String]) {
@@ -356,13 +321,6 @@ pub(super) fn without_owners(object: &mut Value, gone: &[String]) {
 pub(super) fn without_finalizer(object: &mut Value, finalizer: &str) {
     if let Some(finalizers) = object["metadata"]["finalizers"].as_array_mut() {
         finalizers.retain(|name| name != finalizer);
-    }
-}
-
-/// The namespace's own finalizer goes; those of others stay, and so does it.
-pub(super) fn emptied(namespace: &mut Value) {
-    if let Some(finalizers) = namespace["spec"]["finalizers"].as_array_mut() {
-        finalizers.retain(|name| name != "kubernetes");
     }
 }
 

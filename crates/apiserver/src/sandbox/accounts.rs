@@ -1,8 +1,7 @@
-//! ServiceAccounts: each Namespace has one named `default` and the certificate of the authority,
-//! each ServiceAccount has a token. Sources: `pkg/controller/serviceaccount`,
+//! ServiceAccounts: each Namespace has one named `default` and the certificate of the authority. A
+//! Secret that somebody made for the token of a ServiceAccount is filled in; none is made without
+//! being asked for. Sources: `pkg/controller/serviceaccount`,
 //! `pkg/controller/certificates/rootcacertpublisher`.
-
-use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
@@ -10,10 +9,10 @@ use serde_json::json;
 
 use super::{
     action::{Action, Step},
-    world::{ROOT_CA, World, annotation, is_dying, name_of, namespace_of, uid_of},
+    world::{ROOT_CA, World, annotation, is_dying, namespace_of, uid_of},
 };
 use crate::{
-    identity::service_account::{NAME, TYPE, UID},
+    identity::service_account::{NAME, UID},
     kinds::{CONFIG_MAP, SECRET, SERVICE_ACCOUNT},
     settings::Sandbox,
 };
@@ -49,38 +48,6 @@ fn root_certificate(world: &World, namespace: &str) -> Option<Action> {
         .then(|| Action::patch(&CONFIG_MAP, &present.metadata, json!({"data": wanted})))
 }
 
-/// Its Secret is made first, and listed when it is there.
-pub(super) fn account(world: &World, key: &str, _: Timestamp, _: &Sandbox) -> Step {
-    let Some(account) = world.service_accounts.get(key) else { return Step::nothing() };
-    if is_dying(&account.metadata) {
-        return Step::nothing();
-    }
-    let own: BTreeSet<&str> = world
-        .secrets_in(namespace_of(&account.metadata))
-        .filter(|secret| belongs(secret, account) && !is_dying(&secret.metadata))
-        .map(|secret| name_of(&secret.metadata))
-        .collect();
-    if own.is_empty() {
-        return Step::act(vec![new_secret(account)]);
-    }
-    let mut listed = account.secrets.clone().unwrap_or_default();
-    let names: BTreeSet<&str> = listed.iter().filter_map(|one| one.name.as_deref()).collect();
-    // Others may be listed to be mounted: they stay.
-    let missing = own.iter().filter(|name| !names.contains(*name));
-    let missing: Vec<String> = missing.map(|name| (*name).to_owned()).collect();
-    if missing.is_empty() {
-        return Step::nothing();
-    }
-    let reference = |name| k8s_openapi::api::core::v1::ObjectReference {
-        name: Some(name),
-        ..Default::default()
-    };
-    listed.extend(missing.into_iter().map(reference));
-    let version = account.metadata.resource_version.as_deref();
-    let patch = json!({"metadata": {"resourceVersion": version}, "secrets": listed});
-    Step::act(vec![Action::patch(&SERVICE_ACCOUNT, &account.metadata, patch)])
-}
-
 /// A Secret is filled in for its account, and goes with it.
 pub(super) fn token(world: &World, key: &str, _: Timestamp, _: &Sandbox) -> Step {
     let Some(secret) = world.secrets.get(key) else { return Step::nothing() };
@@ -99,19 +66,6 @@ pub(super) fn token(world: &World, key: &str, _: Timestamp, _: &Sandbox) -> Step
         }
         Some(_) => Step::nothing(),
     }
-}
-
-fn new_secret(account: &ServiceAccount) -> Action {
-    let (name, uid) = (name_of(&account.metadata), uid_of(&account.metadata));
-    let object = json!({
-        "metadata": {
-            "generateName": format!("{name}-token-"),
-            "annotations": {NAME: name, UID: uid},
-        },
-        "type": TYPE,
-    });
-    let namespace = account.metadata.namespace.clone();
-    Action::Create { kind: &SECRET, namespace, object }
 }
 
 /// One made by hand names the account without its uid.

@@ -1,14 +1,12 @@
 //! Does what parts want done, the way of any client's write.
 
-use std::sync::Arc;
-
 use base64::{Engine, engine::general_purpose::STANDARD};
 use evenkeel_store::{Outcome as Written, Refused, Revision, patch};
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{Action, nodes, queue::Id, tolerations};
+use super::{Action, nodes, tolerations};
 use crate::{
     api::{Api, key as key_in, name_of},
     document,
@@ -44,12 +42,12 @@ pub(super) enum Outcome {
     Failed,
 }
 
-pub(super) async fn all(api: Arc<Api>, id: Id, actions: Vec<Action>) -> (Id, Vec<Action>, Outcome) {
-    let each: Vec<_> = actions.iter().map(|action| one(&api, action)).collect();
+/// What came of the worst of them.
+pub(super) async fn all(api: &Api, actions: &[Action]) -> Outcome {
+    let each: Vec<_> = actions.iter().map(|action| one(api, action)).collect();
     let outcomes: Vec<Outcome> =
         stream::iter(each).buffer_unordered(ACTIONS_AT_ONCE).collect().await;
-    let worst = outcomes.into_iter().max().unwrap_or(Outcome::Done);
-    (id, actions, worst)
+    outcomes.into_iter().max().unwrap_or(Outcome::Done)
 }
 
 async fn one(api: &Api, action: &Action) -> Outcome {

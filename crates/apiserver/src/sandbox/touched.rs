@@ -37,20 +37,12 @@ pub(super) fn by(
         Some(Seen::Namespace) => now(Part::Namespace, key),
         Some(Seen::ConfigMap(one)) => now(Part::Namespace, namespace_of(&one.metadata)),
         Some(Seen::ServiceAccount(one)) => {
-            now(Part::Account, key);
             now(Part::Namespace, namespace_of(&one.metadata));
             for secret in world.secrets_in(namespace_of(&one.metadata)) {
                 now(Part::Token, &key_of(&secret.metadata));
             }
         }
-        Some(Seen::Secret(one)) => {
-            now(Part::Token, key);
-            for account in world.service_accounts.values() {
-                if account.metadata.namespace == one.metadata.namespace {
-                    now(Part::Account, &key_of(&account.metadata));
-                }
-            }
-        }
+        Some(Seen::Secret) => now(Part::Token, key),
         Some(Seen::Lease) => now(Part::Node, key.rsplit('/').next().unwrap_or_default()),
         Some(Seen::Deployment) => now(Part::Deployment, key),
         Some(Seen::ReplicaSet(_)) => {

@@ -71,7 +71,7 @@ pub(crate) enum Seen {
     ReplicaSet(Arc<ReplicaSet>),
     DaemonSet,
     ServiceAccount(Arc<ServiceAccount>),
-    Secret(Arc<Secret>),
+    Secret,
     ConfigMap(Arc<ConfigMap>),
     Lease,
 }
@@ -233,7 +233,7 @@ impl World {
             "secrets" => {
                 let tokens =
                     |secret: &Arc<Secret>| secret.type_.as_deref() == Some(service_account::TYPE);
-                swap(&mut self.secrets, key, read(kind, object).filter(tokens), Seen::Secret)
+                swap(&mut self.secrets, key, read(kind, object).filter(tokens), |_| Seen::Secret)
             }
             "configmaps" => {
                 let object = object.filter(|object| object.name() == ROOT_CA);

@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
+use evenkeel_admin::supervisor::Supervisor;
 use evenkeel_store::{Change, Journal, JournalError, Limits, Replayed, State};
 use parking_lot::RwLock;
 use tokio::sync::watch;
@@ -70,14 +71,21 @@ pub(crate) fn assemble(
             ),
         }
     }
+    let stop = ending.watches_end().clone();
+    let restarts = metrics.task_restarts();
+    let supervisor = Supervisor::new(stop.clone(), move |task, n| restarts.count(task, n));
+    let health = {
+        let writes = writes.clone();
+        health(ending, move || !writes.is_closed(), writable.clone(), &hooks, &supervisor)
+    };
     let api = Api {
+        health,
         storage: Storage::new(state, writes, bells),
         pools,
         meters: Meters::new(&metrics),
         metrics,
         settings,
         tokens: known.tokens,
-        health: health(ending, writable.clone(), &hooks),
         started: hooks,
         writable,
         watchers: Watchers::default(),
@@ -85,7 +93,10 @@ pub(crate) fn assemble(
         services_shown_since: OnceLock::new(),
         address: known.address,
         authority: known.authority,
-        stop: ending.watches_end().clone(),
+        stop,
+        supervisor,
+        #[cfg(test)]
+        faults: crate::faults::Faults::default(),
     };
     Ok((Arc::new(api), writer))
 }
@@ -120,5 +131,27 @@ impl Journal for Nowhere {
 
     fn replay(&mut self, _: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_without_its_writer_is_neither_ready_nor_alive() {
+        let bells = Arc::new(Bells::new(kinds::n_resources()));
+        let (_state, writer, writes) = started(Nowhere, &bells).unwrap();
+        let stop = Stop::default();
+        let supervisor = Supervisor::new(stop.watches_end().clone(), |_, _| {});
+        let (_journal, writable) = watch::channel(Ok(()));
+        let hooks = Started::default();
+        hooks.namespaces();
+        hooks.kubernetes();
+        let health = health(&stop, move || !writes.is_closed(), writable, &hooks, &supervisor);
+        let code = |path| health.answer(path, None).unwrap().status().as_u16();
+        assert_eq!(["/livez", "/readyz", "/livez/etcd"].map(code), [200; 3]);
+        writer.stop();
+        assert_eq!(["/livez", "/readyz", "/livez/etcd"].map(code), [500; 3]);
     }
 }

@@ -5,7 +5,10 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use evenkeel_admin::health::{Asked, Health};
+use evenkeel_admin::{
+    health::{Asked, Health},
+    supervisor::Supervisor,
+};
 use tokio::sync::watch;
 
 use crate::{journal::Writable, shutdown::Stop};
@@ -32,17 +35,24 @@ impl Started {
     }
 }
 
-/// `etcd` is the store, by the name that probes in the field ask for: it answers from memory, so
-/// it lives as long as the process. Whether it takes writes is a matter of readiness.
+/// `etcd` is the store, by the name that probes in the field ask for. It lives as long as its
+/// writer: without that only a restart of the process helps, which reads the journal anew. Whether
+/// the journal takes writes is a matter of readiness.
 pub(super) fn health(
     stop: &Stop,
+    has_writer: impl Fn() -> bool + Send + Sync + 'static,
     writable: watch::Receiver<Writable>,
     started: &Started,
+    supervisor: &Supervisor,
 ) -> Health {
     let stop = stop.clone();
     let is_ready = move || match stop.is_stopping() {
         true => Err("process is shutting down".to_owned()),
         false => Ok(()),
+    };
+    let store = move || match has_writer() {
+        true => Ok(()),
+        false => Err("the writer has ended".to_owned()),
     };
     let hook = |is_done: fn(&Hooks) -> &AtomicBool| {
         let started = started.clone();
@@ -52,7 +62,7 @@ pub(super) fn health(
         }
     };
     Health::new()
-        .with("etcd", Asked::Everywhere, || Ok(()))
+        .with("etcd", Asked::Everywhere, store)
         .with("etcd-readiness", Asked::Readiness, move || writable.borrow().clone())
         .with(
             "poststarthook/start-system-namespaces-controller",
@@ -64,6 +74,7 @@ pub(super) fn health(
             Asked::Everywhere,
             hook(|hooks| &hooks.kubernetes),
         )
+        .with_tasks(supervisor)
         .with("shutdown", Asked::Readiness, is_ready)
 }
 
@@ -80,7 +91,8 @@ mod tests {
     fn a_journal_that_takes_no_writes_is_alive_and_not_ready() {
         let (journal, writable) = watch::channel(Ok(()));
         let (stop, started) = (Stop::default(), Started::default());
-        let health = health(&stop, writable, &started);
+        let supervisor = Supervisor::new(stop.watches_end().clone(), |_, _| {});
+        let health = health(&stop, || true, writable, &started, &supervisor);
         assert_eq!(ask(&health, "/livez").0, 500, "hooks have not finished");
         started.namespaces();
         started.kubernetes();

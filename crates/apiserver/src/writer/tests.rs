@@ -143,6 +143,35 @@ fn a_stop_does_what_was_sent_and_refuses_what_comes_after() {
     assert_eq!(late, Err(WriteError::Stopped));
 }
 
+/// Breaks at the first sync.
+struct Broken;
+
+impl Journal for Broken {
+    fn append(&mut self, _: &[Change]) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<(), JournalError> {
+        panic!("the disk is gone")
+    }
+
+    fn replay(&mut self, _: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_writer_that_panics_refuses_all_writes_and_says_that_it_is_closed() {
+    let (_writer, writes) = Writer::start(Broken, state(), |_| {}).unwrap();
+    assert!(!writes.is_closed());
+    let runtime = runtime();
+    for key in ["a", "b"] {
+        let answer = runtime.block_on(writes.write(write(key, Expect::Absent, "x")));
+        assert_eq!(answer, Err(WriteError::Stopped));
+    }
+    assert!(writes.is_closed());
+}
+
 /// Clients that read, then write what they read plus one, each on a counter they all share. In
 /// the order of revisions no step is lost, and nobody is answered before an earlier answer.
 #[test]

@@ -77,7 +77,8 @@ async fn who_is_alone_leads_until_it_is_stopped() {
 #[tokio::test(start_paused = true)]
 async fn it_is_synced_when_all_four_lists_are_complete_and_gives_signs_of_life() {
     let mut running = running(Leading::Always);
-    let health = health(&running.vitals);
+    let supervisor = evenkeel_admin::supervisor::Supervisor::new(Default::default(), |_, _| {});
+    let health = health(&running.vitals, &supervisor);
     let code = |path| health.answer(path, None).unwrap().status().as_u16();
     let batches = [
         Batch::Nodes(vec![Watched::Restarted, Watched::Complete]),

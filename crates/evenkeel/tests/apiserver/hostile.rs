@@ -3,6 +3,7 @@
 mod bodies;
 mod connections;
 mod h2;
+mod housekeeping;
 mod nesting;
 mod paths;
 mod raw;

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     document,
+    housekeeping::namespace::{self, Failures, Item},
     kinds::Kind,
     lifecycle::{self, DeleteOptions, Deletion},
     verbs::admit,
@@ -22,24 +23,24 @@ struct World {
 }
 
 /// `"configmaps"`, `"default/a"`.
-type At<'a> = (&'a str, &'a str);
+type Name<'a> = (&'a str, &'a str);
 
-const A: At<'_> = ("configmaps", "n/a");
-const B: At<'_> = ("configmaps", "n/b");
-const C: At<'_> = ("configmaps", "n/c");
+const A: Name<'_> = ("configmaps", "n/a");
+const B: Name<'_> = ("configmaps", "n/b");
+const C: Name<'_> = ("configmaps", "n/c");
 
 fn kind(plural: &str) -> &'static Kind {
     kinds::named("", plural).expect("a kind of the core group")
 }
 
 /// A reference that blocks its owner.
-fn owned_by((plural, key): At<'_>) -> Value {
+fn owned_by((plural, key): Name<'_>) -> Value {
     let name = key.rsplit('/').next().unwrap_or_default();
     let kind = kind(plural).kind;
     json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid((plural, key)), "blockOwnerDeletion": true})
 }
 
-fn uid((plural, key): At<'_>) -> String {
+fn uid((plural, key): Name<'_>) -> String {
     format!("{plural}:{key}")
 }
 
@@ -52,12 +53,12 @@ impl World {
             .fold(world, |world, name| world.with(("namespaces", name), &[]))
     }
 
-    fn with(mut self, at: At<'_>, owners: &[Value]) -> World {
+    fn with(mut self, at: Name<'_>, owners: &[Value]) -> World {
         self.put(at, json!({"ownerReferences": owners}));
         self
     }
 
-    fn put(&mut self, at: At<'_>, mut metadata: Value) {
+    fn put(&mut self, at: Name<'_>, mut metadata: Value) {
         metadata["uid"] = uid(at).into();
         metadata["name"] = at.1.rsplit('/').next().into();
         let mut value = json!({"metadata": metadata});
@@ -67,12 +68,12 @@ impl World {
         self.write(kind(at.0), at.1, Some(value));
     }
 
-    fn value(&self, at: At<'_>) -> Option<Value> {
+    fn value(&self, at: Name<'_>) -> Option<Value> {
         let object = self.state.object(kind(at.0).id(), at.1)?;
         document::value(kind(at.0), object).ok()
     }
 
-    fn has(&self, at: At<'_>) -> bool {
+    fn has(&self, at: Name<'_>) -> bool {
         self.value(at).is_some()
     }
 
@@ -97,7 +98,7 @@ impl World {
         self.graph.changed(resource, before.as_deref(), object.as_deref());
     }
 
-    fn delete(&mut self, at: At<'_>, propagation: Option<Propagation>) {
+    fn delete(&mut self, at: Name<'_>, propagation: Option<Propagation>) {
         let Some(value) = self.value(at) else { return };
         let options = DeleteOptions { propagation, ..DeleteOptions::default() };
         let decided = lifecycle::decide(kind(at.0), value, &options, Timestamp::UNIX_EPOCH);
@@ -108,7 +109,7 @@ impl World {
         }
     }
 
-    fn edit(&mut self, at: At<'_>, edit: impl Fn(&mut Value)) {
+    fn edit(&mut self, at: Name<'_>, edit: impl Fn(&mut Value)) {
         let Some(old) = self.value(at) else { return };
         let mut new = old.clone();
         edit(&mut new);
@@ -116,16 +117,28 @@ impl World {
         self.write(kind(at.0), at.1, new);
     }
 
-    /// Until nothing is due.
+    /// Until nothing is open.
     fn settle(&mut self) {
         for _ in 0..100 {
-            let due = self.graph.due(&self.state);
-            if due.is_empty() {
+            let opened = self.graph.opened();
+            if opened.is_empty() {
                 return;
             }
-            due.into_iter().for_each(|due| self.act(due));
+            opened.into_iter().for_each(|opened| self.look(&opened));
         }
-        panic!("there is always something due: {:?}", self.done);
+        panic!("there is always something to look at: {:?}", self.done);
+    }
+
+    fn look(&mut self, opened: &Opened) {
+        match opened {
+            Opened::Object(_, at) => {
+                let due = self.graph.look(&self.state, at);
+                due.into_iter().for_each(|due| self.act(due));
+            }
+            Opened::Ending(name) | Opened::Inside(name) | Opened::Doubtful(name) => {
+                self.empty(name);
+            }
+        }
     }
 
     fn act(&mut self, due: Due) {
@@ -135,24 +148,58 @@ impl World {
                 self.delete((kinds::of_id(place.resource).plural, &place.key), how);
             }
             Due::DropOwners(place, gone) => {
-                let at = (kinds::of_id(place.resource).plural, place.key.as_str());
+                let at = (kinds::of_id(place.resource).plural, &*place.key);
                 self.edit(at, |object| without_owners(object, &gone));
             }
             Due::DropFinalizer(place, name) => {
-                let at = (kinds::of_id(place.resource).plural, place.key.as_str());
+                let at = (kinds::of_id(place.resource).plural, &*place.key);
                 self.edit(at, |object| without_finalizer(object, name));
             }
-            Due::FinishNamespace(name) => self.edit(("namespaces", &name), emptied),
         }
     }
 
-    fn after(mut self, at: At<'_>, propagation: Propagation) -> World {
+    fn content(&self, namespace: &str) -> Vec<Item> {
+        let prefix = format!("{namespace}/");
+        let of = |kind: &Kind| {
+            let (resource, prefix) = (kind.id(), prefix.clone());
+            let objects = self.state.range(resource, std::ops::Bound::Unbounded);
+            let inside = objects.filter(move |object| object.key.starts_with(&prefix));
+            inside.map(move |object| Item::of(resource, object))
+        };
+        namespace::kinds().flat_map(of).collect()
+    }
+
+    /// As the shell does it.
+    fn empty(&mut self, name: &str) {
+        let at = ("namespaces", name);
+        let there = self.value(at);
+        if there.as_ref().is_some_and(|there| there["metadata"]["deletionTimestamp"].is_null()) {
+            return;
+        }
+        for _ in 0..3 {
+            let content = self.content(name);
+            for item in namespace::next(&content, there.is_some()) {
+                self.done.push(format!("emptied {}", item.key));
+                let at = (kinds::of_id(item.resource).plural, &*item.key);
+                self.delete(at, Some(Propagation::Background));
+            }
+        }
+        let content = self.content(name);
+        self.edit(at, |object| {
+            namespace::tell(object, &content, &Failures::new(), Timestamp::UNIX_EPOCH);
+            if content.is_empty() {
+                namespace::emptied(object);
+            }
+        });
+    }
+
+    fn after(mut self, at: Name<'_>, propagation: Propagation) -> World {
         self.delete(at, Some(propagation));
         self.settle();
         self
     }
 
-    fn owners(&self, at: At<'_>) -> Vec<String> {
+    fn owners(&self, at: Name<'_>) -> Vec<String> {
         let value = self.value(at).unwrap_or_default();
         let owners = value["metadata"]["ownerReferences"].as_array().cloned().unwrap_or_default();
         owners.iter().map(|owner| owner["uid"].as_str().unwrap_or_default().to_owned()).collect()
@@ -319,13 +366,77 @@ fn what_came_too_late_for_its_namespace_goes() {
     // Between the last look at the namespace and its end.
     let mut world = World::new();
     world.delete(namespace, Some(Propagation::Background));
-    let due = world.graph.due(&world.state);
     world.put(A, json!({"finalizers": ["x/held"]}));
-    due.into_iter().for_each(|due| world.act(due));
+    world.edit(namespace, namespace::emptied);
     assert_eq!([A, namespace].map(|at| world.has(at)), [true, false]);
     world.settle();
     let left = world.value(A).unwrap_or_default();
     assert!(left["metadata"]["deletionTimestamp"].is_string(), "{left}");
+}
+
+#[test]
+fn pods_go_before_everything_else_in_their_namespace() {
+    let (namespace, pod) = (("namespaces", "n"), ("pods", "n/p"));
+    let mut world = World::new().with(A, &[]).with(B, &[owned_by(A)]).with(pod, &[]);
+    world.edit(pod, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
+    let mut world = world.after(namespace, Propagation::Background);
+    assert_eq!([pod, A, B, namespace].map(|at| world.has(at)), [true; 4]);
+    let dying =
+        |at| world.value(at).is_some_and(|value| !value["metadata"]["deletionTimestamp"].is_null());
+    assert_eq!([pod, A, B].map(dying), [true, false, false]);
+    let told = world.value(namespace).unwrap_or_default()["status"]["conditions"][3].clone();
+    assert_eq!(told["message"], "Some resources are remaining: pods. has 1 resource instances");
+    world.edit(pod, |object| object["metadata"]["finalizers"] = json!([]));
+    // Its node has stopped it.
+    world.write(kind("pods"), "n/p", None);
+    world.settle();
+    assert_eq!([pod, A, B, namespace].map(|at| world.has(at)), [false; 4]);
+    let emptied = world.done.iter().filter(|done| done.starts_with("emptied"));
+    assert_eq!(emptied.collect::<Vec<_>>()[..2], ["emptied n/p", "emptied n/a"]);
+}
+
+/// What follows an owner's end costs its dependents, and each is looked at by itself.
+#[test]
+fn the_last_of_many_dependents_frees_its_owner_and_the_others_do_not() {
+    for (how, blocks) in [(Propagation::Foreground, true), (Propagation::Orphan, false)] {
+        let mut world = World::new().with(A, &[]);
+        for i in 0..200 {
+            let mut owner = owned_by(A);
+            owner["blockOwnerDeletion"] = blocks.into();
+            world = world.with(("configmaps", &format!("n/d{i}")), &[owner]);
+        }
+        world.settle();
+        world.done.clear();
+        let world = world.after(A, how);
+        let of_owner = world.done.iter().filter(|done| done.contains("key: \"n/a\""));
+        assert_eq!(of_owner.count(), 1, "{how:?}");
+        assert!(!world.has(A), "{how:?}");
+        assert_eq!(world.has(("configmaps", "n/d199")), !blocks, "{how:?}");
+        assert_eq!(world.done.len(), 201, "{how:?}");
+    }
+}
+
+#[test]
+fn an_object_that_cannot_be_read_has_no_owners_and_stops_nothing() {
+    let mut world = chain();
+    let broken = Object {
+        key: "n/broken".into(),
+        revision: world.state.revision() + 1,
+        labels: [].into(),
+        fields: [].into(),
+        tail: br#""ownerReferences":[{"uid":7}],"deletionTimestamp":"x"}}"#.to_vec().into(),
+    };
+    let (resource, revision) = (kind("configmaps").id(), broken.revision);
+    let change =
+        Change { resource, revision, key: broken.key.clone(), object: Some(Arc::new(broken)) };
+    world.state.publish(std::slice::from_ref(&change));
+    world.graph.changed(resource, None, change.object.as_deref());
+    let mut world = world.after(A, Propagation::Background);
+    assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3]);
+    let content = world.content("n");
+    let next: Vec<&str> = namespace::next(&content, true).map(|item| &*item.key).collect();
+    assert_eq!(next, ["n/broken"]);
+    world.settle();
 }
 
 #[test]

@@ -115,27 +115,12 @@ async fn a_silent_node_is_lost_and_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn accounts_have_tokens_that_are_theirs() {
+async fn a_secret_made_for_an_account_gets_its_token_and_none_is_made_unasked() {
     let server = Server::start(None, quick()).await;
     server.create("/api/v1/namespaces", &json!({"metadata": {"name": "shop"}})).await;
     let inside = "/api/v1/namespaces/shop";
     let account = format!("{inside}/serviceaccounts/default");
-    let listed = server.until(&account, |account| account["secrets"][0]["name"].is_string()).await;
-    let name = listed["secrets"][0]["name"].as_str().unwrap().to_owned();
-    assert!(name.starts_with("default-token-"), "{name}");
-    let secret = format!("{inside}/secrets/{name}");
-    let filled = server.until(&secret, |secret| secret["data"]["token"].is_string()).await;
-    assert_eq!(filled["data"]["ca.crt"], STANDARD.encode("an authority"));
-    let token =
-        String::from_utf8(STANDARD.decode(filled["data"]["token"].as_str().unwrap()).unwrap())
-            .unwrap();
-    let review = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
-    let body = json!({"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1"});
-    let (code, who) = server.ask_with(&token, Method::POST, review, &body).await;
-    assert_eq!(
-        (code, &who["status"]["userInfo"]["username"]),
-        (201, &json!("system:serviceaccount:shop:default"))
-    );
+    server.until(&account, |account| !account.is_null()).await;
     let roots =
         server.until(&format!("{inside}/configmaps/kube-root-ca.crt"), |map| !map.is_null()).await;
     assert_eq!(roots["data"]["ca.crt"], "an authority");
@@ -149,13 +134,28 @@ async fn accounts_have_tokens_that_are_theirs() {
     });
     server.create(&format!("{inside}/secrets"), &by_hand).await;
     let own = format!("{inside}/secrets/own");
-    server.until(&own, |secret| secret["data"]["token"].is_string()).await;
+    let filled = server.until(&own, |secret| secret["data"]["token"].is_string()).await;
+    assert_eq!(filled["data"]["ca.crt"], STANDARD.encode("an authority"));
+    let token =
+        String::from_utf8(STANDARD.decode(filled["data"]["token"].as_str().unwrap()).unwrap())
+            .unwrap();
+    let review = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    let body = json!({"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1"});
+    let (code, who) = server.ask_with(&token, Method::POST, review, &body).await;
+    assert_eq!(
+        (code, &who["status"]["userInfo"]["username"]),
+        (201, &json!("system:serviceaccount:shop:web"))
+    );
+    // By now the accounts would have had theirs.
+    let secrets = server.get("/api/v1/secrets").await;
+    assert_eq!(secrets["items"].as_array().map(Vec::len), Some(1), "{secrets}");
+    assert_eq!(server.get(&account).await["secrets"], Value::Null);
+
     server.ask(Method::DELETE, &format!("{inside}/serviceaccounts/web"), &Value::Null).await;
     server.until(&own, Value::is_null).await;
-
+    assert_eq!(server.ask_with(&token, Method::POST, review, &body).await.0, 401);
     server.ask(Method::DELETE, inside, &Value::Null).await;
     server.until(inside, Value::is_null).await;
-    assert_eq!(server.ask_with(&token, Method::POST, review, &body).await.0, 401);
     server.stop().await;
 }
 

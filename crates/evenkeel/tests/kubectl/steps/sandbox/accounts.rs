@@ -2,8 +2,15 @@
 
 use crate::step::{Step, fails, run, save};
 
+const TOKEN: &str = "\
+apiVersion: v1
+kind: Secret
+metadata: {name: own, annotations: {kubernetes.io/service-account.name: bot}}
+type: kubernetes.io/service-account-token
+";
+
 const SECRET: &str = "\
-Name:         $secret
+Name:         own
 Namespace:    $ns
 Labels:       <none>
 Annotations:  kubernetes.io/service-account.name: bot
@@ -21,27 +28,28 @@ token: {any}
 pub(crate) fn steps() -> Vec<Step> {
     vec![
         run("create serviceaccount bot", "serviceaccount/bot created"),
+        run("get sa", "NAME AGE\nbot {age}\ndefault {age}"),
+        run("get secrets", "").warns("No resources found in $ns namespace."),
+        run("create -f -", "secret/own created").stdin(TOKEN),
         run(
-            "wait --for=jsonpath={.secrets[0].name} sa/bot --timeout=30s",
-            "serviceaccount/bot condition met",
+            "wait --for=jsonpath={.data.token} secret/own --timeout=30s",
+            "secret/own condition met",
         )
         .since(31),
-        run("get sa", "NAME AGE\nbot {age}\ndefault {age}"),
-        run(
-            "get secrets",
-            "NAME TYPE DATA AGE\nbot-token-{any} kubernetes.io/service-account-token 3 {age}\ndefault-token-{any} kubernetes.io/service-account-token 3 {age}",
-        ),
         run("get cm", "NAME DATA AGE\nkube-root-ca.crt 1 {age}"),
         save("get sa bot -o 'jsonpath={.metadata.uid}'", "uid"),
-        save("get sa bot -o 'jsonpath={.secrets[0].name}'", "secret"),
-        run("describe secret $secret", SECRET),
+        run(
+            "get secrets",
+            "NAME TYPE DATA AGE\nown kubernetes.io/service-account-token 3 {age}",
+        ),
+        run("describe secret own", SECRET),
         fails(
             "create token bot",
             "error: failed to create token: serviceaccounts/token is not offered: this server signs no tokens",
         )
         .since(24),
         run("delete sa bot", "serviceaccount \"bot\" deleted{? from $ns namespace}"),
-        run("wait --for=delete secret/$secret --timeout=30s", "...").since(23),
+        run("wait --for=delete secret/own --timeout=30s", "...").since(23),
         run("create namespace other", "namespace/other created"),
         run("delete namespace other", "namespace \"other\" deleted"),
     ]

@@ -1,0 +1,117 @@
+//! Empties a namespace that ends, or what came into one that is gone: lists what is in it, deletes
+//! what comes next, and again; then tells on the namespace what is left, or lets it go.
+
+use std::{ops::Bound, sync::Arc};
+
+use evenkeel_store::{Object, ResourceId, State};
+use jiff::Timestamp;
+
+use super::{
+    follow::PIECE,
+    metadata::Metadata,
+    namespace::{self, Failures, Item},
+    options,
+};
+use crate::{
+    api::Api,
+    kinds::{self, Kind, NAMESPACE},
+    lifecycle::Propagation,
+    status::Failure,
+    verbs::{Target, remove_each, rewrite},
+};
+
+/// Pods, all the rest, what came meanwhile, and none.
+const PASSES: usize = 4;
+
+/// What is in a namespace, and the namespace itself unless it is gone.
+struct Found {
+    namespace: Option<Arc<Object>>,
+    content: Vec<Item>,
+}
+
+/// Once is enough until something changes, unless it says what went wrong.
+pub(super) async fn empty(api: &Api, name: &str) -> Result<(), String> {
+    let mut failures = Failures::new();
+    for _ in 0..PASSES {
+        let Some(found) = find(api, name).await else { return Ok(()) };
+        let next = namespace::next(&found.content, found.namespace.is_some());
+        let targets: Vec<Target<'_>> = next.map(|item| target(api, item)).collect();
+        if targets.is_empty() || !failures.is_empty() {
+            tell(api, name, &found, &failures).await.map_err(|it| it.message().to_owned())?;
+            return failures.into_values().next().map_or(Ok(()), Err);
+        }
+        failures = delete(api, &targets).await;
+    }
+    Err("there is always something new in it".to_owned())
+}
+
+fn target(api: &Api, item: &Item) -> Target<'static> {
+    let options = options(api, item.revision, Some(Propagation::Background));
+    Target { kind: kinds::of_id(item.resource), key: item.key.clone(), options }
+}
+
+async fn delete(api: &Api, targets: &[Target<'_>]) -> Failures {
+    let mut failures = Failures::new();
+    for (index, failure) in remove_each(api, targets, Timestamp::now(), true).await {
+        // One that has changed is found again.
+        if failure.code != 409 {
+            let message = failure.message().to_owned();
+            failures.entry(targets[index].kind.id()).or_insert(message);
+        }
+    }
+    failures
+}
+
+async fn tell(api: &Api, name: &str, found: &Found, failures: &Failures) -> Result<(), Failure> {
+    let Some(namespace) = &found.namespace else { return Ok(()) };
+    let (uid, now) = (Metadata::of(namespace).uid, Timestamp::now());
+    let written = rewrite(api, &NAMESPACE, name, |value| {
+        if value["metadata"]["uid"] != uid {
+            return;
+        }
+        namespace::tell(value, &found.content, failures, now);
+        if found.content.is_empty() {
+            namespace::emptied(value);
+        }
+    });
+    match written.await {
+        Err(failure) if failure.code == 404 => Ok(()),
+        written => written,
+    }
+}
+
+/// `None`: the namespace is there to stay. What is listed was there at a moment when it was not.
+async fn find(api: &Api, name: &str) -> Option<Found> {
+    let prefix = format!("{name}/");
+    let mut found = Found { namespace: None, content: Vec::new() };
+    for resource in namespace::kinds().map(Kind::id) {
+        let mut after: Option<Box<str>> = None;
+        loop {
+            let (namespace, objects) =
+                piece(&api.storage.state(), name, resource, &prefix, after.as_deref());
+            if namespace.as_ref().is_some_and(|object| !Metadata::of(object).is_dying()) {
+                return None;
+            }
+            found.namespace = namespace;
+            found.content.extend(objects.iter().map(|object| Item::of(resource, object)));
+            let Some(last) = objects.last().filter(|_| objects.len() >= PIECE) else { break };
+            after = Some(last.key.clone());
+            tokio::task::yield_now().await;
+        }
+    }
+    Some(found)
+}
+
+/// The namespace, and some of its objects.
+fn piece(
+    state: &State,
+    name: &str,
+    resource: ResourceId,
+    prefix: &str,
+    after: Option<&str>,
+) -> (Option<Arc<Object>>, Vec<Arc<Object>>) {
+    let from = after.map_or(Bound::Included(prefix), Bound::Excluded);
+    let inside = state.range(resource, from).take_while(|object| object.key.starts_with(prefix));
+    let objects = inside.take(PIECE).cloned().collect();
+    (state.object(NAMESPACE.id(), name).cloned(), objects)
+}

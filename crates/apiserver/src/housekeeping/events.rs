@@ -1,0 +1,208 @@
+//! Events are forgotten an hour after they were last written, as Kubernetes' leases in etcd do it.
+//!
+//! Their ends are kept in order, so a look costs what ends and what was written since the last one.
+//! Of an Event that was there before, its own times tell when it was written.
+
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
+
+use evenkeel_store::{Object, Revision};
+use jiff::{SignedDuration, Timestamp};
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use super::follow::{Follower, News};
+use crate::{
+    api::Api,
+    document,
+    kinds::EVENT,
+    lifecycle::DeleteOptions,
+    verbs::{Target, remove_each},
+};
+
+const KEPT: SignedDuration = SignedDuration::from_hours(1);
+const LOOK: Duration = Duration::from_secs(1);
+/// Until the next try to delete one that could not be deleted.
+const AGAIN: SignedDuration = SignedDuration::from_mins(1);
+/// Ends in a row, after which others have a turn.
+const MOST: usize = 1_000;
+
+/// Runs until the server stops.
+pub(crate) async fn expire_events(api: Arc<Api>) {
+    let mut follower = Follower::new([EVENT.id()]);
+    let mut ends = Ends::default();
+    let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        tokio::select! {
+            _ = looks.tick() => {}
+            () = api.stop.cancelled() => return,
+        }
+        let now = Timestamp::now();
+        loop {
+            let piece = follower.next(&api.storage.state());
+            if piece.restarted {
+                ends = Ends::default();
+            }
+            piece.news.iter().for_each(|news| ends.take(news, now));
+            if !piece.more {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        forget(&api, &mut ends, now).await;
+    }
+}
+
+async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
+    loop {
+        let due = ends.due(now, MOST);
+        let target = |(key, revision): &(Box<str>, Revision)| {
+            let resource_version = Some(revision.to_string());
+            Target {
+                kind: &EVENT,
+                key: key.clone(),
+                options: DeleteOptions { resource_version, ..DeleteOptions::default() },
+            }
+        };
+        let targets: Vec<Target> = due.iter().map(target).collect();
+        for (index, failure) in remove_each(api, &targets, now, true).await {
+            // One that was written in the meantime has a new end already.
+            if failure.code != 409 {
+                tracing::warn!(problem = failure.message(), "an Event can't be deleted");
+                let (key, revision) = &due[index];
+                ends.set(key, later(now, AGAIN), *revision);
+            }
+        }
+        if due.len() < MOST {
+            return;
+        }
+    }
+}
+
+/// When each Event ends.
+#[derive(Debug, Default)]
+struct Ends {
+    of: FxHashMap<Box<str>, (Timestamp, Revision)>,
+    order: BTreeSet<(Timestamp, Box<str>)>,
+}
+
+impl Ends {
+    fn take(&mut self, news: &News, now: Timestamp) {
+        match (&news.after, &news.before) {
+            (Some(event), _) => {
+                let written = if news.listed { written(event, now) } else { now };
+                self.set(&event.key, later(written, KEPT), event.revision);
+            }
+            (None, Some(event)) => self.unset(&event.key),
+            (None, None) => {}
+        }
+    }
+
+    fn set(&mut self, key: &str, end: Timestamp, revision: Revision) {
+        self.unset(key);
+        self.of.insert(key.into(), (end, revision));
+        self.order.insert((end, key.into()));
+    }
+
+    fn unset(&mut self, key: &str) {
+        if let Some((key, (end, _))) = self.of.remove_entry(key) {
+            self.order.remove(&(end, key));
+        }
+    }
+
+    /// Those whose time has come, which are then no longer known: so many at most.
+    fn due(&mut self, now: Timestamp, most: usize) -> Vec<(Box<str>, Revision)> {
+        let mut due = Vec::new();
+        while due.len() < most && self.order.first().is_some_and(|(end, _)| *end <= now) {
+            let Some((_, key)) = self.order.pop_first() else { break };
+            let revision = self.of.remove(&key).map_or(0, |(_, revision)| revision);
+            due.push((key, revision));
+        }
+        due
+    }
+}
+
+fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
+    time.checked_add(by).unwrap_or(Timestamp::MAX)
+}
+
+/// When an Event was last written, as far as it says; never in the future.
+fn written(event: &Object, now: Timestamp) -> Timestamp {
+    let text = document::text(&EVENT, event, event.revision);
+    let value: Value = serde_json::from_slice(&text).unwrap_or_default();
+    let times = [
+        &value["lastTimestamp"],
+        &value["series"]["lastObservedTime"],
+        &value["eventTime"],
+        &value["metadata"]["creationTimestamp"],
+    ];
+    let last = times.iter().filter_map(|time| time.as_str()?.parse().ok()).max();
+    last.unwrap_or(now).min(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(minutes: i64) -> Timestamp {
+        Timestamp::from_second(minutes * 60).unwrap()
+    }
+
+    fn event(key: &str, revision: Revision, tail: &str) -> Arc<Object> {
+        Arc::new(Object {
+            key: key.into(),
+            revision,
+            labels: [].into(),
+            fields: [].into(),
+            tail: tail.as_bytes().to_vec().into(),
+        })
+    }
+
+    fn news(before: Option<&Arc<Object>>, after: Option<&Arc<Object>>, listed: bool) -> News {
+        News { resource: EVENT.id(), before: before.cloned(), after: after.cloned(), listed }
+    }
+
+    #[test]
+    fn an_event_ends_an_hour_after_its_last_write() {
+        let mut ends = Ends::default();
+        let [a, b, a2, c] =
+            [("n/a", 1), ("n/b", 2), ("n/a", 3), ("n/c", 4)].map(|(key, n)| event(key, n, "}}"));
+        ends.take(&news(None, Some(&a), false), at(0));
+        ends.take(&news(None, Some(&b), false), at(1));
+        ends.take(&news(Some(&a), Some(&a2), false), at(30));
+        ends.take(&news(None, Some(&c), false), at(31));
+        ends.take(&news(Some(&c), None, false), at(32));
+        assert_eq!(ends.due(at(60), MOST), []);
+        assert_eq!(ends.due(at(61), MOST), [("n/b".into(), 2)]);
+        assert_eq!(ends.due(at(600), MOST), [("n/a".into(), 3)]);
+        assert!(ends.of.is_empty() && ends.order.is_empty());
+    }
+
+    #[test]
+    fn one_that_was_there_before_says_when_it_was_written() {
+        let now = at(100);
+        for (tail, expected) in [
+            (r#""creationTimestamp":"1970-01-01T00:10:00Z"}}"#, at(10)),
+            (
+                r#""creationTimestamp":"1970-01-01T00:10:00Z"},"lastTimestamp":"1970-01-01T00:20:00Z"}"#,
+                at(20),
+            ),
+            (
+                r#""creationTimestamp":"1970-01-01T00:10:00Z"},"eventTime":"2970-01-01T00:20:00Z"}"#,
+                now,
+            ),
+            (r#""creationTimestamp":"x"}}"#, now),
+            ("\u{1}", now),
+        ] {
+            assert_eq!(written(&event("n/a", 1, tail), now), expected, "{tail}");
+        }
+    }
+
+    #[test]
+    fn so_many_end_at_once_and_the_rest_stays() {
+        let mut ends = Ends::default();
+        (0..10).for_each(|i| ends.set(&format!("n/{i}"), at(i), 1));
+        assert_eq!(ends.due(at(100), 4).len(), 4);
+        assert_eq!(ends.due(at(100), 100).len(), 6);
+    }
+}

@@ -1,0 +1,216 @@
+//! Follows the history of some resources like a watcher, and lists them first or where it has fallen
+//! behind. A piece at a time: only so many pointers are copied while the state is locked.
+
+use std::{ops::Bound, sync::Arc};
+
+use evenkeel_store::{Object, ResourceId, Revision, State};
+
+/// Changes in a piece at most.
+pub(super) const PIECE: usize = 1_000;
+
+#[derive(Debug)]
+pub(super) struct Follower {
+    resources: Vec<(ResourceId, Position)>,
+}
+
+#[derive(Clone, Debug)]
+enum Position {
+    /// Objects up to this key are listed; what has changed after the revision follows.
+    Listing(Box<str>, Revision),
+    Following(Revision),
+}
+
+/// The next that has happened. What changes during a list may be told twice, in order.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    /// What was known so far does not count: a list begins.
+    pub(super) restarted: bool,
+    pub(super) news: Vec<News>,
+    pub(super) more: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct News {
+    pub(super) resource: ResourceId,
+    pub(super) before: Option<Arc<Object>>,
+    pub(super) after: Option<Arc<Object>>,
+    /// It was there already; nobody knows since when.
+    pub(super) listed: bool,
+}
+
+impl Follower {
+    pub(super) fn new(resources: impl IntoIterator<Item = ResourceId>) -> Follower {
+        // Nothing follows before the first revision, so the first piece begins with a list.
+        let begin = |resource| (resource, Position::Listing("".into(), 0));
+        Follower { resources: resources.into_iter().map(begin).collect() }
+    }
+
+    pub(super) fn next(&mut self, state: &State) -> Piece {
+        let mut piece = Piece::default();
+        if self.resources.iter().any(|(resource, at)| at.is_behind(state, *resource)) {
+            piece.restarted = true;
+            for (_, position) in &mut self.resources {
+                *position = Position::Listing("".into(), 0);
+            }
+        }
+        for (resource, position) in &mut self.resources {
+            match position {
+                Position::Listing(after, revision) => {
+                    if after.is_empty() {
+                        *revision = state.revision();
+                    }
+                    *position = list(state, *resource, after, *revision, &mut piece.news);
+                }
+                Position::Following(revision) => {
+                    *revision = follow(state, *resource, *revision, &mut piece.news);
+                }
+            }
+            if piece.news.len() >= PIECE {
+                piece.more = true;
+                return piece;
+            }
+        }
+        piece
+    }
+}
+
+impl Position {
+    fn is_behind(&self, state: &State, resource: ResourceId) -> bool {
+        let (Position::Listing(_, revision) | Position::Following(revision)) = self;
+        let is_new = matches!(self, Position::Listing(after, _) if after.is_empty());
+        !is_new && state.history().following(resource, *revision).is_err()
+    }
+}
+
+fn list(
+    state: &State,
+    resource: ResourceId,
+    after: &str,
+    revision: Revision,
+    news: &mut Vec<News>,
+) -> Position {
+    let objects = state.range(resource, Bound::Excluded(after));
+    news.extend(objects.take(PIECE.saturating_sub(news.len())).map(|object| News {
+        resource,
+        before: None,
+        after: Some(object.clone()),
+        listed: true,
+    }));
+    let last = news.last().filter(|_| news.len() >= PIECE);
+    match last.filter(|last| last.resource == resource).and_then(|last| last.after.as_ref()) {
+        Some(last) => Position::Listing(last.key.clone(), revision),
+        None => Position::Following(revision),
+    }
+}
+
+fn follow(
+    state: &State,
+    resource: ResourceId,
+    revision: Revision,
+    news: &mut Vec<News>,
+) -> Revision {
+    let Ok(events) = state.history().following(resource, revision) else { return revision };
+    let mut reached = state.revision();
+    let room = PIECE.saturating_sub(news.len());
+    if events.len() > room {
+        reached = revision;
+    }
+    for event in events.take(room) {
+        reached = reached.max(event.revision);
+        let (before, after) = (event.before.clone(), event.object.clone());
+        news.push(News { resource, before, after, listed: false });
+    }
+    reached
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use evenkeel_store::{Change, Limits};
+
+    use super::*;
+
+    const N: usize = 3 * PIECE + 7;
+
+    fn write(state: &mut State, resource: u16, key: &str, is_there: bool) {
+        let (resource, revision) = (ResourceId(resource), state.revision() + 1);
+        let object = Object {
+            key: key.into(),
+            revision,
+            labels: [].into(),
+            fields: [].into(),
+            tail: bytes::Bytes::new(),
+        };
+        let object = is_there.then(|| Arc::new(object));
+        state.publish(&[Change { resource, revision, key: key.into(), object }]);
+    }
+
+    type Known = BTreeMap<(ResourceId, Box<str>), Revision>;
+
+    fn take(known: &mut Known, piece: Piece) -> bool {
+        if piece.restarted {
+            known.clear();
+        }
+        assert!(piece.news.len() <= PIECE);
+        for News { resource, before, after, .. } in piece.news {
+            let key = after.as_ref().or(before.as_ref()).unwrap().key.clone();
+            match after {
+                Some(after) => drop(known.insert((resource, key), after.revision)),
+                None => drop(known.remove(&(resource, key))),
+            }
+        }
+        piece.more
+    }
+
+    fn all(state: &State) -> Known {
+        let of = |resource| {
+            let objects = state.range(resource, Bound::Unbounded);
+            objects.map(move |object| ((resource, object.key.clone()), object.revision))
+        };
+        [0, 1].into_iter().flat_map(|index| of(ResourceId(index))).collect()
+    }
+
+    #[test]
+    fn it_knows_all_after_its_last_piece_whatever_happens_between_two() {
+        let mut state = State::new(2, Limits::default());
+        for i in 0..N {
+            write(&mut state, 0, &format!("n/{i}"), true);
+            write(&mut state, 1, &format!("n/{i}"), true);
+        }
+        let mut follower = Follower::new([ResourceId(0), ResourceId(1)]);
+        let mut known = Known::new();
+        for round in 0.. {
+            let more = take(&mut known, follower.next(&state));
+            if !more && known == all(&state) {
+                break;
+            }
+            assert!(round < 100, "it never ends");
+            if round < 9 {
+                for i in (round..N).step_by(97) {
+                    write(&mut state, u16::from(i % 2 == 0), &format!("n/{i}"), i % 3 != 0);
+                }
+            }
+        }
+        write(&mut state, 0, "n/new", true);
+        let piece = follower.next(&state);
+        assert_eq!((piece.restarted, piece.more, piece.news.len()), (false, false, 1));
+        assert!(follower.next(&state).news.is_empty());
+    }
+
+    #[test]
+    fn who_has_fallen_behind_begins_anew() {
+        let mut state = State::new(2, Limits { changes: 10, bytes: usize::MAX });
+        write(&mut state, 1, "n/quiet", true);
+        let mut follower = Follower::new([ResourceId(0), ResourceId(1)]);
+        let mut known = Known::new();
+        while take(&mut known, follower.next(&state)) {}
+        for i in 0..50 {
+            write(&mut state, 0, &format!("n/{}", i % 5), i % 7 != 0);
+        }
+        let piece = follower.next(&state);
+        assert!(piece.restarted);
+        take(&mut known, piece);
+        assert_eq!(known, all(&state));
+    }
+}

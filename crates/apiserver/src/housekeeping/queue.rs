@@ -1,0 +1,232 @@
+//! What is to be looked at: taken in turn from its sources, so that one with much to do does not
+//! delay another with little.
+//!
+//! A key is in the queue once. While it is being worked on it is not given out again; what comes in
+//! the meantime brings it back after that. A key that failed waits for a pause of its own, which
+//! doubles each time. All is O(log n).
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    hash::Hash,
+    time::Duration,
+};
+
+use rustc_hash::FxHashMap;
+use tokio::time::Instant;
+
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+#[derive(Debug)]
+pub(super) struct Queue<K> {
+    places: FxHashMap<K, Place>,
+    /// The sources with keys that are due, in the order of their turns.
+    turns: VecDeque<Source>,
+    due: FxHashMap<Source, VecDeque<K>>,
+    later: BTreeSet<(Instant, K)>,
+    /// How often in a row a key failed.
+    failures: FxHashMap<K, u32>,
+    n_busy: usize,
+}
+
+/// Where work comes from.
+pub(super) type Source = Box<str>;
+
+#[derive(Debug)]
+enum Place {
+    Due,
+    Later(Instant, Source),
+    /// It is looked at again from then on, if anybody asked for that.
+    Busy(Source, Option<Instant>),
+}
+
+impl<K: Clone + Eq + Hash + Ord> Queue<K> {
+    /// Due from `at` on. Never later than it was before, except after a failure.
+    pub(super) fn push(&mut self, source: Source, key: K, at: Instant, now: Instant) {
+        match self.places.get_mut(&key) {
+            None => self.put(source, key, at, now),
+            Some(Place::Due) => {}
+            Some(Place::Later(known, _)) => {
+                let known = *known;
+                if known > at && !self.failures.contains_key(&key) {
+                    self.later.remove(&(known, key.clone()));
+                    self.put(source, key, at, now);
+                }
+            }
+            Some(Place::Busy(_, again)) => *again = Some(again.map_or(at, |known| known.min(at))),
+        }
+    }
+
+    /// The next key, which is busy from now on.
+    pub(super) fn pop(&mut self, now: Instant) -> Option<K> {
+        self.wake(now);
+        let source = self.turns.pop_front()?;
+        let keys = self.due.get_mut(&source)?;
+        let key = keys.pop_front()?;
+        if keys.is_empty() {
+            self.due.remove(&source);
+        } else {
+            self.turns.push_back(source.clone());
+        }
+        self.places.insert(key.clone(), Place::Busy(source, None));
+        self.n_busy += 1;
+        Some(key)
+    }
+
+    /// How many keys are being worked on.
+    pub(super) fn n_busy(&self) -> usize {
+        self.n_busy
+    }
+
+    pub(super) fn done(&mut self, key: &K, now: Instant) {
+        self.failures.remove(key);
+        if let Some((source, Some(at))) = self.release(key) {
+            self.put(source, key.clone(), at, now);
+        }
+    }
+
+    /// Returns the pause after which it is tried again.
+    pub(super) fn failed(&mut self, key: K, now: Instant) -> Duration {
+        let Some((source, _)) = self.release(&key) else { return Duration::ZERO };
+        let failures = self.failures.entry(key.clone()).or_default();
+        let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(*failures)).min(LONGEST_PAUSE);
+        *failures = failures.saturating_add(1);
+        self.put(source, key, now + pause, now);
+        pause
+    }
+
+    /// When there is something to do; in the past: now.
+    pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
+        if !self.turns.is_empty() {
+            return Some(now);
+        }
+        self.later.first().map(|(at, _)| *at)
+    }
+
+    fn release(&mut self, key: &K) -> Option<(Source, Option<Instant>)> {
+        let Some(Place::Busy(source, again)) = self.places.remove(key) else { return None };
+        self.n_busy -= 1;
+        Some((source, again))
+    }
+
+    fn put(&mut self, source: Source, key: K, at: Instant, now: Instant) {
+        if at > now {
+            self.later.insert((at, key.clone()));
+            self.places.insert(key, Place::Later(at, source));
+            return;
+        }
+        self.places.insert(key.clone(), Place::Due);
+        let keys = self.due.entry(source.clone()).or_default();
+        if keys.is_empty() {
+            self.turns.push_back(source);
+        }
+        keys.push_back(key);
+    }
+
+    /// What waited for its time becomes due.
+    fn wake(&mut self, now: Instant) {
+        while self.later.first().is_some_and(|(at, _)| *at <= now) {
+            let Some((at, key)) = self.later.pop_first() else { return };
+            if let Some(Place::Later(_, source)) = self.places.remove(&key) {
+                self.put(source, key, at, now);
+            }
+        }
+    }
+}
+
+impl<K> Default for Queue<K> {
+    fn default() -> Queue<K> {
+        Queue {
+            places: FxHashMap::default(),
+            turns: VecDeque::new(),
+            due: FxHashMap::default(),
+            later: BTreeSet::new(),
+            failures: FxHashMap::default(),
+            n_busy: 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn push(
+        queue: &mut Queue<u32>,
+        source: &str,
+        keys: impl IntoIterator<Item = u32>,
+        at: Instant,
+    ) {
+        for key in keys {
+            queue.push(source.into(), key, at, at);
+        }
+    }
+
+    fn taken(queue: &mut Queue<u32>, now: Instant) -> Vec<u32> {
+        std::iter::from_fn(|| queue.pop(now)).collect()
+    }
+
+    #[test]
+    fn sources_take_turns() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        push(&mut queue, "bulk", 0..5_000, now);
+        push(&mut queue, "other", [9_000, 9_001], now);
+        push(&mut queue, "third", [9_500], now);
+        let order = taken(&mut queue, now);
+        assert_eq!(order[..6], [0, 9_000, 9_500, 1, 9_001, 2]);
+        assert_eq!(order.len(), 5_003);
+    }
+
+    #[test]
+    fn a_key_is_given_out_once_until_it_is_done() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        push(&mut queue, "a", [1, 1], now);
+        push(&mut queue, "b", [1], now);
+        assert_eq!(taken(&mut queue, now), [1]);
+        push(&mut queue, "a", [1, 1], now);
+        assert_eq!(queue.next_due(now), None);
+        queue.done(&1, now);
+        assert_eq!(taken(&mut queue, now), [1]);
+        queue.done(&1, now);
+        assert_eq!((queue.pop(now), queue.places.len(), queue.n_busy()), (None, 0, 0));
+    }
+
+    #[test]
+    fn a_key_that_fails_waits_ever_longer_and_delays_nobody() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        push(&mut queue, "a", [1], now);
+        let mut at = now;
+        let mut pauses = Vec::new();
+        for _ in 0..12 {
+            assert_eq!(queue.pop(at), Some(1));
+            pauses.push(queue.failed(1, at).as_millis());
+            // A change does not shorten it, and others are not held.
+            push(&mut queue, "a", [1, 2], at);
+            assert_eq!(taken(&mut queue, at), [2]);
+            queue.done(&2, at);
+            at = queue.next_due(at).unwrap();
+        }
+        assert_eq!(pauses[..4], [100, 200, 400, 800]);
+        assert_eq!(pauses[10..], [60_000, 60_000]);
+        assert_eq!(queue.pop(at), Some(1));
+        queue.done(&1, at);
+        push(&mut queue, "a", [1], at);
+        assert_eq!(queue.pop(at), Some(1));
+        assert_eq!(queue.failed(1, at), FIRST_PAUSE);
+    }
+
+    #[test]
+    fn what_is_to_wait_waits_and_an_earlier_time_holds() {
+        let (mut queue, now) = (Queue::default(), Instant::now());
+        let after = |ms| now + Duration::from_millis(ms);
+        queue.push("a".into(), 1, after(50), now);
+        queue.push("a".into(), 1, after(90), now);
+        assert_eq!((queue.pop(after(49)), queue.next_due(now)), (None, Some(after(50))));
+        queue.push("a".into(), 1, after(20), now);
+        assert_eq!(queue.pop(after(20)), Some(1));
+        queue.push("a".into(), 1, after(70), after(20));
+        queue.push("a".into(), 1, after(60), after(20));
+        queue.done(&1, after(30));
+        assert_eq!((queue.pop(after(30)), queue.pop(after(60))), (None, Some(1)));
+    }
+}
