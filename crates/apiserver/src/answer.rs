@@ -112,7 +112,11 @@ impl Answer {
 
     pub(crate) fn failure(failure: &Failure, form: Form) -> Answer {
         if failure.plain {
-            return Answer::text(failure.code, failure.message().to_owned());
+            let mut answer = Answer::text(failure.code, failure.message().to_owned());
+            // As Go's `http.Error` has it: a path must not become a page.
+            let nosniff = HeaderValue::from_static("nosniff");
+            answer.headers.push((header::X_CONTENT_TYPE_OPTIONS, nosniff));
+            return answer;
         }
         let mut answer = Answer::value(failure.code, &failure.status(), form);
         if let Some(seconds) = failure.retry_after {
@@ -217,10 +221,7 @@ fn a_list(kind: &Kind) -> Failure {
 }
 
 fn not_a_list(kind: &Kind) -> Failure {
-    let of = internal_type(kind);
-    Failure::wrong_shape(format!(
-        "you requested PartialObjectMetadataList, but the requested object is not a list ({of})"
-    ))
+    Failure::not_a_list(&internal_type(kind))
 }
 
 /// Go's name for what Kubernetes holds of this kind.

@@ -30,10 +30,9 @@ use crate::{
     api::{Api, Call},
     body,
     identity::{self, Anonymous, Attributes, On, Refusal, User},
-    kinds::Kind,
     metrics::Change,
-    negotiate::{self, Form, Media, Shape},
-    request::{self, Query, Resource, Target},
+    negotiate::{self, Form, Media, Offer, Shape},
+    request::{self, Query, Resource, Target, info, timeout},
     serve::Peer,
     status::{Failure, Result},
     table::IncludeObject,
@@ -91,6 +90,32 @@ async fn answered(
     body: Body,
     target: &Result<Target>,
 ) -> Result<Answer> {
+    let method = lowercase(&parts.method);
+    let path = info::decoded(parts.uri.path());
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let attributes = info::attributes(&parts.method, &method, &path, &query);
+    let limit = match info::is_long_running(&attributes) {
+        true => None,
+        false => Some(timeout::asked(&query)?),
+    };
+    let work = allowed(api, parts, body, target, &attributes);
+    match limit.filter(|_| is_read(&parts.method)) {
+        Some(limit) => {
+            let worked = tokio::time::timeout(limit, work).await;
+            worked.unwrap_or_else(|_| Err(Failure::timed_out()))
+        }
+        // A write that has begun is carried out.
+        None => work.await,
+    }
+}
+
+async fn allowed(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Body,
+    target: &Result<Target>,
+    attributes: &Attributes<'_>,
+) -> Result<Answer> {
     let peer = parts.extensions.get::<Peer>();
     let peer = peer.expect("serve gives each request its peer");
     let anonymous = match api.settings.anonymous_health {
@@ -99,11 +124,9 @@ async fn answered(
     };
     let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
         .map_err(|_| Failure::unauthorized())?;
-    let method = lowercase(&parts.method);
-    let attributes = attributes(parts, &method, target.as_ref().ok());
-    let other = identity::impersonate(&user, &parts.headers, &attributes).map_err(refused)?;
+    let other = identity::impersonate(&user, &parts.headers, attributes).map_err(refused)?;
     let user: &User = other.as_ref().unwrap_or(&user);
-    api.authorize(user, &attributes).map_err(|message| denied(message, &attributes))?;
+    api.authorize(user, attributes).map_err(|message| denied(message, attributes))?;
     match target {
         Err(failure) => Err(failure.clone()),
         Ok(Target::Resource(resource)) => on_resource(api, parts, body, resource, peer).await,
@@ -122,8 +145,8 @@ async fn on_resource(
     peer: &Peer,
 ) -> Result<Answer> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let collection = resource.name.is_empty();
-    let view = view(api, parts, &query, collection)?;
+    let tables = matches!(resource.subresource.as_str(), "" | "status" | "scale");
+    let view = view(api, parts, &query, Offer { lists: resource.name.is_empty(), tables })?;
     let failing = Form { shape: Shape::Object, ..view.form };
     let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
     let _in_flight = api.metrics.in_flight(change);
@@ -166,15 +189,15 @@ async fn on_review(
         return on_resource(api, parts, Body::from(bytes), &resource, peer).await;
     }
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let view = view(api, parts, &query, false)?;
+    let view = view(api, parts, &query, Offer { lists: false, tables: false })?;
     let bytes = whole(body).await?;
     let body = body::Body { content_type: content_type(parts), bytes: &bytes };
-    verbs::review(api, Asking { plural, user, view, body }).await
+    verbs::review(api, Asking { plural, namespace, user, view, body }).await
 }
 
-fn view(api: &Api, parts: &Parts, query: &Query<'_>, collection: bool) -> Result<View> {
+fn view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<View> {
     let pretty = query.has("pretty").then(|| query.text("pretty"));
-    let form = negotiate::form(&parts.headers, collection, pretty)?;
+    let form = negotiate::form(&parts.headers, offer, pretty)?;
     let include = match form.shape {
         Shape::Table(_) => {
             IncludeObject::parse(query.text("includeObject")).map_err(Failure::bad_request)?
@@ -209,36 +232,6 @@ fn is_read(method: &Method) -> bool {
 
 // === Who may what ===
 
-fn attributes<'a>(parts: &'a Parts, method: &'a str, target: Option<&'a Target>) -> Attributes<'a> {
-    match target {
-        Some(Target::Resource(Resource { kind, namespace, name, subresource, watch })) => {
-            let query = parts.uri.query().unwrap_or_default();
-            let watch = *watch || (name.is_empty() && Query::parse(query).flag("watch"));
-            Attributes {
-                verb: verbs::verb(&parts.method, name, watch),
-                on: On::Resource {
-                    group: kind.group,
-                    resource: kind.plural,
-                    subresource,
-                    namespace: namespace.as_deref().unwrap_or(namespace_itself(kind, name)),
-                    name,
-                },
-            }
-        }
-        Some(Target::Review { group, plural, namespace }) => Attributes {
-            verb: verbs::verb(&parts.method, "", false),
-            on: On::Resource {
-                group,
-                resource: plural,
-                subresource: "",
-                namespace: namespace.as_deref().unwrap_or_default(),
-                name: "",
-            },
-        },
-        _ => Attributes { verb: method, on: On::Path(parts.uri.path()) },
-    }
-}
-
 /// The verb on a path.
 fn lowercase(method: &Method) -> Cow<'static, str> {
     Cow::Borrowed(match *method {
@@ -249,11 +242,6 @@ fn lowercase(method: &Method) -> Cow<'static, str> {
         Method::DELETE => "delete",
         _ => return Cow::Owned(method.as_str().to_ascii_lowercase()),
     })
-}
-
-/// A namespace is in itself, as far as rights go.
-fn namespace_itself<'a>(kind: &Kind, name: &'a str) -> &'a str {
-    if kind.has_finalize() { name } else { "" }
 }
 
 fn refused(refusal: Refusal) -> Failure {

@@ -5,6 +5,7 @@
 
 mod addresses;
 mod configmap;
+mod controllerrevision;
 mod daemonset;
 mod deployment;
 mod endpointslice;
@@ -18,6 +19,7 @@ pub(crate) mod names;
 pub(crate) mod namespace;
 mod node;
 pub(crate) mod pod;
+mod podtemplate;
 pub(crate) mod read;
 #[cfg(test)]
 mod recorded;
@@ -32,10 +34,10 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub(crate) use self::{
-    configmap::CONFIG_MAP, daemonset::DAEMON_SET, deployment::DEPLOYMENT,
-    endpointslice::ENDPOINT_SLICE, event::EVENT, lease::LEASE, namespace::NAMESPACE, node::NODE,
-    pod::POD, replicaset::REPLICA_SET, secret::SECRET, service::SERVICE,
-    serviceaccount::SERVICE_ACCOUNT,
+    configmap::CONFIG_MAP, controllerrevision::CONTROLLER_REVISION, daemonset::DAEMON_SET,
+    deployment::DEPLOYMENT, endpointslice::ENDPOINT_SLICE, event::EVENT, lease::LEASE,
+    namespace::NAMESPACE, node::NODE, pod::POD, podtemplate::POD_TEMPLATE, replicaset::REPLICA_SET,
+    secret::SECRET, service::SERVICE, serviceaccount::SERVICE_ACCOUNT,
 };
 
 use crate::{invalid::Errors, settings::Features};
@@ -56,6 +58,8 @@ pub(crate) static KINDS: &[&Kind] = &[
     &SECRET,
     &SERVICE,
     &SERVICE_ACCOUNT,
+    &POD_TEMPLATE,
+    &CONTROLLER_REVISION,
 ];
 
 /// What most kinds can do.

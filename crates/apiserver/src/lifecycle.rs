@@ -174,7 +174,12 @@ fn settle_finalizers(object: &mut Value, options: &DeleteOptions) {
     object["metadata"]["finalizers"] = json!(next);
 }
 
-fn check_preconditions(kind: &Kind, object: &Value, options: &DeleteOptions) -> Result<()> {
+/// An object that is not the one that was asked for is left alone.
+pub(crate) fn check_preconditions(
+    kind: &Kind,
+    object: &Value,
+    options: &DeleteOptions,
+) -> Result<()> {
     let name = text(object, &["metadata", "name"]);
     let uid = text(object, &["metadata", "uid"]);
     if let Some(wanted) = options.uid.as_deref().filter(|wanted| *wanted != uid) {

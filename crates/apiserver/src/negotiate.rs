@@ -38,6 +38,15 @@ const OURS: &str = "application/json, application/yaml";
 const STREAMS: &str =
     ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
+/// What can be had at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Offer {
+    /// Lists can also be streamed, which the router's refusal mentions.
+    pub(crate) lists: bool,
+    /// Actions and questions have no columns.
+    pub(crate) tables: bool,
+}
+
 /// One entry of an `Accept` header.
 #[derive(Debug)]
 struct Clause<'a> {
@@ -47,8 +56,7 @@ struct Clause<'a> {
     quality: f32,
 }
 
-/// `collection`: lists can also be streamed, which the router's refusal mentions.
-pub(crate) fn form(headers: &HeaderMap, collection: bool, pretty: Option<&str>) -> Result<Form> {
+pub(crate) fn form(headers: &HeaderMap, offer: Offer, pretty: Option<&str>) -> Result<Form> {
     let pretty = match pretty {
         Some(asked) => matches!(asked, "true" | "1"),
         None => for_people(headers),
@@ -67,10 +75,12 @@ pub(crate) fn form(headers: &HeaderMap, collection: bool, pretty: Option<&str>) 
         clause.kind == "*" || (clause.kind == "application" && known.contains(&clause.sub))
     });
     if !routed {
-        let streams = if collection { STREAMS } else { "" };
+        let streams = if offer.lists { STREAMS } else { "" };
         return Err(Failure::not_acceptable(&format!("{OBJECTS}{streams}")));
     }
-    let found = clauses.iter().find_map(|clause| Some((media(clause)?, shape(clause)?)));
+    let is_had = |shape: &Shape| offer.tables || !matches!(shape, Shape::Table(_));
+    let found =
+        clauses.iter().find_map(|clause| Some((media(clause)?, shape(clause).filter(is_had)?)));
     match found {
         Some((media, shape)) => Ok(Form { media, shape, pretty }),
         None if clauses.iter().all(|clause| clause.sub == "vnd.kubernetes.protobuf") => {

@@ -4,7 +4,9 @@
 //! nothing, unknown paths are answered in plain text and unknown resources of known groups with a
 //! `Status`. Source: `k8s.io/apiserver/pkg/server/handler.go`, `pkg/endpoints/request`.
 
+pub(crate) mod info;
 pub(crate) mod query;
+pub(crate) mod timeout;
 
 use std::borrow::Cow;
 
@@ -69,6 +71,7 @@ pub(crate) const REVIEWS: &[(&str, &str, &str, bool)] = &[
     ("", "v1", "bindings", true),
     ("authentication.k8s.io", "v1", "tokenreviews", false),
     ("authentication.k8s.io", "v1", "selfsubjectreviews", false),
+    ("authorization.k8s.io", "v1", "localsubjectaccessreviews", true),
     ("authorization.k8s.io", "v1", "selfsubjectaccessreviews", false),
     ("authorization.k8s.io", "v1", "selfsubjectrulesreviews", false),
     ("authorization.k8s.io", "v1", "subjectaccessreviews", false),

@@ -113,6 +113,14 @@ impl Failure {
         Failure::new(406, "NotAcceptable", message)
     }
 
+    /// `of`: Go's name for what is there.
+    pub(crate) fn not_a_list(of: &str) -> Failure {
+        let message = format!(
+            "you requested PartialObjectMetadataList, but the requested object is not a list ({of})"
+        );
+        Failure::wrong_shape(message)
+    }
+
     pub(crate) fn already_exists(kind: &Kind, name: &str, dying: bool) -> Failure {
         let dying = if dying { "object is being deleted: " } else { "" };
         let message = format!("{dying}{} {name:?} already exists", kind.resource());
@@ -266,6 +274,12 @@ impl Failure {
             .with(json!({"causes": [cause], "retryAfterSeconds": 1}));
         failure.retry_after = Some(1);
         failure
+    }
+
+    /// It took longer than its client, or the server, gives it.
+    pub(crate) fn timed_out() -> Failure {
+        let message = "Timeout: request did not complete within the allotted timeout";
+        Failure::new(504, "Timeout", message).with(json!({}))
     }
 
     /// The body of the answer.

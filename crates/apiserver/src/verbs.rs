@@ -34,6 +34,7 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asking<'a> {
     pub(crate) plural: &'static str,
+    pub(crate) namespace: Option<&'a str>,
     pub(crate) user: &'a User,
     pub(crate) view: View,
     pub(crate) body: Body<'a>,

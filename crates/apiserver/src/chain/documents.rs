@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::{
     answer::Answer,
     api::Api,
-    discovery, metrics, negotiate,
+    discovery, metrics,
+    negotiate::{self, Offer},
     openapi::{self, Asked, Document, Reply},
     request::{Discovery, Query, Target},
     status::{Failure, Result},
@@ -75,7 +76,7 @@ fn aggregated_answer(parts: &Parts, document: &Value) -> Answer {
 fn shown(parts: &Parts, value: &Value) -> Result<Answer> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let pretty = query.has("pretty").then(|| query.text("pretty"));
-    let form = negotiate::form(&parts.headers, false, pretty)?;
+    let form = negotiate::form(&parts.headers, Offer { lists: false, tables: true }, pretty)?;
     Ok(Answer::value(200, value, form))
 }
 

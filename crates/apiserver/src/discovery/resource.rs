@@ -30,7 +30,7 @@ struct Action {
     namespaced: bool,
 }
 
-const ACTIONS: [Action; 6] = [
+const ACTIONS: [Action; 7] = [
     Action {
         group: "",
         kind: "Binding",
@@ -51,6 +51,13 @@ const ACTIONS: [Action; 6] = [
         plural: "tokenreviews",
         singular: "tokenreview",
         namespaced: false,
+    },
+    Action {
+        group: "authorization.k8s.io",
+        kind: "LocalSubjectAccessReview",
+        plural: "localsubjectaccessreviews",
+        singular: "localsubjectaccessreview",
+        namespaced: true,
     },
     Action {
         group: "authorization.k8s.io",

@@ -1,4 +1,5 @@
-//! SelfSubjectAccessReview and SubjectAccessReview: may somebody do something?
+//! SelfSubjectAccessReview, SubjectAccessReview and LocalSubjectAccessReview: may somebody do
+//! something?
 
 use std::collections::BTreeMap;
 
@@ -14,6 +15,18 @@ pub(crate) enum Whose<'a> {
     Own(&'a User),
     /// That of the user in the spec: SubjectAccessReview.
     Named,
+    /// The same in one namespace, which the review names: LocalSubjectAccessReview.
+    NamedIn(&'a str),
+}
+
+impl Whose<'_> {
+    pub(crate) fn kind(self) -> &'static str {
+        match self {
+            Whose::Own(_) => "SelfSubjectAccessReview",
+            Whose::Named => "SubjectAccessReview",
+            Whose::NamedIn(_) => "LocalSubjectAccessReview",
+        }
+    }
 }
 
 /// The review with its status, or what is wrong with it. `may` is how requests are authorized.
@@ -28,17 +41,21 @@ pub(crate) fn access_review(
     }
     let spec = &review["spec"];
     let named;
-    let (kind, user) = match whose {
-        Whose::Own(user) => ("SelfSubjectAccessReview", user),
-        Whose::Named => {
+    let user = match whose {
+        Whose::Own(user) => user,
+        Whose::Named | Whose::NamedIn(_) => {
             named = user_of(spec);
-            ("SubjectAccessReview", &named)
+            &named
         }
+    };
+    let metadata = match whose {
+        Whose::NamedIn(namespace) => json!({"namespace": namespace}),
+        Whose::Own(_) | Whose::Named => json!({}),
     };
     Ok(json!({
         "apiVersion": "authorization.k8s.io/v1",
-        "kind": kind,
-        "metadata": {},
+        "kind": whose.kind(),
+        "metadata": metadata,
         "spec": spec,
         "status": {"allowed": may(user, &attributes(spec))},
     }))
@@ -48,17 +65,17 @@ fn validate(review: &Value, whose: Whose<'_>) -> Errors {
     let (spec, at) = (&review["spec"], Path::root("spec"));
     let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let mut errors = Errors::new();
+    // Kubernetes prints its internal type, which has other names.
+    let shown = match other.is_object() {
+        true => json!({"Path": text(other, "path"), "Verb": text(other, "verb")}),
+        false => Value::Null,
+    };
     if resource.is_object() == other.is_object() {
-        // Kubernetes prints its internal type, which has other names.
-        let shown = match other.is_object() {
-            true => json!({"Path": text(other, "path"), "Verb": text(other, "verb")}),
-            false => Value::Null,
-        };
         let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         errors.push(FieldError::invalid(at.clone(), &shown, detail));
     }
     let is_nobody = text(spec, "user").is_empty() && strings(&spec["groups"]).is_empty();
-    if matches!(whose, Whose::Named) && is_nobody {
+    if !matches!(whose, Whose::Own(_)) && is_nobody {
         let detail = "at least one of user or group must be specified";
         errors.push(FieldError::invalid(at.child("user"), &json!(""), detail));
     }
@@ -66,13 +83,31 @@ fn validate(review: &Value, whose: Whose<'_>) -> Errors {
         let at = at.child("resourceAttributes").child(name);
         errors.extend(validate_selector(&resource[name], &at));
     }
-    let metadata = &review["metadata"];
-    let is_set =
-        |metadata: &serde_json::Map<_, _>| metadata.keys().any(|key| key != "managedFields");
-    if metadata.as_object().is_some_and(is_set) {
-        errors.push(FieldError::invalid(Path::root("metadata"), metadata, "must be empty"));
+    errors.extend(validate_metadata(&review["metadata"], whose));
+    if let Whose::NamedIn(namespace) = whose {
+        let given = text(resource, "namespace");
+        if resource.is_object() && given != namespace {
+            let at = at.child("resourceAttributes").child("namespace");
+            let detail = "must match metadata.namespace";
+            errors.push(FieldError::invalid(at, &json!(given), detail));
+        }
+        if other.is_object() {
+            let detail = "disallowed on this kind of request";
+            errors.push(FieldError::invalid(at.child("nonResourceAttributes"), &shown, detail));
+        }
     }
     errors
+}
+
+fn validate_metadata(metadata: &Value, whose: Whose<'_>) -> Option<FieldError> {
+    let (allowed, detail) = match whose {
+        Whose::NamedIn(_) => ("namespace", "must be empty except for namespace"),
+        Whose::Own(_) | Whose::Named => ("", "must be empty"),
+    };
+    let is_set = metadata.as_object().is_some_and(|metadata| {
+        metadata.keys().any(|key| key != "managedFields" && key != allowed)
+    });
+    is_set.then(|| FieldError::invalid(Path::root("metadata"), metadata, detail))
 }
 
 fn validate_selector(selector: &Value, at: &Path) -> Option<FieldError> {
@@ -157,6 +192,35 @@ mod tests {
         let expected =
             r#"spec.user: Invalid value: "": at least one of user or group must be specified"#;
         assert_eq!(messages(&nobody, Whose::Named), [expected]);
+    }
+
+    #[test]
+    fn a_local_review_is_about_its_namespace() {
+        let spec = |namespace: &str| json!({"user": "bob", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": namespace}});
+        let whose = Whose::NamedIn("a");
+        let review = json!({"metadata": {"namespace": "a"}, "spec": spec("a")});
+        let answer = access_review(&review, whose, |user, _| user.name == "bob").unwrap();
+        let expected = json!({
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "LocalSubjectAccessReview",
+            "metadata": {"namespace": "a"},
+            "spec": spec("a"),
+            "status": {"allowed": true},
+        });
+        assert_eq!(answer, expected);
+        assert_eq!(
+            messages(&spec("b"), whose),
+            [
+                r#"spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace"#
+            ]
+        );
+        let path = json!({"user": "bob", "nonResourceAttributes": {"verb": "get", "path": "/x"}});
+        assert_eq!(
+            messages(&path, whose),
+            [
+                r#"spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: disallowed on this kind of request"#
+            ]
+        );
     }
 
     #[test]

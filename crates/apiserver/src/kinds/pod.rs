@@ -2,7 +2,7 @@
 
 pub(crate) mod binding;
 mod columns;
-mod conditions;
+pub(crate) mod conditions;
 pub(crate) mod defaults;
 pub(crate) mod ephemeral;
 pub(crate) mod equal;
@@ -11,6 +11,7 @@ mod qos;
 pub(crate) mod quantity;
 pub(crate) mod resize;
 mod status;
+pub(crate) mod topology;
 mod update;
 pub(crate) mod validate;
 pub(crate) mod warnings;

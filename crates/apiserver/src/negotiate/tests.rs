@@ -2,10 +2,12 @@ use http::{HeaderMap, HeaderValue, header};
 
 use super::*;
 
+const OBJECT: Offer = Offer { lists: false, tables: true };
+
 fn asked(accept: &'static str) -> Result<Form> {
     let mut headers = HeaderMap::new();
     headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-    form(&headers, true, None)
+    form(&headers, Offer { lists: true, tables: true }, None)
 }
 
 #[test]
@@ -55,7 +57,28 @@ fn what_cannot_be_had_is_refused_in_two_wordings() {
 fn people_get_indented_answers_unless_told_otherwise() {
     let mut headers = HeaderMap::new();
     headers.insert(header::USER_AGENT, HeaderValue::from_static("curl/8.0"));
-    assert!(form(&headers, false, None).unwrap().pretty);
-    assert!(!form(&headers, false, Some("false")).unwrap().pretty);
-    assert!(form(&HeaderMap::new(), false, Some("1")).unwrap().pretty);
+    assert!(form(&headers, OBJECT, None).unwrap().pretty);
+    assert!(!form(&headers, OBJECT, Some("false")).unwrap().pretty);
+    assert!(form(&HeaderMap::new(), OBJECT, Some("1")).unwrap().pretty);
+}
+
+#[test]
+fn where_there_are_no_tables_the_next_best_is_given_or_nothing() {
+    let offer = Offer { lists: false, tables: false };
+    let asked = |accept: &'static str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        form(&headers, offer, None)
+    };
+    let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
+    let refused = asked(table).unwrap_err();
+    assert_eq!(
+        (refused.code, refused.message()),
+        (
+            406,
+            "only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf"
+        )
+    );
+    let next = asked("application/json;as=Table;v=v1;g=meta.k8s.io,application/yaml").unwrap();
+    assert_eq!((next.media, next.shape), (Media::Yaml, Shape::Object));
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use k8s_openapi::{
     api::{
-        apps::v1::{DaemonSet, Deployment, ReplicaSet},
+        apps::v1::{ControllerRevision, DaemonSet, Deployment, ReplicaSet},
         authentication::v1::{SelfSubjectReview, TokenRequest, TokenReview},
         authorization::v1::{
             LocalSubjectAccessReview, SelfSubjectAccessReview, SelfSubjectRulesReview,
@@ -14,7 +14,8 @@ use k8s_openapi::{
         autoscaling::v1::Scale,
         coordination::v1::Lease,
         core::v1::{
-            Binding, ConfigMap, Event, Namespace, Node, Pod, Secret, Service, ServiceAccount,
+            Binding, ConfigMap, Event, Namespace, Node, Pod, PodTemplate, Secret, Service,
+            ServiceAccount,
         },
         discovery::v1::EndpointSlice,
         events::v1::Event as EventV1,
@@ -70,8 +71,9 @@ fn generate() -> Map<String, Value> {
     let mut generator: SchemaGenerator = settings.into_generator();
     include_types!(
         generator,
-        (Binding, ConfigMap, Event, Namespace, Node, Pod, Secret, Service, ServiceAccount),
-        (DaemonSet, Deployment, ReplicaSet),
+        (Binding, ConfigMap, Event, Namespace, Node, Pod, PodTemplate, Secret),
+        (Service, ServiceAccount),
+        (ControllerRevision, DaemonSet, Deployment, ReplicaSet),
         (EndpointSlice, EventV1, Lease, Scale, Eviction, FlowSchema, PriorityLevelConfiguration),
         (SelfSubjectReview, TokenRequest, TokenReview),
         (

@@ -32,6 +32,15 @@ const POSTED: &[Resource] = &[
         "tokenreviews",
         "io.k8s.api.authentication.v1.TokenReview",
     ),
+    Resource {
+        namespaced: true,
+        ..posted(
+            "authorization.k8s.io",
+            "LocalSubjectAccessReview",
+            "localsubjectaccessreviews",
+            "io.k8s.api.authorization.v1.LocalSubjectAccessReview",
+        )
+    },
     posted(
         "authorization.k8s.io",
         "SelfSubjectAccessReview",
@@ -73,7 +82,7 @@ const fn posted(
         version: "v1",
         kind,
         plural,
-        // Only what belongs to the core is about something in a namespace.
+        // Most of what belongs to no group of its own is about something in a namespace.
         namespaced: group.is_empty(),
         schema,
         verbs: &["create"],

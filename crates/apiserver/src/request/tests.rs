@@ -90,6 +90,8 @@ proptest! {
     fn no_path_or_query_panics(path in "(/|[a-z.%0-9]|/api/v1|namespaces|watch|\\.\\.|%2e){0,30}", query in "[a-z=&%+0-9]{0,40}") {
         let _ = target(&path);
         let query = Query::parse(&query);
+        let _ = info::attributes(&http::Method::GET, "get", &info::decoded(&path), &query);
+        let _ = timeout::asked(&query);
         let _ = (query.number("limit"), query.write_options("X"), query.flag("a"));
     }
 }

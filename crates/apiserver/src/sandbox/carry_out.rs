@@ -199,7 +199,8 @@ async fn rewrite(
 }
 
 async fn bind(api: &Api, pod: Target<'_>, node: &str) -> Result<()> {
-    let binding = json!({"target": {"kind": "Node", "name": node}});
+    let mut binding = json!({"metadata": {}, "target": {"kind": "Node", "name": node}});
+    admit::label_binding(api, &mut binding);
     let edit = |object: &mut Value| {
         tolerations::default(object, lost_seconds(api));
         let bound = binding::bind(object, &binding, pod.now);

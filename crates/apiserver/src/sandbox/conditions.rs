@@ -1,4 +1,5 @@
-//! Conditions of Pods and Nodes. The time of a condition moves only when its status changes.
+//! Conditions of Pods and Nodes. The time of a condition moves only when its status changes; one
+//! that a client gave without a time gets one.
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -42,7 +43,7 @@ pub(super) fn set_of_pod(conditions: &mut Vec<PodCondition>, says: &Says, now: T
     };
     let Some(old) = old else { return conditions.push(new) };
     if old.status == new.status {
-        new.last_transition_time = old.last_transition_time.take();
+        new.last_transition_time = old.last_transition_time.take().or(new.last_transition_time);
     }
     new.observed_generation = old.observed_generation;
     *old = new;
@@ -60,9 +61,9 @@ pub(super) fn set_of_node(conditions: &mut Vec<NodeCondition>, says: &Says, now:
     };
     let Some(old) = old else { return conditions.push(new) };
     if old.status == new.status {
-        new.last_transition_time = old.last_transition_time.take();
+        new.last_transition_time = old.last_transition_time.take().or(new.last_transition_time);
         // Heartbeats are the lease's: a condition that says the same is left as it is.
-        new.last_heartbeat_time = old.last_heartbeat_time.take();
+        new.last_heartbeat_time = old.last_heartbeat_time.take().or(new.last_heartbeat_time);
     }
     *old = new;
 }

@@ -54,6 +54,7 @@ pub(crate) struct World {
     /// Those that nobody controls, by namespace.
     orphans: Index<Pod>,
     owned_replica_sets: Index<ReplicaSet>,
+    orphan_replica_sets: Index<ReplicaSet>,
     pods_by_node: Index<Pod>,
     /// Without a node.
     waiting: BTreeSet<Box<str>>,
@@ -184,6 +185,14 @@ impl World {
         indexed(&self.orphans, namespace)
     }
 
+    /// ReplicaSets that nobody controls.
+    pub(crate) fn orphan_replica_sets_in(
+        &self,
+        namespace: &str,
+    ) -> impl Iterator<Item = &ReplicaSet> {
+        indexed(&self.orphan_replica_sets, namespace)
+    }
+
     pub(crate) fn replica_sets_in(&self, namespace: &str) -> impl Iterator<Item = &ReplicaSet> {
         inside(&self.replica_sets, namespace)
     }
@@ -283,9 +292,13 @@ impl World {
     ) -> (Option<Seen>, Option<Seen>) {
         if let Some(old) = self.replica_sets.get(key) {
             remove(&mut self.owned_replica_sets, controller_uid(&old.metadata), key);
+            remove(&mut self.orphan_replica_sets, namespace_of(&old.metadata), key);
         }
         if let Some(new) = &new {
-            insert(&mut self.owned_replica_sets, controller_uid(&new.metadata), key, new);
+            match controller_uid(&new.metadata) {
+                "" => insert(&mut self.orphan_replica_sets, namespace_of(&new.metadata), key, new),
+                owner => insert(&mut self.owned_replica_sets, owner, key, new),
+            }
         }
         swap(&mut self.replica_sets, key, new, Seen::ReplicaSet)
     }

@@ -6,8 +6,8 @@ use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 use k8s_openapi::{
     api::{
         apps::v1::{
-            DaemonSetSpec, DaemonSetStatus, DeploymentSpec, DeploymentStatus, ReplicaSetSpec,
-            ReplicaSetStatus,
+            ControllerRevision, DaemonSetSpec, DaemonSetStatus, DeploymentSpec, DeploymentStatus,
+            ReplicaSetSpec, ReplicaSetStatus,
         },
         autoscaling::v1::{ScaleSpec, ScaleStatus},
         coordination::v1::LeaseSpec,
@@ -41,6 +41,7 @@ static FIELDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     add::<ServiceSpec>(&mut fields);
     add::<EndpointSlice>(&mut fields);
     add::<LeaseSpec>(&mut fields);
+    add::<ControllerRevision>(&mut fields);
     add::<DaemonSetSpec>(&mut fields);
     add::<DaemonSetStatus>(&mut fields);
     add::<DeploymentSpec>(&mut fields);

@@ -8,7 +8,12 @@ use serde_json::{Value, json};
 use crate::{
     api::{Api, name_of},
     document,
-    kinds::{Edit, Kind, Part, metadata, namespace::is_finalized, read::list},
+    kinds::{
+        Edit, Kind, NODE, POD, Part, metadata,
+        namespace::is_finalized,
+        pod::topology,
+        read::{list, text},
+    },
     pools::{PoolError, Reservation},
     random,
     status::{Failure, Result},
@@ -56,6 +61,9 @@ pub(crate) fn create<'a>(
     let mut warnings: Vec<String> =
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
     kind.rules.default(&mut value, &at);
+    if kind == &POD {
+        label_pod(api, &mut value);
+    }
     metadata::prepare_create(&mut value, &at, &random::uuid(), &random::suffix());
     let reservation = reserve(api, kind, &mut value, None, dry_run)?;
     kind.rules.prepare_create(&mut value, &at);
@@ -107,6 +115,30 @@ pub(crate) fn update<'a>(
     }
     document::canonical(kind.stored_kind(), &mut value);
     Ok(Admitted { value, warnings, reservation })
+}
+
+/// A Pod that is made for a Node has the Node's place in its labels.
+fn label_pod(api: &Api, pod: &mut Value) {
+    let name = text(pod, &["spec", "nodeName"]);
+    if let Some(node) = node(api, name) {
+        topology::label(pod, &node);
+    }
+}
+
+/// The same by way of a binding, from which the Pod takes its labels.
+pub(crate) fn label_binding(api: &Api, binding: &mut Value) {
+    let target = &binding["target"];
+    if target["kind"] != "Node" {
+        return;
+    }
+    if let Some(node) = node(api, text(target, &["name"])) {
+        topology::label(binding, &node);
+    }
+}
+
+fn node(api: &Api, name: &str) -> Option<Value> {
+    let object = api.storage.object(&NODE, name).filter(|_| !name.is_empty())?;
+    Some(document::value(&NODE, &object))
 }
 
 fn edited<'a>(

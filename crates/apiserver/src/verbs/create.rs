@@ -9,7 +9,10 @@ use crate::{
     answer::{self, Answer},
     api::{Api, Call, key, name_of},
     body, document,
-    kinds::{Kind, read::text},
+    kinds::{
+        Kind,
+        read::{entry, text},
+    },
     status::{Failure, Result},
     verbs::admit::{self, without_revision},
 };
@@ -104,6 +107,11 @@ pub(crate) fn placed(mut value: Value, kind: &Kind, namespace: Option<&str>) -> 
         }
         return Ok(value);
     };
+    placed_in(value, namespace)
+}
+
+/// The same for what is no kind.
+pub(crate) fn placed_in(mut value: Value, namespace: &str) -> Result<Value> {
     let given = text(&value, &["metadata", "namespace"]);
     if !given.is_empty() && given != namespace {
         return Err(Failure::bad_request(
@@ -111,6 +119,6 @@ pub(crate) fn placed(mut value: Value, kind: &Kind, namespace: Option<&str>) -> 
              request",
         ));
     }
-    value["metadata"]["namespace"] = namespace.into();
+    *entry(&mut value, &["metadata", "namespace"]) = namespace.into();
     Ok(value)
 }

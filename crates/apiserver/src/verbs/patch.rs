@@ -18,7 +18,10 @@ use crate::{
     request::query::FieldValidation,
     status::{Failure, Result},
     types,
-    verbs::update::{self, Way, check_name},
+    verbs::{
+        create::placed,
+        update::{self, Way, check_name},
+    },
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +45,17 @@ pub(crate) async fn apply(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer
     let mut warnings = Vec::new();
     let next = |present: Value, warnings: &mut Vec<String>| {
         let value = patched(call, of, present, options.field_validation, warnings)?;
-        check_name(&value, &call.resource.name)?;
-        Ok(Some(value))
+        placed_as_asked(call, value).map(Some)
     };
     let (code, value) = update::write(api, call, way, options.dry_run, &mut warnings, next).await?;
     Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
+}
+
+/// A patch moves nothing: name and namespace stay those of the path.
+pub(crate) fn placed_as_asked(call: &Call<'_>, value: Value) -> Result<Value> {
+    let value = placed(value, call.kind(), call.namespace())?;
+    check_name(&value, &call.resource.name)?;
+    Ok(value)
 }
 
 /// What the call's patch makes of a document.

@@ -7,14 +7,17 @@ use crate::{
     api::Api,
     body::{self, Expected},
     identity::{self, Attributes, User, Whose},
+    kinds::read::text,
+    negotiate::{Form, Shape},
     request::query::FieldValidation,
     status::{Failure, Result},
-    verbs::Asking,
+    table,
+    verbs::{Asking, create::placed_in},
 };
 
 /// What is asked, and of whom.
 pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
-    let Asking { plural, user, view, body, .. } = asking;
+    let Asking { plural, namespace, user, view, body } = asking;
     let read = |group, kind, schema| {
         let expected = Expected { group, version: "v1", kind, schema };
         body::typed(body, expected, FieldValidation::Warn)
@@ -34,12 +37,19 @@ pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
         "selfsubjectaccessreviews" => {
             let schema = "io.k8s.api.authorization.v1.SelfSubjectAccessReview";
             let read = read("authorization.k8s.io", "SelfSubjectAccessReview", schema)?;
-            (access(api, &read.value, Whose::Own(user), "SelfSubjectAccessReview")?, read.warnings)
+            (access(api, &read.value, Whose::Own(user))?, read.warnings)
         }
         "subjectaccessreviews" => {
             let schema = "io.k8s.api.authorization.v1.SubjectAccessReview";
             let read = read("authorization.k8s.io", "SubjectAccessReview", schema)?;
-            (access(api, &read.value, Whose::Named, "SubjectAccessReview")?, read.warnings)
+            (access(api, &read.value, Whose::Named)?, read.warnings)
+        }
+        "localsubjectaccessreviews" => {
+            let schema = "io.k8s.api.authorization.v1.LocalSubjectAccessReview";
+            let read = read("authorization.k8s.io", "LocalSubjectAccessReview", schema)?;
+            let namespace = namespace.unwrap_or_default();
+            let review = placed_in(read.value, namespace)?;
+            (access(api, &review, Whose::NamedIn(namespace))?, read.warnings)
         }
         "selfsubjectrulesreviews" => {
             let schema = "io.k8s.api.authorization.v1.SelfSubjectRulesReview";
@@ -50,10 +60,24 @@ pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
         }
         _ => return Err(Failure::unknown_resource()),
     };
-    Ok(Answer::value(201, &value, view.form).with_warnings(warnings))
+    Ok(shown(&value, view.form)?.with_warnings(warnings))
 }
 
-fn access(api: &Api, review: &Value, whose: Whose<'_>, kind: &str) -> Result<Value> {
+/// Whole, or its metadata.
+fn shown(value: &Value, form: Form) -> Result<Answer> {
+    match form.shape {
+        Shape::Object | Shape::Table(_) => Ok(Answer::value(201, value, form)),
+        Shape::Partial(version) => Ok(Answer::value(201, &table::partial(value, version), form)),
+        Shape::PartialList(_) => {
+            let group = text(value, &["apiVersion"]).split('/').next().unwrap_or_default();
+            let of = format!("*{}.{}", body::internal(group), text(value, &["kind"]));
+            Err(Failure::not_a_list(&of))
+        }
+    }
+}
+
+fn access(api: &Api, review: &Value, whose: Whose<'_>) -> Result<Value> {
+    let kind = whose.kind();
     let may = |user: &User, attributes: &Attributes<'_>| api.authorize(user, attributes).is_ok();
     identity::access_review(review, whose, may)
         .map_err(|errors| Failure::invalid_as("authorization.k8s.io", kind, "", &errors))

@@ -10,11 +10,13 @@ use crate::{
     kinds::{
         Part, Subresource,
         pod::binding::{self, BindError},
+        read::text,
         workload::scale,
     },
     request::query::FieldValidation,
     status::{Failure, Result},
     verbs::{
+        admit,
         create::placed,
         evict, patch, read,
         update::{self, Way, check_name},
@@ -94,7 +96,8 @@ async fn replace_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
 async fn patch_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let options = call.query.write_options("PatchOptions")?;
     rescale(api, call, options.dry_run, Vec::new(), |present, warnings| {
-        patch::patched(call, SCALE, present, options.field_validation, warnings)
+        let wanted = patch::patched(call, SCALE, present, options.field_validation, warnings)?;
+        patch::placed_as_asked(call, wanted)
     })
     .await
 }
@@ -132,16 +135,31 @@ pub(crate) async fn bind(api: &Api, call: &Call<'_>, pod: &str) -> Result<Answer
     if !pod.is_empty() {
         check_name(&read.value, pod)?;
     }
-    binding::check(&read.value).map_err(|problem| unbound(problem, pod))?;
+    let mut binding = placed(read.value, call.kind(), call.namespace())?;
+    binding::check(&binding).map_err(|problem| unbound(problem, pod))?;
+    admit::label_binding(api, &mut binding);
     let mut warnings = read.warnings;
     let next = |mut present: Value, _: &mut Vec<String>| {
-        let bound = binding::bind(&mut present, &read.value, call.now());
+        check_bound(call, &binding, &present)?;
+        let bound = binding::bind(&mut present, &binding, call.now());
         bound.map_err(|problem| unbound(problem, pod))?;
         Ok(Some(present))
     };
     update::write(api, call, Way::AsIs, options.dry_run, &mut warnings, next).await?;
     let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(Answer::value(201, &done, call.view.form).with_warnings(warnings))
+}
+
+/// A binding may say which Pod it means by more than the name.
+fn check_bound(call: &Call<'_>, binding: &Value, pod: &Value) -> Result<()> {
+    for (field, what) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
+        let [wanted, present] = [binding, pod].map(|object| text(object, &["metadata", field]));
+        if !wanted.is_empty() && wanted != present {
+            let key = call.key(&call.resource.name);
+            return Err(update::failed_precondition(call.kind(), &key, what, wanted, present));
+        }
+    }
+    Ok(())
 }
 
 /// The Pod that a `Binding` in a namespace names.

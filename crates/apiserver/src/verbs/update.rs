@@ -7,7 +7,7 @@ use crate::{
     answer::{self, Answer},
     api::{Api, Call, name_of},
     body, document,
-    kinds::{Part, metadata, read::text},
+    kinds::{Kind, Part, metadata, read::text},
     status::{Failure, Result},
     verbs::{
         admit::{self, Update, at_revision, registry_key},
@@ -114,13 +114,7 @@ fn check_version(
     let uid = text(value, &["metadata", "uid"]);
     let present = text(old, &["metadata", "uid"]);
     if call.method == http::Method::PUT && !uid.is_empty() && uid != present {
-        let why = format!(
-            "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, \
-             AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object \
-             meta: {present}",
-            registry_key(kind, key)
-        );
-        return Err(Failure::conflict(kind, name, &why));
+        return Err(failed_precondition(kind, key, "UID", uid, present));
     }
     let version = text(value, &["metadata", "resourceVersion"]);
     if version.is_empty() && call.method == http::Method::PUT && !kind.updates_unconditionally {
@@ -146,6 +140,22 @@ fn check_version(
     }
 }
 
+/// An object that is not the one that was meant; `what` is `UID` or `ResourceVersion`.
+pub(crate) fn failed_precondition(
+    kind: &Kind,
+    key: &str,
+    what: &str,
+    wanted: &str,
+    present: &str,
+) -> Failure {
+    let why = format!(
+        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: \
+         Precondition failed: {what} in precondition: {wanted}, {what} in object meta: {present}",
+        registry_key(kind, key)
+    );
+    Failure::conflict(kind, key.rsplit('/').next().unwrap_or_default(), &why)
+}
+
 /// The name in the body is that of the path.
 pub(crate) fn check_name(value: &Value, name: &str) -> Result<()> {
     match name_of(value) {
@@ -164,7 +174,7 @@ pub(crate) fn check_name(value: &Value, name: &str) -> Result<()> {
 /// waited for just this to go goes.
 pub(crate) async fn rewrite(
     api: &Api,
-    kind: &crate::kinds::Kind,
+    kind: &Kind,
     key: &str,
     edit: impl Fn(&mut Value),
 ) -> Result<()> {

@@ -5,6 +5,17 @@ use serde_json::{Value, json};
 
 use crate::kinds::read::{entry, list, text};
 
+/// Says of a Pod that somebody ends it before its time, and who.
+pub(crate) fn evicted(pod: &mut Value, now: Timestamp) {
+    let condition = json!({
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    });
+    set(entry(pod, &["status"]), &condition, now);
+}
+
 /// Sets a condition; its time moves only when its status changes.
 pub(super) fn set(status: &mut Value, condition: &Value, now: Timestamp) {
     let mut condition = condition.clone();

@@ -15,7 +15,7 @@ pub(crate) const CONTAINERS: Column = Column {
     format: "",
     priority: 1,
     description: "Names of each container in the template.",
-    cell: |object, _| json!(joined(object, "name")),
+    cell: |object, _| json!(joined(&object["spec"]["template"], "name")),
 };
 
 pub(crate) const IMAGES: Column = Column {
@@ -24,7 +24,7 @@ pub(crate) const IMAGES: Column = Column {
     format: "",
     priority: 1,
     description: "Images referenced by each container in the template.",
-    cell: |object, _| json!(joined(object, "image")),
+    cell: |object, _| json!(joined(&object["spec"]["template"], "image")),
 };
 
 /// The last column of all, its description that of the kind's own field.
@@ -59,11 +59,12 @@ pub(crate) fn labels_or_none(labels: &Value) -> String {
     or_none(pairs.collect::<Vec<_>>().join(","))
 }
 
-fn or_none(text: String) -> String {
-    if text.is_empty() { "<none>".to_owned() } else { text }
+/// A field of all containers of a template.
+pub(crate) fn joined(template: &Value, field: &str) -> String {
+    let containers = list(template, &["spec", "containers"]);
+    containers.iter().map(|container| text(container, &[field])).collect::<Vec<_>>().join(",")
 }
 
-fn joined(object: &Value, field: &str) -> String {
-    let containers = list(object, &["spec", "template", "spec", "containers"]);
-    containers.iter().map(|container| text(container, &[field])).collect::<Vec<_>>().join(",")
+fn or_none(text: String) -> String {
+    if text.is_empty() { "<none>".to_owned() } else { text }
 }

@@ -77,6 +77,23 @@ fn a_new_node_gets_what_it_lacks_and_nothing_else() {
 }
 
 #[test]
+fn a_node_that_says_that_it_is_ready_but_not_since_when_is_so_from_now_on() {
+    let mut given = node(&json!({}));
+    given["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
+    let mut world = world(&[given]);
+    for second in [3, 9] {
+        look(&mut world, second);
+        let node = present(&world, "nodes", "n1");
+        let conditions = node["status"]["conditions"].as_array().unwrap();
+        assert_eq!(conditions.len(), 4);
+        for condition in conditions {
+            assert_eq!(condition["lastTransitionTime"], "1970-01-01T00:00:03Z", "{condition}");
+            assert_eq!(condition["lastHeartbeatTime"], "1970-01-01T00:00:03Z", "{condition}");
+        }
+    }
+}
+
+#[test]
 fn heartbeats_come_at_multiples_of_their_interval() {
     let mut world = world(&[node(&json!({}))]);
     assert_eq!(look(&mut world, 3).again, Some(at(10)));

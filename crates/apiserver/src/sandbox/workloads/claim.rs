@@ -1,14 +1,15 @@
-//! Whose Pods are whose: an owner takes orphans that its selector matches, and lets go of Pods that
-//! it no longer matches. Source: `k8s.io/kubernetes/pkg/controller/controller_ref_manager.go`.
+//! Whose Pods and ReplicaSets are whose: an owner takes orphans that its selector matches, and lets
+//! go of what it no longer matches.
+//! Source: `k8s.io/kubernetes/pkg/controller/controller_ref_manager.go`.
 
 use k8s_openapi::{
-    api::core::v1::Pod,
+    api::{apps::v1::ReplicaSet, core::v1::Pod},
     apimachinery::pkg::apis::meta::v1::{LabelSelector, ObjectMeta, OwnerReference},
 };
 use serde_json::json;
 
 use crate::{
-    kinds::{Kind, POD},
+    kinds::{DEPLOYMENT, Kind, POD, REPLICA_SET},
     sandbox::{
         action::Action,
         selectors,
@@ -17,11 +18,21 @@ use crate::{
     },
 };
 
-/// Pods of an owner, and what it takes to make them so.
-#[derive(Debug, Default)]
-pub(super) struct Claimed<'a> {
-    pub(super) pods: Vec<&'a Pod>,
+/// What an owner has, and what it takes to make it so.
+#[derive(Debug)]
+pub(super) struct Claimed<'a, T> {
+    pub(super) objects: Vec<&'a T>,
     pub(super) actions: Vec<Action>,
+}
+
+/// Who can be owned.
+trait Owned {
+    const KIND: &'static Kind;
+
+    fn metadata(&self) -> &ObjectMeta;
+
+    /// One that is over changes hands no more.
+    fn is_active(&self) -> bool;
 }
 
 /// The reference by which an object controls others.
@@ -36,50 +47,97 @@ pub(super) fn reference(kind: &Kind, owner: &ObjectMeta) -> OwnerReference {
     }
 }
 
-/// An owner that is being deleted neither takes nor lets go.
-pub(super) fn claim<'a>(
+/// The Pods of an owner of this kind.
+pub(super) fn claim_pods<'a>(
     world: &'a World,
     kind: &Kind,
     owner: &ObjectMeta,
     selected: &LabelSelector,
-) -> Claimed<'a> {
-    let mut claimed = Claimed::default();
-    let reference = reference(kind, owner);
-    // One who owns Pods by a selector that asks for nothing would own them all, which the server
-    // turns away.
-    let fits = |pod: &Pod| {
-        !selectors::is_empty(selected) && selectors::selects(selected, pod.metadata.labels.as_ref())
+) -> Claimed<'a, Pod> {
+    let owned = world.pods_of(uid_of(owner));
+    claim(owner, &reference(kind, owner), selected, owned, world.orphans_in(namespace_of(owner)))
+}
+
+/// The ReplicaSets of a Deployment.
+pub(super) fn claim_replica_sets<'a>(
+    world: &'a World,
+    owner: &ObjectMeta,
+    selected: &LabelSelector,
+) -> Claimed<'a, ReplicaSet> {
+    let owned = world.replica_sets_of(uid_of(owner));
+    let orphans = world.orphan_replica_sets_in(namespace_of(owner));
+    claim(owner, &reference(&DEPLOYMENT, owner), selected, owned, orphans)
+}
+
+/// An owner that is being deleted neither takes nor lets go.
+fn claim<'a, T: Owned>(
+    owner: &ObjectMeta,
+    reference: &OwnerReference,
+    selected: &LabelSelector,
+    owned: impl Iterator<Item = &'a T>,
+    orphans: impl Iterator<Item = &'a T>,
+) -> Claimed<'a, T> {
+    let mut claimed = Claimed { objects: Vec::new(), actions: Vec::new() };
+    // One who owns by a selector that asks for nothing would own all, which the server turns away.
+    let fits = |object: &T| {
+        let labels = object.metadata().labels.as_ref();
+        !selectors::is_empty(selected) && selectors::selects(selected, labels)
     };
-    for pod in world.pods_of(&reference.uid) {
-        if fits(pod) {
-            claimed.pods.push(pod);
-        } else if !is_dying(owner) && pods::is_active(pod) {
-            let others = owners(pod).filter(|other| other.uid != reference.uid);
+    for object in owned {
+        if fits(object) {
+            claimed.objects.push(object);
+        } else if !is_dying(owner) && object.is_active() {
+            let others = owners(object).filter(|other| other.uid != reference.uid);
             let others: Vec<OwnerReference> = others.cloned().collect();
-            claimed.actions.push(owned_by(pod, &others));
+            claimed.actions.push(owned_by(object, &others));
         }
     }
     if is_dying(owner) {
         return claimed;
     }
-    let orphans = world.orphans_in(namespace_of(owner));
-    for pod in orphans.filter(|pod| pods::is_active(pod) && fits(pod)) {
-        let all: Vec<OwnerReference> = owners(pod).cloned().chain([reference.clone()]).collect();
-        claimed.actions.push(owned_by(pod, &all));
-        claimed.pods.push(pod);
+    for object in orphans.filter(|object| object.is_active() && fits(object)) {
+        let all: Vec<OwnerReference> = owners(object).cloned().chain([reference.clone()]).collect();
+        claimed.actions.push(owned_by(object, &all));
+        claimed.objects.push(object);
     }
     claimed
 }
 
-fn owners(pod: &Pod) -> impl Iterator<Item = &OwnerReference> {
-    pod.metadata.owner_references.iter().flatten()
+fn owners<T: Owned>(object: &T) -> impl Iterator<Item = &OwnerReference> {
+    object.metadata().owner_references.iter().flatten()
 }
 
-/// Only this version of the Pod: a list is replaced as a whole.
-fn owned_by(pod: &Pod, owners: &[OwnerReference]) -> Action {
+/// Only this version of the object: a list is replaced as a whole.
+fn owned_by<T: Owned>(object: &T, owners: &[OwnerReference]) -> Action {
     let patch = json!({"metadata": {
-        "resourceVersion": pod.metadata.resource_version,
+        "resourceVersion": object.metadata().resource_version,
         "ownerReferences": owners,
     }});
-    Action::patch(&POD, &pod.metadata, patch)
+    Action::patch(T::KIND, object.metadata(), patch)
+}
+
+// === impl Owned ===
+
+impl Owned for Pod {
+    const KIND: &'static Kind = &POD;
+
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn is_active(&self) -> bool {
+        pods::is_active(self)
+    }
+}
+
+impl Owned for ReplicaSet {
+    const KIND: &'static Kind = &REPLICA_SET;
+
+    fn metadata(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+
+    fn is_active(&self) -> bool {
+        !is_dying(&self.metadata)
+    }
 }

@@ -4,7 +4,7 @@
 //! left to do, Pods of former templates are replaced (`rolling`). The revision of a Pod is the hash
 //! of the template it was made from. At most 250 Pods are made and as many deleted in one look; the
 //! changes bring the next one. Source: `k8s.io/kubernetes/pkg/controller/daemon`, but for the
-//! history: ControllerRevisions are not served. Linear in the number of Nodes and of the set's Pods.
+//! history: no ControllerRevisions are written. Linear in the number of Nodes and of the set's Pods.
 
 mod eligible;
 mod pinned;
@@ -69,13 +69,13 @@ pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -
     let Some(spec) = set.spec.as_ref().filter(|_| !is_dying(&set.metadata)) else {
         return Step::nothing();
     };
-    let claimed = claim::claim(world, &DAEMON_SET, &set.metadata, &spec.selector);
+    let claimed = claim::claim_pods(world, &DAEMON_SET, &set.metadata, &spec.selector);
     let look = Look::new(world, set, spec, &claimed, now);
     let mut orders = placing::orders(&look);
     if orders.is_empty() && rolling::is_rolling(spec) {
         orders = Orders { again: orders.again, ..rolling::orders(&look) };
     }
-    let readiness = pods::readiness(claimed.pods.iter().copied(), look.min_ready(), now);
+    let readiness = pods::readiness(claimed.objects.iter().copied(), look.min_ready(), now);
     let again = orders.again.into_iter().chain(readiness.next).min();
     let mut actions = claimed.actions;
     actions.extend(obeyed(world, &look, orders));
@@ -115,7 +115,7 @@ impl<'a> Look<'a> {
         world: &'a World,
         set: &'a DaemonSet,
         spec: &'a DaemonSetSpec,
-        claimed: &Claimed<'a>,
+        claimed: &Claimed<'a, Pod>,
         now: Timestamp,
     ) -> Look<'a> {
         let needs = spec.template.spec.as_ref().map(Needs::of);
@@ -123,7 +123,7 @@ impl<'a> Look<'a> {
         let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
         // One that has ended and is being deleted needs nothing more.
         let matter = |pod: &&&Pod| !(is_finished(pod) && is_dying(&pod.metadata));
-        for pod in claimed.pods.iter().filter(matter) {
+        for pod in claimed.objects.iter().filter(matter) {
             if let Some(node) = pinned::target(pod) {
                 pods.entry(node).or_default().push(pod);
             }

@@ -1,6 +1,7 @@
 //! Deployments: a ReplicaSet for each template, and Pods moved from the old ones to the new one.
 //!
-//! A look goes one of four ways. A Deployment that is being deleted only gets its status. One that
+//! ReplicaSets that the selector matches and nobody controls are taken first (`claim`). Then a look
+//! goes one of four ways. A Deployment that is being deleted only gets its status. One that
 //! is paused, or whose size was changed, has its sets scaled (`scaling`). Else it is rolled out:
 //! with `Recreate` all old Pods go before the first new one comes, with `RollingUpdate` the sets
 //! are resized step by step within the limits (`rolling`). A step looks only at what the status of
@@ -28,7 +29,8 @@ use self::{
 use crate::{
     sandbox::{
         action::{Action, Step},
-        world::{World, key_of, name_of, uid_of},
+        workloads::claim,
+        world::{World, key_of, name_of},
     },
     settings::Sandbox,
 };
@@ -36,8 +38,13 @@ use crate::{
 /// What is to be done about a Deployment now.
 pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -> Step {
     let Some(deployment) = world.deployments.get(key) else { return Step::nothing() };
-    let owned = world.replica_sets_of(uid_of(&deployment.metadata));
-    let Some(rollout) = Rollout::read(deployment, owned) else { return Step::nothing() };
+    let Some(spec) = &deployment.spec else { return Step::nothing() };
+    let claimed = claim::claim_replica_sets(world, &deployment.metadata, &spec.selector);
+    if !claimed.actions.is_empty() {
+        // What is to become of the sets is decided when they have changed hands.
+        return Step::act(claimed.actions);
+    }
+    let rollout = Rollout::read(deployment, spec, claimed.objects);
     let way = Way::of(&rollout);
     let plan = plan(world, &rollout, way);
     let mut actions: Vec<Action> =

@@ -38,11 +38,11 @@ const BURST: usize = 500;
 pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -> Step {
     let Some(set) = world.replica_sets.get(key) else { return Step::nothing() };
     let Some(spec) = &set.spec else { return Step::nothing() };
-    let claimed = claim::claim(world, &REPLICA_SET, &set.metadata, &spec.selector);
+    let claimed = claim::claim_pods(world, &REPLICA_SET, &set.metadata, &spec.selector);
     let active: Vec<&Pod> =
-        claimed.pods.iter().copied().filter(|pod| pods::is_active(pod)).collect();
+        claimed.objects.iter().copied().filter(|pod| pods::is_active(pod)).collect();
     let ending = |pod: &&&Pod| is_dying(&pod.metadata) && !is_finished(pod);
-    let n_ending = claimed.pods.iter().filter(ending).count();
+    let n_ending = claimed.objects.iter().filter(ending).count();
     let mut actions = claimed.actions;
     if !is_dying(&set.metadata) {
         actions.extend(correct(world, set, spec, &active, now));

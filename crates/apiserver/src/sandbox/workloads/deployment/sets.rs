@@ -31,12 +31,12 @@ pub(super) struct Set<'a> {
 // === impl Rollout ===
 
 impl<'a> Rollout<'a> {
-    /// `owned`: the ReplicaSets that this Deployment controls. `None` without a spec.
+    /// `owned`: the ReplicaSets that this Deployment controls.
     pub(super) fn read(
         deployment: &'a Deployment,
+        spec: &'a DeploymentSpec,
         owned: impl IntoIterator<Item = &'a ReplicaSet>,
-    ) -> Option<Rollout<'a>> {
-        let spec = deployment.spec.as_ref()?;
+    ) -> Rollout<'a> {
         let mut sets: Vec<Set<'a>> = owned.into_iter().map(Set::read).collect();
         sets.sort_by_key(|set| (set.metadata().creation_timestamp.clone(), set.name()));
         let has_template = |set: &Set<'_>| {
@@ -44,7 +44,7 @@ impl<'a> Rollout<'a> {
             given.is_some_and(|given| template::same(given, &spec.template))
         };
         let new = sets.iter().position(has_template);
-        Some(Rollout { deployment, spec, limits: Limits::of(spec), sets, new })
+        Rollout { deployment, spec, limits: Limits::of(spec), sets, new }
     }
 
     pub(super) fn name(&self) -> &'a str {

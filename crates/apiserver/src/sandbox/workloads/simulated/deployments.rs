@@ -316,7 +316,10 @@ fn a_taken_name_is_evaded() {
     });
     let taken = foreign["metadata"]["name"].as_str().unwrap().to_owned();
     cluster = super::cluster(1);
-    foreign["metadata"]["ownerReferences"] = json!([]);
+    // Not for the taking.
+    foreign["metadata"]["ownerReferences"] = json!([
+        {"apiVersion": "v1", "kind": "Other", "name": "x", "uid": "x", "controller": true}
+    ]);
     foreign["spec"]["replicas"] = 0.into();
     foreign["status"] = Value::Null;
     cluster.create("replicasets", foreign);
@@ -336,6 +339,86 @@ fn a_deployment_that_goes_makes_nothing_new() {
     cluster.patch("deployments", &made, &dying);
     cluster.settle(|_| {});
     assert!(cluster.world.replica_sets.is_empty());
+}
+
+/// A ReplicaSet by hand, without the label of a hash.
+fn lone_set(image: &str, app: &str) -> Value {
+    json!({
+        "metadata": {"name": "lone", "labels": {"app": app},
+            "annotations": {REVISION: "3546343826724305832"}},
+        "spec": {
+            "replicas": 2,
+            "selector": {"matchLabels": {"app": app}},
+            "template": {
+                "metadata": {"labels": {"app": app}},
+                "spec": {"containers": [{"name": "c", "image": image}]},
+            },
+        },
+    })
+}
+
+// Kubernetes' specs "RollingUpdateDeployment should delete old pods and create new ones" and
+// "should support rollover".
+#[test]
+fn a_deployment_takes_a_matching_orphan_and_replaces_its_pods() {
+    let mut cluster = cluster(1);
+    let lone = cluster.create("replicasets", lone_set("old", "web"));
+    cluster.settle(|_| {});
+    assert_eq!(images(&cluster), ["old"]);
+    cluster.create("deployments", deployment(2, "new", &json!({})));
+    cluster.settle(|cluster| assert!(cluster.n_ready() >= 1));
+    let set = cluster.value("replicasets", &lone);
+    let owner = &set["metadata"]["ownerReferences"][0];
+    assert_eq!((&owner["kind"], &owner["controller"]), (&json!("Deployment"), &json!(true)));
+    assert_eq!(set["spec"]["replicas"], 0);
+    assert_eq!((images(&cluster), cluster.n_ready()), (vec!["new"], 2));
+    let revision = &cluster.value("deployments", &key("web"))["metadata"]["annotations"][REVISION];
+    assert_eq!(revision, "3546343826724305833");
+    assert!(is_done(&cluster), "{}", status(&cluster));
+}
+
+#[test]
+fn an_orphan_with_the_template_is_the_set_of_the_template() {
+    let mut cluster = cluster(1);
+    cluster.create("replicasets", lone_set("a", "web"));
+    cluster.create("deployments", deployment(3, "a", &json!({})));
+    cluster.settle(|_| {});
+    assert_eq!(cluster.world.replica_sets.len(), 1);
+    assert_eq!(cluster.value("replicasets", &key("lone"))["spec"]["replicas"], 3);
+    assert!(is_done(&cluster), "{}", status(&cluster));
+}
+
+#[test]
+fn a_deployment_takes_no_strangers_and_lets_go_of_what_became_one() {
+    let mut cluster = rolled_out(2, &json!({}));
+    cluster.create("replicasets", lone_set("a", "db"));
+    let other =
+        json!({"uid": "x", "kind": "Other", "apiVersion": "v1", "name": "x", "controller": true});
+    let mut owned = lone_set("a", "web");
+    owned["metadata"]["name"] = "owned".into();
+    owned["metadata"]["ownerReferences"] = json!([other]);
+    cluster.create("replicasets", owned);
+    let own =
+        cluster.world.replica_sets.keys().find(|key| key.contains("/web-")).unwrap().to_string();
+    cluster.patch("replicasets", &own, &json!({"metadata": {"labels": {"app": "else"}}}));
+    cluster.settle(|_| {});
+    let owners =
+        |key: &str| cluster.value("replicasets", key)["metadata"]["ownerReferences"].clone();
+    assert_eq!(owners(&own), json!([]));
+    assert_eq!(owners(&key("lone")), Value::Null);
+    assert_eq!(owners(&key("owned"))[0]["kind"], "Other");
+}
+
+#[test]
+fn a_deployment_that_goes_takes_nothing() {
+    let mut cluster = cluster(1);
+    cluster.create("replicasets", lone_set("a", "web"));
+    let made = cluster.create("deployments", deployment(3, "a", &json!({})));
+    let dying = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
+    cluster.patch("deployments", &made, &dying);
+    cluster.settle(|_| {});
+    let set = cluster.value("replicasets", &key("lone"));
+    assert_eq!(set["metadata"]["ownerReferences"], Value::Null);
 }
 
 proptest! {

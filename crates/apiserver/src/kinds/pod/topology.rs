@@ -1,0 +1,46 @@
+//! The labels that tell where a Pod is, taken from its Node.
+//! Source: `plugin/pkg/admission/podtopologylabels`.
+
+use serde_json::Value;
+
+use crate::kinds::read::{at, entry};
+
+const COPIED: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
+
+/// Gives the labels of the Node to a Pod or to its binding, whatever those say.
+pub(crate) fn label(object: &mut Value, node: &Value) {
+    for key in COPIED {
+        let value = at(node, &["metadata", "labels", key]);
+        if value.is_string() {
+            *entry(object, &["metadata", "labels", key]) = value.clone();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_pod_gets_the_zone_and_the_region_of_its_node_and_nothing_else() {
+        let (zone, region) = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region");
+        for (node, pod, expected) in [
+            (json!({zone: "a", region: "r", "x": "y"}), json!({}), json!({zone: "a", region: "r"})),
+            (
+                json!({zone: "a"}),
+                json!({zone: "b", "app": "web"}),
+                json!({zone: "a", "app": "web"}),
+            ),
+            (json!({"x": "y"}), json!({"app": "web"}), json!({"app": "web"})),
+        ] {
+            let mut object = json!({"metadata": {"labels": pod}});
+            label(&mut object, &json!({"metadata": {"labels": node}}));
+            assert_eq!(object["metadata"]["labels"], expected);
+        }
+        let mut object = json!({"metadata": {}});
+        label(&mut object, &json!({"metadata": {"name": "n"}}));
+        assert_eq!(object, json!({"metadata": {}}));
+    }
+}

@@ -1,0 +1,185 @@
+//! How long a client gives a request: `?timeout=30s`.
+//!
+//! Durations are Go's (`time.ParseDuration`), and so are the words of the refusal.
+//! Source: `k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go`.
+
+use std::{fmt::Write as _, time::Duration};
+
+use super::Query;
+use crate::status::{Failure, Result};
+
+/// No request that has an end takes longer, whatever its client gives it.
+pub(crate) const MOST: Duration = Duration::from_secs(60);
+
+/// Go counts durations in nanoseconds, up to 2^63.
+const MOST_NANOS: u128 = 1 << 63;
+
+const UNITS: [(&str, u128); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("\u{b5}s", 1_000),
+    ("\u{3bc}s", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
+];
+
+/// No time, or a negative one, is the server's own.
+pub(crate) fn asked(query: &Query<'_>) -> Result<Duration> {
+    let text = query.text("timeout");
+    if text.is_empty() {
+        return Ok(MOST);
+    }
+    let nanos = nanoseconds(text).map_err(|wrong| {
+        let text = quoted(text);
+        let why = match wrong {
+            Wrong::Invalid => format!("invalid duration {text}"),
+            Wrong::NoUnit => format!("missing unit in duration {text}"),
+            Wrong::Unit(unit) => format!("unknown unit {} in duration {text}", quoted(unit)),
+        };
+        Failure::bad_request(format!("invalid timeout specified in the request URL - time: {why}"))
+    })?;
+    let asked = u64::try_from(nanos).ok().filter(|nanos| *nanos > 0).map(Duration::from_nanos);
+    Ok(asked.map_or(MOST, |asked| asked.min(MOST)))
+}
+
+#[derive(Debug, PartialEq)]
+enum Wrong<'a> {
+    Invalid,
+    NoUnit,
+    Unit(&'a str),
+}
+
+fn nanoseconds(text: &str) -> std::result::Result<i128, Wrong<'_>> {
+    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if rest == "0" {
+        return Ok(0);
+    }
+    let mut total = 0;
+    loop {
+        let (nanos, after) = term(rest)?;
+        total += nanos;
+        if total > MOST_NANOS {
+            return Err(Wrong::Invalid);
+        }
+        if after.is_empty() {
+            break;
+        }
+        rest = after;
+    }
+    let total = i128::try_from(total).map_err(|_| Wrong::Invalid)?;
+    match text.starts_with('-') {
+        true => Ok(-total),
+        // The positive half has one less.
+        false if total.unsigned_abs() == MOST_NANOS => Err(Wrong::Invalid),
+        false => Ok(total),
+    }
+}
+
+/// `1.5h` of `1.5h30m`, and the rest.
+fn term(text: &str) -> std::result::Result<(u128, &str), Wrong<'_>> {
+    let (whole, rest) = digits(text);
+    let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), digits);
+    if whole.is_empty() && fraction.is_empty() {
+        return Err(Wrong::Invalid);
+    }
+    // What is longer is larger than all that a duration can be.
+    let count: u128 = match whole.trim_start_matches('0') {
+        "" => 0,
+        long if long.len() > 20 => return Err(Wrong::Invalid),
+        short => short.parse().map_err(|_| Wrong::Invalid)?,
+    };
+    let end = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
+    let (unit, rest) = rest.split_at(end);
+    if unit.is_empty() {
+        return Err(Wrong::NoUnit);
+    }
+    let of_unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or(Wrong::Unit(unit))?.1;
+    let nanos = count.saturating_mul(of_unit) + part(fraction, of_unit);
+    if nanos > MOST_NANOS {
+        return Err(Wrong::Invalid);
+    }
+    Ok((nanos, rest))
+}
+
+fn digits(text: &str) -> (&str, &str) {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    text.split_at(end)
+}
+
+/// A fraction of a unit; beyond 18 digits nothing is left to count.
+fn part(fraction: &str, of_unit: u128) -> u128 {
+    let mut scale = 1;
+    let mut sum = 0;
+    for digit in fraction.bytes().take(18) {
+        scale *= 10;
+        sum = sum * 10 + u128::from(digit - b'0');
+    }
+    sum * of_unit / scale
+}
+
+/// As Go's package `time` quotes: byte by byte.
+fn quoted(text: &str) -> String {
+    let mut out = String::from('"');
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b' '..=b'~' => out.push(char::from(byte)),
+            _ => write!(out, "\\x{byte:02x}").expect("a String takes all"),
+        }
+    }
+    out.push('"');
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_timeout_is_as_long_as_go_reads_it_and_a_minute_at_most() {
+        for (text, millis) in [
+            ("", 60_000),
+            ("0", 60_000),
+            ("0s", 60_000),
+            ("-5s", 60_000),
+            ("3m", 60_000),
+            ("2562047h", 60_000),
+            ("30s", 30_000),
+            ("%2B30s", 30_000),
+            ("1.5s", 1_500),
+            (".5s", 500),
+            ("5.s", 5_000),
+            ("1s500ms", 1_500),
+            ("20000us", 20),
+            ("20000%C2%B5s", 20),
+            ("0.5m", 30_000),
+        ] {
+            let query = format!("timeout={text}");
+            let asked = asked(&Query::parse(&query)).unwrap();
+            assert_eq!(asked, Duration::from_millis(millis), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_timeout_that_is_none_is_refused_in_go_s_words() {
+        for (text, why) in [
+            ("invalid", r#"invalid duration "invalid""#),
+            ("5", r#"missing unit in duration "5""#),
+            ("5x", r#"unknown unit "x" in duration "5x""#),
+            ("1h5", r#"missing unit in duration "1h5""#),
+            ("-", r#"invalid duration "-""#),
+            (".s", r#"invalid duration ".s""#),
+            ("1s-2s", r#"unknown unit "s-" in duration "1s-2s""#),
+            ("9999999999999999999999h", r#"invalid duration "9999999999999999999999h""#),
+            ("2562048h", r#"invalid duration "2562048h""#),
+            ("%22%C3%A9", r#"invalid duration "\"\xc3\xa9""#),
+        ] {
+            let query = format!("timeout={text}");
+            let failure = asked(&Query::parse(&query)).unwrap_err();
+            let words = format!("invalid timeout specified in the request URL - time: {why}");
+            assert_eq!((failure.code, failure.message()), (400, &*words), "{text}");
+        }
+    }
+}
