@@ -3,6 +3,7 @@
 mod bodies;
 mod connections;
 mod h2;
+mod long_lists;
 mod paths;
 mod raw;
 mod stuck;

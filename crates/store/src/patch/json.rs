@@ -13,6 +13,11 @@ use crate::schema::{Finding, Schema, decode_list};
 /// What all copies of one patch may add, in bytes of JSON.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
+/// How many values all operations of one patch may move: those behind a place in a list where
+/// something comes or goes, and those within what is put in. Without an end, a short patch of a
+/// long list would take the product of the two.
+const MOST_MOVED: usize = 50_000_000;
+
 /// How deep a document may become. Moves and copies could build it up without end, and all that
 /// comes after needs stack for each level.
 const MOST_LEVELS: usize = 600;
@@ -33,33 +38,55 @@ pub fn json(document: &mut Value, patch: &[u8]) -> Result<Vec<Finding>, PatchErr
     if operations.len() > PatchError::MOST_OPERATIONS {
         return Err(PatchError::TooManyOperations { got: operations.len() });
     }
-    let mut copied = 0;
+    let mut spent = Spent::default();
     for operation in operations {
-        apply(document, operation, &mut copied).map_err(PatchError::Rejected)?;
+        apply(document, operation, &mut spent).map_err(PatchError::Rejected)?;
     }
     Ok(decoded.unknown.into_iter().map(|finding| Finding::InPatch(Box::new(finding))).collect())
 }
 
-fn apply(document: &mut Value, mut operation: Value, copied: &mut usize) -> Result<(), String> {
+/// What the operations so far have cost.
+#[derive(Debug, Default)]
+struct Spent {
+    copied: usize,
+    moved: usize,
+}
+
+impl Spent {
+    fn copy(&mut self, bytes: usize) -> Result<(), String> {
+        self.copied += bytes;
+        match self.copied > MOST_COPIED {
+            true => Err(format!("copies of more than {MOST_COPIED} bytes")),
+            false => Ok(()),
+        }
+    }
+
+    fn shift(&mut self, values: usize) -> Result<(), String> {
+        self.moved += values;
+        match self.moved > MOST_MOVED {
+            true => Err(format!("more than {MOST_MOVED} values moved")),
+            false => Ok(()),
+        }
+    }
+}
+
+fn apply(document: &mut Value, mut operation: Value, spent: &mut Spent) -> Result<(), String> {
     let value = operation.get_mut("value").map_or(Value::Null, Value::take);
     let text = |name: &str| operation.get(name).and_then(Value::as_str).map(str::to_owned);
     let path = || text("path").ok_or_else(|| "operation without path".to_owned());
     let from = || text("from").ok_or_else(|| "operation without from".to_owned());
     match text("op").as_deref() {
-        Some("add") => add(document, &path()?, value),
-        Some("remove") => remove(document, &path()?).map(drop),
-        Some("replace") => replace(document, &path()?, value),
+        Some("add") => add(document, &path()?, value, spent),
+        Some("remove") => remove(document, &path()?, spent).map(drop),
+        Some("replace") => replace(document, &path()?, value, spent),
         Some("move") => {
-            let moved = remove(document, &from()?)?;
-            add(document, &path()?, moved)
+            let moved = remove(document, &from()?, spent)?;
+            add(document, &path()?, moved, spent)
         }
         Some("copy") => {
             let copy = read(document, &from()?)?.cloned().unwrap_or(Value::Null);
-            *copied += copy.to_string().len();
-            if *copied > MOST_COPIED {
-                return Err(format!("copies of more than {MOST_COPIED} bytes"));
-            }
-            add(document, &path()?, copy)
+            spent.copy(copy.to_string().len())?;
+            add(document, &path()?, copy, spent)
         }
         Some("test") => test(document, &path()?, &value),
         op => Err(format!("unexpected kind: {}", op.unwrap_or("unknown"))),
@@ -99,25 +126,28 @@ fn index(part: &str, length: usize) -> Option<usize> {
     usize::try_from(if index < 0 { index + length } else { index }).ok()
 }
 
-fn add(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
-    within_levels(path, &value)?;
+fn add(document: &mut Value, path: &str, value: Value, spent: &mut Spent) -> Result<(), String> {
+    within_levels(path, &value, spent)?;
     match find(document, path)? {
         (Value::Object(members), key) => drop(members.insert(key, value)),
         (Value::Array(elements), key) if key == "-" => elements.push(value),
         (Value::Array(elements), key) => {
             let at = index(&key, elements.len() + 1).filter(|at| *at <= elements.len());
-            elements.insert(at.ok_or_else(|| format!("invalid index: {key}"))?, value);
+            let at = at.ok_or_else(|| format!("invalid index: {key}"))?;
+            spent.shift(elements.len() - at)?;
+            elements.insert(at, value);
         }
         _ => {}
     }
     Ok(())
 }
 
-fn remove(document: &mut Value, path: &str) -> Result<Value, String> {
+fn remove(document: &mut Value, path: &str, spent: &mut Spent) -> Result<Value, String> {
     let gone = match find(document, path)? {
         (Value::Object(members), key) => members.remove(&key),
         (Value::Array(elements), key) => {
             let at = index(&key, elements.len()).filter(|at| *at < elements.len());
+            spent.shift(elements.len() - at.unwrap_or(elements.len()))?;
             at.map(|at| elements.remove(at))
         }
         _ => None,
@@ -125,7 +155,12 @@ fn remove(document: &mut Value, path: &str) -> Result<Value, String> {
     gone.ok_or_else(|| format!("nothing to remove at {path:?}"))
 }
 
-fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String> {
+fn replace(
+    document: &mut Value,
+    path: &str,
+    value: Value,
+    spent: &mut Spent,
+) -> Result<(), String> {
     if path.is_empty() {
         if !value.is_object() && !value.is_array() {
             return Err("the document must be an object or array".to_owned());
@@ -133,7 +168,7 @@ fn replace(document: &mut Value, path: &str, value: Value) -> Result<(), String>
         *document = value;
         return Ok(());
     }
-    within_levels(path, &value)?;
+    within_levels(path, &value, spent)?;
     match find(document, path)? {
         (Value::Object(members), key) => drop(members.insert(key, value)),
         (Value::Array(elements), key) => {
@@ -164,14 +199,18 @@ fn test(document: &mut Value, path: &str, value: &Value) -> Result<(), String> {
     if equal { Ok(()) } else { Err(format!("testing value {path:?} failed")) }
 }
 
-fn within_levels(path: &str, value: &Value) -> Result<(), String> {
+fn within_levels(path: &str, value: &Value, spent: &mut Spent) -> Result<(), String> {
     let parts = path.split('/').count();
-    let fits = MOST_LEVELS.checked_sub(parts).is_some_and(|levels| fits(value, levels));
+    let mut values = 0;
+    let fits =
+        MOST_LEVELS.checked_sub(parts).is_some_and(|levels| fits(value, levels, &mut values));
+    spent.shift(values)?;
     if fits { Ok(()) } else { Err(format!("more than {MOST_LEVELS} levels")) }
 }
 
-fn fits(value: &Value, levels: usize) -> bool {
-    let inner = |value: &Value| levels > 0 && fits(value, levels - 1);
+fn fits(value: &Value, levels: usize, values: &mut usize) -> bool {
+    *values += 1;
+    let inner = |value: &Value| levels > 0 && fits(value, levels - 1, values);
     match value {
         Value::Array(elements) => elements.iter().all(inner),
         Value::Object(members) => members.values().all(inner),

@@ -15,6 +15,8 @@
 mod lists;
 mod order;
 
+use std::{cell::Cell, collections::BTreeSet};
+
 use serde_json::{Map, Value};
 
 use self::lists::{delete_from, merge_lists};
@@ -27,6 +29,10 @@ const PATCH: &str = "$patch";
 const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
+
+/// How many members and elements of the document may be gone through. Elements with the same merge
+/// key go through what they are merged into once each; without them nothing comes near.
+const MOST_MERGED: usize = 50_000_000;
 
 /// Merges a patch into a document of a type. If it fails, the document is merged in part.
 pub fn strategic(
@@ -45,7 +51,8 @@ pub fn strategic(
         Value::Object(original) => original,
         _ => Object::new(),
     };
-    *document = Value::Object(merge_objects(Place::of(schema, of), original, patch)?);
+    let left = Cell::new(MOST_MERGED);
+    *document = Value::Object(merge_objects(Place::of(schema, of, &left), original, patch)?);
     Ok(decoded.unknown)
 }
 
@@ -54,6 +61,8 @@ pub fn strategic(
 pub(super) struct Place<'a> {
     schema: &'a Schema,
     inside: Inside<'a>,
+    /// How many members and elements may still be gone through.
+    left: &'a Cell<usize>,
 }
 
 #[derive(Clone, Copy)]
@@ -64,8 +73,16 @@ enum Inside<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(schema: &'a Schema, of: &'a Type) -> Place<'a> {
-        Place { schema, inside: Inside::Struct(of) }
+    fn of(schema: &'a Schema, of: &'a Type, left: &'a Cell<usize>) -> Place<'a> {
+        Place { schema, inside: Inside::Struct(of), left }
+    }
+
+    /// Notes that so much is gone through.
+    fn spend(&self, count: usize) -> Result<(), PatchError> {
+        let left = self.left.get().checked_sub(count);
+        self.left.set(left.unwrap_or_default());
+        let words = || format!("more than {MOST_MERGED} members and elements to merge into");
+        left.map(drop).ok_or_else(|| PatchError::Rejected(words()))
     }
 
     /// A field, for which there must be one in the type.
@@ -118,7 +135,7 @@ pub(super) fn merge_objects(
         Some(Value::String(directive)) if directive == "delete" => return Ok(Object::new()),
         Some(directive) => return Err(bad_directive(&directive, patch)),
     }
-    retain_keys(&mut original, &mut patch)?;
+    retain_keys(place, &mut original, &mut patch)?;
     order::apply(place, &mut original, &mut patch)?;
     for (key, value) in patch {
         match key.strip_prefix(DELETE_FROM) {
@@ -140,17 +157,23 @@ fn bad_directive(directive: &Value, mut patch: Object) -> PatchError {
 }
 
 /// Drops what the patch does not name to be kept.
-fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
+fn retain_keys(
+    place: Place<'_>,
+    original: &mut Object,
+    patch: &mut Object,
+) -> Result<(), PatchError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let bad = || PatchError::BadRequest("invalid patch format of retainKeys".to_owned());
     let Value::Array(keys) = keys else { return Err(bad()) };
-    let kept = |key: &String| keys.iter().any(|kept| kept.as_str() == Some(key));
+    let keys: BTreeSet<&str> = keys.iter().filter_map(Value::as_str).collect();
+    let kept = |key: &String| keys.contains(key.as_str());
     let free = |key: &String, value: &Value| {
         value.is_null() || key.starts_with(DELETE_FROM) || key.starts_with(ELEMENT_ORDER)
     };
     if patch.iter().any(|(key, value)| !free(key, value) && !kept(key)) {
         return Err(bad());
     }
+    place.spend(original.len())?;
     original.retain(|key, _| kept(key));
     Ok(())
 }

@@ -110,6 +110,8 @@ struct Decoder<'a> {
     /// The first value that its own reader refused.
     refused: Option<String>,
     findings: Vec<Finding>,
+    /// The length of all paths that were made for findings.
+    looked_for: usize,
 }
 
 /// One step into an object.
@@ -132,7 +134,15 @@ impl<'a> Decoder<'a> {
     fn new(schema: &'a Schema, json: &'a [u8]) -> Decoder<'a> {
         let scanner = Scanner::new(json);
         let path = Vec::with_capacity(8);
-        Decoder { schema, scanner, path, mistyped: None, refused: None, findings: Vec::new() }
+        Decoder {
+            schema,
+            scanner,
+            path,
+            mistyped: None,
+            refused: None,
+            findings: Vec::new(),
+            looked_for: 0,
+        }
     }
 
     fn finish(mut self, value: Value) -> Result<Decoded, DecodeError> {
@@ -208,16 +218,14 @@ impl<'a> Decoder<'a> {
         while let Some(key) = self.scanner.key(first)? {
             first = false;
             let Some(at) = of.position(&key) else {
-                let path = self.path_to(&key);
-                self.find(Finding::Unknown(path));
+                self.find(&key, Finding::Unknown);
                 self.scanner.skip()?;
                 continue;
             };
             let field = &of.fields[at];
             let mut value = Value::Null;
             if seen & (1 << at) != 0 {
-                let path = self.path_to(&key);
-                self.find(Finding::Duplicate(path));
+                self.find(&key, Finding::Duplicate);
                 value = members.remove(&*field.name).unwrap_or(Value::Null);
             }
             seen |= 1 << at;
@@ -315,8 +323,7 @@ impl<'a> Decoder<'a> {
         while let Some(key) = self.scanner.key(first)? {
             first = false;
             if members.contains_key(&*key) {
-                let path = self.path_to(&key);
-                self.find(Finding::Duplicate(path));
+                self.find(&key, Finding::Duplicate);
             }
             let mut value = Value::Null;
             self.path.push(Step::Key(key.clone()));
@@ -325,7 +332,8 @@ impl<'a> Decoder<'a> {
             members.insert(key.into_owned(), value);
         }
         match slot {
-            Value::Object(earlier) => earlier.append(&mut members),
+            // Not `append`, which makes the map anew each time.
+            Value::Object(earlier) => earlier.extend(members),
             _ => *slot = Value::Object(members),
         }
         Ok(())

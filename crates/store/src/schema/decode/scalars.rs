@@ -159,8 +159,7 @@ impl<'a> Decoder<'a> {
         while let Some(key) = self.scanner.key(first)? {
             first = false;
             if members.contains_key(&*key) {
-                let path = self.path_to(&key);
-                self.find(Finding::Duplicate(path));
+                self.find(&key, Finding::Duplicate);
             }
             self.path.push(Step::Key(key.clone()));
             let value = self.any(depth + 1)?;

@@ -8,6 +8,10 @@ use crate::schema::Finding;
 /// As in Kubernetes.
 const MOST_FINDINGS: usize = 100;
 
+/// How long the paths of findings may be in all. A path can be as long as the text, and the same
+/// one found again as often as there is room for it.
+const MOST_LOOKED_FOR: usize = 1 << 20;
+
 impl<'a> Decoder<'a> {
     /// Passes over a value of the wrong type. `byte` is its first, `name` the type wanted; `go`
     /// tells it where that is empty.
@@ -80,8 +84,15 @@ impl<'a> Decoder<'a> {
         out + dot + name
     }
 
-    pub(super) fn find(&mut self, finding: Finding) {
-        if self.findings.len() < MOST_FINDINGS && !self.findings.contains(&finding) {
+    /// Keeps in mind what is passed over: a field of what is being read.
+    pub(super) fn find(&mut self, name: &str, finding: fn(String) -> Finding) {
+        if self.findings.len() >= MOST_FINDINGS || self.looked_for >= MOST_LOOKED_FOR {
+            return;
+        }
+        let path = self.path_to(name);
+        self.looked_for += path.len();
+        let finding = finding(path);
+        if !self.findings.contains(&finding) {
             self.findings.push(finding);
         }
     }
