@@ -17,6 +17,7 @@ use crate::{
     settings::Features,
     status::Failure,
     table::{self, IncludeObject},
+    warnings::Warnings,
 };
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -139,8 +140,10 @@ impl Answer {
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, self.content_type);
         headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache, private"));
-        for warning in &self.warnings {
-            if let Ok(value) = HeaderValue::from_str(&warning_value(warning)) {
+        let mut warnings = Warnings::default();
+        warnings.extend(self.warnings);
+        for value in warnings.headers() {
+            if let Ok(value) = HeaderValue::try_from(value.into_bytes()) {
                 headers.append(header::WARNING, value);
             }
         }
@@ -236,12 +239,6 @@ pub(crate) fn revision_meta(revision: Revision) -> Value {
 
 pub(crate) fn options(view: View, version: &'static str) -> table::TableOptions {
     table::TableOptions { include_object: view.include, no_headers: false, version }
-}
-
-/// `299 - "text"`, with what a header can't hold replaced.
-fn warning_value(text: &str) -> String {
-    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    format!("299 - \"{}\"", clean.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
 fn list_meta(page: &Page, continued: &str) -> Value {

@@ -1,6 +1,9 @@
-//! Doors for the fuzzer to what reads the words of strangers: paths, queries, selectors, patches.
+//! Doors for the fuzzer to what reads the words of strangers: paths, queries, selectors, patches,
+//! objects.
 //!
 //! Each says whether the words were accepted. They may be refused, but nothing may panic.
+
+mod server;
 
 use evenkeel_store::{
     Object, Selector, patch,
@@ -9,6 +12,7 @@ use evenkeel_store::{
 };
 use serde_json::Value;
 
+pub use self::server::Server;
 use crate::{
     api::CHECKS,
     document,

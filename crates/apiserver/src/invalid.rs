@@ -3,7 +3,7 @@
 //! A validation returns a list of [`FieldError`]; `status` turns it into a 422 with its causes.
 //! Source of the wording: `k8s.io/apimachinery/pkg/util/validation/field/errors.go`.
 
-use std::fmt;
+use std::{cell::Cell, collections::BTreeSet, fmt};
 
 pub(crate) use evenkeel_store::schema::quoted;
 use serde_json::Value;
@@ -37,6 +37,70 @@ pub(crate) enum Wrong {
 }
 
 pub(crate) type Errors = Vec<FieldError>;
+
+/// What the texts of all errors of one object may have in bytes: those beyond are not listed.
+/// Kubernetes lists them all, whose texts together can be the square of the object.
+const MOST_TEXT: usize = 1 << 20;
+
+/// A text that many errors of an object show, such as the whole list that they are about.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    text: String,
+    left: Cell<usize>,
+}
+
+/// Each text once, at its first place, as far as they are listed.
+pub(crate) fn distinct(errors: Errors) -> Errors {
+    let mut seen = BTreeSet::new();
+    let mut size = 0;
+    let mut kept = Errors::new();
+    for error in errors {
+        let text = error.to_string();
+        if size >= MOST_TEXT {
+            break;
+        }
+        size += text.len();
+        if seen.insert(text) {
+            kept.push(error);
+        }
+    }
+    kept
+}
+
+/// The first of them, as far as they are listed.
+pub(crate) fn listed(errors: &[FieldError]) -> &[FieldError] {
+    let mut size = 0;
+    let fits = |error: &&FieldError| {
+        let fits = size < MOST_TEXT;
+        size += error.to_string().len();
+        fits
+    };
+    &errors[..errors.iter().take_while(fits).count()]
+}
+
+/// Several errors as one text: each once.
+pub(crate) fn aggregated(errors: &[FieldError]) -> String {
+    let texts: Vec<String> = distinct(errors.to_vec()).iter().map(ToString::to_string).collect();
+    match texts.as_slice() {
+        [one] => one.clone(),
+        many => format!("[{}]", many.join(", ")),
+    }
+}
+
+// === impl Shown ===
+
+impl Shown {
+    pub(crate) fn new(text: String) -> Shown {
+        Shown { text, left: Cell::new(MOST_TEXT) }
+    }
+
+    /// The text, or nothing where the errors that it is for are not listed any more.
+    pub(crate) fn text(&self) -> String {
+        let left = self.left.get();
+        self.left.set(left.saturating_sub(self.text.len()));
+        if left == 0 { String::new() } else { self.text.clone() }
+    }
+}
 
 // === impl Path ===
 

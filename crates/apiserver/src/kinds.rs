@@ -14,6 +14,8 @@ pub(crate) mod event;
 pub(crate) mod facts;
 mod json_text;
 mod lease;
+#[cfg(test)]
+mod linear;
 pub(crate) mod metadata;
 pub(crate) mod names;
 pub(crate) mod namespace;

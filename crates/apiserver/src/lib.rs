@@ -47,6 +47,7 @@ mod storage;
 mod table;
 mod types;
 mod verbs;
+mod warnings;
 mod watchers;
 pub mod writer;
 

@@ -4,6 +4,8 @@
 //! and `registry/store.go`: an object that others still need is marked and stays; a Pod on a node
 //! lives on for its grace period; everything else goes at once.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
@@ -168,7 +170,8 @@ fn settle_finalizers(object: &mut Value, options: &DeleteOptions) {
         Some(Propagation::Foreground) => next.push(FOREGROUND.into()),
         Some(Propagation::Background) | None => {}
     }
-    if next.len() == present.len() && next.iter().all(|name| present.contains(name)) {
+    let names = |list: &[Value]| list.iter().map(Value::to_string).collect::<BTreeSet<_>>();
+    if next.len() == present.len() && names(&next).is_subset(&names(present)) {
         return;
     }
     object["metadata"]["finalizers"] = json!(next);

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    invalid::{Errors, FieldError},
+    invalid::{Errors, FieldError, aggregated, listed},
     kinds::Kind,
 };
 
@@ -210,18 +210,8 @@ impl Failure {
         name: &str,
         errors: &[FieldError],
     ) -> Failure {
-        // Kubernetes aggregates: each message once.
-        let mut texts: Vec<String> = Vec::new();
-        for error in errors {
-            let text = error.to_string();
-            if !texts.contains(&text) {
-                texts.push(text);
-            }
-        }
-        let list = match texts.as_slice() {
-            [one] => one.clone(),
-            many => format!("[{}]", many.join(", ")),
-        };
+        let errors = listed(errors);
+        let list = aggregated(errors);
         let qualified = if group.is_empty() { kind.to_owned() } else { format!("{kind}.{group}") };
         let causes: Vec<Value> = errors
             .iter()

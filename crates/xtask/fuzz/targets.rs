@@ -20,6 +20,7 @@ pub(crate) const TARGETS: &[Target] = &[
         accepts: fairness,
     },
     Target { name: "request-priority", examples: "examples/fairness/tenants", accepts: fairness },
+    Target { name: "objects", examples: "crates/xtask/fuzz/examples/objects", accepts: objects },
     Target { name: "patch", examples: "crates/xtask/fuzz/examples/patch", accepts: patch },
     Target {
         name: "selectors",
@@ -41,6 +42,22 @@ fn manifests(input: &str) -> bool {
 
 fn fairness(input: &str) -> bool {
     dialect::load("input.yaml", input).compile().is_ok()
+}
+
+/// Each object is stored by a server with a journal, and read, changed and deleted in every way.
+fn objects(input: &str) -> bool {
+    let Some(mut server) = fuzzing::Server::start() else { return false };
+    let (mut resource, mut good) = ("", true);
+    for (key, value) in pairs(input) {
+        match key {
+            "resource" => resource = value,
+            "object" => good &= server.create(resource, value),
+            "json" | "merge" | "strategic" => good &= server.patch(key, value),
+            _ => {}
+        }
+    }
+    server.finish();
+    good
 }
 
 /// Each patch is applied to the last object before it.

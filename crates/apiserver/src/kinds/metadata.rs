@@ -12,8 +12,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+pub(crate) use crate::invalid::distinct;
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong, quoted},
+    invalid::{Errors, FieldError, Path, Shown, Wrong, quoted},
     kinds::{
         Admission, Kind,
         names::{self, Check},
@@ -67,17 +68,15 @@ pub(crate) fn prepare_update(new: &mut Value, old: &Value) {
 /// what to warn about.
 pub(crate) fn drop_duplicate_owners(object: &mut Value) -> Option<String> {
     let owners = list(object, &["metadata", "ownerReferences"]);
-    let mut kept: Vec<Value> = Vec::with_capacity(owners.len());
-    let mut dropped = Vec::new();
-    for owner in owners {
-        match kept.contains(owner) {
-            true => dropped.push(text(owner, &["uid"]).to_owned()),
-            false => kept.push(owner.clone()),
-        }
-    }
+    let mut seen = BTreeSet::new();
+    let (kept, dropped): (Vec<&Value>, Vec<&Value>) =
+        owners.iter().partition(|owner| seen.insert(owner.to_string()));
     if dropped.is_empty() {
         return None;
     }
+    let dropped: Vec<String> =
+        dropped.into_iter().map(|owner| text(owner, &["uid"]).to_owned()).collect();
+    let kept = kept.into_iter().cloned().collect();
     *entry(object, &["metadata", "ownerReferences"]) = Value::Array(kept);
     Some(format!(
         ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
@@ -121,12 +120,6 @@ pub(crate) fn validate_update(kind: &Kind, new: &Value, old: &Value) -> Errors {
 pub(crate) fn missing_resource_version() -> FieldError {
     let path = Path::root("metadata").child("resourceVersion");
     FieldError::invalid(path, &json!(0), "must be specified for an update")
-}
-
-/// Each text once, at its first place.
-pub(crate) fn distinct(errors: Errors) -> Errors {
-    let mut seen = BTreeSet::new();
-    errors.into_iter().filter(|error| seen.insert(error.to_string())).collect()
 }
 
 /// One error for each message of a check in [`names`].
@@ -208,21 +201,21 @@ fn generation(metadata: &Value, path: &Path) -> Errors {
 fn owners(metadata: &Value, path: &Path) -> Errors {
     let mut errors = Errors::new();
     let owners = list(metadata, &["ownerReferences"]);
-    let mut controller: Option<String> = None;
+    let mut controller: Option<(String, Shown)> = None;
     for (i, owner) in owners.iter().enumerate() {
         errors.extend(one_owner(owner, &path.index(i)));
         if owner["controller"] != json!(true) {
             continue;
         }
         let this = format!("{}/{}", text(owner, &["kind"]), text(owner, &["name"]));
-        let Some(first) = &controller else {
-            controller = Some(this);
+        let Some((first, all)) = &controller else {
+            let all: Vec<String> = owners.iter().map(printed_owner).collect();
+            controller = Some((this, Shown::new(format!("[{}]", all.join(",")))));
             continue;
         };
-        let all: Vec<String> = owners.iter().map(printed_owner).collect();
         errors.push(FieldError {
             path: path.clone(),
-            wrong: Wrong::Invalid(format!("[{}]", all.join(","))),
+            wrong: Wrong::Invalid(all.text()),
             detail: format!(
                 "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
             ),
@@ -328,10 +321,10 @@ fn changed(new: &Value, old: &Value) -> Errors {
 }
 
 fn new_finalizers(new: &Value, old: &Value, path: &Path) -> Errors {
-    let old = strings(&old["metadata"], "finalizers");
+    let old: BTreeSet<&str> = strings(&old["metadata"], "finalizers").into_iter().collect();
     let new: BTreeSet<&str> = strings(&new["metadata"], "finalizers").into_iter().collect();
     let added: Vec<String> =
-        new.iter().filter(|name| !old.contains(name)).map(|name| quoted(name)).collect();
+        new.iter().filter(|name| !old.contains(*name)).map(|name| quoted(name)).collect();
     if added.is_empty() {
         return Errors::new();
     }

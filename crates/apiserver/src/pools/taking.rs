@@ -2,7 +2,10 @@
 //!
 //! Source: `pkg/registry/core/service/storage/alloc.go`.
 
-use std::net::IpAddr;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::IpAddr,
+};
 
 use serde_json::{Value, json};
 
@@ -205,26 +208,28 @@ impl Taking<'_> {
     /// One node port for each port number: TCP and UDP on one number share it.
     fn take_node_ports(&mut self, new: &mut Value) -> Result<(), PoolError> {
         let wants = wants_node_ports(new);
-        let mut given: Vec<(i64, i64)> = Vec::new();
+        let mut given: BTreeMap<i64, i64> = BTreeMap::new();
         let mut ports = owned_ports(new);
+        // Of several node ports for one number, the first counts.
+        let named = ports.iter().rev().map(numbers).filter(|(_, node)| *node != 0);
+        let named: BTreeMap<i64, i64> = named.collect();
         for i in 0..ports.len() {
             let (number, node) = numbers(&ports[i]);
             if node == 0 && !wants {
                 continue;
             }
             let path = spec("ports").index(i).child("nodePort");
-            match given.iter().find(|(port, _)| *port == number) {
-                Some(&(_, shared)) if node == 0 => set_node_port(&mut ports[i], shared),
-                Some(&(_, shared)) if node != shared => self.take_this_port(node, path)?,
+            match given.get(&number) {
+                Some(&shared) if node == 0 => set_node_port(&mut ports[i], shared),
+                Some(&shared) if node != shared => self.take_this_port(node, path)?,
                 Some(_) => {}
                 None => {
-                    let named = ports.iter().map(numbers).find(|&(p, n)| p == number && n != 0);
-                    let taken = match named {
-                        Some((_, named)) => self.take_this_port(named, path).map(|()| named)?,
+                    let taken = match named.get(&number) {
+                        Some(&named) => self.take_this_port(named, path).map(|()| named)?,
                         None => self.take_any_node_port()?,
                     };
                     set_node_port(&mut ports[i], taken);
-                    given.push((number, taken));
+                    given.insert(number, taken);
                 }
             }
         }
@@ -235,9 +240,10 @@ impl Taking<'_> {
     fn update_node_ports(&mut self, new: &mut Value, old: &Value) -> Result<(), PoolError> {
         let wants = wants_node_ports(new);
         let held = if has_node_ports(old) { node_ports(old) } else { Vec::new() };
+        // Those that are held, and those taken here.
+        let mut own: BTreeSet<i64> = held.iter().copied().collect();
         let mut ports = owned_ports(new);
-        let mut seen: Vec<(String, i64)> = Vec::new();
-        let mut named: Vec<i64> = Vec::new();
+        let mut seen: BTreeSet<(String, i64)> = BTreeSet::new();
         for (i, port) in ports.iter_mut().enumerate() {
             let (_, mut node) = numbers(port);
             if node == 0 && !wants {
@@ -246,19 +252,18 @@ impl Taking<'_> {
             if node == 0 {
                 node = self.take_any_node_port()?;
                 set_node_port(port, node);
-            } else if !held.contains(&node) && !named.contains(&node) {
+            } else if !own.contains(&node) {
                 self.take_this_port(node, spec("ports").index(i).child("nodePort"))?;
-                named.push(node);
+                own.insert(node);
             }
             let this = (text(port, &["protocol"]).to_owned(), node);
-            if seen.contains(&this) {
-                let (protocol, node) = this;
+            if !seen.insert(this) {
+                let protocol = text(port, &["protocol"]);
                 return Err(PoolError::Plain(format!("duplicate nodePort: {{{protocol} {node}}}")));
             }
-            seen.push(this);
         }
         *entry(new, &["spec", "ports"]) = Value::Array(ports);
-        let kept = node_ports(new);
+        let kept: BTreeSet<i64> = node_ports(new).into_iter().collect();
         self.surplus.ports.extend(held.into_iter().filter(|port| !kept.contains(port)));
         Ok(())
     }

@@ -5,6 +5,7 @@ mod bodies;
 mod connections;
 mod h2;
 mod housekeeping;
+mod long_lists;
 mod nesting;
 mod paths;
 mod raw;

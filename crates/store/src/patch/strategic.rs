@@ -138,7 +138,7 @@ pub(super) fn merge_objects(
         Some(Value::String(directive)) if directive == "delete" => return Ok(Object::new()),
         Some(directive) => return Err(bad_directive(&directive, patch)),
     }
-    retain_keys(&mut original, &mut patch)?;
+    retain_keys(place, &mut original, &mut patch)?;
     order::apply(place, &mut original, &mut patch)?;
     for (key, value) in patch {
         match key.strip_prefix(DELETE_FROM) {
@@ -160,7 +160,11 @@ fn bad_directive(directive: &Value, mut patch: Object) -> PatchError {
 }
 
 /// Drops what the patch does not name to be kept.
-fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchError> {
+fn retain_keys(
+    place: Place<'_>,
+    original: &mut Object,
+    patch: &mut Object,
+) -> Result<(), PatchError> {
     let Some(keys) = patch.remove(RETAIN_KEYS) else { return Ok(()) };
     let bad = || PatchError::BadRequest("invalid patch format of retainKeys".to_owned());
     let Value::Array(keys) = keys else { return Err(bad()) };
@@ -172,6 +176,7 @@ fn retain_keys(original: &mut Object, patch: &mut Object) -> Result<(), PatchErr
     if patch.iter().any(|(key, value)| !free(key, value) && !kept(key)) {
         return Err(bad());
     }
+    place.merges(original.len())?;
     original.retain(|key, _| kept(key));
     Ok(())
 }

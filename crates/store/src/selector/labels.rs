@@ -53,7 +53,7 @@ impl Requirement {
     fn matches(&self, labels: &[(Box<str>, Box<str>)]) -> bool {
         let found = labels.binary_search_by(|(key, _)| (**key).cmp(&*self.key));
         let value = found.ok().map(|index| &*labels[index].1);
-        let listed = |value: &str| self.values.iter().any(|one| **one == *value);
+        let listed = |value: &str| self.values.binary_search_by(|one| (**one).cmp(value)).is_ok();
         match self.operator {
             Operator::In => value.is_some_and(listed),
             Operator::NotIn => !value.is_some_and(listed),
@@ -107,18 +107,10 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The longest sign at the beginning of a run of special characters.
+/// The longest sign that a text begins with. Each special character alone is one.
 fn sign_length(text: &str) -> usize {
-    let run = text.find(|c| !is_special(c)).unwrap_or(text.len());
-    let mut longest = 0;
-    for length in 1..=run {
-        if SIGNS.contains(&&text[..length]) {
-            longest = length;
-        } else if longest > 0 {
-            break;
-        }
-    }
-    if longest > 0 { longest } else { run }
+    let is_sign = |length: &usize| text.get(..*length).is_some_and(|sign| SIGNS.contains(&sign));
+    (1..=2).rev().find(is_sign).unwrap_or(1)
 }
 
 fn is_special(c: char) -> bool {

@@ -1,5 +1,7 @@
 //! Taints: a key and an effect are there once, with or without a value.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::super::{
@@ -12,11 +14,11 @@ const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 pub(super) fn validate(taints: &[Value], path: &Path) -> Errors {
     let mut errors = Errors::new();
+    let mut seen = BTreeSet::new();
     for (index, taint) in taints.iter().enumerate() {
         let path = path.index(index);
         errors.extend(wrong_taint(taint, &path));
-        let same = |other: &Value| ["key", "effect"].iter().all(|f| other[f] == taint[f]);
-        if taints[..index].iter().any(same) {
+        if !seen.insert(["key", "effect"].map(|field| text(taint, &[field]))) {
             errors.push(FieldError {
                 path,
                 wrong: Wrong::Duplicate(printed(taint)),

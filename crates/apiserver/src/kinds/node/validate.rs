@@ -1,6 +1,6 @@
 //! What is checked of a node: of a new one, and of a change.
 
-use std::net::IpAddr;
+use std::{collections::BTreeSet, net::IpAddr};
 
 use serde_json::{Value, json};
 
@@ -178,9 +178,9 @@ fn changed_provider(new: &Value, old: &Value, path: Path) -> Option<FieldError> 
 fn addresses(node: &Value) -> Errors {
     let addresses = list(node, &["status", "addresses"]);
     let path = Path::root("status").child("addresses");
-    let repeated = addresses.iter().enumerate().filter(|(index, address)| {
-        let same = |other: &Value| ["type", "address"].iter().all(|f| other[f] == address[f]);
-        addresses[..*index].iter().any(same)
+    let mut seen = BTreeSet::new();
+    let repeated = addresses.iter().enumerate().filter(|(_, address)| {
+        !seen.insert(["type", "address"].map(|field| text(address, &[field])))
     });
     let error = |(index, address): (usize, &Value)| {
         let [type_, at] = ["type", "address"].map(|field| quoted(text(address, &[field])));

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{conditions, validate};
 use crate::{
-    invalid::{Errors, FieldError, Path},
+    invalid::{Errors, FieldError, Path, aggregated},
     kinds::{
         names,
         read::{entries, entry, list, remove, text},
@@ -75,17 +75,6 @@ fn free(pod: &Value) -> Result<(), BindError> {
         return Ok(());
     };
     Err(BindError::Conflict(words))
-}
-
-/// Several errors as one text.
-fn aggregated(errors: &Errors) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    for error in errors.iter().map(ToString::to_string) {
-        if !texts.contains(&error) {
-            texts.push(error);
-        }
-    }
-    if let [one] = &texts[..] { one.clone() } else { format!("[{}]", texts.join(", ")) }
 }
 
 #[cfg(test)]

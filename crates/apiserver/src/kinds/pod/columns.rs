@@ -1,5 +1,7 @@
 //! What `kubectl get pods` shows. Source: `printPod` in `pkg/printers/internalversion/printers.go`.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -129,14 +131,15 @@ fn initializing<'a>(
     of_staying: &mut (i64, &'a str),
 ) -> bool {
     let init = list(pod, &["spec", "initContainers"]);
+    let staying: BTreeSet<&str> =
+        init.iter().filter(|c| stays(c)).map(|c| text(c, &["name"])).collect();
     for (i, status) in list(pod, &["status", "initContainerStatuses"]).iter().enumerate() {
         let count = number(status, &["restartCount"]).unwrap_or_default();
         let ended = last_ended(status);
         summary.restarts += count;
         summary.last_restart = summary.last_restart.max(ended);
         let name = text(status, &["name"]);
-        let stays =
-            init.iter().any(|container| text(container, &["name"]) == name && stays(container));
+        let stays = staying.contains(name);
         if stays {
             of_staying.0 += count;
             of_staying.1 = of_staying.1.max(ended);
@@ -234,12 +237,11 @@ fn readiness_gates(pod: &Value) -> String {
     if gates.is_empty() {
         return "<none>".to_owned();
     }
-    let conditions = list(pod, &["status", "conditions"]);
-    let open = |gate: &&Value| {
-        let kind = text(gate, &["conditionType"]);
-        let condition = conditions.iter().find(|condition| text(condition, &["type"]) == kind);
-        condition.is_some_and(|condition| text(condition, &["status"]) == "True")
-    };
+    // Of several of one type, the first counts.
+    let conditions = list(pod, &["status", "conditions"]).iter().rev();
+    let conditions: BTreeMap<&str, &str> =
+        conditions.map(|one| (text(one, &["type"]), text(one, &["status"]))).collect();
+    let open = |gate: &&Value| conditions.get(text(gate, &["conditionType"])) == Some(&"True");
     format!("{}/{}", gates.iter().filter(open).count(), gates.len())
 }
 

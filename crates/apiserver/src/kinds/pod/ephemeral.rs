@@ -1,6 +1,8 @@
 //! The `ephemeralcontainers` subresource: containers for debugging are added to a pod that runs, and
 //! never changed again. Source: `ValidatePodEphemeralContainersUpdate`.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{equal::same, update, validate};
@@ -26,11 +28,14 @@ pub(crate) fn validate(new: &Value, old: &Value) -> Errors {
         return vec![FieldError::forbidden(Path::none(), message)];
     }
     let path = Path::root("spec").child("ephemeralContainers");
-    let present = list(new, &["spec", "ephemeralContainers"]);
+    // Of several with one name, the last counts.
+    let present: BTreeMap<&str, &Value> = list(new, &["spec", "ephemeralContainers"])
+        .iter()
+        .map(|container| (text(container, &["name"]), container))
+        .collect();
     for before in list(old, &["spec", "ephemeralContainers"]) {
         let name = text(before, &["name"]);
-        let after = present.iter().rfind(|container| text(container, &["name"]) == name);
-        let words = match after {
+        let words = match present.get(name) {
             None => "may not be removed",
             Some(after) if !same(before, after) => "may not be changed",
             Some(_) => continue,

@@ -1,6 +1,8 @@
 //! What a node may report about a pod.
 //! Source: `ValidatePodStatusUpdate` and the status strategy of `pkg/registry/core/pod`.
 
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
 use serde_json::{Value, json};
 
 use super::{update, validate};
@@ -30,17 +32,15 @@ pub(crate) fn prepare(new: &mut Value, old: &Value) {
 
 /// A condition keeps the generation it was seen at, unless a new one is given.
 fn observed_conditions(new: &mut Value, old: &Value) {
-    let mut before: Vec<(&str, i64)> = list(old, &["status", "conditions"])
-        .iter()
-        .map(|c| (text(c, &["type"]), number(c, &["observedGeneration"]).unwrap_or_default()))
-        .collect();
+    let mut before: BTreeMap<&str, VecDeque<i64>> = BTreeMap::new();
+    for condition in list(old, &["status", "conditions"]) {
+        let generation = number(condition, &["observedGeneration"]).unwrap_or_default();
+        before.entry(text(condition, &["type"])).or_default().push_back(generation);
+    }
     let conditions = new.pointer_mut("/status/conditions").and_then(Value::as_array_mut);
     for condition in conditions.into_iter().flatten().filter(|condition| condition.is_object()) {
-        let Some(i) = before.iter().position(|(kind, _)| *kind == text(condition, &["type"]))
-        else {
-            continue;
-        };
-        let (_, generation) = before.remove(i);
+        let of_type = before.get_mut(text(condition, &["type"]));
+        let Some(generation) = of_type.and_then(VecDeque::pop_front) else { continue };
         if number(condition, &["observedGeneration"]).unwrap_or_default() == 0 && generation != 0 {
             condition["observedGeneration"] = json!(generation);
         }
@@ -122,16 +122,17 @@ fn transitions(errors: &mut Errors, new: &Value, old: &Value, statuses: &str, co
     if !containers.is_empty() && all.any(restarts_all) {
         return;
     }
+    let (statuses_now, containers) =
+        (by_name(list(new, &["status", statuses])), by_name(list(spec, &[containers])));
     for (i, before) in list(old, &["status", statuses]).iter().enumerate() {
         let ended = &before["state"]["terminated"];
         let name = text(before, &["name"]);
-        let after =
-            list(new, &["status", statuses]).iter().find(|status| text(status, &["name"]) == name);
+        let after = statuses_now.get(name);
         if !ended.is_object() || after.is_none_or(|after| after["state"]["terminated"].is_object())
         {
             continue;
         }
-        let container = list(spec, &[containers]).iter().find(|c| text(c, &["name"]) == name);
+        let container = containers.get(name);
         let exit_code = number(ended, &["exitCode"]).unwrap_or_default();
         if !container.is_some_and(|container| restarts(spec, container, exit_code)) {
             let path = Path::root("status").child(statuses).index(i).child("state");
@@ -139,6 +140,11 @@ fn transitions(errors: &mut Errors, new: &Value, old: &Value, statuses: &str, co
             errors.push(FieldError::forbidden(path, message));
         }
     }
+}
+
+/// The first of each name.
+fn by_name(items: &[Value]) -> BTreeMap<&str, &Value> {
+    items.iter().rev().map(|item| (text(item, &["name"]), item)).collect()
 }
 
 fn restarts(spec: &Value, container: &Value, exit_code: i64) -> bool {
@@ -192,8 +198,10 @@ fn host_addresses(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
 /// At most one address of each family; what was there already is not questioned.
 fn addresses(errors: &mut Errors, new: &Value, old: &Value, name: &str, path: &Path) {
     let given = list(new, &["status", name]);
+    let known: BTreeSet<&str> =
+        list(old, &["status", name]).iter().map(|old| text(old, &["ip"])).collect();
     for (i, ip) in given.iter().map(|ip| text(ip, &["ip"])).enumerate() {
-        if !list(old, &["status", name]).iter().any(|old| text(old, &["ip"]) == ip) {
+        if !known.contains(ip) {
             validate::invalid(errors, ip, &path.index(i), names::legacy_ip(ip));
         }
     }

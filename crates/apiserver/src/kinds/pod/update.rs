@@ -1,6 +1,8 @@
 //! What may change in a pod once it is there.
 //! Source: `ValidatePodUpdate` in `pkg/apis/core/validation/validation.go`.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{equal::same, validate};
@@ -102,12 +104,9 @@ fn deadline(errors: &mut Errors, new: &Value, old: &Value, path: &Path) -> Optio
 
 fn tolerations(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
     let (new, old) = (list(new, &["tolerations"]), list(old, &["tolerations"]));
-    let alike = |one: &Value, other: &Value| {
-        ["key", "operator", "value", "effect"]
-            .iter()
-            .all(|name| text(one, &[name]) == text(other, &[name]))
-    };
-    if !old.iter().all(|old| new.iter().any(|new| alike(old, new))) {
+    let key = |one| ["key", "operator", "value", "effect"].map(|name| text(one, &[name]));
+    let present: BTreeSet<[&str; 4]> = new.iter().map(key).collect();
+    if !old.iter().all(|old| present.contains(&key(old))) {
         let message = "existing toleration can not be modified except its tolerationSeconds";
         return errors.push(FieldError::forbidden(path.clone(), message));
     }
@@ -115,11 +114,11 @@ fn tolerations(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
 }
 
 fn gates(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
-    let name = |gate: &Value| text(gate, &["name"]).to_owned();
-    let old: Vec<String> = list(old, &["schedulingGates"]).iter().map(name).collect();
+    let old: BTreeSet<&str> =
+        list(old, &["schedulingGates"]).iter().map(|gate| text(gate, &["name"])).collect();
     for (i, gate) in list(new, &["schedulingGates"]).iter().enumerate() {
-        let gate = name(gate);
-        if !old.contains(&gate) {
+        let gate = text(gate, &["name"]);
+        if !old.contains(gate) {
             let message =
                 format!("only deletion is allowed, but found new scheduling gate '{gate}'");
             errors.push(FieldError::forbidden(path.index(i).child("name"), message));

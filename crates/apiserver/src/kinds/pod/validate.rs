@@ -11,6 +11,8 @@ mod scheduling;
 mod security;
 mod volumes;
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use self::checks::{address, filled, number_invalid, texts};
@@ -36,12 +38,13 @@ pub(crate) struct Place<'a> {
 }
 
 /// What is shared by the checks of one spec.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 struct Scope<'a> {
     place: Place<'a>,
     spec: &'a Value,
-    /// Volumes without fault of their own: others count as missing.
-    volumes: &'a [&'a Value],
+    /// Volumes without fault of their own, by name: others count as missing.
+    volumes: BTreeMap<&'a str, &'a Value>,
+    claims: resources::Claims<'a>,
 }
 
 /// The spec of a template of pods, and what its annotations say about it.
@@ -84,7 +87,7 @@ pub(crate) fn spec(spec: &Value, place: Place<'_>, path: &Path) -> Errors {
     let mut errors = Errors::new();
     let volumes = volumes::validate(&mut errors, spec, place, &path.child("volumes"));
     resources::pod_claims(&mut errors, spec, &path.child("resourceClaims"));
-    let scope = Scope { place, spec, volumes: &volumes };
+    let scope = Scope { place, spec, volumes, claims: resources::Claims::of(spec) };
     containers::validate(&mut errors, &scope, path);
     resources::of_pod(&mut errors, &scope, &path.child("resources"));
     host_network(&mut errors, &scope, &path.child("containers"));

@@ -1,6 +1,9 @@
 //! What is allowed in a pod spec but hardly meant. Source: `pkg/api/pod/warnings.go`.
 
 mod paths;
+mod ports;
+
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
@@ -12,6 +15,7 @@ use crate::{
         names::label_value,
         read::{entries, list, number, text},
     },
+    warnings::Warnings,
 };
 
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
@@ -73,7 +77,7 @@ const OLD_VOLUMES: &[(&str, &str, &str)] = &[
 
 /// The warnings for a pod, or for the template at `path`.
 pub(crate) fn of(object: &Value, path: &Path) -> Vec<String> {
-    let mut warnings = Vec::new();
+    let mut warnings = Warnings::default();
     let spec = &object["spec"];
     let spec_path = path.child("spec");
     nodes(&mut warnings, spec, &spec_path);
@@ -94,18 +98,18 @@ pub(crate) fn of(object: &Value, path: &Path) -> Vec<String> {
         resources(&mut warnings, container, &path.child("resources"));
         hidden_variables(&mut warnings, container, &path.child("env"));
     }
-    ports(&mut warnings, &containers);
-    port_names(&mut warnings, &containers);
+    ports::clashes(&mut warnings, &containers);
+    ports::names(&mut warnings, &containers);
     if number(spec, &["terminationGracePeriodSeconds"]).is_some_and(|seconds| seconds < 0) {
         let words = "must be >= 0; negative values are invalid and will be treated as 1";
         warnings.push(format!("{}: {words}", spec_path.child("terminationGracePeriodSeconds")));
     }
     affinity(&mut warnings, spec, &spec_path.child("affinity"));
     addresses(&mut warnings, spec, &spec_path);
-    warnings
+    warnings.into_texts()
 }
 
-fn addresses(warnings: &mut Vec<String>, spec: &Value, path: &Path) {
+fn addresses(warnings: &mut Warnings, spec: &Value, path: &Path) {
     let servers = path.child("dnsConfig").child("nameservers");
     for (i, server) in list(spec, &["dnsConfig", "nameservers"]).iter().enumerate() {
         warnings.extend(ip_warnings(&servers.index(i), server.as_str().unwrap_or_default()));
@@ -129,7 +133,7 @@ fn old_label(key: &str) -> Option<&'static str> {
     OLD_NODE_LABELS.iter().find(|(old, _)| *old == key).map(|(_, words)| *words)
 }
 
-fn nodes(warnings: &mut Vec<String>, spec: &Value, path: &Path) {
+fn nodes(warnings: &mut Warnings, spec: &Value, path: &Path) {
     for (key, _) in entries(spec, &["nodeSelector"]) {
         if let Some(words) = old_label(key) {
             warnings.push(format!("{}: {words}", path.child("nodeSelector").key(key)));
@@ -150,7 +154,7 @@ fn nodes(warnings: &mut Vec<String>, spec: &Value, path: &Path) {
     }
 }
 
-fn node_affinity(warnings: &mut Vec<String>, affinity: &Value, path: &Path) {
+fn node_affinity(warnings: &mut Warnings, affinity: &Value, path: &Path) {
     let required = path.child(REQUIRED).child("nodeSelectorTerms");
     for (i, term) in list(affinity, &[REQUIRED, "nodeSelectorTerms"]).iter().enumerate() {
         node_term(warnings, term, &required.index(i), false);
@@ -161,7 +165,7 @@ fn node_affinity(warnings: &mut Vec<String>, affinity: &Value, path: &Path) {
     }
 }
 
-fn node_term(warnings: &mut Vec<String>, term: &Value, path: &Path, values_checked: bool) {
+fn node_term(warnings: &mut Warnings, term: &Value, path: &Path, values_checked: bool) {
     for (i, expression) in list(term, &["matchExpressions"]).iter().enumerate() {
         let path = path.child("matchExpressions").index(i);
         let key = text(expression, &["key"]);
@@ -178,14 +182,14 @@ fn node_term(warnings: &mut Vec<String>, term: &Value, path: &Path, values_check
     }
 }
 
-fn null_selector(warnings: &mut Vec<String>, term: &Value, path: &Path) {
+fn null_selector(warnings: &mut Warnings, term: &Value, path: &Path) {
     if !term["labelSelector"].is_object() {
         let path = path.child("labelSelector");
         warnings.push(format!("{path}: a null labelSelector results in matching no pod"));
     }
 }
 
-fn volumes(warnings: &mut Vec<String>, spec: &Value, path: &Path) {
+fn volumes(warnings: &mut Warnings, spec: &Value, path: &Path) {
     for (i, volume) in list(spec, &["volumes"]).iter().enumerate() {
         for (name, shown, words) in OLD_VOLUMES {
             if volume[*name].is_object() {
@@ -195,19 +199,18 @@ fn volumes(warnings: &mut Vec<String>, spec: &Value, path: &Path) {
     }
 }
 
-fn repeated(warnings: &mut Vec<String>, spec: &Value, name: &str, field: &str, path: &Path) {
-    let mut seen = Vec::new();
+fn repeated(warnings: &mut Warnings, spec: &Value, name: &str, field: &str, path: &Path) {
+    let mut seen = BTreeSet::new();
     for (i, item) in list(spec, &[name]).iter().enumerate() {
         let value = text(item, &[field]);
-        if seen.contains(&value) {
+        if !seen.insert(value) {
             let path = path.child(name).index(i).child(field);
             warnings.push(format!("{path}: duplicate {field} {}", quoted(value)));
         }
-        seen.push(value);
     }
 }
 
-fn pull_secrets(warnings: &mut Vec<String>, spec: &Value, path: &Path) {
+fn pull_secrets(warnings: &mut Warnings, spec: &Value, path: &Path) {
     for (i, secret) in list(spec, &["imagePullSecrets"]).iter().enumerate() {
         if text(secret, &["name"]).is_empty() {
             warnings.push(format!("{}: invalid empty name \"\"", path.index(i).child("name")));
@@ -215,7 +218,7 @@ fn pull_secrets(warnings: &mut Vec<String>, spec: &Value, path: &Path) {
     }
 }
 
-fn resources(warnings: &mut Vec<String>, container: &Value, path: &Path) {
+fn resources(warnings: &mut Warnings, container: &Value, path: &Path) {
     for name in ["memory", "ephemeral-storage"] {
         for list in ["limits", "requests"] {
             fraction(warnings, &container["resources"][list], name, &path.child(list));
@@ -223,13 +226,13 @@ fn resources(warnings: &mut Vec<String>, container: &Value, path: &Path) {
     }
 }
 
-fn fractions(warnings: &mut Vec<String>, amounts: &Value, path: &Path) {
+fn fractions(warnings: &mut Warnings, amounts: &Value, path: &Path) {
     for name in ["memory", "ephemeral-storage"] {
         fraction(warnings, amounts, name, path);
     }
 }
 
-fn fraction(warnings: &mut Vec<String>, amounts: &Value, name: &str, path: &Path) {
+fn fraction(warnings: &mut Warnings, amounts: &Value, name: &str, path: &Path) {
     if Quantity::of(&amounts[name]).is_some_and(|amount| !amount.is_whole()) {
         let shown = quoted(&Quantity::shown(&amounts[name]));
         let words = format!("fractional byte value {shown} is invalid, must be an integer");
@@ -237,12 +240,11 @@ fn fraction(warnings: &mut Vec<String>, amounts: &Value, name: &str, path: &Path
     }
 }
 
-fn hidden_variables(warnings: &mut Vec<String>, container: &Value, path: &Path) {
-    let mut seen = Vec::new();
+fn hidden_variables(warnings: &mut Warnings, container: &Value, path: &Path) {
+    let mut seen = BTreeSet::new();
     for (i, variable) in list(container, &["env"]).iter().enumerate() {
         let name = text(variable, &["name"]);
-        if !seen.contains(&name) {
-            seen.push(name);
+        if seen.insert(name) {
             continue;
         }
         let reference = format!("$({name})");
@@ -256,60 +258,7 @@ fn hidden_variables(warnings: &mut Vec<String>, container: &Value, path: &Path) 
     }
 }
 
-fn ports(warnings: &mut Vec<String>, containers: &[(&Value, Path)]) {
-    let mut seen: Vec<(&Value, Path)> = Vec::new();
-    for (container, path) in containers {
-        for (i, port) in list(container, &["ports"]).iter().enumerate() {
-            let path = path.child("ports").index(i);
-            for (other, other_path) in &seen {
-                if let Some(words) = port_clash(port, other) {
-                    warnings.push(format!("{path}: {words} port definition with {other_path}"));
-                }
-            }
-            seen.push((port, path));
-        }
-    }
-}
-
-fn port_clash(port: &Value, other: &Value) -> Option<&'static str> {
-    let key = |port: &Value| {
-        (number(port, &["containerPort"]).unwrap_or_default(), text(port, &["protocol"]).to_owned())
-    };
-    let host = |port: &Value| number(port, &["hostPort"]).unwrap_or_default();
-    let (ip, other_ip) = (text(port, &["hostIP"]), text(other, &["hostIP"]));
-    if key(port) != key(other) {
-        None
-    } else if ip == other_ip && host(port) == host(other) {
-        Some("duplicate")
-    } else if host(port) == 0 || host(other) == 0 {
-        Some("overlapping")
-    } else if host(port) == host(other) && ip.is_empty() != other_ip.is_empty() {
-        Some("dangerously ambiguous")
-    } else {
-        None
-    }
-}
-
-fn port_names(warnings: &mut Vec<String>, containers: &[(&Value, Path)]) {
-    let mut seen: Vec<(&str, Path)> = Vec::new();
-    for (container, path) in containers {
-        for (i, port) in list(container, &["ports"]).iter().enumerate() {
-            let (name, path) = (text(port, &["name"]), path.child("ports").index(i));
-            if name.is_empty() {
-                continue;
-            }
-            match seen.iter().find(|(other, _)| *other == name) {
-                Some((_, other)) => warnings.push(format!(
-                    "{path}: duplicate port name {} with {other}, services and probes that select ports by name will use {other}",
-                    quoted(name)
-                )),
-                None => seen.push((name, path)),
-            }
-        }
-    }
-}
-
-fn affinity(warnings: &mut Vec<String>, spec: &Value, path: &Path) {
+fn affinity(warnings: &mut Warnings, spec: &Value, path: &Path) {
     for kind in ["podAffinity", "podAntiAffinity"] {
         for (i, term) in list(spec, &["affinity", kind, REQUIRED]).iter().enumerate() {
             null_selector(warnings, term, &path.child(kind).child(REQUIRED).index(i));

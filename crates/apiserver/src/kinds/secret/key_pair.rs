@@ -1,5 +1,7 @@
 //! Whether a certificate and a key belong together, in the words of Go's `crypto/tls`.
 
+use std::collections::BTreeSet;
+
 use rustls::{
     crypto::ring::sign::any_supported_type,
     pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
@@ -57,11 +59,14 @@ fn no_key(types: &[String]) -> Option<String> {
 
 /// The types of all blocks that begin and end.
 fn pem_types(text: &[u8]) -> Vec<String> {
-    let text = String::from_utf8_lossy(text);
-    let begins = text.lines().filter_map(|line| {
-        line.trim_end().strip_prefix("-----BEGIN ")?.strip_suffix("-----").map(str::to_owned)
-    });
-    begins.filter(|name| text.contains(&format!("-----END {name}-----"))).collect()
+    let text = &*String::from_utf8_lossy(text);
+    let ends: BTreeSet<&str> = marked(text, "-----END ").collect();
+    marked(text, "-----BEGIN ").filter(|name| ends.contains(name)).map(str::to_owned).collect()
+}
+
+/// What follows a mark at the beginning of a line.
+fn marked<'a>(text: &'a str, mark: &str) -> impl Iterator<Item = &'a str> {
+    text.lines().filter_map(move |line| line.trim_end().strip_prefix(mark)?.strip_suffix("-----"))
 }
 
 #[cfg(test)]

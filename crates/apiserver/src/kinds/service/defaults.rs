@@ -3,7 +3,7 @@
 //! Sources: `SetDefaults_Service` in `pkg/apis/core/v1/defaults.go`, and `strategy.go` and
 //! `storage/storage.go` in `pkg/registry/core/service`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
@@ -89,7 +89,8 @@ pub(super) fn drop_what_the_type_lost(new: &mut Value, old: &Value) {
     if !is_external_name(old) && is_external_name(new) {
         drop_addresses(new, old);
     }
-    let kept = |number: &i64| node_ports(old).contains(number);
+    let held: BTreeSet<i64> = node_ports(old).into_iter().collect();
+    let kept = |number: &i64| held.contains(number);
     if has_node_ports(old) && !has_node_ports(new) && node_ports(new).iter().all(kept) {
         let ports = new.pointer_mut("/spec/ports").and_then(Value::as_array_mut);
         for port in ports.into_iter().flatten() {
@@ -153,8 +154,7 @@ pub(crate) fn carry_allocated(new: &mut Value, old: &Value) {
 
 /// Ports are the same when their names are; a number that the update uses elsewhere is not carried.
 fn carry_node_ports(new: &mut Value, old: &Value) {
-    let of_new = node_ports(new);
-    let used: Vec<i64> = node_ports(old).into_iter().filter(|n| of_new.contains(n)).collect();
+    let used: BTreeSet<i64> = node_ports(new).into_iter().collect();
     let by_name: BTreeMap<&str, i64> = super::facts::ports(old)
         .iter()
         .map(|port| (text(port, &["name"]), port["nodePort"].as_i64().unwrap_or_default()))

@@ -12,7 +12,7 @@ use super::facts::{
     cluster_ip, cluster_ips, families, family_policy, is_external_name, is_headless,
 };
 use crate::{
-    invalid::{Errors, FieldError, Path},
+    invalid::{Errors, FieldError, Path, Shown, Wrong},
     kinds::{
         metadata::invalid,
         names::{legacy_ip, sloppy_ip},
@@ -105,7 +105,7 @@ fn known(service: &Value) -> Errors {
 
 fn valid_ips(service: &Value, old: Option<&Value>) -> Errors {
     let ips = cluster_ips(service);
-    let old = old.map(cluster_ips).unwrap_or_default();
+    let old: BTreeSet<&str> = old.map(cluster_ips).into_iter().flatten().collect();
     let path = spec("clusterIPs");
     let mut errors = Errors::new();
     for (i, ip) in ips.iter().enumerate() {
@@ -150,8 +150,11 @@ pub(super) fn validate_update(new: &Value, old: &Value) -> Errors {
 
 fn changed_ips(new: &Value, old: &Value) -> Errors {
     let (is, was) = (cluster_ips(new), cluster_ips(old));
-    let error = |i: usize, text: &str| {
-        FieldError::invalid(spec("clusterIPs").index(i), shown(new, "clusterIPs"), text)
+    let shown = Shown::new(shown(new, "clusterIPs").to_string());
+    let error = |i: usize, text: &str| FieldError {
+        path: spec("clusterIPs").index(i),
+        wrong: Wrong::Invalid(shown.text()),
+        detail: text.to_owned(),
     };
     let mut errors = Errors::new();
     if is.len() == was.len() {
@@ -178,8 +181,10 @@ fn changed_families(new: &Value, old: &Value) -> Errors {
     };
     let mut errors = Errors::new();
     if is.len() == was.len() {
-        let differ = is.iter().zip(&was).filter(|(is, was)| is != was);
-        errors.extend(differ.map(|_| error("ipFamilies", "may not change once set")));
+        // Kubernetes says it for each; the texts are the same, and listed once.
+        if is != was {
+            errors.push(error("ipFamilies", "may not change once set"));
+        }
         return errors;
     }
     if was.len() > is.len() && cluster_ips(new).is_empty() {

@@ -3,6 +3,8 @@
 //! Source: `validateService` and its callers in `pkg/apis/core/validation/validation.go`, in the
 //! order in which Kubernetes reports.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -75,7 +77,7 @@ pub(super) fn validate_status(new: &Value, old: &Value) -> Errors {
         let text = "may only be used when `spec.type` is 'LoadBalancer'";
         return vec![FieldError::forbidden(path, text)];
     }
-    let known: Vec<&str> = list(old, &["status", "loadBalancer", "ingress"])
+    let known: BTreeSet<&str> = list(old, &["status", "loadBalancer", "ingress"])
         .iter()
         .map(|ingress| text(ingress, &["ip"]))
         .collect();
@@ -83,11 +85,11 @@ pub(super) fn validate_status(new: &Value, old: &Value) -> Errors {
     paths.flat_map(|(i, ingress)| one_ingress(ingress, &known, &path.index(i))).collect()
 }
 
-fn one_ingress(ingress: &Value, known: &[&str], path: &Path) -> Errors {
+fn one_ingress(ingress: &Value, known: &BTreeSet<&str>, path: &Path) -> Errors {
     const MODES: [&str; 2] = ["Proxy", "VIP"];
     let (ip, hostname) = (text(ingress, &["ip"]), text(ingress, &["hostname"]));
     let mut errors = Errors::new();
-    if !ip.is_empty() && !known.contains(&ip) {
+    if !ip.is_empty() && !known.contains(ip) {
         errors.extend(invalid(&path.child("ip"), ip, legacy_ip(ip)));
     }
     let mode = path.child("ipMode");
@@ -195,11 +197,11 @@ fn affinity_config(config: &Value, path: Path) -> Option<FieldError> {
 }
 
 fn external_addresses(service: &Value, old: Option<&Value>) -> Errors {
-    let known = old.map(external_ips).unwrap_or_default();
+    let known: BTreeSet<&str> = old.map(external_ips).into_iter().flatten().collect();
     let mut errors = Errors::new();
     for (i, ip) in external_ips(service).into_iter().enumerate() {
         let path = spec("externalIPs").index(i);
-        let wrong = if known.contains(&ip) { Vec::new() } else { legacy_ip(ip) };
+        let wrong = if known.contains(ip) { Vec::new() } else { legacy_ip(ip) };
         match wrong.is_empty() {
             true => errors.extend(endpoint_ip(ip, &path)),
             false => errors.extend(invalid(&path, ip, wrong)),
@@ -221,9 +223,9 @@ fn source_ranges(service: &Value, old: Option<&Value>) -> Errors {
         errors.push(FieldError::forbidden(path.clone(), ONLY_LOAD_BALANCER));
     }
     let known = old.map(|old| strings(old, "loadBalancerSourceRanges")).unwrap_or_default();
-    let known: Vec<&str> = known.into_iter().map(str::trim).collect();
+    let known: BTreeSet<&str> = known.into_iter().map(str::trim).collect();
     for (i, range) in ranges.into_iter().map(str::trim).enumerate() {
-        if !known.contains(&range) {
+        if !known.contains(range) {
             errors.extend(invalid(&path.index(i), range, legacy_cidr(range)));
         }
     }

@@ -22,6 +22,8 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub(super) struct Answer {
     pub(super) code: u16,
+    /// The status line and the headers.
+    pub(super) head: String,
     pub(super) body: Vec<u8>,
 }
 
@@ -91,7 +93,7 @@ pub(super) async fn answer(mut stream: TlsStream<TcpStream>) -> Answer {
     let code = head.split(' ').nth(1).unwrap().parse().unwrap();
     let body = bytes.split_off(split + 4);
     let is_chunked = head.to_lowercase().contains("transfer-encoding: chunked");
-    Answer { code, body: if is_chunked { unchunked(&body) } else { body } }
+    Answer { code, head, body: if is_chunked { unchunked(&body) } else { body } }
 }
 
 impl Answer {

@@ -1,6 +1,7 @@
 //! Lists that are merged.
 
-use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use super::{
@@ -21,22 +22,25 @@ pub(super) fn merge_lists(
     }
     place.merges(original.len() + patch.len())?;
     if !are_objects(&original, &patch)? {
-        let merged = united(original.iter().chain(&patch));
-        let (wanted, others) = partitioned(merged, &patch, None)?;
-        return arranged(wanted, others, &patch, &original, None);
+        let (order, server_order) = (Positions::of(&patch, None), Positions::of(&original, None));
+        let merged = united(original.into_iter().chain(patch));
+        let (wanted, others) = partitioned(merged, &order)?;
+        return Ok(arranged(wanted, others, &order, &server_order));
     }
     let Some(key) = key else {
         let words = "cannot merge lists without merge key for struct";
         return Err(PatchError::Internal(words.to_owned()));
     };
     let (original, patch) = apply_directives(key, original, patch)?;
-    let mut merged = original.clone();
-    let mut positions = Positions::of(&merged, Some(key));
-    for element in patch.clone() {
+    let order = Positions::of(&patch, Some(key));
+    let server_order = Positions::of(&original, Some(key));
+    let mut merged = original;
+    let mut positions = server_order.clone();
+    for element in patch {
         merge_element(place, key, &mut merged, &mut positions, element)?;
     }
-    let (wanted, others) = partitioned(merged, &patch, Some(key))?;
-    arranged(wanted, others, &patch, &original, Some(key))
+    let (wanted, others) = partitioned(merged, &order)?;
+    Ok(arranged(wanted, others, &order, &server_order))
 }
 
 /// `$deleteFromPrimitiveList/FIELD`: takes scalars out of a list. `rest` is what follows the name
@@ -67,6 +71,7 @@ pub(super) fn delete_from(
         *list = merge_lists(elements, field.merge_key.as_deref(), old, values)?;
         return Ok(());
     }
+    place.merges(list.len())?;
     let gone = Positions::of(&values, None);
     list.retain(|value| gone.find(value).is_none());
     Ok(())
@@ -104,9 +109,9 @@ pub(in crate::patch) fn kind(value: &Value) -> &'static str {
 }
 
 /// Each scalar once. Go fills the place of one that goes with the last; the order is made later.
-fn united<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<Value> {
-    let mut seen = FxHashSet::default();
-    values.filter(|value| seen.insert(value.to_string())).cloned().collect()
+fn united(values: impl Iterator<Item = Value>) -> Vec<Value> {
+    let mut seen = BTreeSet::new();
+    values.filter(|value| seen.insert(value.to_string())).collect()
 }
 
 /// Does what elements with `$patch` say, and returns the lists without those.

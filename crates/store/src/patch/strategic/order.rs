@@ -1,6 +1,7 @@
 //! The order of merged lists.
 
-use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::{
@@ -25,25 +26,31 @@ pub(super) fn apply(
         let Some(name) = directive[ELEMENT_ORDER.len()..].strip_prefix('/') else {
             return Err(bad_order());
         };
-        let old = list_of(original.get(name).cloned())?;
-        let new = list_of(patch.get(name).cloned())?;
+        let old = list_of(original.remove(name))?;
+        let new = list_of(patch.remove(name))?;
         let field = place.field(name)?;
         let elements = place.elements(field)?;
         let key = field.merge_key.as_deref();
         check_order(new.as_deref().unwrap_or_default(), &order, key)?;
-        let merged = match (old.clone(), new.clone()) {
+        place.merges(old.as_ref().map_or(0, Vec::len))?;
+        let lists = [&old, &new].map(|list| list.as_deref().unwrap_or_default());
+        // What is wrong with them is told only after what is wrong with the merged list.
+        let alike = are_objects(lists[0], lists[1]).map(drop);
+        let identified =
+            order.iter().chain(lists[0]).try_for_each(|one| identity(one, key).map(drop));
+        let server_order = Positions::of(lists[0], key);
+        let merged = match (old, new) {
             (None, None) => continue,
             (Some(old), None) => old,
             (None, Some(new)) => new.into_iter().filter_map(without_directives).collect(),
             (Some(old), Some(new)) if field.patch.merge => merge_lists(elements, key, old, new)?,
             (Some(_), Some(new)) => new,
         };
-        let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
-        let (wanted, others) = partitioned(merged, &order, key)?;
-        are_objects(&old, &new)?;
-        let arranged = arranged(wanted, others, &order, &old, key)?;
+        let order = Positions::of(&order, key);
+        let (wanted, others) = partitioned(merged, &order)?;
+        alike.and(identified)?;
+        let arranged = arranged(wanted, others, &order, &server_order);
         original.insert(name.to_owned(), Value::Array(arranged));
-        patch.remove(name);
     }
     Ok(())
 }
@@ -98,14 +105,15 @@ fn identity<'a>(element: &'a Value, key: Option<&str>) -> Result<&'a Value, Patc
 }
 
 /// Where each element of a list is first, by what tells it from others.
+#[derive(Clone, Debug)]
 pub(super) struct Positions<'a> {
     key: Option<&'a str>,
-    first: FxHashMap<String, usize>,
+    first: BTreeMap<String, usize>,
 }
 
 impl<'a> Positions<'a> {
     pub(super) fn of(list: &[Value], key: Option<&'a str>) -> Positions<'a> {
-        let mut positions = Positions { key, first: FxHashMap::default() };
+        let mut positions = Positions { key, first: BTreeMap::new() };
         for (at, element) in list.iter().enumerate() {
             positions.add(element, at);
         }
@@ -133,11 +141,9 @@ impl<'a> Positions<'a> {
 /// Elements that are in another list, and those that are not.
 pub(super) fn partitioned(
     list: Vec<Value>,
-    by: &[Value],
-    key: Option<&str>,
+    by: &Positions<'_>,
 ) -> Result<(Vec<Value>, Vec<Value>), PatchError> {
-    list.iter().try_for_each(|element| identity(element, key).map(drop))?;
-    let by = Positions::of(by, key);
+    list.iter().try_for_each(|element| identity(element, by.key).map(drop))?;
     Ok(list.into_iter().partition(|element| by.find(element).is_some()))
 }
 
@@ -146,12 +152,9 @@ pub(super) fn partitioned(
 pub(super) fn arranged(
     mut wanted: Vec<Value>,
     mut others: Vec<Value>,
-    order: &[Value],
-    server_order: &[Value],
-    key: Option<&str>,
-) -> Result<Vec<Value>, PatchError> {
-    order.iter().chain(server_order).try_for_each(|element| identity(element, key).map(drop))?;
-    let (order, server_order) = (Positions::of(order, key), Positions::of(server_order, key));
+    order: &Positions<'_>,
+    server_order: &Positions<'_>,
+) -> Vec<Value> {
     wanted.sort_by_cached_key(|element| order.find(element));
     others.sort_by_cached_key(|element| server_order.find(element));
     let mut out = Vec::with_capacity(wanted.len() + others.len());
@@ -167,5 +170,5 @@ pub(super) fn arranged(
         out.push(element);
     }
     out.extend(others);
-    Ok(out)
+    out
 }

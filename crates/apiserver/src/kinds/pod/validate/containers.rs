@@ -1,5 +1,7 @@
 //! Containers: what all of them must have, and what init and ephemeral ones may not.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -40,7 +42,7 @@ fn regular(errors: &mut Errors, scope: &Scope<'_>, path: &Path) {
     if containers.is_empty() {
         return errors.push(FieldError::required(path.clone(), ""));
     }
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for (i, container) in containers.iter().enumerate() {
         let path = path.index(i);
         common(errors, scope, container, &path);
@@ -58,7 +60,7 @@ fn init(errors: &mut Errors, scope: &Scope<'_>, path: &Path) {
         common(errors, scope, container, &at);
         restart_rules(errors, container, &at);
         match text(container, &["name"]) {
-            "" if !seen.contains(&"") => {}
+            "" if !seen.contains("") => {}
             name => unique(errors, name, &at, &mut seen),
         }
         host_ports(errors, std::iter::once((0, container)), path);
@@ -94,7 +96,7 @@ fn no_restart_on_resize(errors: &mut Errors, container: &Value, path: &Path) {
 
 fn ephemeral(errors: &mut Errors, scope: &Scope<'_>, path: &Path) {
     let mut others = names_in(scope.spec, "containers");
-    others.extend(names_in(scope.spec, "initContainers"));
+    others.append(&mut names_in(scope.spec, "initContainers"));
     let mut seen = others.clone();
     for (i, container) in list(scope.spec, &["ephemeralContainers"]).iter().enumerate() {
         let path = path.index(i);
@@ -102,7 +104,7 @@ fn ephemeral(errors: &mut Errors, scope: &Scope<'_>, path: &Path) {
         image_without_blanks(errors, container, &path);
         unique(errors, text(container, &["name"]), &path, &mut seen);
         let target = text(container, &["targetContainerName"]);
-        if !target.is_empty() && !others.contains(&target) {
+        if !target.is_empty() && !others.contains(target) {
             errors.push(FieldError::not_found(path.child("targetContainerName"), &json!(target)));
         }
         not_ephemeral(errors, container, &path);
@@ -152,7 +154,7 @@ fn common(errors: &mut Errors, scope: &Scope<'_>, container: &Value, path: &Path
 }
 
 fn ports(errors: &mut Errors, container: &Value, path: &Path) {
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for (i, port) in list(container, &["ports"]).iter().enumerate() {
         let path = path.index(i);
         port_name(errors, text(port, &["name"]), &path.child("name"), &mut seen);
@@ -169,17 +171,15 @@ fn ports(errors: &mut Errors, container: &Value, path: &Path) {
     }
 }
 
-fn port_name<'a>(errors: &mut Errors, name: &'a str, path: &Path, seen: &mut Vec<&'a str>) {
+fn port_name<'a>(errors: &mut Errors, name: &'a str, path: &Path, seen: &mut BTreeSet<&'a str>) {
     if name.is_empty() {
         return;
     }
     let wrong = names::port_name(name);
     if !wrong.is_empty() {
         invalid(errors, name, path, wrong);
-    } else if seen.contains(&name) {
+    } else if !seen.insert(name) {
         errors.push(FieldError::duplicate(path.clone(), &json!(name)));
-    } else {
-        seen.push(name);
     }
 }
 
@@ -189,33 +189,30 @@ fn host_ports<'a>(
     containers: impl Iterator<Item = (usize, &'a Value)>,
     path: &Path,
 ) {
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for (i, container) in containers {
         for (j, port) in list(container, &["ports"]).iter().enumerate() {
             let number = number(port, &["hostPort"]).unwrap_or_default();
             if number == 0 {
                 continue;
             }
-            let taken =
-                format!("{}/{}/{number}", text(port, &["protocol"]), text(port, &["hostIP"]));
-            if seen.contains(&taken) {
+            let (protocol, ip) = (text(port, &["protocol"]), text(port, &["hostIP"]));
+            if !seen.insert((protocol, ip, number)) {
                 let path = path.index(i).child("ports").index(j).child("hostPort");
+                let taken = format!("{protocol}/{ip}/{number}");
                 errors.push(FieldError::duplicate(path, &json!(taken)));
-            } else {
-                seen.push(taken);
             }
         }
     }
 }
 
 fn resize_policy(errors: &mut Errors, spec: &Value, container: &Value, path: &Path) {
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for (i, policy) in list(container, &["resizePolicy"]).iter().enumerate() {
         let (name, restart) = (text(policy, &["resourceName"]), text(policy, &["restartPolicy"]));
-        if seen.contains(&name) {
+        if !seen.insert(name) {
             errors.push(FieldError::duplicate(path.index(i), &json!(name)));
         }
-        seen.push(name);
         one_of(errors, name, path, &["cpu", "memory"]);
         one_of(errors, restart, path, &["NotRequired", "RestartContainer"]);
         if text(spec, &["restartPolicy"]) == "Never" && restart != "NotRequired" {
@@ -270,14 +267,12 @@ fn restart_rule(errors: &mut Errors, rule: &Value, path: &Path) {
     }
 }
 
-fn unique<'a>(errors: &mut Errors, name: &'a str, path: &Path, seen: &mut Vec<&'a str>) {
-    if seen.contains(&name) {
+fn unique<'a>(errors: &mut Errors, name: &'a str, path: &Path, seen: &mut BTreeSet<&'a str>) {
+    if !seen.insert(name) {
         errors.push(FieldError::duplicate(path.child("name"), &json!(name)));
-    } else {
-        seen.push(name);
     }
 }
 
-fn names_in<'a>(spec: &'a Value, list_name: &str) -> Vec<&'a str> {
+fn names_in<'a>(spec: &'a Value, list_name: &str) -> BTreeSet<&'a str> {
     list(spec, &[list_name]).iter().map(|container| text(container, &["name"])).collect()
 }

@@ -1,5 +1,7 @@
 //! Environment variables and where their values come from.
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 
 use super::checks::{invalid, no_backsteps};
@@ -77,14 +79,17 @@ pub(super) fn validate(errors: &mut Errors, container: &Value, path: &Path) {
 }
 
 /// Variables from a file name a volume of this pod, and an empty one.
-pub(super) fn file_volumes(errors: &mut Errors, spec: &Value, path: &Path) {
+pub(super) fn file_volumes<'a>(errors: &mut Errors, spec: &'a Value, path: &Path) {
+    // Of several with one name, the last counts.
+    let named = |volume: &'a Value| (text(volume, &["name"]), volume);
+    let volumes: BTreeMap<&str, &Value> = list(spec, &["volumes"]).iter().map(named).collect();
     for name in ["initContainers", "containers", "ephemeralContainers"] {
         for (i, container) in list(spec, &[name]).iter().enumerate() {
             for (j, variable) in list(container, &["env"]).iter().enumerate() {
                 let path = path.child(name).index(i).child("env").index(j).child("valueFrom");
                 file_volume(
                     errors,
-                    spec,
+                    &volumes,
                     &variable["valueFrom"]["fileKeyRef"],
                     &path.child("fileKeyRef"),
                 );
@@ -93,13 +98,18 @@ pub(super) fn file_volumes(errors: &mut Errors, spec: &Value, path: &Path) {
     }
 }
 
-fn file_volume(errors: &mut Errors, spec: &Value, reference: &Value, path: &Path) {
+fn file_volume(
+    errors: &mut Errors,
+    volumes: &BTreeMap<&str, &Value>,
+    reference: &Value,
+    path: &Path,
+) {
     if !reference.is_object() {
         return;
     }
     let name = text(reference, &["volumeName"]);
     let path = path.child("volumeName");
-    match list(spec, &["volumes"]).iter().rfind(|volume| text(volume, &["name"]) == name) {
+    match volumes.get(name) {
         None => errors.push(FieldError::not_found(path, &json!(name))),
         Some(volume) if !volume["emptyDir"].is_object() => {
             let message = "referenced volume must be of type emptyDir";

@@ -1,5 +1,7 @@
 //! Where a container sees the volumes of its pod: as directories, or as block devices.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -17,38 +19,39 @@ pub(super) fn validate(errors: &mut Errors, scope: &Scope<'_>, container: &Value
     devices(errors, scope, container, &path.child("volumeDevices"));
 }
 
-fn volume<'a>(scope: &Scope<'a>, name: &str) -> Option<&'a Value> {
-    scope.volumes.iter().find(|volume| text(volume, &["name"]) == name).copied()
+/// What a list says in one of its fields.
+fn said<'a>(list: &'a [Value], field: &str) -> BTreeSet<&'a str> {
+    list.iter().map(|item| text(item, &[field])).collect()
 }
 
 fn mounts(errors: &mut Errors, scope: &Scope<'_>, container: &Value, list_path: &Path) {
     let devices = list(container, &["volumeDevices"]);
-    let mut seen = Vec::new();
+    let (devices, device_paths) = (said(devices, "name"), said(devices, "devicePath"));
+    let mut seen = BTreeSet::new();
     for (i, mount) in list(container, &["volumeMounts"]).iter().enumerate() {
         let path = list_path.index(i);
         let (name, target) = (text(mount, &["name"]), text(mount, &["mountPath"]));
         if name.is_empty() {
             errors.push(FieldError::required(path.child("name"), ""));
         }
-        if volume(scope, name).is_none() {
+        if !scope.volumes.contains_key(name) {
             errors.push(FieldError::not_found(path.child("name"), &json!(name)));
         }
         if target.is_empty() {
             errors.push(FieldError::required(path.child("mountPath"), ""));
         }
-        if seen.contains(&target) {
+        if !seen.insert(target) {
             errors.push(FieldError::invalid(
                 path.child("mountPath"),
                 &json!(target),
                 "must be unique",
             ));
         }
-        seen.push(target);
-        if devices.iter().any(|device| text(device, &["name"]) == name) {
+        if devices.contains(name) {
             let message = "must not already exist in volumeDevices";
             errors.push(FieldError::invalid(path.child("name"), &json!(name), message));
         }
-        if devices.iter().any(|device| text(device, &["devicePath"]) == target) {
+        if device_paths.contains(target) {
             let message = "must not already exist as a path in volumeDevices";
             errors.push(FieldError::invalid(path.child("mountPath"), &json!(target), message));
         }
@@ -109,7 +112,8 @@ fn recursive_read_only(errors: &mut Errors, mount: &Value, path: &Path) {
 
 fn devices(errors: &mut Errors, scope: &Scope<'_>, container: &Value, list_path: &Path) {
     let mounts = list(container, &["volumeMounts"]);
-    let (mut names, mut targets) = (Vec::new(), Vec::new());
+    let (mounts, mount_paths) = (said(mounts, "name"), said(mounts, "mountPath"));
+    let (mut names, mut targets) = (BTreeSet::new(), BTreeSet::new());
     for (i, device) in list(container, &["volumeDevices"]).iter().enumerate() {
         let path = list_path.index(i);
         let (name, target) = (text(device, &["name"]), text(device, &["devicePath"]));
@@ -118,40 +122,46 @@ fn devices(errors: &mut Errors, scope: &Scope<'_>, container: &Value, list_path:
         if target.is_empty() {
             errors.push(FieldError::required(path.clone(), ""));
         }
-        if targets.contains(&target) {
+        if targets.contains(target) {
             errors.push(FieldError::invalid(path.clone(), &json!(target), "must be unique"));
         }
         let mut backsteps = Errors::new();
         no_backsteps(&mut backsteps, target, &path);
         if backsteps.is_empty() {
-            targets.push(target);
+            targets.insert(target);
         } else {
             let message = "can not contain backsteps ('..')";
             errors.push(FieldError::invalid(path.clone(), &json!(target), message));
         }
-        if mounts.iter().any(|mount| text(mount, &["name"]) == name) {
+        if mounts.contains(name) {
             let message = "must not already exist in volumeMounts";
             let path = list_path.index(i).child("name");
             errors.push(FieldError::invalid(path, &json!(name), message));
         }
-        if mounts.iter().any(|mount| text(mount, &["mountPath"]) == target) {
+        if mount_paths.contains(target) {
             let message = "must not already exist as a path in volumeMounts";
             errors.push(FieldError::invalid(path, &json!(target), message));
         }
         if !name.is_empty() {
-            names.push(name);
+            names.insert(name);
         }
     }
 }
 
-fn device_name(errors: &mut Errors, scope: &Scope<'_>, name: &str, path: &Path, seen: &[&str]) {
+fn device_name(
+    errors: &mut Errors,
+    scope: &Scope<'_>,
+    name: &str,
+    path: &Path,
+    seen: &BTreeSet<&str>,
+) {
     if name.is_empty() {
         errors.push(FieldError::required(path.clone(), ""));
     }
-    if seen.contains(&name) {
+    if seen.contains(name) {
         errors.push(FieldError::invalid(path.clone(), &json!(name), "must be unique"));
     }
-    match volume(scope, name) {
+    match scope.volumes.get(name) {
         None => errors.push(FieldError::not_found(path.clone(), &json!(name))),
         Some(volume)
             if volume["persistentVolumeClaim"].is_object() || volume["ephemeral"].is_object() => {}

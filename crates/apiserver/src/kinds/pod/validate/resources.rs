@@ -1,10 +1,12 @@
 //! What containers ask for and what they may use.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::{Scope, checks::invalid};
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, Path, Shown, Wrong},
     kinds::{
         names,
         pod::quantity::Quantity,
@@ -36,11 +38,34 @@ const STANDARD: &[&str] = &[
     "storage",
 ];
 
+/// What a pod claims, for its containers to name.
+#[derive(Debug)]
+pub(super) struct Claims<'a> {
+    names: BTreeSet<&'a str>,
+    /// What a name that is none of these is told.
+    expected: Shown,
+}
+
+impl<'a> Claims<'a> {
+    pub(super) fn of(spec: &'a Value) -> Claims<'a> {
+        let claims = list(spec, &["resourceClaims"]);
+        let mut names: Vec<&str> = claims.iter().map(|claim| text(claim, &["name"])).collect();
+        names.retain(|name| !name.is_empty());
+        names.sort_unstable();
+        let list = match names.is_empty() {
+            true => " which is empty".to_owned(),
+            false => format!(": {}", names.join(", ")),
+        };
+        let expected = format!("must be one of the names in pod.spec.resourceClaims{list}");
+        Claims { names: names.into_iter().collect(), expected: Shown::new(expected) }
+    }
+}
+
 type NameCheck = fn(&mut Errors, &str, &Path);
 
 pub(super) fn of_container(errors: &mut Errors, scope: &Scope<'_>, container: &Value, path: &Path) {
     requirements(errors, &container["resources"], container_resource, path);
-    claims(errors, scope.spec, &container["resources"], &path.child("claims"));
+    claims(errors, &scope.claims, &container["resources"], &path.child("claims"));
 }
 
 pub(super) fn of_pod(errors: &mut Errors, scope: &Scope<'_>, path: &Path) {
@@ -137,12 +162,8 @@ fn huge_pages(errors: &mut Errors, name: &str, amount: &Value, path: &Path) {
     }
 }
 
-fn claims(errors: &mut Errors, spec: &Value, resources: &Value, path: &Path) {
-    let mut known: Vec<&str> =
-        list(spec, &["resourceClaims"]).iter().map(|claim| text(claim, &["name"])).collect();
-    known.retain(|name| !name.is_empty());
-    known.sort_unstable();
-    let mut seen = Vec::new();
+fn claims(errors: &mut Errors, known: &Claims<'_>, resources: &Value, path: &Path) {
+    let mut seen = BTreeSet::new();
     for (i, claim) in list(resources, &["claims"]).iter().enumerate() {
         let path = path.index(i);
         let name = text(claim, &["name"]);
@@ -151,21 +172,12 @@ fn claims(errors: &mut Errors, spec: &Value, resources: &Value, path: &Path) {
             continue;
         }
         let key = (name, text(claim, &["request"]));
-        if seen.contains(&key) {
+        if !seen.insert(key) {
             errors.push(FieldError::duplicate(path.clone(), &json!(name)));
         }
-        seen.push(key);
-        if !known.contains(&name) {
+        if !known.names.contains(name) {
             let mut error = FieldError::not_found(path, &json!(name));
-            error.detail = match known.is_empty() {
-                true => {
-                    "must be one of the names in pod.spec.resourceClaims which is empty".to_owned()
-                }
-                false => format!(
-                    "must be one of the names in pod.spec.resourceClaims: {}",
-                    known.join(", ")
-                ),
-            };
+            error.detail = known.expected.text();
             errors.push(error);
         }
     }
@@ -173,17 +185,17 @@ fn claims(errors: &mut Errors, spec: &Value, resources: &Value, path: &Path) {
 
 /// What a pod claims for its containers.
 pub(super) fn pod_claims(errors: &mut Errors, spec: &Value, path: &Path) {
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for (i, claim) in list(spec, &["resourceClaims"]).iter().enumerate() {
         let path = path.index(i);
         let name = text(claim, &["name"]);
         if name.is_empty() {
             errors.push(FieldError::required(path.child("name"), ""));
-        } else if seen.contains(&name) {
+        } else if seen.contains(name) {
             errors.push(FieldError::duplicate(path.child("name"), &json!(name)));
         } else {
             invalid(errors, name, &path.child("name"), names::dns1123_label(name));
-            seen.push(name);
+            seen.insert(name);
         }
         claim_source(errors, claim, &path);
     }

@@ -1,5 +1,7 @@
 //! Where a pod may run: labels, selectors, affinity, spread, tolerations, gates.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::checks::{invalid, positive, texts};
@@ -177,18 +179,21 @@ fn label_keys(errors: &mut Errors, term: &Value, path: &Path) {
         }
     }
     let matched = texts(term, "matchLabelKeys");
-    let mut seen: Vec<&str> = entries(selector, &["matchLabels"]).map(|(key, _)| key).collect();
+    let last: BTreeMap<&str, usize> =
+        matched.iter().enumerate().map(|(i, key)| (*key, i)).collect();
+    let mut seen: BTreeSet<&str> =
+        entries(selector, &["matchLabels"]).map(|(key, _)| key).collect();
     for expression in list(selector, &["matchExpressions"]) {
         let key = text(expression, &["key"]);
-        if let Some(i) =
-            matched.iter().rposition(|name| *name == key).filter(|_| seen.contains(&key))
+        if let Some(i) = last.get(key)
+            && seen.contains(key)
         {
             let message = "exists in both matchLabelKeys and labelSelector";
-            errors.push(FieldError::invalid(path.index(i), &json!(key), message));
+            errors.push(FieldError::invalid(path.index(*i), &json!(key), message));
         }
-        seen.push(key);
+        seen.insert(key);
     }
-    let mismatched = texts(term, "mismatchLabelKeys");
+    let mismatched: BTreeSet<&str> = texts(term, "mismatchLabelKeys").into_iter().collect();
     for (i, key) in matched.into_iter().enumerate().filter(|(_, key)| mismatched.contains(key)) {
         let message = "exists in both matchLabelKeys and mismatchLabelKeys";
         errors.push(FieldError::invalid(
@@ -208,19 +213,23 @@ pub(super) fn gates(errors: &mut Errors, spec: &Value, path: &Path) {
         let path = path.child("readinessGates").index(i).child("conditionType");
         invalid(errors, condition, &path, names::qualified_name(condition));
     }
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for (i, gate) in list(spec, &["schedulingGates"]).iter().enumerate() {
         let (name, path) = (text(gate, &["name"]), path.child("schedulingGates").index(i));
         invalid(errors, name, &path, names::qualified_name(name));
-        if seen.contains(&name) {
+        if !seen.insert(name) {
             errors.push(FieldError::duplicate(path, &json!(name)));
         }
-        seen.push(name);
     }
 }
 
 pub(super) fn spread(errors: &mut Errors, spec: &Value, path: &Path) {
     let constraints = list(spec, &["topologySpreadConstraints"]);
+    // All but the last of those that are alike are reported.
+    let mut left: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for constraint in constraints {
+        *left.entry(domain(constraint)).or_default() += 1;
+    }
     for (i, constraint) in constraints.iter().enumerate() {
         let path = path.index(i);
         positive(
@@ -238,15 +247,19 @@ pub(super) fn spread(errors: &mut Errors, spec: &Value, path: &Path) {
             let path = path.child("whenUnsatisfiable");
             errors.push(FieldError::not_supported(path, &json!(action), &actions));
         }
-        let repeated = constraints[i + 1..].iter().any(|other| {
-            text(other, &["topologyKey"]) == key && text(other, &["whenUnsatisfiable"]) == action
-        });
-        if repeated {
+        let left = left.entry((key, action)).or_default();
+        *left = left.saturating_sub(1);
+        if *left > 0 {
             let path = path.child("{topologyKey, whenUnsatisfiable}");
             errors.push(FieldError::duplicate(path, &json!(format!("{{{key}, {action}}}"))));
         }
         spread_details(errors, constraint, action, &path);
     }
+}
+
+/// What a constraint is about, for which there may be one.
+fn domain(constraint: &Value) -> (&str, &str) {
+    (text(constraint, &["topologyKey"]), text(constraint, &["whenUnsatisfiable"]))
 }
 
 fn spread_details(errors: &mut Errors, constraint: &Value, action: &str, path: &Path) {

@@ -1,5 +1,7 @@
 //! Security contexts: users and groups, profiles, privileges.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Map, Value, json};
 
 use super::checks::{descending_path, number_invalid};
@@ -74,7 +76,8 @@ fn escalation(errors: &mut Errors, context: &Value, path: &Path) {
         refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
     }
     let added = list(context, &["capabilities", "add"]);
-    for _ in added.iter().filter(|capability| *capability == "CAP_SYS_ADMIN") {
+    // Kubernetes says it as often as it is added; the texts are the same, and listed once.
+    if added.iter().any(|capability| capability == "CAP_SYS_ADMIN") {
         refuse(
             "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN",
         );
@@ -121,7 +124,7 @@ fn enumeration(errors: &mut Errors, context: &Value, name: &str, supported: &[&s
 }
 
 fn sysctls(errors: &mut Errors, spec: &Value, path: &Path) {
-    let mut seen = Vec::new();
+    let mut seen = BTreeSet::new();
     for (i, sysctl) in list(spec, &["securityContext", "sysctls"]).iter().enumerate() {
         let path = path.index(i).child("name");
         let name = text(sysctl, &["name"]);
@@ -130,7 +133,7 @@ fn sysctls(errors: &mut Errors, spec: &Value, path: &Path) {
         } else if !is_sysctl(name) {
             let message = "must have at most 253 characters and match regex ^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$";
             errors.push(FieldError::invalid(path.clone(), &json!(name), message));
-        } else if seen.contains(&name) {
+        } else if seen.contains(name) {
             errors.push(FieldError::duplicate(path.clone(), &json!(name)));
         }
         for (on, space) in [
@@ -144,7 +147,7 @@ fn sysctls(errors: &mut Errors, spec: &Value, path: &Path) {
                 errors.push(FieldError::invalid(path.clone(), &json!(name), message));
             }
         }
-        seen.push(name);
+        seen.insert(name);
     }
 }
 

@@ -1,5 +1,7 @@
 //! Volumes of a pod: one source each, and a name of its own.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::{
@@ -52,20 +54,20 @@ const SOURCES: &[&str] = &[
 
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// The volumes that are sound; the others are in the errors.
+/// The volumes that are sound, by name; the others are in the errors.
 pub(super) fn validate<'a>(
     errors: &mut Errors,
     spec: &'a Value,
     place: Place<'_>,
     path: &Path,
-) -> Vec<&'a Value> {
+) -> BTreeMap<&'a str, &'a Value> {
     let volumes = list(spec, &["volumes"]);
-    let created: Vec<String> = volumes
+    let created: BTreeSet<String> = volumes
         .iter()
         .filter(|volume| volume["ephemeral"].is_object() && !place.pod_name.is_empty())
         .map(|volume| format!("{}-{}", place.pod_name, text(volume, &["name"])))
         .collect();
-    let mut sound: Vec<&Value> = Vec::new();
+    let mut sound = BTreeMap::new();
     for (i, volume) in volumes.iter().enumerate() {
         let path = path.index(i);
         let before = errors.len();
@@ -75,14 +77,14 @@ pub(super) fn validate<'a>(
             "" => errors.push(FieldError::required(path.child("name"), "")),
             name => invalid(errors, name, &path.child("name"), names::dns1123_label(name)),
         }
-        if sound.iter().any(|other| text(other, &["name"]) == name) {
+        if sound.contains_key(name) {
             errors.push(FieldError::duplicate(path.child("name"), &json!(name)));
         }
         if errors.len() == before {
-            sound.push(volume);
+            sound.insert(name, volume);
         }
         let claim = text(volume, &["persistentVolumeClaim", "claimName"]);
-        if created.iter().any(|created| created == claim) {
+        if created.contains(claim) {
             let path = path.child("persistentVolumeClaim").child("claimName");
             let message = "must not reference a PVC that gets created for an ephemeral volume";
             errors.push(FieldError::invalid(path, &json!(claim), message));
@@ -273,7 +275,7 @@ fn downward_file(errors: &mut Errors, file: &Value, path: &Path) {
 fn projected(errors: &mut Errors, source: &Value, path: &Path) {
     mode(errors, source, "defaultMode", path);
     id_range(errors, source, "defaultUser", path);
-    let mut taken = Vec::new();
+    let mut taken = BTreeSet::new();
     for (i, source) in list(source, &["sources"]).iter().enumerate() {
         let at = path.child("sources").index(i);
         for kind in ["secret", "configMap"].into_iter().filter(|kind| source[*kind].is_object()) {
@@ -319,16 +321,14 @@ fn take<'a>(
     target: &'a str,
     shown: &str,
     path: &Path,
-    taken: &mut Vec<&'a str>,
+    taken: &mut BTreeSet<&'a str>,
 ) {
     if target.is_empty() {
         return;
     }
-    if taken.contains(&target) {
+    if !taken.insert(target) {
         let message = "conflicting duplicate paths";
         errors.push(FieldError::invalid(path.clone(), &json!(shown), message));
-    } else {
-        taken.push(target);
     }
 }
 

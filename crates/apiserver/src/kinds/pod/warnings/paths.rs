@@ -1,20 +1,23 @@
 //! Files of one volume that get in each other's way.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use crate::{
     invalid::quoted,
     kinds::read::{list, text},
+    warnings::Warnings,
 };
 
 /// A path of a file, and what it comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Target {
     path: String,
     source: String,
 }
 
-pub(super) fn overlaps(warnings: &mut Vec<String>, spec: &Value) {
+pub(super) fn overlaps(warnings: &mut Warnings, spec: &Value) {
     for volume in list(spec, &["volumes"]) {
         let name = quoted(text(volume, &["name"]));
         for (kind, shown, field) in [
@@ -32,7 +35,7 @@ pub(super) fn overlaps(warnings: &mut Vec<String>, spec: &Value) {
     }
 }
 
-fn projected(warnings: &mut Vec<String>, volume: &Value, name: &str) {
+fn projected(warnings: &mut Warnings, volume: &Value, name: &str) {
     let mut all = Vec::new();
     for source in list(volume, &["projected", "sources"]) {
         if source.as_object().is_none_or(serde_json::Map::is_empty) {
@@ -59,21 +62,83 @@ fn targets(source: &Value, title: &str) -> Vec<Target> {
 }
 
 /// Two files collide when one is the other, or is in the directory that the other would have to be.
-fn collide(warnings: &mut Vec<String>, volume: &str, title: &str, targets: Vec<Target>) {
-    let mut seen: Vec<Target> = Vec::new();
+fn collide(warnings: &mut Warnings, volume: &str, title: &str, targets: Vec<Target>) {
+    let mut seen = Seen::default();
     for target in targets {
         let target = Target { path: target.path.trim_end_matches('/').to_owned(), ..target };
-        let inside = |one: &str, other: &str| format!("{one}/").starts_with(&format!("{other}/"));
-        for other in seen.iter().filter(|other| !other.path.is_empty() && !target.path.is_empty()) {
-            if inside(&other.path, &target.path) || inside(&target.path, &other.path) {
-                warnings.push(format!(
-                    "volume {volume} ({title}): overlapping paths: {} with {}",
-                    shown(&target),
-                    shown(other)
-                ));
+        if target.path.is_empty() {
+            continue;
+        }
+        for other in seen.add(&target) {
+            let (one, other) = (shown(&target), shown(&seen.targets[other]));
+            let words = "overlapping paths";
+            warnings.push(format!("volume {volume} ({title}): {words}: {one} with {other}"));
+            if warnings.is_full() {
+                return;
             }
         }
-        seen.push(target);
+    }
+}
+
+/// The targets so far, each once, and a tree of directories to find them in.
+#[derive(Debug, Default)]
+struct Seen {
+    targets: Vec<Target>,
+    /// The place of a target, and how many targets it has been compared with.
+    compared: BTreeMap<Target, (usize, usize)>,
+    /// By the directory that they are in and their name; 0 is the root.
+    children: BTreeMap<(usize, String), usize>,
+    directories: Vec<Directory>,
+}
+
+/// Places of targets, in order.
+#[derive(Debug, Default)]
+struct Directory {
+    /// What is just this.
+    here: Vec<usize>,
+    /// This and what is inside.
+    inside: Vec<usize>,
+}
+
+impl Seen {
+    /// Adds a target, and returns which ones it collides with that it was not compared with yet.
+    fn add(&mut self, target: &Target) -> Vec<usize> {
+        let way = self.way(&target.path);
+        let known = self.compared.get(target).copied();
+        let (at, from) = known.unwrap_or((self.targets.len(), 0));
+        let mut found = Vec::new();
+        for (depth, directory) in way.iter().enumerate() {
+            let Directory { here, inside } = &self.directories[*directory];
+            let colliding = if depth + 1 == way.len() { inside } else { here };
+            let new = colliding.partition_point(|other| *other < from);
+            found.extend_from_slice(&colliding[new..]);
+        }
+        found.sort_unstable();
+        self.compared.insert(target.clone(), (at, self.targets.len()));
+        if known.is_none() {
+            self.targets.push(target.clone());
+            for directory in &way {
+                self.directories[*directory].inside.push(at);
+            }
+            way.last().into_iter().for_each(|last| self.directories[*last].here.push(at));
+        }
+        found
+    }
+
+    /// The directories on the way to a path, the path itself as the last.
+    fn way(&mut self, path: &str) -> Vec<usize> {
+        let mut way = Vec::new();
+        let mut parent = 0;
+        for name in path.split('/') {
+            let next = self.directories.len();
+            let found = *self.children.entry((parent, name.to_owned())).or_insert(next + 1);
+            if found == next + 1 {
+                self.directories.push(Directory::default());
+            }
+            way.push(found - 1);
+            parent = found;
+        }
+        way
     }
 }
 
@@ -86,6 +151,7 @@ fn shown(target: &Target) -> String {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
     use serde_json::json;
 
     use super::*;
@@ -106,9 +172,41 @@ mod tests {
                 ],
             ),
         ] {
-            let mut warnings = Vec::new();
+            let mut warnings = Warnings::default();
             overlaps(&mut warnings, &json!({"volumes": [volume]}));
-            assert_eq!(warnings, expected);
+            assert_eq!(warnings.into_texts(), expected);
+        }
+    }
+
+    /// Every pair, one after the other.
+    fn pairs(paths: &[String]) -> Vec<String> {
+        let inside = |one: &str, other: &str| format!("{one}/").starts_with(&format!("{other}/"));
+        let mut texts = Vec::new();
+        for (i, path) in paths.iter().enumerate() {
+            for other in &paths[..i] {
+                let text = format!("{path} with {other}");
+                if (inside(path, other) || inside(other, path)) && !texts.contains(&text) {
+                    texts.push(text);
+                }
+            }
+        }
+        texts
+    }
+
+    proptest! {
+        #[test]
+        fn the_tree_finds_the_pairs_that_collide(
+            paths in prop::collection::vec("[ab](/[abc]?){0,3}[ab]", 0..12),
+        ) {
+            let mut seen = Seen::default();
+            let mut texts = Vec::new();
+            for path in &paths {
+                let target = Target { path: path.clone(), source: String::new() };
+                for other in seen.add(&target) {
+                    texts.push(format!("{path} with {}", seen.targets[other].path));
+                }
+            }
+            prop_assert_eq!(texts, pairs(&paths));
         }
     }
 }

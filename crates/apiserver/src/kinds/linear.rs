@@ -1,0 +1,335 @@
+//! Whatever list is long, the work is near-linear in the body.
+//!
+//! Every list and map of every kind is found in the table of types and filled with n entries: some
+//! equal, some that share names and ports, some with nothing in common. Reading, checking, warning,
+//! storing and showing it is then timed for n and 4n, and so is a change from such an object to
+//! itself. Linear work takes four times as long, quadratic work up to sixteen times; where that can
+//! not yet be told, n grows. Time is that of this thread on the processor, where the system tells it.
+
+use std::{collections::BTreeSet, fs, time::Instant};
+
+use evenkeel_store::{
+    patch,
+    schema::{self, Field, Shape, Type},
+};
+use serde_json::{Map, Value, json};
+
+use super::{Admission, KINDS, Kind, Part, metadata, read::entry};
+use crate::{document, settings::Features, status::Failure, types, warnings::Warnings};
+
+/// A place in an object: the names on the way to a list or map, `0` standing for an element.
+type Place = Vec<&'static str>;
+
+/// What four times as much may cost: far from linear, and so near that more must be tried.
+const QUADRATIC: f64 = 8.0;
+const LINEAR: f64 = 5.5;
+/// No list is longer.
+const LONGEST: usize = 64_000;
+
+#[test]
+fn a_create_is_linear_in_every_list_of_every_kind() {
+    for (kind, place) in places() {
+        check(&format!("create {} {}", kind.kind, place.join(".")), 500, |n| {
+            let body = object(kind, &place, n).to_string();
+            Box::new(move || created(kind, &body))
+        });
+    }
+}
+
+#[test]
+fn an_update_is_linear_in_every_list_of_every_kind() {
+    for (kind, place) in places() {
+        check(&format!("update {} {}", kind.kind, place.join(".")), 500, |n| {
+            let value = kind.converted(object(kind, &place, n));
+            let old = stored(kind, &value);
+            Box::new(move || updated(kind, &value, &old))
+        });
+    }
+}
+
+#[test]
+fn a_patch_is_linear_in_every_list_of_every_kind() {
+    for (kind, place) in places() {
+        check(&format!("patch {} {}", kind.kind, place.join(".")), 500, |n| {
+            let value = object(kind, &place, n);
+            let patch = value.to_string();
+            Box::new(move || patched(kind, &value, &patch))
+        });
+    }
+}
+
+#[test]
+fn lists_that_name_each_other_are_not_multiplied() {
+    for kind in KINDS {
+        check(&format!("all lists of {}", kind.kind), 10, |n| {
+            let mut value = json!({"metadata": {"name": "a", "namespace": "b"}});
+            for (_, place) in places().into_iter().filter(|(of, _)| of == kind) {
+                fill(kind, &mut value, &place, n);
+            }
+            let body = value.to_string();
+            let value = kind.converted(value);
+            let old = stored(kind, &value);
+            Box::new(move || {
+                created(kind, &body);
+                updated(kind, &value, &old);
+            })
+        });
+    }
+}
+
+// === what is timed ===
+
+fn admission() -> Admission {
+    Admission { now: "2026-01-01T00:00:00Z".parse().unwrap(), features: Features::default() }
+}
+
+/// All steps of a create, whether the one before refuses it or not.
+fn created(kind: &Kind, body: &str) {
+    let of = types::schema().named(kind.schema).unwrap();
+    let value = schema::decode(types::schema(), of, body.as_bytes()).unwrap().value;
+    let mut value = kind.converted(value);
+    let mut warnings = Warnings::default();
+    warnings.extend(metadata::drop_duplicate_owners(&mut value));
+    kind.rules.default(&mut value, &admission());
+    metadata::prepare_create(&mut value, &admission(), "uid", "abcde");
+    kind.rules.prepare_create(&mut value, &admission());
+    let mut errors = metadata::validate_create(kind, &value);
+    errors.extend(kind.rules.validate_create(&value, &admission()));
+    let refused = Failure::invalid(kind, "a", &metadata::distinct(errors));
+    assert!(refused.status().to_string().len() < 16 << 20, "answers have an end");
+    warnings.extend(kind.rules.warnings(&value, None));
+    assert!(warnings.headers().map(|value| value.len()).sum::<usize>() < 64 << 10);
+    document::canonical(kind.stored_kind(), &mut value);
+    let stored = document::stored(kind.stored_kind(), &value);
+    assert!(!stored.tail.is_empty());
+    let value = kind.presented(value);
+    for column in kind.columns {
+        let _ = (column.cell)(&value, admission().now);
+    }
+}
+
+/// The object as it would be stored, were it allowed.
+fn stored(kind: &Kind, value: &Value) -> Value {
+    let mut stored = value.clone();
+    kind.rules.default(&mut stored, &admission());
+    document::canonical(kind.stored_kind(), &mut stored);
+    stored
+}
+
+/// All steps of an update and of one of its status.
+fn updated(kind: &Kind, value: &Value, old: &Value) {
+    for part in [Part::Main, Part::Status] {
+        let mut new = value.clone();
+        kind.rules.default(&mut new, &admission());
+        metadata::prepare_update(&mut new, old);
+        kind.rules.prepare_update(part, &mut new, old, &admission());
+        let mut errors = metadata::validate_update(kind, &new, old);
+        errors.extend(kind.rules.validate_update(part, &new, old, &admission()));
+        let refused = Failure::invalid(kind, "a", &metadata::distinct(errors));
+        assert!(refused.status().to_string().len() < 16 << 20, "answers have an end");
+        let _ = kind.rules.warnings(&new, Some(old));
+    }
+}
+
+/// Patches of all three forms that say what is there already.
+fn patched(kind: &Kind, value: &Value, patch: &str) {
+    let of = types::schema().named(kind.schema).unwrap();
+    // Either outcome is right: some of the lists have no merge key.
+    let mut merged = value.clone();
+    if patch::strategic(types::schema(), of, &mut merged, patch.as_bytes()).is_ok() {
+        let _ = patch::converted(types::schema(), of, merged);
+    }
+    let mut merged = value.clone();
+    patch::merge(&mut merged, patch.as_bytes()).unwrap();
+    let replace = json!([{"op": "test", "path": "", "value": value}]).to_string();
+    patch::json(&mut merged, replace.as_bytes()).unwrap();
+}
+
+// === timing ===
+
+type Work = Box<dyn Fn()>;
+
+/// Times work of growing size until it is plain that it is linear, or that it is not.
+fn check(what: &str, least: usize, work: impl Fn(usize) -> Work) {
+    let mut n = least;
+    let mut tries = 1;
+    loop {
+        let [one, four] = [n, 4 * n].map(|n| least_time(&work(n), tries));
+        let ratio = four / one;
+        if ratio < LINEAR {
+            return;
+        }
+        tries = 3;
+        let longest = 4 * n >= LONGEST || four > 3e9;
+        assert!(!longest || ratio < QUADRATIC, "{what}: {ratio:.1} times for {n} and {}", 4 * n);
+        if longest {
+            return;
+        }
+        n *= 2;
+    }
+}
+
+/// In nanoseconds.
+fn least_time(work: &Work, tries: usize) -> f64 {
+    let times = (0..tries).map(|_| {
+        let before = clock();
+        work();
+        clock() - before
+    });
+    times.fold(f64::MAX, f64::min).max(1.0)
+}
+
+fn clock() -> f64 {
+    thread_local!(static BEGAN: Instant = Instant::now());
+    let on_processor = fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let on_processor = on_processor.and_then(|text| text.split(' ').next()?.parse().ok());
+    on_processor.unwrap_or_else(|| BEGAN.with(|began| began.elapsed().as_nanos() as f64))
+}
+
+// === objects ===
+
+/// Each list and map of each kind. Where a type has been seen, its fields are not looked at again.
+fn places() -> Vec<(&'static Kind, Place)> {
+    let mut places = Vec::new();
+    let mut seen = BTreeSet::new();
+    for kind in KINDS {
+        let of = types::schema().named(kind.schema).unwrap();
+        seen.remove("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
+        let mut found = Vec::new();
+        collect(of, &mut Vec::new(), &mut seen, &mut found);
+        places.extend(found.into_iter().map(|place| (*kind, place)));
+    }
+    places
+}
+
+fn collect(
+    of: &'static Type,
+    place: &mut Place,
+    seen: &mut BTreeSet<&'static str>,
+    found: &mut Vec<Place>,
+) {
+    if !seen.insert(&of.name) {
+        return;
+    }
+    // Regular containers first: what the others share with them is looked at there.
+    let mut fields: Vec<&Field> = of.fields.iter().collect();
+    fields.sort_by_key(|field| &*field.name != "containers");
+    for field in fields {
+        place.push(&field.name);
+        into(&field.shape, place, seen, found);
+        place.pop();
+    }
+}
+
+fn into(
+    shape: &'static Shape,
+    place: &mut Place,
+    seen: &mut BTreeSet<&'static str>,
+    found: &mut Vec<Place>,
+) {
+    match shape {
+        Shape::List(of) | Shape::Map(of) => {
+            found.push(place.clone());
+            place.push("0");
+            into(of, place, seen, found);
+            place.pop();
+        }
+        Shape::Struct(id) => collect(types::schema().of(*id), place, seen, found),
+        _ => {}
+    }
+}
+
+/// An object with n entries at one place.
+fn object(kind: &Kind, place: &Place, n: usize) -> Value {
+    let mut value = json!({"metadata": {"name": "a", "namespace": "b"}});
+    fill(kind, &mut value, place, n);
+    value
+}
+
+fn fill(kind: &Kind, value: &mut Value, place: &Place, n: usize) {
+    let mut shape = None;
+    let mut of = types::schema().named(kind.schema);
+    let mut at = value;
+    for name in place {
+        match (shape, of) {
+            (Some(Shape::List(inner)), _) => {
+                if !at.is_array() {
+                    *at = json!([sample(inner, 0)]);
+                }
+                at = &mut at[0];
+                shape = Some(&**inner);
+            }
+            (Some(Shape::Map(inner)), _) => {
+                at = entry(at, &["k0"]);
+                shape = Some(&**inner);
+            }
+            (_, Some(structure)) => {
+                at = entry(at, &[name]);
+                shape = structure.field(name).map(|field| &field.shape);
+            }
+            _ => return,
+        }
+        of = match shape {
+            Some(Shape::Struct(id)) => Some(types::schema().of(*id)),
+            _ => None,
+        };
+    }
+    match shape {
+        Some(Shape::List(of)) => {
+            let first = at.get(0).cloned();
+            let entries = first.into_iter().chain((0..n).map(|i| sample(of, share(i))));
+            *at = entries.collect();
+        }
+        Some(Shape::Map(of)) => {
+            for i in 0..n {
+                *entry(at, &[&format!("k{i}")]) = sample(of, share(i));
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Every third entry is as the others of its third; every third shares half of what it says; the
+/// rest has nothing in common.
+fn share(i: usize) -> usize {
+    match i % 3 {
+        0 => 0,
+        1 => i | 1 << 40,
+        _ => i,
+    }
+}
+
+/// A value of a type, different for different numbers: scalars, and in structs only scalars.
+fn sample(shape: &Shape, i: usize) -> Value {
+    let number = i & ((1 << 40) - 1);
+    match shape {
+        Shape::Struct(id) => {
+            let shared = i >> 40 != 0;
+            let mut members = Map::new();
+            let scalar = |field: &&Field| {
+                !matches!(
+                    field.shape,
+                    Shape::Struct(_) | Shape::List(_) | Shape::Map(_) | Shape::Any
+                )
+            };
+            for (at, field) in types::schema().of(*id).fields.iter().filter(scalar).enumerate() {
+                let i = if shared && at > 0 { 1 } else { number };
+                members.insert(field.name.to_string(), sample(&field.shape, i));
+            }
+            Value::Object(members)
+        }
+        Shape::Text(_) => json!(format!("n{number}")),
+        Shape::Int32 | Shape::Int64 | Shape::Float | Shape::IntOrString => {
+            json!(number % 30_000 + 1)
+        }
+        Shape::Bool => json!(number % 2 == 0),
+        Shape::Bytes => json!("AAAA"),
+        Shape::Quantity => json!(number.to_string()),
+        Shape::Time => json!("2026-01-01T00:00:00Z"),
+        Shape::MicroTime => json!("2026-01-01T00:00:00.000000Z"),
+        Shape::Duration => json!("1s"),
+        Shape::Any => json!({"f": number}),
+        Shape::List(_) => json!([]),
+        Shape::Map(_) => json!({}),
+    }
+}
