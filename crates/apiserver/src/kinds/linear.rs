@@ -247,7 +247,7 @@ fn object(kind: &Kind, place: &Place, n: usize) -> Value {
 }
 
 fn fill(kind: &Kind, value: &mut Value, place: &Place, n: usize) {
-    let mut shape = None;
+    let mut shape: Option<&Shape> = None;
     let mut of = types::schema().named(kind.schema);
     let mut at = value;
     for name in place {

@@ -138,7 +138,7 @@ pub(crate) fn label_binding(api: &Api, binding: &mut Value) {
 
 fn node(api: &Api, name: &str) -> Option<Value> {
     let object = api.storage.object(&NODE, name).filter(|_| !name.is_empty())?;
-    Some(document::value(&NODE, &object))
+    document::value(&NODE, &object).ok()
 }
 
 fn edited<'a>(

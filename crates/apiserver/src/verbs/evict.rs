@@ -101,7 +101,7 @@ async fn mark(api: &Api, call: &Call<'_>, options: &mut DeleteOptions) -> Result
     for _ in 0..TRIES {
         let object = api.storage.object(kind, &key);
         let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
-        let old = document::value(kind, &object);
+        let old = document::value(kind, &object)?;
         lifecycle::check_preconditions(kind, &old, options)?;
         let mut value = old.clone();
         conditions::evicted(&mut value, now);

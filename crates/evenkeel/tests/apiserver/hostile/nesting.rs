@@ -81,7 +81,11 @@ impl Client<'_> {
         let answer = async {
             let answer = http2.send.send_request(request).await.unwrap();
             let code = answer.status().as_u16();
-            Answer { code, body: answer.into_body().collect().await.unwrap().to_bytes().to_vec() }
+            Answer {
+                code,
+                head: String::new(),
+                body: answer.into_body().collect().await.unwrap().to_bytes().to_vec(),
+            }
         };
         tokio::time::timeout(PATIENCE, answer).await.expect("the server answers in time")
     }
