@@ -93,7 +93,7 @@ enum Place<F> {
 enum Snapshotting<D: Files> {
     Idle,
     Thread(JoinHandle<Result<u64, JournalError>>),
-    Steps(Job<D>),
+    Steps(Box<Job<D>>),
 }
 
 impl Limits {
@@ -293,7 +293,7 @@ impl<D: Files> Log<D> {
         let (files, names, limits) = (self.files.clone(), self.names.clone(), self.limits);
         let job = move || Job::new(files, number, &names, limits, &state);
         self.snapshot = match self.limits.background {
-            Background::Steps => Snapshotting::Steps(job()?),
+            Background::Steps => Snapshotting::Steps(Box::new(job()?)),
             Background::Thread => {
                 let thread = std::thread::Builder::new().name("snapshot".to_owned());
                 Snapshotting::Thread(thread.spawn(|| job()?.run()).map_err(|error| {

@@ -49,7 +49,7 @@ impl<J: Journal> Committer<J> {
                 self.publish(&changes);
                 answers
             }
-            Err(full @ JournalError::Full { .. }) => self.commit_reserved(answers, changes, full),
+            Err(full @ JournalError::Full { .. }) => self.commit_reserved(answers, changes, &full),
             Err(error) => refused(answers.len(), error),
         }
     }
@@ -70,9 +70,9 @@ impl<J: Journal> Committer<J> {
         &mut self,
         answers: Vec<Answer>,
         changes: Vec<Change>,
-        full: JournalError,
+        full: &JournalError,
     ) -> Vec<Answer> {
-        let (answers, changes) = reserved::stage(&self.state.read(), answers, changes, &full);
+        let (answers, changes) = reserved::stage(&self.state.read(), answers, changes, full);
         if changes.is_empty() {
             return answers;
         }
