@@ -19,8 +19,8 @@ impl Running {
         Running { server: Server::start(&folder(test)) }
     }
 
-    async fn make(&self, path: &str, object: Value) -> Value {
-        let answer = self.post(path, &object).await;
+    async fn make(&self, path: &str, object: &Value) -> Value {
+        let answer = self.post(path, object).await;
         assert_eq!(answer.code, 201, "{path}: {:?}", answer.json());
         answer.json()
     }
@@ -80,7 +80,7 @@ async fn a_question_has_no_columns() {
     let resource = json!({"verb": "list", "resource": "configmaps", "namespace": "default"});
     let local = json!({"spec": {"user": "bob", "resourceAttributes": resource}});
     let who = "/apis/authentication.k8s.io/v1";
-    running.make("/api/v1/namespaces/default/pods", pod("p", "")).await;
+    running.make("/api/v1/namespaces/default/pods", &pod("p", "")).await;
     for (path, body) in [
         (format!("{group}/selfsubjectaccessreviews"), own),
         (format!("{group}/subjectaccessreviews"), named),
@@ -202,7 +202,7 @@ async fn paths_are_told_apart_by_case() {
 async fn a_write_moves_nothing() {
     let running = Running::start("answers-moves");
     let list = "/api/v1/namespaces/default/configmaps";
-    let made = running.make(list, json!({"metadata": {"name": "a"}})).await;
+    let made = running.make(list, &json!({"metadata": {"name": "a"}})).await;
     let path = format!("{list}/a");
     let namespace =
         "the namespace of the provided object does not match the namespace sent on the request";
@@ -239,7 +239,7 @@ async fn a_write_moves_nothing() {
     );
     let template = json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}});
     let deployment = json!({"metadata": {"name": "a"}, "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}});
-    running.make("/apis/apps/v1/namespaces/default/deployments", deployment).await;
+    running.make("/apis/apps/v1/namespaces/default/deployments", &deployment).await;
     let scale = "/apis/apps/v1/namespaces/default/deployments/a/scale";
     let moved = running.merge(scale, &json!({"metadata": {"namespace": "kube-system"}})).await;
     assert_eq!((moved.code, message(&moved)), (400, namespace.to_owned()));
@@ -250,8 +250,8 @@ async fn a_write_moves_nothing() {
 async fn an_eviction_says_on_the_pod_that_it_was_one() {
     let running = Running::start("answers-evictions");
     let list = "/api/v1/namespaces/default/pods";
-    running.make("/api/v1/nodes", node("n")).await;
-    let made = running.make(list, pod("p", "n")).await;
+    running.make("/api/v1/nodes", &node("n")).await;
+    let made = running.make(list, &pod("p", "n")).await;
     let path = format!("{list}/p/eviction");
     let evict = |name: &str, options: &Value| json!({"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}, "deleteOptions": options});
     let other = running.post(&path, &evict("q", &json!({}))).await;
@@ -280,7 +280,7 @@ async fn an_eviction_says_on_the_pod_that_it_was_one() {
     assert_eq!(found["message"], "Eviction API: evicting");
     assert!(found["lastTransitionTime"].is_string());
     // One that waits for a node goes at once; older clients have an older version.
-    running.make(list, pod("waiting", "")).await;
+    running.make(list, &pod("waiting", "")).await;
     let old = json!({"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "waiting"}});
     assert_eq!(running.post(&format!("{list}/waiting/eviction"), &old).await.code, 201);
     assert_eq!(running.get(&format!("{list}/waiting")).await.code, 404);
@@ -291,21 +291,21 @@ async fn an_eviction_says_on_the_pod_that_it_was_one() {
 async fn a_pod_has_the_zone_and_the_region_of_its_node() {
     let running = Running::start("answers-zones");
     let list = "/api/v1/namespaces/default/pods";
-    running.make("/api/v1/nodes", node("n")).await;
+    running.make("/api/v1/nodes", &node("n")).await;
     let expected =
         json!({"topology.kubernetes.io/zone": "a", "topology.kubernetes.io/region": "r"});
-    let made = running.make(list, pod("made", "n")).await;
+    let made = running.make(list, &pod("made", "n")).await;
     assert_eq!(made["metadata"]["labels"], expected);
-    let astray = running.make(list, pod("astray", "nowhere")).await;
+    let astray = running.make(list, &pod("astray", "nowhere")).await;
     assert_eq!(astray["metadata"]["labels"], Value::Null);
-    let bound = running.make(list, pod("bound", "")).await;
+    let bound = running.make(list, &pod("bound", "")).await;
     assert_eq!(bound["metadata"]["labels"], Value::Null);
     let binding = json!({"metadata": {"name": "bound"}, "target": {"kind": "Node", "name": "n"}});
     let mut other = binding.clone();
     other["metadata"]["uid"] = json!("another");
     let refused = running.post(&format!("{list}/bound/binding"), &other).await;
     assert_eq!(refused.reason(), (409, "Conflict".to_owned()), "{refused:?}");
-    running.make(&format!("{list}/bound/binding"), binding).await;
+    running.make(&format!("{list}/bound/binding"), &binding).await;
     let bound = running.get(&format!("{list}/bound")).await.json();
     assert_eq!(bound["metadata"]["labels"], expected);
     running.stop();
@@ -318,7 +318,7 @@ async fn templates_and_revisions_are_kept() {
     let templates = "/api/v1/namespaces/default/podtemplates";
     let spec = json!({"containers": [{"name": "c", "image": "i"}]});
     let made = running
-        .make(templates, json!({"metadata": {"name": "t"}, "template": {"spec": spec}}))
+        .make(templates, &json!({"metadata": {"name": "t"}, "template": {"spec": spec}}))
         .await;
     assert_eq!(made["template"]["spec"]["restartPolicy"], "Always");
     assert_eq!(made["metadata"]["generation"], 1);
@@ -336,7 +336,7 @@ async fn templates_and_revisions_are_kept() {
     let made = running
         .make(
             revisions,
-            json!({"metadata": {"name": "r"}, "data": {"b": 1, "a": [1.5, null]}, "revision": 3}),
+            &json!({"metadata": {"name": "r"}, "data": {"b": 1, "a": [1.5, null]}, "revision": 3}),
         )
         .await;
     assert_eq!((&made["data"], &made["revision"]), (&json!({"b": 1, "a": [1.5, null]}), &json!(3)));
