@@ -3,6 +3,7 @@
 mod bodies;
 mod connections;
 mod h2;
+mod lists;
 mod paths;
 mod raw;
 mod stuck;
