@@ -15,6 +15,7 @@ mod creates;
 #[path = "../load/mod.rs"]
 mod load;
 mod memory;
+mod paging;
 mod reads;
 mod watchers;
 mod wrk;
@@ -31,6 +32,7 @@ const PARTS: &[Part] = &[
     ("creates", creates::run),
     ("reads", reads::run),
     ("memory", memory::run),
+    ("paging", paging::run),
     ("watchers", watchers::run),
 ];
 

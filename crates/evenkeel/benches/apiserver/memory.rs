@@ -67,7 +67,7 @@ fn started(folder: &Folder) -> Result<(Server, f64), Failure> {
 }
 
 /// What of the process is in memory, in bytes.
-fn resident(server: &Server) -> Result<f64, Failure> {
+pub(crate) fn resident(server: &Server) -> Result<f64, Failure> {
     let status = fs::read_to_string(format!("/proc/{}/status", server.id()))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kilobytes = line.and_then(|line| line.split_whitespace().next()).ok_or("no VmRSS")?;

@@ -7,6 +7,7 @@ mod h2;
 mod housekeeping;
 mod long_lists;
 mod nesting;
+mod lists;
 mod paths;
 mod raw;
 mod stuck;
