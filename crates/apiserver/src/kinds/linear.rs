@@ -22,14 +22,16 @@ type Place = Vec<&'static str>;
 
 /// What four times as much may cost: far from linear, and so near that more must be tried.
 const QUADRATIC: f64 = 8.0;
-const LINEAR: f64 = 5.5;
+const LINEAR: f64 = 5.0;
+/// How many of a struct's scalars an entry has: the first ones, which tell it from others.
+const SCALARS: usize = 4;
 /// No list is longer.
 const LONGEST: usize = 64_000;
 
 #[test]
 fn a_create_is_linear_in_every_list_of_every_kind() {
     for (kind, place) in places() {
-        check(&format!("create {} {}", kind.kind, place.join(".")), 500, |n| {
+        check(&format!("create {} {}", kind.kind, place.join(".")), 600, |n| {
             let body = object(kind, &place, n).to_string();
             Box::new(move || created(kind, &body))
         });
@@ -39,7 +41,7 @@ fn a_create_is_linear_in_every_list_of_every_kind() {
 #[test]
 fn an_update_is_linear_in_every_list_of_every_kind() {
     for (kind, place) in places() {
-        check(&format!("update {} {}", kind.kind, place.join(".")), 500, |n| {
+        check(&format!("update {} {}", kind.kind, place.join(".")), 400, |n| {
             let value = kind.converted(object(kind, &place, n));
             let old = stored(kind, &value);
             Box::new(move || updated(kind, &value, &old))
@@ -50,7 +52,7 @@ fn an_update_is_linear_in_every_list_of_every_kind() {
 #[test]
 fn a_patch_is_linear_in_every_list_of_every_kind() {
     for (kind, place) in places() {
-        check(&format!("patch {} {}", kind.kind, place.join(".")), 500, |n| {
+        check(&format!("patch {} {}", kind.kind, place.join(".")), 400, |n| {
             let value = object(kind, &place, n);
             let patch = value.to_string();
             Box::new(move || patched(kind, &value, &patch))
@@ -312,7 +314,9 @@ fn sample(shape: &Shape, i: usize) -> Value {
                     Shape::Struct(_) | Shape::List(_) | Shape::Map(_) | Shape::Any
                 )
             };
-            for (at, field) in types::schema().of(*id).fields.iter().filter(scalar).enumerate() {
+            for (at, field) in
+                types::schema().of(*id).fields.iter().filter(scalar).take(SCALARS).enumerate()
+            {
                 let i = if shared && at > 0 { 1 } else { number };
                 members.insert(field.name.to_string(), sample(&field.shape, i));
             }
