@@ -5,4 +5,5 @@ mod connections;
 mod h2;
 mod paths;
 mod raw;
+mod resets;
 mod stuck;
