@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use evenkeel_store::{
-    batch::{Batch, Write},
+    batch::Batch,
     journal::{Journal, JournalError},
     object::Change,
     state::State,
 };
 use parking_lot::RwLock;
 
-use super::{Answer, WriteError};
+use super::{Answer, Order, Settle, WriteError};
 
 type Published = Box<dyn FnMut(&[Change]) + Send>;
 
@@ -32,22 +32,24 @@ impl<J: Journal> Committer<J> {
     }
 
     /// Commits a batch. An answer for each write, in order, to be given once this has returned.
-    pub fn commit(&mut self, writes: impl IntoIterator<Item = Write>) -> Vec<Answer> {
+    pub fn commit<O: Into<Order>>(&mut self, orders: impl IntoIterator<Item = O>) -> Vec<Answer> {
         // Only this thread writes, so what was staged still holds when it is published.
-        let (answers, changes) = {
-            let state = self.state.read();
-            let mut batch = Batch::new();
-            let staged = writes.into_iter().map(|write| batch.stage(&state, write));
-            let answers: Vec<Answer> = staged.map(|staged| Ok(staged?)).collect();
-            (answers, batch.into_changes())
-        };
+        let Staged { mut answers, settles, changes } =
+            staged(&self.state.read(), orders.into_iter().map(Into::into));
         if changes.is_empty() {
+            settle(settles, &answers);
             return answers;
         }
         if let Err(error) = self.keep(&changes) {
-            return vec![Err(WriteError::Journal(error)); answers.len()];
+            answers.fill(Err(WriteError::Journal(error)));
+            settle(settles, &answers);
+            return answers;
         }
-        self.state.write().publish(&changes);
+        // Whoever looks at the state sees it agree with what was settled.
+        let mut state = self.state.write();
+        settle(settles, &answers);
+        state.publish(&changes);
+        drop(state);
         (self.published)(&changes);
         answers
     }
@@ -61,6 +63,32 @@ impl<J: Journal> Committer<J> {
     fn keep(&mut self, changes: &[Change]) -> Result<(), JournalError> {
         self.journal.append(changes)?;
         self.journal.sync()
+    }
+}
+
+struct Staged {
+    answers: Vec<Answer>,
+    /// Each with the index of its answer.
+    settles: Vec<(usize, Settle)>,
+    changes: Vec<Change>,
+}
+
+fn staged(state: &State, orders: impl Iterator<Item = Order>) -> Staged {
+    let (mut answers, mut settles, mut batch) = (Vec::new(), Vec::new(), Batch::new());
+    for Order { write, then_delete, settle } in orders {
+        settles.extend(settle.map(|settle| (answers.len(), settle)));
+        let staged = match then_delete {
+            true => batch.stage_last(state, write),
+            false => batch.stage(state, write),
+        };
+        answers.push(staged.map_err(WriteError::from));
+    }
+    Staged { answers, settles, changes: batch.into_changes() }
+}
+
+fn settle(settles: Vec<(usize, Settle)>, answers: &[Answer]) {
+    for (order, settle) in settles {
+        settle(&answers[order]);
     }
 }
 
