@@ -33,6 +33,7 @@ mod openapi;
 mod pools;
 mod protobuf;
 mod random;
+mod repair;
 mod request;
 mod sandbox;
 mod serve;

@@ -24,6 +24,8 @@ use prometheus_client::{
 };
 use rustc_hash::FxHashMap;
 
+use crate::pools::repair::{Pool, Problem};
+
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Upper bounds in seconds, as Kubernetes has them for requests.
@@ -48,6 +50,16 @@ pub(crate) struct Metrics {
     objects: Family<ResourceName, Gauge>,
     watch_events: Family<ResourceName, Counter>,
     pub(crate) journal: JournalMetrics,
+    pub(crate) repair: RepairMetrics,
+}
+
+/// What was found wrong with addresses and node ports, under Kubernetes' names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RepairMetrics {
+    ips: Family<ErrorType, Counter>,
+    ports: Family<ErrorType, Counter>,
+    ip_failures: Counter,
+    port_failures: Counter,
 }
 
 /// What the journal's writer reports.
@@ -121,6 +133,11 @@ struct RequestKind {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ErrorType {
+    r#type: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ResourceName {
     resource: Text,
 }
@@ -146,6 +163,7 @@ impl Metrics {
             objects: Family::default(),
             watch_events: Family::default(),
             journal,
+            repair: RepairMetrics::default(),
         };
         metrics.register();
         metrics
@@ -162,6 +180,7 @@ impl Metrics {
             objects,
             watch_events,
             journal,
+            repair,
         } = self;
         registry.register("apiserver_request", "Requests answered", total.clone());
         registry.register_with_unit(
@@ -180,6 +199,7 @@ impl Metrics {
             "Events sent to watchers",
             watch_events.clone(),
         );
+        repair.register(registry);
         let JournalMetrics { sync, bytes, batch } = journal.clone();
         let journal = registry.sub_registry_with_prefix("evenkeel_apiserver_journal");
         let about = "Time to bring the journal to disk once";
@@ -233,6 +253,38 @@ impl Metrics {
 impl fmt::Debug for Metrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Metrics").finish_non_exhaustive()
+    }
+}
+
+// === impl RepairMetrics ===
+
+impl RepairMetrics {
+    fn register(&self, registry: &mut Registry) {
+        let RepairMetrics { ips, ports, ip_failures, port_failures } = self.clone();
+        let about = "Errors detected on cluster IPs by the repair loop, by type";
+        registry.register("apiserver_clusterip_repair_ip_errors", about, ips);
+        let about = "Errors detected on node ports by the repair loop, by type";
+        registry.register("apiserver_nodeport_repair_port_errors", about, ports);
+        let about = "Repairs of cluster IPs that did not take place";
+        registry.register("apiserver_clusterip_repair_reconcile_errors", about, ip_failures);
+        let about = "Repairs of node ports that did not take place";
+        registry.register("apiserver_nodeport_repair_reconcile_errors", about, port_failures);
+    }
+
+    pub(crate) fn found(&self, pool: Pool, problem: Problem) {
+        let errors = match pool {
+            Pool::ClusterIps => &self.ips,
+            Pool::NodePorts => &self.ports,
+        };
+        errors.get_or_create_owned(&ErrorType { r#type: problem.label() }).inc();
+    }
+
+    /// What was found was no longer so when it was to be repaired.
+    pub(crate) fn failed(&self, pool: Pool) {
+        match pool {
+            Pool::ClusterIps => self.ip_failures.inc(),
+            Pool::NodePorts => self.port_failures.inc(),
+        };
     }
 }
 

@@ -2,6 +2,8 @@
 
 pub(crate) mod assemble;
 pub(crate) mod builtin;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::{
     io,
@@ -25,7 +27,7 @@ use crate::{
     chain::Chain,
     housekeeping,
     identity::{TokenFileError, Tokens},
-    sandbox,
+    repair, sandbox,
     serve::{Limits, serve},
     settings::{IpRange, Settings},
     shutdown::Stop,
@@ -140,7 +142,10 @@ fn raise_file_limit() {
 
 /// What runs beside the requests.
 pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
-    let mut tasks = vec![tokio::spawn(look_after_watchers(api.clone()))];
+    let mut tasks = vec![
+        tokio::spawn(look_after_watchers(api.clone())),
+        tokio::spawn(repair::repair(api.clone())),
+    ];
     if api.settings.housekeeping {
         tasks.push(tokio::spawn(housekeeping::keep_house(api.clone())));
     }

@@ -13,13 +13,12 @@ use parking_lot::RwLock;
 
 use crate::{
     api::Api,
-    document,
     identity::Tokens,
     journal::FileJournal,
     kinds::{self, KINDS, SERVICE},
     meters::Meters,
     metrics::Metrics,
-    pools::Pools,
+    pools::{Holdings, Pools},
     server::Error,
     settings::Settings,
     shutdown::Stop,
@@ -53,12 +52,12 @@ pub(crate) fn assemble(
         }
         None => started(Nowhere, &bells)?,
     };
-    let pools = Pools::new(&settings.service_ranges, settings.node_ports);
+    let pools = Arc::new(Pools::new(&settings.service_ranges, settings.node_ports));
     for service in state.read().range(SERVICE.id(), Bound::Unbounded) {
-        pools.restore(&document::value(&SERVICE, service));
+        pools.restore(&Holdings::stored(&service.tail));
     }
     let api = Api {
-        storage: Storage::new(state, writes, bells),
+        storage: Storage::new(state, writes, bells, pools.clone()),
         pools,
         meters: Meters::new(&metrics),
         metrics,
