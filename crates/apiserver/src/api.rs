@@ -40,7 +40,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Api {
     pub(crate) storage: Storage,
-    pub(crate) pools: Pools,
+    pub(crate) pools: Arc<Pools>,
     pub(crate) settings: Settings,
     pub(crate) tokens: Tokens,
     pub(crate) health: Health,

@@ -4,7 +4,8 @@
 //! serve ─► authenticate ─► target ─► impersonate ─► authorize ─► read the body ─► verb ─► answer
 //! ```
 //!
-//! A failure at any step becomes an answer in one place.
+//! A failure at any step becomes an answer in one place. A client that goes ends its request up to the
+//! body; a verb that changes something then runs to its end, with all that the request holds.
 
 mod documents;
 
@@ -33,7 +34,7 @@ use crate::{
     metrics::Change,
     negotiate::{self, Form, Media, Offer, Shape},
     request::{self, Query, Resource, Target, info, timeout},
-    serve::Peer,
+    serve::{Peer, Shield},
     status::{Failure, Result},
     table::IncludeObject,
     verbs::{self, Asking},
@@ -151,6 +152,12 @@ async fn on_resource(
     let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
     let _in_flight = api.metrics.in_flight(change);
     let body = if is_read(&parts.method) { Bytes::new() } else { whole(body).await? };
+    if change == Change::Mutating
+        && let Some(shield) = parts.extensions.get::<Shield>()
+    {
+        // A client that goes now must not leave the change half done.
+        shield.raise();
+    }
     let call = Call {
         method: &parts.method,
         resource,

@@ -35,6 +35,7 @@ mod openapi;
 mod pools;
 mod protobuf;
 mod random;
+mod repair;
 mod replayed;
 mod request;
 mod sandbox;

@@ -24,6 +24,8 @@ use prometheus_client::{
 };
 use rustc_hash::FxHashMap;
 
+use crate::pools::repair::{Pool, Problem};
+
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Upper bounds in seconds, as Kubernetes has them for requests.
@@ -49,6 +51,16 @@ pub(crate) struct Metrics {
     watch_events: Family<ResourceName, Counter>,
     pub(crate) journal: JournalMetrics,
     task_restarts: TaskRestarts,
+    pub(crate) repair: RepairMetrics,
+}
+
+/// What was found wrong with addresses and node ports, under Kubernetes' names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RepairMetrics {
+    ips: Family<ErrorType, Counter>,
+    ports: Family<ErrorType, Counter>,
+    ip_failures: Counter,
+    port_failures: Counter,
 }
 
 /// How often tasks that last as long as the process were started again.
@@ -130,6 +142,11 @@ struct RequestKind {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct ErrorType {
+    r#type: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct ResourceName {
     resource: Text,
 }
@@ -163,6 +180,7 @@ impl Metrics {
             watch_events: Family::default(),
             journal,
             task_restarts: TaskRestarts::default(),
+            repair: RepairMetrics::default(),
         };
         metrics.register();
         metrics
@@ -180,6 +198,7 @@ impl Metrics {
             watch_events,
             journal,
             task_restarts,
+            repair,
         } = self;
         let about = "Times that a task which lasts as long as the process was started again";
         registry.register("evenkeel_task_restarts", about, task_restarts.0.clone());
@@ -200,6 +219,7 @@ impl Metrics {
             "Events sent to watchers",
             watch_events.clone(),
         );
+        repair.register(registry);
         let JournalMetrics { sync, bytes, batch, failed, writable } = journal.clone();
         let journal = registry.sub_registry_with_prefix("evenkeel_apiserver_journal");
         let about = "Time to bring the journal to disk once";
@@ -270,6 +290,38 @@ impl TaskRestarts {
     /// With 0 it is shown before it ever happens.
     pub(crate) fn count(&self, task: &'static str, n: u64) {
         self.0.get_or_create_owned(&TaskName { task }).inc_by(n);
+    }
+}
+
+// === impl RepairMetrics ===
+
+impl RepairMetrics {
+    fn register(&self, registry: &mut Registry) {
+        let RepairMetrics { ips, ports, ip_failures, port_failures } = self.clone();
+        let about = "Errors detected on cluster IPs by the repair loop, by type";
+        registry.register("apiserver_clusterip_repair_ip_errors", about, ips);
+        let about = "Errors detected on node ports by the repair loop, by type";
+        registry.register("apiserver_nodeport_repair_port_errors", about, ports);
+        let about = "Repairs of cluster IPs that did not take place";
+        registry.register("apiserver_clusterip_repair_reconcile_errors", about, ip_failures);
+        let about = "Repairs of node ports that did not take place";
+        registry.register("apiserver_nodeport_repair_reconcile_errors", about, port_failures);
+    }
+
+    pub(crate) fn found(&self, pool: Pool, problem: Problem) {
+        let errors = match pool {
+            Pool::ClusterIps => &self.ips,
+            Pool::NodePorts => &self.ports,
+        };
+        errors.get_or_create_owned(&ErrorType { r#type: problem.label() }).inc();
+    }
+
+    /// What was found was no longer so when it was to be repaired.
+    pub(crate) fn failed(&self, pool: Pool) {
+        match pool {
+            Pool::ClusterIps => self.ip_failures.inc(),
+            Pool::NodePorts => self.port_failures.inc(),
+        };
     }
 }
 

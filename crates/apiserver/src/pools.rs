@@ -2,25 +2,32 @@
 //!
 //! They live in memory only and are rebuilt from the stored Services at the start ([`Pools::restore`]).
 //! A write of a Service calls [`Pools::reserve`] after defaulting and *before* `prepare_*` and
-//! `validate_*`, as Kubernetes does, and then [`Reservation::keep`] once the write is stored. A
-//! reservation that is dropped gives back what it took. Every step is O(log n) in the number of
-//! runs of neighbouring addresses, also when a range is full.
+//! `validate_*`, as Kubernetes does. The [`Reservation`] goes with the write to the writer, which
+//! calls [`Pools::committed`] with what the Service held before and holds after, and only then drops
+//! it: so what is held follows from what is stored, whoever wrote it and whether or not he is still
+//! there. Every step is O(log n) in the number of runs of neighbouring addresses, also when a range is
+//! full. [`repair`] compares the two all the same.
 
 mod families;
+mod holdings;
+mod numbers;
 mod range;
+pub(crate) mod repair;
 mod runs;
 mod taking;
 #[cfg(test)]
 mod tests;
 
-use std::net::IpAddr;
+use std::{net::IpAddr, sync::Arc};
 
 use parking_lot::Mutex;
 use serde_json::Value;
 
+pub(crate) use self::holdings::{Claims, Holdings};
 use self::{
+    numbers::Numbers,
     range::{Addresses, Ports},
-    taking::{Holdings, Taking},
+    taking::Taking,
 };
 use crate::{
     invalid::Errors,
@@ -33,16 +40,17 @@ pub(crate) struct Pools {
     state: Mutex<State>,
     /// The families of the cluster, the default first.
     families: Vec<&'static str>,
+    ranges: Vec<IpRange>,
+    node_ports: (u16, u16),
 }
 
-/// What one write has taken, and what it will leave behind.
+/// What one write has taken, until it is decided.
 #[derive(Debug)]
 #[must_use = "dropping it gives back what was taken"]
-pub(crate) struct Reservation<'a> {
-    pools: &'a Pools,
+pub(crate) struct Reservation {
+    pools: Arc<Pools>,
     dry_run: bool,
     taken: Holdings,
-    surplus: Holdings,
 }
 
 /// Why a Service does not get what it needs.
@@ -75,11 +83,11 @@ impl Pools {
         let reserved = addresses.first().map(Addresses::first);
         if let (Some(pool), Some(ip)) = (addresses.first_mut(), reserved) {
             // A range without an address has none to reserve.
-            pool.take(ip).unwrap_or_default();
+            pool.number(ip).into_iter().for_each(|number| pool.numbers.hold(number));
         }
         let families = addresses.iter().map(Addresses::family).collect();
         let state = State { addresses, ports: Ports::new(node_ports), reserved };
-        Pools { state: Mutex::new(state), families }
+        Pools { state: Mutex::new(state), families, ranges: ranges.to_vec(), node_ports }
     }
 
     /// The address that the Service `kubernetes` in `default` has.
@@ -87,66 +95,60 @@ impl Pools {
         self.state.lock().reserved
     }
 
-    /// Takes note of a stored Service.
-    pub(crate) fn restore(&self, service: &Value) {
+    /// Takes note of a stored Service. Two with one address both keep it.
+    pub(crate) fn restore(&self, held: &Holdings) {
+        self.state.lock().each(held, Numbers::hold);
+    }
+
+    /// A Service has changed, come or gone; `before` and `after` are all that it held and holds.
+    pub(crate) fn committed(&self, before: &Holdings, after: &Holdings) {
         let mut state = self.state.lock();
-        let held = Holdings::of(service);
-        for ip in held.ips {
-            // Two Services with one address can only come from elsewhere; both keep it.
-            let _ = state.addresses_of(ip).map(|pool| pool.take(ip));
-        }
-        for port in held.ports {
-            let _ = state.ports.take(port);
-        }
+        state.each(after, Numbers::hold);
+        state.each(before, Numbers::let_go);
+    }
+
+    /// How much writes under way have taken.
+    #[cfg(test)]
+    pub(crate) fn n_pending(&self) -> usize {
+        let state = self.state.lock();
+        let ips: usize = state.addresses.iter().map(|pool| pool.numbers.n_pending()).sum();
+        ips + state.ports.numbers.n_pending()
     }
 
     /// Gives the new version its families, addresses and node ports. A dry run shows some and takes
     /// nothing. `random` gives a number below its argument.
     pub(crate) fn reserve(
-        &self,
+        self: &Arc<Pools>,
         new: &mut Value,
         old: Option<&Value>,
         dry_run: bool,
         random: &mut dyn FnMut(u64) -> u64,
-    ) -> Result<Reservation<'_>, PoolError> {
+    ) -> Result<Reservation, PoolError> {
         if let Some(old) = old {
             carry_allocated(new, old);
         }
         align_cluster_ips(new, old);
         families::settle(new, old, &self.families).map_err(PoolError::Invalid)?;
         let mut state = self.state.lock();
-        let (taken, surplus) = (Holdings::default(), Holdings::default());
-        let mut taking = Taking { state: &mut state, dry_run, random, taken, surplus };
+        let mut taking = Taking { state: &mut state, dry_run, random, taken: Holdings::default() };
         let done = match old {
             None => taking.create(new),
             Some(old) => taking.update(new, old),
         };
-        let Taking { taken, surplus, .. } = taking;
+        let Taking { taken, .. } = taking;
         drop(state);
         // On an error the drop of the reservation gives back what was taken before it.
-        let reservation = Reservation { pools: self, dry_run, taken, surplus };
+        let reservation = Reservation { pools: Arc::clone(self), dry_run, taken };
         done.map(|()| reservation)
-    }
-
-    /// What a deleted Service held is free again.
-    pub(crate) fn release(&self, service: &Value) {
-        self.state.lock().give_back(&Holdings::of(service));
     }
 }
 
 // === impl Reservation ===
 
-impl Reservation<'_> {
-    /// The write is stored: what it took is its own, and what it left is free.
-    pub(crate) fn keep(mut self) {
-        self.taken = std::mem::take(&mut self.surplus);
-    }
-}
-
-impl Drop for Reservation<'_> {
+impl Drop for Reservation {
     fn drop(&mut self) {
         if !self.dry_run {
-            self.pools.state.lock().give_back(&self.taken);
+            self.pools.state.lock().each(&self.taken, Numbers::give_back);
         }
     }
 }
@@ -162,14 +164,18 @@ impl State {
         self.addresses(if ip.is_ipv4() { "IPv4" } else { "IPv6" })
     }
 
-    fn give_back(&mut self, held: &Holdings) {
-        for &ip in held.ips.iter().filter(|ip| self.reserved != Some(**ip)).collect::<Vec<_>>() {
-            if let Some(pool) = self.addresses_of(ip) {
-                pool.give_back(ip);
+    fn each(&mut self, held: &Holdings, act: impl Fn(&mut Numbers, u64)) {
+        for &ip in &held.ips {
+            if let Some(pool) = self.addresses_of(ip)
+                && let Some(number) = pool.number(ip)
+            {
+                act(&mut pool.numbers, number);
             }
         }
         for &port in &held.ports {
-            self.ports.give_back(port);
+            if let Some(number) = self.ports.number(port) {
+                act(&mut self.ports.numbers, number);
+            }
         }
     }
 }

@@ -7,6 +7,7 @@
 mod accept;
 mod answer;
 mod connection;
+mod shield;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -17,7 +18,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-pub(crate) use self::answer::LongRunning;
+pub(crate) use self::{answer::LongRunning, shield::Shield};
 use crate::{
     certificates::Serving,
     identity::{Certificate, Judge},

@@ -3,6 +3,8 @@
 pub(crate) mod assemble;
 pub(crate) mod builtin;
 pub(crate) mod health;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::{
     io,
@@ -27,7 +29,7 @@ use crate::{
     chain::Chain,
     housekeeping,
     identity::{TokenFileError, Tokens},
-    sandbox,
+    repair, sandbox,
     serve::{Limits, serve},
     settings::{IpRange, Settings},
     shutdown::Stop,
@@ -155,6 +157,7 @@ pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     let mut tasks = vec![
         supervised(api, "watchers", look_after_watchers),
         supervised(api, "journal", look_after_journal),
+        supervised(api, "address-repair", repair::repair),
     ];
     if api.settings.housekeeping {
         tasks.push(supervised(api, "housekeeping", housekeeping::keep_house));

@@ -12,8 +12,9 @@ use tokio::sync::Notify;
 
 use crate::{
     kinds::Kind,
+    pools::{Holdings, Pools, Reservation},
     status::{Failure, Result},
-    writer::{WriteError, Writes},
+    writer::{Order, Settle, WriteError, Writes},
 };
 
 /// How long a read waits for a revision that has not come yet. As Kubernetes does.
@@ -24,6 +25,16 @@ pub(crate) struct Storage {
     state: Arc<RwLock<State>>,
     writer: Writes,
     bells: Arc<Bells>,
+    pools: Arc<Pools>,
+}
+
+/// What is at a key after a write.
+#[derive(Debug)]
+pub(crate) enum Next {
+    Version(NewObject),
+    Nothing,
+    /// Nothing, after a version that only watchers see.
+    NothingAfter(NewObject),
 }
 
 /// One bell a resource, and one for all.
@@ -34,8 +45,13 @@ pub(crate) struct Bells {
 }
 
 impl Storage {
-    pub(crate) fn new(state: Arc<RwLock<State>>, writer: Writes, bells: Arc<Bells>) -> Storage {
-        Storage { state, writer, bells }
+    pub(crate) fn new(
+        state: Arc<RwLock<State>>,
+        writer: Writes,
+        bells: Arc<Bells>,
+        pools: Arc<Pools>,
+    ) -> Storage {
+        Storage { state, writer, bells, pools }
     }
 
     pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
@@ -77,16 +93,28 @@ impl Storage {
         waited.map_err(|_| Failure::future_version(revision, self.state().revision()))
     }
 
-    /// Writes, and says what is there now.
+    /// Writes, and says what is there now. `before` is the version that must be there. What the write
+    /// has reserved stays reserved until it is decided, whether or not this is still waited for.
     pub(crate) async fn write(
         &self,
         kind: &Kind,
         key: &str,
-        expect: Expect,
-        object: Option<NewObject>,
+        before: Option<&Object>,
+        next: Next,
+        reservation: Option<Reservation>,
     ) -> Result<std::result::Result<Outcome, Refused>> {
+        let expect = before.map_or(Expect::Absent, |before| Expect::Revision(before.revision));
+        let settle = match kind.is_service() {
+            true => Some(self.settle(before, &next, reservation)),
+            false => None,
+        };
+        let (object, then_delete) = match next {
+            Next::Version(object) => (Some(object), false),
+            Next::NothingAfter(object) => (Some(object), true),
+            Next::Nothing => (None, false),
+        };
         let write = Write { resource: kind.id(), key: key.into(), expect, object };
-        match self.writer.write(write).await {
+        match self.writer.write(Order { write, then_delete, settle }).await {
             Ok(outcome) => Ok(Ok(outcome)),
             Err(WriteError::Refused(refused)) => Ok(Err(refused)),
             Err(WriteError::Journal(problem @ JournalError::Full { .. })) => {
@@ -100,6 +128,29 @@ impl Storage {
     /// Has a journal that refuses writes try again, and waits for that.
     pub(crate) async fn probe(&self) {
         self.writer.probe().await;
+    }
+
+    /// What the change of a Service does to the pools follows from its two versions. They are read here,
+    /// not in the writer's thread.
+    fn settle(
+        &self,
+        before: Option<&Object>,
+        next: &Next,
+        reservation: Option<Reservation>,
+    ) -> Settle {
+        let before = before.map(|before| Holdings::stored(&before.tail)).unwrap_or_default();
+        let after = match next {
+            Next::Version(object) => Holdings::stored(&object.tail),
+            Next::Nothing | Next::NothingAfter(_) => Holdings::default(),
+        };
+        let pools = Arc::clone(&self.pools);
+        Box::new(move |answer| {
+            if answer.is_ok() && before != after {
+                pools.committed(&before, &after);
+            }
+            // Last: what was taken is then held by the Service, or by nobody.
+            drop(reservation);
+        })
     }
 
     /// Rings at the next change of anything.
@@ -120,3 +171,6 @@ impl Bells {
         self.any.notify_waiters();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,6 +7,9 @@
 //! connection pays for one sync, many share it. If the journal fails, the whole batch is refused
 //! and nothing of it was ever visible, not even in a refusal. If it fails for want of space, what
 //! makes the state smaller is tried again without the others (`reserved`).
+//!
+//! What a write holds until it is decided goes with it (see [`Settle`]): who asked for it may be gone
+//! by then.
 
 mod commit;
 pub(crate) mod probe;
@@ -64,19 +67,43 @@ pub enum WriteError {
 /// What happens to a write.
 pub type Answer = Result<Outcome, WriteError>;
 
+/// Called once with what happened to a write: before readers can see the change, and whether or not
+/// somebody waits for the answer. Dropped without a call where the write was never looked at.
+pub type Settle = Box<dyn FnOnce(&Answer) + Send>;
+
+/// A write with what belongs to it.
+pub struct Order {
+    pub write: Write,
+    /// Delete what was written, in the same batch.
+    pub then_delete: bool,
+    pub settle: Option<Settle>,
+}
+
 #[derive(Debug)]
 enum Pending {
-    Write(Write, oneshot::Sender<Answer>),
+    Write(Order, oneshot::Sender<Answer>),
     Probe(oneshot::Sender<()>),
     Stop,
+}
+
+impl From<Write> for Order {
+    fn from(write: Write) -> Order {
+        Order { write, then_delete: false, settle: None }
+    }
+}
+
+impl std::fmt::Debug for Order {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Order").field("write", &self.write).finish_non_exhaustive()
+    }
 }
 
 impl Writes {
     /// Writes, and says what came of it once that is durable. Dropping the future does not take
     /// the write back.
-    pub async fn write(&self, write: Write) -> Answer {
+    pub async fn write(&self, order: impl Into<Order>) -> Answer {
         let (answer, answered) = oneshot::channel();
-        let sent = self.queue.send(Pending::Write(write, answer)).await;
+        let sent = self.queue.send(Pending::Write(order.into(), answer)).await;
         sent.map_err(|_| WriteError::Stopped)?;
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
@@ -150,7 +177,7 @@ impl Drop for TellsOfPanic {
 }
 
 fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pending>) {
-    let (mut writes, mut answers, mut probes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut orders, mut answers, mut probes) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(first) = waiting.blocking_recv() {
         let mut next = Some(first);
         let mut bytes = 0;
@@ -158,16 +185,16 @@ fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pendi
             match pending {
                 Pending::Stop => waiting.close(),
                 Pending::Probe(done) => probes.push(done),
-                Pending::Write(write, answer) => {
-                    bytes += write.object.as_ref().map_or(0, |object| object.tail.len());
-                    writes.push(write);
+                Pending::Write(order, answer) => {
+                    bytes += order.write.object.as_ref().map_or(0, |object| object.tail.len());
+                    orders.push(order);
                     answers.push(answer);
                 }
             }
-            let more = writes.len() < BATCH && bytes < BATCH_BYTES;
+            let more = orders.len() < BATCH && bytes < BATCH_BYTES;
             next = more.then(|| waiting.try_recv().ok()).flatten();
         }
-        for (answer, outcome) in answers.drain(..).zip(committer.commit(writes.drain(..))) {
+        for (answer, outcome) in answers.drain(..).zip(committer.commit(orders.drain(..))) {
             // Who asked may be gone; the write stays.
             let _ = answer.send(outcome);
         }

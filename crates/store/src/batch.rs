@@ -94,6 +94,18 @@ impl Batch {
         Ok(Outcome::Written(object))
     }
 
+    /// Adds a version that is deleted at once: both are in the history, and they happen together or
+    /// not at all.
+    pub fn stage_last(&mut self, state: &State, last: Write) -> Result<Outcome, Refused> {
+        let (resource, key) = (last.resource, last.key.clone());
+        let last = match self.stage(state, last)? {
+            Outcome::Written(last) | Outcome::Unchanged(last) => last,
+            deleted @ Outcome::Deleted(..) => return Ok(deleted),
+        };
+        let expect = Expect::Revision(last.revision);
+        self.stage(state, Write { resource, key, expect, object: None })
+    }
+
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -123,5 +135,39 @@ fn check(present: Option<&Arc<Object>>, expect: Expect) -> Result<(), Refused> {
             Err(Refused::Changed { at: object.revision, expected })
         }
         (Expect::Revision(_), Some(_)) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::history::Limits;
+
+    fn write(expect: Expect, tail: &'static str) -> Write {
+        let tail = Bytes::from_static(tail.as_bytes());
+        let object = Some(NewObject { labels: [].into(), fields: [].into(), tail });
+        Write { resource: ResourceId(0), key: "k".into(), expect, object }
+    }
+
+    #[test]
+    fn a_last_version_and_its_delete_are_staged_together_or_not_at_all() {
+        let mut state = State::new(1, Limits::default());
+        let mut batch = Batch::new();
+        batch.stage(&state, write(Expect::Absent, "one")).unwrap();
+        state.publish(&batch.into_changes());
+        let mut batch = Batch::new();
+        let refused = batch.stage_last(&state, write(Expect::Revision(7), "two"));
+        assert_eq!(refused, Err(Refused::Changed { at: 1, expected: 7 }));
+        assert!(batch.changes().is_empty());
+        let outcome = batch.stage_last(&state, write(Expect::Revision(1), "two")).unwrap();
+        let Outcome::Deleted(last, 3) = outcome else { panic!("{outcome:?}") };
+        assert_eq!((last.revision, &last.tail[..]), (2, &b"two"[..]));
+        let seen: Vec<_> = batch
+            .changes()
+            .iter()
+            .map(|change| (change.revision, change.object.is_some()))
+            .collect();
+        assert_eq!(seen, [(2, true), (3, false)]);
+        assert_eq!(batch.stage(&state, write(Expect::Revision(2), "x")), Err(Refused::Missing));
     }
 }

@@ -2,7 +2,7 @@
 //! patches and deletes of Services and EndpointSlices, and the metadata of ConfigMaps. A scenario is
 //! followed until a step needs more than that.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     invalid::{Errors, FieldError},
-    pools::{PoolError, Pools},
+    pools::{Holdings, PoolError, Pools},
     settings::{Features, IpRange},
 };
 
@@ -47,7 +47,7 @@ const CONFIG_MAP: Kind = Kind {
 
 /// A server without HTTP, store and schema.
 struct Server {
-    pools: Pools,
+    pools: Arc<Pools>,
     stored: BTreeMap<String, Value>,
     seed: u64,
     /// What the placeholders of the scenario stand for.
@@ -73,7 +73,7 @@ impl Server {
         if dual_stack {
             ranges.push(range("fd00:10:96::", 112));
         }
-        let pools = Pools::new(&ranges, (30000, 32767));
+        let pools = Arc::new(Pools::new(&ranges, (30000, 32767)));
         Server { pools, stored: BTreeMap::new(), seed: 1, bound: BTreeMap::new() }
     }
 
@@ -122,10 +122,11 @@ impl Server {
             return Answer::Refused(errors);
         }
         warnings.extend(kind.rules.warnings(&new, old.as_ref()));
-        if let (Some(reservation), false) = (reservation, dry_run) {
-            reservation.keep();
-        }
         if !dry_run {
+            if reservation.is_some() {
+                let before = old.as_ref().map(Holdings::of).unwrap_or_default();
+                self.pools.committed(&before, &Holdings::of(&new));
+            }
             self.stored.insert(key.to_owned(), new.clone());
         }
         Answer::Object(new, warnings)
@@ -172,7 +173,7 @@ impl Server {
             "DELETE" if name.len() == 1 => {
                 let Some(mut old) = self.stored.remove(&key) else { return false };
                 if list(&old, &["metadata", "finalizers"]).is_empty() {
-                    self.pools.release(&old);
+                    self.pools.committed(&Holdings::of(&old), &Holdings::default());
                     return true;
                 }
                 *entry(&mut old, &["metadata", "deletionTimestamp"]) =

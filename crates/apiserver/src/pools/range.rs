@@ -6,72 +6,22 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use super::runs::Runs;
+use super::numbers::{Numbers, Random, Refused};
 use crate::{kinds::names::masked, settings::IpRange};
-
-/// A random number below the given one.
-pub(super) type Random<'a> = &'a mut dyn FnMut(u64) -> u64;
-
-/// Numbers from 0 to `last`.
-#[derive(Debug)]
-struct Numbers {
-    used: Runs,
-    /// The first number of the upper part.
-    upper: u64,
-    /// `None`: there is nothing to give.
-    last: Option<u64>,
-}
 
 #[derive(Debug)]
 pub(super) struct Addresses {
     /// The address of the network, which is not given out.
     base: IpAddr,
     prefix: u8,
-    numbers: Numbers,
+    pub(super) numbers: Numbers,
 }
 
 #[derive(Debug)]
 pub(super) struct Ports {
     first: u16,
     last: u16,
-    numbers: Numbers,
-}
-
-/// Why a number that was asked for is not given.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refused {
-    Outside,
-    Taken,
-}
-
-// === impl Numbers ===
-
-impl Numbers {
-    fn take(&mut self, number: u64) -> Result<(), Refused> {
-        if self.last.is_none_or(|last| number > last) {
-            return Err(Refused::Outside);
-        }
-        if self.used.insert(number) { Ok(()) } else { Err(Refused::Taken) }
-    }
-
-    fn take_any(&mut self, random: Random<'_>) -> Option<u64> {
-        let last = self.last?;
-        let mut found = None;
-        if self.upper <= last {
-            found = self.free_from_random(self.upper, last, random);
-        }
-        if found.is_none() && self.upper > 0 {
-            found = self.free_from_random(0, last.min(self.upper - 1), random);
-        }
-        let number = found?;
-        self.used.insert(number);
-        Some(number)
-    }
-
-    fn free_from_random(&self, first: u64, last: u64, random: Random<'_>) -> Option<u64> {
-        let start = first.saturating_add(random((last - first).saturating_add(1))).min(last);
-        self.used.first_free(start, last).or_else(|| self.used.first_free(first, start))
-    }
+    pub(super) numbers: Numbers,
 }
 
 /// How much of a range is left to those who ask for a number.
@@ -92,7 +42,7 @@ impl Addresses {
         let size = 1u128.checked_shl(bits.saturating_sub(range.prefix.into())).unwrap_or(u128::MAX);
         let last = size.checked_sub(unused + 1);
         let last = last.map(|last| u64::try_from(last).unwrap_or(u64::MAX - 1));
-        let numbers = Numbers { used: Runs::default(), upper: lower_part(size, 16, 256), last };
+        let numbers = Numbers::new(lower_part(size, 16, 256), last);
         Addresses { base: masked(range.first, range.prefix), prefix: range.prefix, numbers }
     }
 
@@ -117,22 +67,11 @@ impl Addresses {
         self.numbers.take_any(random).map(|number| self.address(number))
     }
 
-    pub(super) fn give_back(&mut self, ip: IpAddr) {
-        if let Some(number) = self.number(ip) {
-            self.numbers.used.remove(number);
-        }
-    }
-
     pub(super) fn holds(&self, ip: IpAddr) -> bool {
-        self.number(ip).is_some_and(|number| self.numbers.last.is_some_and(|last| number <= last))
+        self.number(ip).is_some_and(|number| self.numbers.is_inside(number))
     }
 
-    #[cfg(test)]
-    pub(super) fn taken(&self) -> usize {
-        self.numbers.used.len()
-    }
-
-    fn number(&self, ip: IpAddr) -> Option<u64> {
+    pub(super) fn number(&self, ip: IpAddr) -> Option<u64> {
         let distance = match (ip, self.base) {
             (IpAddr::V4(ip), IpAddr::V4(base)) => {
                 u128::from(ip.to_bits().checked_sub(base.to_bits())?)
@@ -143,7 +82,7 @@ impl Addresses {
         u64::try_from(distance.checked_sub(1)?).ok()
     }
 
-    fn address(&self, number: u64) -> IpAddr {
+    pub(super) fn address(&self, number: u64) -> IpAddr {
         match self.base {
             IpAddr::V4(base) => {
                 let number = u32::try_from(number).unwrap_or(u32::MAX);
@@ -169,7 +108,7 @@ impl Ports {
         let size = (u128::from(last) + 1).saturating_sub(u128::from(first));
         let top = last.checked_sub(first).map(u64::from);
         let upper = lower_part(size, 32, 128);
-        Ports { first, last, numbers: Numbers { used: Runs::default(), upper, last: top } }
+        Ports { first, last, numbers: Numbers::new(upper, top) }
     }
 
     pub(super) fn take(&mut self, port: i64) -> Result<(), Refused> {
@@ -178,26 +117,18 @@ impl Ports {
     }
 
     pub(super) fn take_any(&mut self, random: Random<'_>) -> Option<i64> {
-        let number = self.numbers.take_any(random)?;
-        i64::try_from(number).ok().map(|number| i64::from(self.first) + number)
+        self.numbers.take_any(random).map(|number| self.port(number))
     }
 
-    pub(super) fn give_back(&mut self, port: i64) {
-        if let Some(number) = self.number(port) {
-            self.numbers.used.remove(number);
-        }
+    pub(super) fn port(&self, number: u64) -> i64 {
+        i64::from(self.first) + i64::try_from(number).unwrap_or_default()
     }
 
     pub(super) fn is_taken(&self, port: i64) -> bool {
-        self.number(port).is_some_and(|number| self.numbers.used.contains(number))
+        self.number(port).is_some_and(|number| self.numbers.is_taken(number))
     }
 
-    #[cfg(test)]
-    pub(super) fn taken(&self) -> usize {
-        self.numbers.used.len()
-    }
-
-    fn number(&self, port: i64) -> Option<u64> {
+    pub(super) fn number(&self, port: i64) -> Option<u64> {
         let inside = (i64::from(self.first)..=i64::from(self.last)).contains(&port);
         inside.then(|| port.abs_diff(i64::from(self.first)))
     }
@@ -251,20 +182,21 @@ mod tests {
         let lower: IpAddr = "10.0.0.17".parse().unwrap();
         assert!(all[..46].iter().all(|ip| *ip >= lower));
         assert!(all[46..].iter().all(|ip| *ip < lower));
-        pool.give_back(all[50]);
+        pool.numbers.give_back(pool.number(all[50]).unwrap());
         assert_eq!(pool.take_any(&mut random), Some(all[50]));
     }
 
     #[test]
     fn a_full_range_answers_at_once() {
         let mut pool = addresses("10.96.0.0/12");
-        pool.numbers.used = Runs::full(pool.numbers.last.unwrap());
-        pool.give_back("10.100.7.7".parse().unwrap());
+        pool.numbers.fill();
+        let free = pool.number("10.100.7.7".parse().unwrap()).unwrap();
+        pool.numbers.let_go(free);
         for _ in 0..1000 {
             let ip = pool.take_any(&mut |below| below / 3).unwrap();
             assert_eq!(ip.to_string(), "10.100.7.7");
             assert_eq!(pool.take_any(&mut |below| below - 1), None);
-            pool.give_back(ip);
+            pool.numbers.give_back(free);
         }
     }
 

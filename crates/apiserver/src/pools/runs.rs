@@ -45,6 +45,11 @@ impl Runs {
         }
     }
 
+    /// All of them, in order.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.0.iter().flat_map(|(first, last)| *first..=*last)
+    }
+
     /// All numbers up to this one.
     #[cfg(test)]
     pub(super) fn full(last: u64) -> Runs {
@@ -91,6 +96,7 @@ mod tests {
                     prop_assert_eq!(runs.first_free(from, 39), free);
                 }
                 prop_assert_eq!(runs.len(), set.len());
+                prop_assert!(runs.numbers().eq(set.iter().copied()));
                 let ends: Vec<_> = runs.0.iter().collect();
                 prop_assert!(ends.windows(2).all(|pair| pair[0].1 + 1 < *pair[1].0));
             }

@@ -1,4 +1,4 @@
-//! One write takes what its Service needs, and notes what it will not need any more.
+//! One write takes what its Service needs and does not have yet.
 //!
 //! Source: `pkg/registry/core/service/storage/alloc.go`.
 
@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 use super::{
     PoolError, State,
     families::is_unchanged_preference,
-    range::{Random, Refused},
+    holdings::Holdings,
+    numbers::{Random, Refused},
 };
 use crate::{
     invalid::{FieldError, Path},
@@ -29,39 +30,12 @@ use crate::{
 /// Where a dry run starts to count node ports.
 const DRY_RUN_PORT: i64 = 32_768;
 
-/// Addresses and ports.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Holdings {
-    pub(super) ips: Vec<IpAddr>,
-    pub(super) ports: Vec<i64>,
-}
-
 pub(super) struct Taking<'a> {
     pub(super) state: &'a mut State,
     pub(super) dry_run: bool,
     pub(super) random: Random<'a>,
-    /// Given back if the write fails.
+    /// Held by the write until it is decided.
     pub(super) taken: Holdings,
-    /// Given back if it succeeds.
-    pub(super) surplus: Holdings,
-}
-
-// === impl Holdings ===
-
-impl Holdings {
-    /// All that a stored Service holds.
-    pub(super) fn of(service: &Value) -> Holdings {
-        // An ExternalName Service may name node ports without having them.
-        let mut ports = if has_node_ports(service) { node_ports(service) } else { Vec::new() };
-        if needs_health_check(service) && health_check_port(service) != 0 {
-            ports.push(health_check_port(service));
-        }
-        let ips = match is_external_name(service) {
-            true => Vec::new(),
-            false => cluster_ips(service).into_iter().filter_map(sloppy_ip).collect(),
-        };
-        Holdings { ips, ports }
-    }
 }
 
 // === impl Taking ===
@@ -84,13 +58,9 @@ impl Taking<'_> {
         self.update_ips(new, old)?;
         if has_node_ports(new) {
             self.update_node_ports(new, old)?;
-        } else if has_node_ports(old) {
-            self.surplus.ports.extend(node_ports(old));
         }
-        match (needs_health_check(old), needs_health_check(new)) {
-            (false, true) => self.take_health_check_port(new)?,
-            (true, false) => self.surplus.ports.push(health_check_port(old)),
-            _ => {}
+        if needs_health_check(new) && !needs_health_check(old) {
+            self.take_health_check_port(new)?;
         }
         Ok(())
     }
@@ -102,20 +72,11 @@ impl Taking<'_> {
         if is_external_name(old) {
             return if is_external_name(new) { Ok(()) } else { self.take_ips(new) };
         }
-        let held = cluster_ips(old);
-        if held.first() == Some(&"None") {
-            return Ok(());
-        }
-        if is_external_name(new) {
-            self.surplus.ips.extend(held.into_iter().filter_map(sloppy_ip));
+        if cluster_ips(old).first() == Some(&"None") || is_external_name(new) {
             return Ok(());
         }
         match (families(old).len(), families(new).len()) {
             (1, 2) => self.take_ips_from(new, 1),
-            (2, 1) => {
-                self.surplus.ips.extend(held.get(1).and_then(|ip| sloppy_ip(ip)));
-                Ok(())
-            }
             _ => Ok(()),
         }
     }
@@ -263,8 +224,6 @@ impl Taking<'_> {
             }
         }
         *entry(new, &["spec", "ports"]) = Value::Array(ports);
-        let kept: BTreeSet<i64> = node_ports(new).into_iter().collect();
-        self.surplus.ports.extend(held.into_iter().filter(|port| !kept.contains(port)));
         Ok(())
     }
 

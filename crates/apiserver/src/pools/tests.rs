@@ -17,12 +17,12 @@ fn range(first: &str, prefix: u8) -> IpRange {
     IpRange { first: first.parse().unwrap(), prefix }
 }
 
-fn single() -> Pools {
-    Pools::new(&[range("10.96.0.0", 12)], (30000, 32767))
+fn single() -> Arc<Pools> {
+    Arc::new(Pools::new(&[range("10.96.0.0", 12)], (30000, 32767)))
 }
 
-fn dual() -> Pools {
-    Pools::new(&[range("10.96.0.0", 12), range("fd00:10:96::", 112)], (30000, 32767))
+fn dual() -> Arc<Pools> {
+    Arc::new(Pools::new(&[range("10.96.0.0", 12), range("fd00:10:96::", 112)], (30000, 32767)))
 }
 
 fn service(spec: &Value) -> Value {
@@ -35,7 +35,7 @@ fn service(spec: &Value) -> Value {
 }
 
 /// A write as the server does it; the texts of what is wrong on the error side.
-fn write(pools: &Pools, old: Option<&Value>, mut new: Value) -> Result<Value, Vec<String>> {
+fn write(pools: &Arc<Pools>, old: Option<&Value>, mut new: Value) -> Result<Value, Vec<String>> {
     let at =
         Admission { now: "2026-01-01T00:00:00Z".parse().unwrap(), features: Features::default() };
     let rules = SERVICE.rules;
@@ -61,7 +61,8 @@ fn write(pools: &Pools, old: Option<&Value>, mut new: Value) -> Result<Value, Ve
         let errors = metadata::distinct(errors);
         return Err(errors.iter().map(ToString::to_string).collect());
     }
-    reservation.keep();
+    pools.committed(&old.map(Holdings::of).unwrap_or_default(), &Holdings::of(&new));
+    drop(reservation);
     Ok(new)
 }
 
@@ -76,8 +77,12 @@ fn patch(old: &Value, changes: &[(&str, Value)]) -> Value {
 /// How much is taken in all.
 fn taken(pools: &Pools) -> (usize, usize) {
     let state = pools.state.lock();
-    let addresses = state.addresses.iter().map(Addresses::taken).sum();
-    (addresses, state.ports.taken())
+    let addresses = state.addresses.iter().map(|pool| pool.numbers.n_taken()).sum();
+    (addresses, state.ports.numbers.n_taken())
+}
+
+fn release(pools: &Pools, service: &Value) {
+    pools.committed(&Holdings::of(service), &Holdings::default());
 }
 
 #[test]
@@ -92,10 +97,10 @@ fn what_is_deleted_is_free_again() {
     .unwrap();
     assert_eq!(taken(&pools), (empty.0 + 2, empty.1 + 2));
     assert!(at(&stored, &["spec", "healthCheckNodePort"]).is_i64());
-    pools.release(&stored);
+    release(&pools, &stored);
     assert_eq!(taken(&pools), empty);
-    pools.restore(&stored);
-    pools.restore(&stored);
+    pools.restore(&Holdings::of(&stored));
+    pools.restore(&Holdings::of(&stored));
     assert_eq!(taken(&pools), (empty.0 + 2, empty.1 + 2));
 }
 
@@ -146,7 +151,7 @@ fn only_the_service_kubernetes_gets_the_first_address() {
     let mut api = service(&json!({"clusterIP": "10.96.0.1"}));
     *entry(&mut api, &["metadata"]) = json!({"name": "kubernetes", "namespace": "default"});
     let stored = write(&pools, None, api).unwrap();
-    pools.release(&stored);
+    release(&pools, &stored);
     assert!(write(&pools, None, service(&json!({"clusterIP": "10.96.0.1"}))).is_err());
 }
 
@@ -288,7 +293,7 @@ fn a_dry_run_shows_and_takes_nothing() {
     );
     let reservation = pools.reserve(&mut new, None, true, &mut |_| 0).unwrap();
     assert_eq!(taken(&pools), empty);
-    reservation.keep();
+    drop(reservation);
     assert_eq!(taken(&pools), empty);
     assert_eq!(new["spec"]["clusterIPs"], json!(["10.96.0.0"]));
     assert_eq!(new["spec"]["ports"][0]["nodePort"], 32769);
@@ -302,7 +307,7 @@ fn a_dry_run_shows_and_takes_nothing() {
 
 #[test]
 fn a_full_range_is_an_internal_error() {
-    let pools = Pools::new(&[range("10.0.0.0", 30)], (30000, 30000));
+    let pools = Arc::new(Pools::new(&[range("10.0.0.0", 30)], (30000, 30000)));
     write(&pools, None, service(&json!({"type": "NodePort"}))).unwrap();
     assert_eq!(
         write(&pools, None, service(&json!({}))).unwrap_err(),
@@ -310,7 +315,7 @@ fn a_full_range_is_an_internal_error() {
             "Internal error occurred: failed to allocate a serviceIP for Service \"a\": range is full"
         ]
     );
-    let pools = Pools::new(&[range("10.0.0.0", 24)], (30000, 30000));
+    let pools = Arc::new(Pools::new(&[range("10.0.0.0", 24)], (30000, 30000)));
     write(&pools, None, service(&json!({"type": "NodePort"}))).unwrap();
     assert_eq!(
         write(&pools, None, service(&json!({"type": "NodePort"}))).unwrap_err(),
@@ -370,7 +375,7 @@ proptest! {
             match (spec, old) {
                 (None, None) => {}
                 (None, Some(old)) => {
-                    pools.release(&old);
+                    release(&pools, &old);
                     stored.remove(&which);
                 }
                 (Some(spec), old) => {

@@ -19,7 +19,10 @@ use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use serde_json::json;
 
-use super::{Answers, Peer};
+use super::{
+    Answers, Peer,
+    shield::{Shield, Shielded},
+};
 use crate::{
     logs::Trace,
     shutdown::{self, Stop},
@@ -52,15 +55,17 @@ impl<S: Answers> Answering<S> {
 impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
     type Response = Response<Counted>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Counted>, Infallible>> + Send>>;
+    type Future = Shielded<Result<Response<Counted>, Infallible>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         self.seen.0.store(true, Ordering::Relaxed);
         let in_flight = self.stop.in_flight().enter();
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(self.peer.clone());
+        let shield = Shield::default();
+        request.extensions_mut().insert(shield.clone());
         let service = self.service.clone();
-        Box::pin(async move {
+        let answered = async move {
             let trace = Trace::begin(&mut request);
             let answer = trace.within(guarded(service, request)).await;
             let mut response = answer.unwrap_or_else(|Panicked| after_panic(&trace));
@@ -68,7 +73,8 @@ impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
             let is_long = response.extensions_mut().remove::<LongRunning>().is_some();
             let in_flight = if is_long { None } else { Some(in_flight) };
             Ok(response.map(|body| Counted { body, _in_flight: in_flight }))
-        })
+        };
+        Shielded::new(answered, shield)
     }
 }
 

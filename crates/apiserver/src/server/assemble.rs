@@ -14,13 +14,12 @@ use tokio::sync::watch;
 
 use crate::{
     api::Api,
-    document,
     identity::Tokens,
     journal::FileJournal,
     kinds::{self, KINDS, SERVICE},
     meters::Meters,
     metrics::Metrics,
-    pools::Pools,
+    pools::{Holdings, Pools},
     replayed::Fields,
     server::{
         Error,
@@ -61,15 +60,9 @@ pub(crate) fn assemble(
         None => started(Nowhere, &bells)?,
     };
     let hooks = Started::default();
-    let pools = Pools::new(&settings.service_ranges, settings.node_ports);
+    let pools = Arc::new(Pools::new(&settings.service_ranges, settings.node_ports));
     for service in state.read().range(SERVICE.id(), Bound::Unbounded) {
-        match document::value(&SERVICE, service) {
-            Ok(service) => pools.restore(&service),
-            Err(problem) => tracing::error!(
-                service = %service.key, problem = problem.message(),
-                "ignoring addresses of a stored Service",
-            ),
-        }
+        pools.restore(&Holdings::stored(&service.tail));
     }
     let stop = ending.watches_end().clone();
     let restarts = metrics.task_restarts();
@@ -80,7 +73,7 @@ pub(crate) fn assemble(
     };
     let api = Api {
         health,
-        storage: Storage::new(state, writes, bells),
+        storage: Storage::new(state, writes, bells, pools.clone()),
         pools,
         meters: Meters::new(&metrics),
         metrics,

@@ -1,7 +1,7 @@
 //! The way of an object from a client's value to what is written: defaults, what the server owns,
 //! checks. The same for creates and updates, whatever verb they come from.
 
-use evenkeel_store::{Expect, Object, Outcome, Refused};
+use evenkeel_store::{Object, Outcome, Refused};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
@@ -17,14 +17,15 @@ use crate::{
     pools::{PoolError, Reservation},
     random,
     status::{Failure, Result},
+    storage::Next,
 };
 
 /// An object ready to be written, with what it holds of the pools until it is.
 #[derive(Debug)]
-pub(crate) struct Admitted<'a> {
+pub(crate) struct Admitted {
     pub(crate) value: Value,
     pub(crate) warnings: Vec<String>,
-    reservation: Option<Reservation<'a>>,
+    reservation: Option<Reservation>,
 }
 
 /// Who made the new version.
@@ -50,13 +51,13 @@ pub(crate) struct Update<'a> {
 }
 
 /// A new object: `value` is in the stored kind's form.
-pub(crate) fn create<'a>(
-    api: &'a Api,
+pub(crate) fn create(
+    api: &Api,
     kind: &Kind,
     mut value: Value,
     dry_run: bool,
     now: Timestamp,
-) -> Result<Admitted<'a>> {
+) -> Result<Admitted> {
     let at = api.admission(now);
     let mut warnings: Vec<String> =
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
@@ -81,11 +82,7 @@ pub(crate) fn create<'a>(
 }
 
 /// The next version of an object.
-pub(crate) fn update<'a>(
-    api: &'a Api,
-    change: Update<'_>,
-    mut value: Value,
-) -> Result<Admitted<'a>> {
+pub(crate) fn update(api: &Api, change: Update<'_>, mut value: Value) -> Result<Admitted> {
     let Update { kind, way, old, dry_run, now, .. } = change;
     let part = match way {
         Way::Rules(part) => part,
@@ -141,12 +138,7 @@ fn node(api: &Api, name: &str) -> Option<Value> {
     document::value(&NODE, &object).ok()
 }
 
-fn edited<'a>(
-    api: &'a Api,
-    change: Update<'_>,
-    edit: Edit,
-    mut value: Value,
-) -> Result<Admitted<'a>> {
+fn edited(api: &Api, change: Update<'_>, edit: Edit, mut value: Value) -> Result<Admitted> {
     let Update { kind, old, now, .. } = change;
     kind.rules.default(&mut value, &api.admission(now));
     metadata::prepare_update(&mut value, old);
@@ -160,7 +152,7 @@ fn edited<'a>(
     Ok(Admitted { value, warnings: Vec::new(), reservation: None })
 }
 
-impl Admitted<'_> {
+impl Admitted {
     /// Writes a new object.
     pub(crate) async fn write_new(
         &mut self,
@@ -168,10 +160,8 @@ impl Admitted<'_> {
         kind: &Kind,
         key: &str,
     ) -> Result<std::result::Result<Outcome, Refused>> {
-        let new = document::stored(kind.stored_kind(), &self.value);
-        let written = api.storage.write(kind, key, Expect::Absent, Some(new)).await?;
-        self.settle(&written);
-        Ok(written)
+        let new = Next::Version(document::stored(kind.stored_kind(), &self.value));
+        api.storage.write(kind, key, None, new, self.reservation.take()).await
     }
 
     /// Writes the next version of an object, or removes it where that was all it waited for.
@@ -182,29 +172,11 @@ impl Admitted<'_> {
         old: &Object,
     ) -> Result<std::result::Result<Outcome, Refused>> {
         let Update { kind, key, .. } = change;
-        let expect = Expect::Revision(old.revision);
-        let new = match ends(kind, &self.value, change.old) {
-            true => None,
-            false => Some(document::stored(kind.stored_kind(), &self.value)),
+        let next = match ends(kind, &self.value, change.old) {
+            true => Next::Nothing,
+            false => Next::Version(document::stored(kind.stored_kind(), &self.value)),
         };
-        let written = api.storage.write(kind, key, expect, new).await?;
-        if let Ok(Outcome::Deleted(..)) = &written
-            && kind.is_service()
-        {
-            // What the last update asked for is not needed any more.
-            drop(self.reservation.take());
-            api.pools.release(change.old);
-        }
-        self.settle(&written);
-        Ok(written)
-    }
-
-    fn settle<E>(&mut self, written: &std::result::Result<Outcome, E>) {
-        if let Some(reservation) = self.reservation.take()
-            && written.is_ok()
-        {
-            reservation.keep();
-        }
+        api.storage.write(kind, key, Some(old), next, self.reservation.take()).await
     }
 }
 
@@ -219,13 +191,13 @@ pub(crate) fn ends(kind: &Kind, new: &Value, old: &Value) -> bool {
     dying && grace == 0 && free
 }
 
-fn reserve<'a>(
-    api: &'a Api,
+fn reserve(
+    api: &Api,
     kind: &Kind,
     value: &mut Value,
     old: Option<&Value>,
     dry_run: bool,
-) -> Result<Option<Reservation<'a>>> {
+) -> Result<Option<Reservation>> {
     if !kind.is_service() {
         return Ok(None);
     }

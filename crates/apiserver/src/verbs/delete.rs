@@ -1,8 +1,6 @@
 //! `delete`: one object.
 
-use std::sync::Arc;
-
-use evenkeel_store::{Expect, Object, Outcome};
+use evenkeel_store::{NewObject, Object, Outcome};
 use serde_json::{Value, json};
 
 use crate::{
@@ -15,6 +13,7 @@ use crate::{
     lifecycle::{self, Deletion, Propagation},
     request::query::{check_dry_run, refuse},
     status::{self, Failure, Result},
+    storage::Next,
     verbs::{admit::at_revision, update::TRIES},
 };
 use jiff::Timestamp;
@@ -77,7 +76,7 @@ pub(crate) async fn remove(
 async fn attempt(
     api: &Api,
     kind: &Kind,
-    object: &Arc<Object>,
+    object: &Object,
     options: &DeleteOptions,
     now: Timestamp,
 ) -> Result<Option<Removed>> {
@@ -92,48 +91,30 @@ async fn attempt(
             Deletion::Remove => then(present, true),
         };
     }
-    let (mut marked, remove_too) = match deletion {
+    let (next, value) = match deletion {
         Deletion::Pending => return then(present, false),
-        Deletion::Remove => return removed(api, kind, object, present).await,
-        Deletion::Mark(marked) => (marked, false),
-        Deletion::MarkThenRemove(marked) => (marked, true),
+        Deletion::Remove => (Next::Nothing, present),
+        Deletion::Mark(marked) => {
+            let (new, marked) = encoded(kind, marked);
+            (Next::Version(new), marked)
+        }
+        Deletion::MarkThenRemove(marked) => {
+            let (new, marked) = encoded(kind, marked);
+            (Next::NothingAfter(new), marked)
+        }
     };
-    document::canonical(kind, &mut marked);
-    let new = document::stored(kind, &marked);
-    let expect = Expect::Revision(object.revision);
-    let written = match api.storage.write(kind, &object.key, expect, Some(new)).await? {
-        Ok(Outcome::Written(object) | Outcome::Unchanged(object)) => object,
-        Ok(Outcome::Deleted(..)) => unreachable!("an object was given"),
-        Err(_) => return Ok(None),
-    };
-    let marked = at_revision(marked, written.revision);
-    if !remove_too {
-        return then(marked, false);
-    }
-    match removed(api, kind, &written, marked.clone()).await? {
-        Some(removed) => Ok(Some(removed)),
-        // It is marked, and whoever changed it since sees that.
-        None => then(marked, false),
+    match api.storage.write(kind, &object.key, Some(object), next, None).await? {
+        Ok(Outcome::Written(written) | Outcome::Unchanged(written)) => {
+            then(at_revision(value, written.revision), false)
+        }
+        Ok(Outcome::Deleted(_, revision)) => then(at_revision(value, revision), true),
+        Err(_) => Ok(None),
     }
 }
 
-async fn removed(
-    api: &Api,
-    kind: &Kind,
-    object: &Arc<Object>,
-    value: Value,
-) -> Result<Option<Removed>> {
-    let expect = Expect::Revision(object.revision);
-    match api.storage.write(kind, &object.key, expect, None).await? {
-        Ok(Outcome::Deleted(_, revision)) => {
-            if kind.is_service() {
-                api.pools.release(&value);
-            }
-            Ok(Some(Removed { value: at_revision(value, revision), gone: true }))
-        }
-        Ok(_) => unreachable!("no object was given"),
-        Err(_) => Ok(None),
-    }
+fn encoded(kind: &Kind, mut marked: Value) -> (NewObject, Value) {
+    document::canonical(kind, &mut marked);
+    (document::stored(kind, &marked), marked)
 }
 
 /// From the body, or from the query where there is none.

@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use evenkeel_store::{
-    batch::{Batch, Write},
+    batch::Batch,
     journal::{Journal, JournalError},
     object::Change,
     state::State,
 };
 use parking_lot::RwLock;
 
-use super::{Answer, WriteError, reserved};
+use super::{Answer, Order, Settle, WriteError, reserved};
 
 type Published = Box<dyn FnMut(&[Change]) + Send>;
 
@@ -32,26 +32,21 @@ impl<J: Journal> Committer<J> {
     }
 
     /// Commits a batch. An answer for each write, in order, to be given once this has returned.
-    pub fn commit(&mut self, writes: impl IntoIterator<Item = Write>) -> Vec<Answer> {
+    pub fn commit<O: Into<Order>>(&mut self, orders: impl IntoIterator<Item = O>) -> Vec<Answer> {
         // Only this thread writes, so what was staged still holds when it is published.
-        let (answers, changes) = {
-            let state = self.state.read();
-            let mut batch = Batch::new();
-            let staged = writes.into_iter().map(|write| batch.stage(&state, write));
-            let answers: Vec<Answer> = staged.map(|staged| Ok(staged?)).collect();
-            (answers, batch.into_changes())
-        };
+        let Staged { answers, settles, changes } =
+            staged(&self.state.read(), orders.into_iter().map(Into::into));
         if changes.is_empty() {
+            settle(settles, &answers);
             return answers;
         }
-        match self.keep(&changes) {
-            Ok(()) => {
-                self.publish(&changes);
-                answers
-            }
-            Err(full @ JournalError::Full { .. }) => self.commit_reserved(answers, changes, &full),
-            Err(error) => refused(answers.len(), error),
-        }
+        let (answers, changes) = match self.keep(&changes) {
+            Ok(()) => (answers, changes),
+            Err(full @ JournalError::Full { .. }) => self.keep_reserved(answers, changes, &full),
+            Err(error) => (refused(answers.len(), error), Vec::new()),
+        };
+        self.publish(settles, &answers, &changes);
+        answers
     }
 
     /// Tries whether a journal that has refused writes would keep them again.
@@ -66,26 +61,32 @@ impl<J: Journal> Committer<J> {
     }
 
     /// Of a batch that found no space, what makes the state smaller.
-    fn commit_reserved(
+    fn keep_reserved(
         &mut self,
         answers: Vec<Answer>,
         changes: Vec<Change>,
         full: &JournalError,
-    ) -> Vec<Answer> {
+    ) -> (Vec<Answer>, Vec<Change>) {
         let (answers, changes) = reserved::stage(&self.state.read(), answers, changes, full);
         if changes.is_empty() {
-            return answers;
+            return (answers, changes);
         }
         let kept = self.journal.append_reserved(&changes).and_then(|()| self.journal.sync());
-        if let Err(error) = kept {
-            return refused(answers.len(), error);
+        match kept {
+            Ok(()) => (answers, changes),
+            Err(error) => (refused(answers.len(), error), Vec::new()),
         }
-        self.publish(&changes);
-        answers
     }
 
-    fn publish(&mut self, changes: &[Change]) {
-        self.state.write().publish(changes);
+    /// Whoever looks at the state sees it agree with what was settled.
+    fn publish(&mut self, settles: Vec<(usize, Settle)>, answers: &[Answer], changes: &[Change]) {
+        if changes.is_empty() {
+            return settle(settles, answers);
+        }
+        let mut state = self.state.write();
+        settle(settles, answers);
+        state.publish(changes);
+        drop(state);
         (self.published)(changes);
     }
 
@@ -97,6 +98,32 @@ impl<J: Journal> Committer<J> {
 
 fn refused(n: usize, error: JournalError) -> Vec<Answer> {
     vec![Err(WriteError::Journal(error)); n]
+}
+
+struct Staged {
+    answers: Vec<Answer>,
+    /// Each with the index of its answer.
+    settles: Vec<(usize, Settle)>,
+    changes: Vec<Change>,
+}
+
+fn staged(state: &State, orders: impl Iterator<Item = Order>) -> Staged {
+    let (mut answers, mut settles, mut batch) = (Vec::new(), Vec::new(), Batch::new());
+    for Order { write, then_delete, settle } in orders {
+        settles.extend(settle.map(|settle| (answers.len(), settle)));
+        let staged = match then_delete {
+            true => batch.stage_last(state, write),
+            false => batch.stage(state, write),
+        };
+        answers.push(staged.map_err(WriteError::from));
+    }
+    Staged { answers, settles, changes: batch.into_changes() }
+}
+
+fn settle(settles: Vec<(usize, Settle)>, answers: &[Answer]) {
+    for (order, settle) in settles {
+        settle(&answers[order]);
+    }
 }
 
 impl<J> std::fmt::Debug for Committer<J> {

@@ -25,11 +25,14 @@ pub(super) fn stage(
     let mut touched = HashSet::new();
     let mut changes = changes.into_iter();
     let mut again = |answer: Answer| {
-        let change = match answer {
-            Ok(Outcome::Written(_) | Outcome::Deleted(..)) => changes.next()?,
+        let revision = match answer {
+            Ok(Outcome::Written(object)) => object.revision,
+            Ok(Outcome::Deleted(_, revision)) => revision,
             // These may be about what is refused now.
             Ok(Outcome::Unchanged(_)) | Err(_) => return None,
         };
+        // A delete may come after the last version of its object: that one is left out.
+        let change = changes.find(|change| change.revision == revision)?;
         let present = state.object(change.resource, &change.key);
         if !touched.insert((change.resource, change.key.clone())) {
             return None;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::{
     kinds::{endpointslice::ENDPOINT_SLICE, metadata, read::remove},
-    pools::{Pools, Reservation},
+    pools::Pools,
 };
 
 fn admission(service_traffic_distribution: bool) -> Admission {
@@ -299,7 +299,7 @@ proptest! {
     fn nothing_a_client_sends_makes_the_rules_panic(new in any_json(), old in any_json()) {
         let at = admission(true);
         for kind in [&SERVICE, &ENDPOINT_SLICE] {
-            let pools = Pools::new(&[], (1, 0));
+            let pools = std::sync::Arc::new(Pools::new(&[], (1, 0)));
             for old in [None, Some(&old)] {
                 let mut new = new.clone();
                 kind.rules.default(&mut new, &at);
@@ -308,7 +308,7 @@ proptest! {
                     None => metadata::prepare_create(&mut new, &at, "u", "abcde"),
                     Some(old) => metadata::prepare_update(&mut new, old),
                 }
-                let _ = pools.reserve(&mut new, old, false, &mut |_| 0).map(Reservation::keep);
+                let _ = pools.reserve(&mut new, old, false, &mut |_| 0).map(drop);
                 match old {
                     None => {
                         kind.rules.prepare_create(&mut new, &at);

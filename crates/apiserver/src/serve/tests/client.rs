@@ -127,17 +127,21 @@ impl Running {
     /// One request on a connection of its own, with HTTP/2.
     pub(super) async fn get_http2(&self, path: &str) -> Answer {
         let stream = self.connect(Arc::new(self.config(None, b"h2"))).await;
-        let io = TokioIo::new(stream);
-        let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), io);
-        let (mut sender, connection) = handshake.await.unwrap();
-        tokio::spawn(connection);
-        read(sender.send_request(request(path)).await.unwrap()).await
+        get_on_http2(stream, path).await
     }
 
     pub(super) async fn stop(self) -> usize {
         self.stop.begin();
         self.done.await.unwrap()
     }
+}
+
+pub(super) async fn get_on_http2(stream: TlsStream<TcpStream>, path: &str) -> Answer {
+    let io = TokioIo::new(stream);
+    let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), io);
+    let (mut sender, connection) = handshake.await.unwrap();
+    tokio::spawn(connection);
+    read(sender.send_request(request(path)).await.unwrap()).await
 }
 
 pub(super) async fn get_on(stream: TlsStream<TcpStream>, path: &str) -> Answer {

@@ -3,12 +3,15 @@ use std::{sync::Arc, time::Duration};
 use axum::{Router, body::Body, routing::get};
 use http::Response;
 use http_body_util::BodyExt;
-use tokio::{net::TcpStream, sync::Notify};
+use tokio::{
+    net::TcpStream,
+    sync::{Notify, Semaphore},
+};
 
 use crate::{
     serve::{
-        Limits, LongRunning,
-        tests::client::{begin_on, get_on, start, watch_body},
+        Limits, LongRunning, Shield,
+        tests::client::{begin_on, get_on, get_on_http2, start, watch_body},
     },
     shutdown::Stop,
 };
@@ -100,4 +103,100 @@ async fn idle_connections_do_not_hold_a_stop() {
     let _idle = server.connect(Arc::new(server.config(None, b"http/1.1"))).await;
     let _raw = TcpStream::connect(server.address).await.unwrap();
     assert_eq!(server.stop().await, 0);
+}
+
+/// Two requests on a connection that is cut: one has raised its shield, one has not.
+#[tokio::test]
+async fn a_request_with_a_raised_shield_outlives_its_client_and_a_stop_waits_for_it() {
+    for alpn in [&b"http/1.1"[..], b"h2"] {
+        let work = Work::default();
+        let server = start(work.router(), Limits::default(), None).await;
+        let connect = || server.connect(Arc::new(server.config(None, alpn)));
+        let clients = [connect().await, connect().await].into_iter().zip(["/shielded", "/plain"]);
+        let clients: Vec<_> = clients
+            .map(|(stream, path)| match alpn {
+                b"h2" => tokio::spawn(async move { drop(get_on_http2(stream, path).await) }),
+                _ => tokio::spawn(async move { drop(get_on(stream, path).await) }),
+            })
+            .collect();
+        work.begun.acquire_many(2).await.unwrap().forget();
+        clients.iter().for_each(tokio::task::JoinHandle::abort);
+        work.dropped.acquire().await.unwrap().forget();
+        // The shielded one is left.
+        while server.stop.in_flight().requests() > 1 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(server.stop.in_flight().requests(), 1);
+        let stop = server.stop.clone();
+        let stopping = tokio::spawn(server.stop());
+        stop.stopping().await;
+        assert!(!stopping.is_finished());
+        work.may_end.notify_one();
+        assert_eq!(stopping.await.unwrap(), 0);
+        assert_eq!(work.ended.available_permits(), 1, "it ran to its end");
+        assert_eq!(stop.in_flight().requests(), 0);
+    }
+}
+
+#[tokio::test]
+async fn a_panic_after_the_client_is_gone_ends_the_request_alone() {
+    let work = Work::default();
+    let server = start(work.router(), Limits::default(), None).await;
+    let stream = server.connect(Arc::new(server.config(None, b"http/1.1"))).await;
+    let client = tokio::spawn(get_on(stream, "/panics"));
+    work.begun.acquire().await.unwrap().forget();
+    client.abort();
+    let _ = client.await;
+    work.may_end.notify_one();
+    server.stop.in_flight().drained().await;
+    assert_eq!(server.stop().await, 0);
+}
+
+/// Handlers that wait until they may end, and say how far they are.
+#[derive(Clone)]
+struct Work {
+    begun: Arc<Semaphore>,
+    may_end: Arc<Notify>,
+    ended: Arc<Semaphore>,
+    dropped: Arc<Semaphore>,
+}
+
+impl Default for Work {
+    fn default() -> Work {
+        let none = || Arc::new(Semaphore::new(0));
+        Work { begun: none(), may_end: Arc::default(), ended: none(), dropped: none() }
+    }
+}
+
+impl Work {
+    fn router(&self) -> Router {
+        let handler = |is_shielded: bool, panics: bool| {
+            let work = self.clone();
+            move |request: axum::extract::Request| async move {
+                if is_shielded {
+                    request.extensions().get::<Shield>().unwrap().raise();
+                }
+                let told = Dropped(work.dropped.clone(), is_shielded);
+                work.begun.add_permits(1);
+                work.may_end.notified().await;
+                assert!(!panics, "as was asked for");
+                work.ended.add_permits(1);
+                drop(told);
+            }
+        };
+        Router::new()
+            .route("/shielded", get(handler(true, false)))
+            .route("/plain", get(handler(false, false)))
+            .route("/panics", get(handler(true, true)))
+    }
+}
+
+struct Dropped(Arc<Semaphore>, bool);
+
+impl Drop for Dropped {
+    fn drop(&mut self) {
+        if !self.1 {
+            self.0.add_permits(1);
+        }
+    }
 }

@@ -1,0 +1,95 @@
+//! What Services have of the pools.
+
+use std::net::IpAddr;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::kinds::{
+    names::sloppy_ip,
+    service::{
+        cluster_ips, has_node_ports, health_check_port, is_external_name, needs_health_check,
+        node_ports,
+    },
+};
+
+/// Addresses and ports, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Holdings {
+    pub(super) ips: Vec<IpAddr>,
+    pub(super) ports: Vec<i64>,
+}
+
+/// A stored Service as the pools see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Claims {
+    pub(crate) uid: String,
+    /// As they are written there.
+    pub(super) ips: Vec<String>,
+    pub(super) ports: Vec<i64>,
+}
+
+/// The rest of a stored Service may be as deep as it likes: it is skipped.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Stored {
+    metadata: Metadata,
+    spec: Value,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    uid: String,
+}
+
+// === impl Holdings ===
+
+impl Holdings {
+    /// All that a Service holds.
+    #[cfg(test)]
+    pub(crate) fn of(service: &Value) -> Holdings {
+        Claims::of(service).holdings()
+    }
+
+    /// All that a stored Service holds. `tail` is as in `store::Object`.
+    pub(crate) fn stored(tail: &[u8]) -> Holdings {
+        Claims::stored(tail).unwrap_or_default().holdings()
+    }
+}
+
+// === impl Claims ===
+
+impl Claims {
+    fn of(service: &Value) -> Claims {
+        // An ExternalName Service may name node ports without having them.
+        let mut ports = if has_node_ports(service) { node_ports(service) } else { Vec::new() };
+        if needs_health_check(service) && health_check_port(service) != 0 {
+            ports.push(health_check_port(service));
+        }
+        // TCP and UDP share a node port.
+        ports.sort_unstable();
+        ports.dedup();
+        let ips = match is_external_name(service) {
+            true => Vec::new(),
+            false => cluster_ips(service).into_iter().filter(|ip| *ip != "None").collect(),
+        };
+        let ips = ips.into_iter().map(str::to_owned).collect();
+        Claims { uid: String::new(), ips, ports }
+    }
+
+    /// `None` if it can't be read.
+    pub(crate) fn stored(tail: &[u8]) -> Option<Claims> {
+        const START: &[u8] = br#"{"metadata":{"#;
+        let text = [START, tail].concat();
+        let Stored { metadata, spec } = serde_json::from_slice(&text).ok()?;
+        Some(Claims { uid: metadata.uid, ..Claims::of(&json!({"spec": spec})) })
+    }
+
+    pub(super) fn holdings(&self) -> Holdings {
+        let mut ips: Vec<IpAddr> = self.ips.iter().filter_map(|ip| sloppy_ip(ip)).collect();
+        ips.sort_unstable();
+        ips.dedup();
+        Holdings { ips, ports: self.ports.clone() }
+    }
+}

@@ -1,0 +1,169 @@
+//! At the start and every few minutes: do the pools hold what the stored Services have?
+//!
+//! Decided by [`pools::repair`](crate::pools::repair). What is found is counted, logged and reported as
+//! Events on the Services, as the repair loops of Kubernetes do.
+
+use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::{
+    api::{Api, name_of},
+    kinds::{EVENT, SERVICE, read::entry},
+    pools::{
+        Claims,
+        repair::{Correction, Examined, Finding, Leaks, Pool, Service, examine},
+    },
+    random,
+    status::Result,
+    verbs::{admit, rewrite},
+};
+
+/// As Kubernetes has it.
+const INTERVAL: Duration = Duration::from_secs(180);
+
+/// What is known of the passes before.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    leaks: Leaks,
+    told: Told,
+}
+
+/// The key of the Event about a Service's problem, by the uid, the reason and the note; and how often it
+/// was told.
+type Told = BTreeMap<(String, &'static str, String), (String, u64)>;
+
+/// Runs until the server stops.
+pub(crate) async fn repair(api: Arc<Api>) {
+    let (mut ticks, mut memory) = (tokio::time::interval(INTERVAL), Memory::default());
+    loop {
+        tokio::select! {
+            _ = ticks.tick() => memory = pass(&api, memory).await,
+            () = api.stop.cancelled() => return,
+        }
+    }
+}
+
+/// Looks once.
+pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
+    let Memory { leaks, mut told } = memory;
+    let looking = tokio::task::spawn_blocking({
+        let api = api.clone();
+        move || look(&api, &leaks)
+    });
+    // It fails only where the runtime is at its end.
+    let Ok((services, examined)) = looking.await else { return Memory::default() };
+    let Examined { findings, corrections, suspects, leaks } = examined;
+    for number in suspects {
+        tracing::warn!(%number, "may have leaked, to be freed if found again");
+    }
+    for correction in &corrections {
+        correct(api, &services, correction);
+    }
+    let mut still_told = Told::default();
+    for finding in findings {
+        let service = &services[finding.service];
+        api.metrics.repair.found(finding.pool, finding.problem);
+        tracing::warn!(service = &*service.key, reason = finding.reason(), "{}", finding.note);
+        let what = (service.claims.uid.clone(), finding.reason(), finding.note.clone());
+        let before = told.remove(&what);
+        match tell(api, service, &finding, before).await {
+            Ok(event) => drop(still_told.insert(what, event)),
+            Err(failure) => {
+                let problem = failure.message();
+                tracing::debug!(service = &*service.key, problem, "can't write an Event");
+            }
+        }
+    }
+    Memory { leaks, told: still_told }
+}
+
+/// Services and pools as of one moment; they are read when nobody waits for the state any more.
+fn look(api: &Api, leaks: &Leaks) -> (Vec<Service>, Examined) {
+    let (objects, held) = {
+        let state = api.storage.state();
+        let objects: Vec<_> = state.range(SERVICE.id(), Bound::Unbounded).cloned().collect();
+        (objects, api.pools.held())
+    };
+    let read = |object: &evenkeel_store::Object| {
+        let claims = Claims::stored(&object.tail).unwrap_or_default();
+        Service { key: object.key.clone(), revision: object.revision, claims }
+    };
+    let services: Vec<Service> = objects.iter().map(|object| read(object)).collect();
+    let examined = examine(&services, &held, leaks);
+    (services, examined)
+}
+
+/// While the state is held, nothing commits.
+fn correct(api: &Api, services: &[Service], correction: &Correction) {
+    let Correction { number, problem, services: owners, .. } = correction;
+    let state = api.storage.state();
+    let is_same = |owner: &usize| {
+        let service = &services[*owner];
+        let present = state.object(SERVICE.id(), &service.key);
+        present.is_some_and(|present| present.revision == service.revision)
+    };
+    let pool = number.pool();
+    if !owners.iter().all(is_same) || !api.pools.correct(correction) {
+        return api.metrics.repair.failed(pool);
+    }
+    if owners.is_empty() {
+        api.metrics.repair.found(pool, *problem);
+        tracing::warn!(%number, "leaked: freed");
+    }
+}
+
+/// Writes an Event, or counts one more in the one that was written before.
+async fn tell(
+    api: &Api,
+    service: &Service,
+    finding: &Finding,
+    before: Option<(String, u64)>,
+) -> Result<(String, u64)> {
+    let now = Timestamp::now();
+    if let Some((event, count)) = before {
+        let series = json!({"count": count + 1, "lastObservedTime": micros(now)});
+        let again = |event: &mut Value| *entry(event, &["series"]) = series.clone();
+        // One that was deleted is written anew.
+        if rewrite(api, &EVENT, &event, again).await.is_ok() {
+            return Ok((event, count + 1));
+        }
+    }
+    let event = event(service, finding, now);
+    let (namespace, _) = service.key.split_once('/').unwrap_or_default();
+    api.check_namespace(&EVENT, namespace, name_of(&event))?;
+    let mut admitted = admit::create(api, &EVENT, event, false, now)?;
+    let key = format!("{namespace}/{}", name_of(&admitted.value));
+    // The name is random; if it is taken, the next pass finds another.
+    let _ = admitted.write_new(api, &EVENT, &key).await?;
+    Ok((key, 1))
+}
+
+fn event(service: &Service, finding: &Finding, now: Timestamp) -> Value {
+    let (namespace, name) = service.key.split_once('/').unwrap_or_default();
+    let reporter = match finding.pool {
+        Pool::ClusterIps => "ipallocator-repair-controller",
+        Pool::NodePorts => "portallocator-repair-controller",
+    };
+    json!({
+        "kind": EVENT.kind, "apiVersion": EVENT.api_version(),
+        "metadata": {"name": format!("{name}.{:016x}", random::below(u64::MAX)), "namespace": namespace},
+        "involvedObject": {
+            "kind": SERVICE.kind, "apiVersion": SERVICE.api_version(),
+            "namespace": namespace, "name": name,
+            "uid": service.claims.uid, "resourceVersion": service.revision.to_string(),
+        },
+        "type": "Warning",
+        "reason": finding.reason(), "action": finding.action(), "message": finding.note,
+        "eventTime": micros(now),
+        "reportingComponent": reporter, "reportingInstance": reporter,
+    })
+}
+
+fn micros(time: Timestamp) -> String {
+    format!("{time:.6}")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! Requests that run to their end although their client is gone.
+//!
+//! HTTP tells of a client that is gone by dropping the request's future. Before it changes anything, a
+//! request is best ended by that. From then on it raises its [`Shield`], and a drop only moves the
+//! future to a task of its own: with all it holds (its place in the count of requests, its span, what
+//! it has reserved) it goes on where it was. While the client stays, this costs nothing.
+
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use tokio::runtime::Handle;
+
+/// An extension of each request: from when on it runs to its end.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shield(Arc<AtomicBool>);
+
+/// A future that a drop does not end once its shield is raised.
+pub(super) struct Shielded<T: Send + 'static> {
+    future: Option<Running<T>>,
+    shield: Shield,
+}
+
+type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
+
+impl Shield {
+    /// From now on a client that goes does not end the request.
+    pub(crate) fn raise(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_raised(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+impl<T: Send + 'static> Shielded<T> {
+    pub(super) fn new(future: impl Future<Output = T> + Send + 'static, shield: Shield) -> Self {
+        Shielded { future: Some(Box::pin(future)), shield }
+    }
+}
+
+impl<T: Send + 'static> Future for Shielded<T> {
+    type Output = T;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
+        let Some(future) = &mut self.future else { return Poll::Pending };
+        let polled = future.as_mut().poll(context);
+        if polled.is_ready() {
+            self.future = None;
+        }
+        polled
+    }
+}
+
+impl<T: Send + 'static> Drop for Shielded<T> {
+    fn drop(&mut self) {
+        let Some(future) = self.future.take().filter(|_| self.shield.is_raised()) else { return };
+        // Without a runtime the process is at its end.
+        if let Ok(runtime) = Handle::try_current() {
+            tracing::debug!("client is gone, the request runs to its end");
+            runtime.spawn(async move { drop(future.await) });
+        }
+    }
+}
