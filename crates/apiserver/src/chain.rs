@@ -31,6 +31,7 @@ use crate::{
     api::{Api, Call},
     body,
     identity::{self, Anonymous, Attributes, On, Refusal, User},
+    logs::Asker,
     metrics::Change,
     negotiate::{self, Form, Media, Offer, Shape},
     request::{self, Query, Resource, Target, info, timeout},
@@ -125,6 +126,7 @@ async fn allowed(
     };
     let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
         .map_err(|_| Failure::unauthorized())?;
+    asked_by(parts, peer, &user);
     let other = identity::impersonate(&user, &parts.headers, attributes).map_err(refused)?;
     let user: &User = other.as_ref().unwrap_or(&user);
     api.authorize(user, attributes).map_err(|message| denied(message, attributes))?;
@@ -165,7 +167,7 @@ async fn on_resource(
         headers: &parts.headers,
         body,
         view,
-        kill: (parts.version < http::Version::HTTP_2).then_some(&peer.kill),
+        kill: &peer.kill,
     };
     match verbs::carry_out(api, &call).await {
         Ok(answer) => Ok(answer),
@@ -238,6 +240,16 @@ fn is_read(method: &Method) -> bool {
 }
 
 // === Who may what ===
+
+/// Who asks is known: to the lines of this request, and to those who count connections.
+fn asked_by(parts: &Parts, peer: &Peer, user: &Arc<User>) {
+    if let Some(asker) = parts.extensions.get::<Asker>() {
+        asker.is(user);
+    }
+    if user.name != identity::ANONYMOUS {
+        peer.authenticated();
+    }
+}
 
 /// The verb on a path.
 fn lowercase(method: &Method) -> Cow<'static, str> {

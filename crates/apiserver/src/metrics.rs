@@ -24,7 +24,10 @@ use prometheus_client::{
 };
 use rustc_hash::FxHashMap;
 
-use crate::pools::repair::{Pool, Problem};
+use crate::{
+    pools::repair::{Pool, Problem},
+    serve::ConnectionMetrics,
+};
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
@@ -52,6 +55,7 @@ pub(crate) struct Metrics {
     pub(crate) journal: JournalMetrics,
     task_restarts: TaskRestarts,
     pub(crate) repair: RepairMetrics,
+    pub(crate) connections: ConnectionMetrics,
 }
 
 /// What was found wrong with addresses and node ports, under Kubernetes' names.
@@ -181,6 +185,7 @@ impl Metrics {
             journal,
             task_restarts: TaskRestarts::default(),
             repair: RepairMetrics::default(),
+            connections: ConnectionMetrics::default(),
         };
         metrics.register();
         metrics
@@ -199,7 +204,9 @@ impl Metrics {
             journal,
             task_restarts,
             repair,
+            connections,
         } = self;
+        connections.register(registry);
         let about = "Times that a task which lasts as long as the process was started again";
         registry.register("evenkeel_task_restarts", about, task_restarts.0.clone());
         registry.register("apiserver_request", "Requests answered", total.clone());

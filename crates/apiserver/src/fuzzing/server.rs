@@ -17,7 +17,7 @@ use crate::{
     chain::Chain,
     identity::{Certificate, MASTERS, Tokens, User},
     kinds::{Kind, Subresource},
-    serve::{ConnectionKill, Peer},
+    serve::Peer,
     server::assemble::{Known, assemble},
     settings::{Authorization, Features, IpRange, Settings},
     shutdown::Stop,
@@ -173,7 +173,7 @@ impl Server {
             .uri(path)
             .header(header::ACCEPT, accept)
             .header(header::CONTENT_TYPE, media)
-            .extension(Peer { certificate, kill: ConnectionKill::default() })
+            .extension(Peer::new(certificate))
             .body(Body::from(body))
             .expect("names of objects are good in paths");
         self.runtime.block_on(async {

@@ -12,7 +12,7 @@ use crate::{
     api::Api,
     chain::Chain,
     identity::{Certificate, MASTERS, Tokens, User},
-    serve::{ConnectionKill, Peer},
+    serve::Peer,
     server::{
         assemble::{Known, assemble},
         builtin,
@@ -70,7 +70,7 @@ impl Server {
             .method(method)
             .uri(path)
             .header("content-type", "application/json")
-            .extension(Peer { certificate, kill: ConnectionKill::default() })
+            .extension(Peer::new(certificate))
             .body(Body::from(bytes))
             .unwrap();
         let answered = Chain::new(&self.api).call(request);

@@ -3,12 +3,15 @@
 mod answers;
 mod bodies;
 mod connections;
-mod h2;
+mod frames;
+pub(crate) mod h2;
 mod housekeeping;
 mod lists;
 mod long_lists;
 mod nesting;
 mod paths;
-mod raw;
+pub(crate) mod raw;
 mod resets;
+mod strangers;
 mod stuck;
+mod unread;

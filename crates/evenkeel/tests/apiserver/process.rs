@@ -39,6 +39,20 @@ impl Server {
         Server::spawn(data, command)
     }
 
+    /// Where no more files than these may be open.
+    pub(crate) fn start_with_files(data: &Path, files: usize) -> Server {
+        let server = command(data, 0);
+        let mut limited = Command::new("sh");
+        limited
+            .args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")])
+            .arg(server.get_program())
+            .args(server.get_args())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Server::spawn(data, limited)
+    }
+
     fn spawn(data: &Path, mut command: Command) -> Server {
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -85,6 +99,11 @@ impl Server {
         });
         self.stop();
         reader.join().unwrap().unwrap()
+    }
+
+    /// How many files it has open.
+    pub(crate) fn files(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
     /// Memory in use, in kB.

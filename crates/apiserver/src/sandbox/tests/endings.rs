@@ -2,12 +2,12 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use evenkeel_store::{Expect, NewObject};
+use evenkeel_store::NewObject;
 use http::Method;
 use serde_json::{Value, json};
 
 use super::server::{Server, condition};
-use crate::{kinds::CONFIG_MAP, settings::Sandbox};
+use crate::{kinds::CONFIG_MAP, settings::Sandbox, storage::Next};
 
 const SHOP: &str = "/api/v1/namespaces/shop";
 
@@ -134,7 +134,7 @@ async fn an_object_that_nobody_can_read_stops_neither_housekeeping_nor_the_rest_
     let tail = format!(r#""name":"deep","namespace":"shop","uid":"u"}},"data":{deep}}}"#);
     let object = NewObject { labels: [].into(), fields: [].into(), tail: tail.into() };
     let storage = &server.api.storage;
-    let written = storage.write(&CONFIG_MAP, "shop/deep", Expect::Absent, Some(object)).await;
+    let written = storage.write(&CONFIG_MAP, "shop/deep", None, Next::Version(object), None).await;
     written.unwrap().unwrap();
     let map = format!("{SHOP}/configmaps/other");
     server.create(&format!("{SHOP}/configmaps"), &json!({"metadata": {"name": "other"}})).await;
