@@ -156,7 +156,7 @@ mod tests {
             ("resourceVersion=5".to_owned(), Start::After(5), None),
             ("resourceVersion=5&continue=x&limit=3".to_owned(), Start::After(5), None),
             (format!("{initial}=true"), Start::Present, None),
-            (format!("{initial}"), Start::Present, None),
+            (initial.to_owned(), Start::Present, None),
             (format!("{initial}=1&resourceVersion=0"), Start::Present, Some(0)),
             (format!("{initial}=true&resourceVersion=5"), Start::Present, Some(5)),
             (format!("{initial}=false"), Start::Now, None),
