@@ -53,6 +53,11 @@ fn apply_creates_changes_and_keeps_what_others_set() {
 }
 
 #[test]
+fn templates_and_revisions_are_kept_and_shown() {
+    check("templates", &steps::templates::steps());
+}
+
+#[test]
 fn create_makes_objects_from_files_and_generators() {
     check("create", &steps::create::steps());
 }

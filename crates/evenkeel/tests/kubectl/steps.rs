@@ -9,6 +9,7 @@ pub(crate) mod describe;
 pub(crate) mod discover;
 pub(crate) mod get;
 pub(crate) mod sandbox;
+pub(crate) mod templates;
 pub(crate) mod wait;
 pub(crate) mod watch;
 pub(crate) mod wide;

@@ -7,7 +7,11 @@ NAME SHORTNAMES APIVERSION NAMESPACED KIND
 ...
 configmaps cm v1 true ConfigMap
 ...
+podtemplates v1 true PodTemplate
+...
 services svc v1 true Service
+...
+controllerrevisions apps/v1 true ControllerRevision
 ...
 deployments deploy apps/v1 true Deployment
 ...
@@ -66,7 +70,7 @@ fn discovery() -> Vec<Step> {
         run("api-resources --namespaced=false -o name", "...\nnamespaces\n...\nnodes\n..."),
         run(
             "api-resources --api-group=apps -o name",
-            "daemonsets.apps\ndeployments.apps\nreplicasets.apps",
+            "controllerrevisions.apps\ndaemonsets.apps\ndeployments.apps\nreplicasets.apps",
         ),
         run(
             "api-versions",

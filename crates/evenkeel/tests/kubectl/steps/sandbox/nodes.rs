@@ -75,6 +75,11 @@ fn created() -> Vec<Step> {
             "rollout status ds/agent --timeout=30s",
             "...\ndaemon set \"agent\" successfully rolled out",
         ),
+        run(
+            "get pods -l app=agent -L topology.kubernetes.io/zone --sort-by=.spec.nodeName --no-headers",
+            "agent-{any} 1/1 Running 0 {age} a\nagent-{any} 1/1 Running 0 {age} b",
+        ),
+        run("get node n1 -o 'jsonpath={.status.conditions[3].lastHeartbeatTime}'", "{time}"),
         run("create deployment web --image=img:1 --replicas=4", "deployment.apps/web created"),
         run(WEB, DONE),
         run(

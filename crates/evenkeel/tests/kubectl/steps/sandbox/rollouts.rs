@@ -48,6 +48,7 @@ Node:         n{n}/{ip}
 Start Time: {any}
 Labels:       app=web
               pod-template-hash={any}
+              topology.kubernetes.io/zone={any}
 Annotations:  <none>
 Status:       Running
 IP:           {ip}
