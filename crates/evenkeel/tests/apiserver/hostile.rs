@@ -2,7 +2,7 @@
 
 mod bodies;
 mod connections;
-mod h2;
+pub(crate) mod h2;
 mod paths;
-mod raw;
+pub(crate) mod raw;
 mod stuck;
