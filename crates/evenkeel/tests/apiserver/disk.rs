@@ -18,10 +18,10 @@ use kube::{
 use crate::process::{Server, folder, refused};
 
 /// A file system of its own, as small as asked for.
-struct SmallDisk(PathBuf);
+pub(crate) struct SmallDisk(pub(crate) PathBuf);
 
 impl SmallDisk {
-    fn mount(name: &str, size: &str) -> SmallDisk {
+    pub(crate) fn mount(name: &str, size: &str) -> SmallDisk {
         let path = folder(name);
         fs::create_dir_all(&path).unwrap();
         let size = format!("size={size},mode=700");

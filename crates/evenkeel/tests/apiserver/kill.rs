@@ -5,7 +5,7 @@
 //! its revision; what was not is there whole or not at all; a watch goes on where it was.
 //! `EVENKEEL_ROUNDS` says how many rounds, `EVENKEEL_SEED` which.
 
-mod model;
+pub(crate) mod model;
 mod watching;
 
 use std::sync::{
@@ -35,7 +35,7 @@ struct Life {
     is_time: Notify,
 }
 
-fn setting(name: &str, otherwise: u64) -> u64 {
+pub(crate) fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).map_or(otherwise, |text| text.parse().expect("a number"))
 }
 

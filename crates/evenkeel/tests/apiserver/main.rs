@@ -1,5 +1,5 @@
-//! `evenkeel apiserver` as clients meet it: killed, on a full disk, among hostile peers, and under
-//! the unmodified code of `kube`.
+//! `evenkeel apiserver` as clients meet it: killed, on a full disk, among hostile peers, all of
+//! that at once, and under the unmodified code of `kube`.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -9,3 +9,4 @@ mod kill;
 mod kube_client;
 mod logs;
 mod process;
+mod soak;

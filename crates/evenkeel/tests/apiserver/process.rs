@@ -17,7 +17,7 @@ use kube::{
 
 /// A server that runs until it is killed, stopped or dropped.
 pub(crate) struct Server {
-    child: Child,
+    pub(crate) child: Child,
     pub(crate) address: SocketAddr,
     pub(crate) data: PathBuf,
 }

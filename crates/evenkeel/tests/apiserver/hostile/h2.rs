@@ -3,26 +3,31 @@
 use http_body_util::Full;
 use hyper::{Request, body::Bytes, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use tokio::task::JoinHandle;
+use tokio::{net::TcpStream, task::JoinHandle};
+use tokio_rustls::client::TlsStream;
 
 use super::raw::connect;
 use crate::process::Server;
 
 /// One connection of the administrator. Ends with the value.
-pub(super) struct Http2 {
-    pub(super) send: http2::SendRequest<Full<Bytes>>,
+pub(crate) struct Http2 {
+    pub(crate) send: http2::SendRequest<Full<Bytes>>,
     connection: JoinHandle<hyper::Result<()>>,
 }
 
 impl Http2 {
-    pub(super) async fn connect(server: &Server) -> Http2 {
-        let stream = TokioIo::new(connect(server, &["h2"]).await);
-        let (send, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
-        Http2 { send, connection: tokio::spawn(connection) }
+    pub(crate) async fn connect(server: &Server) -> Http2 {
+        Http2::over(connect(server, &["h2"]).await).await.unwrap()
+    }
+
+    pub(crate) async fn over(stream: TlsStream<TcpStream>) -> hyper::Result<Http2> {
+        let stream = TokioIo::new(stream);
+        let (send, connection) = http2::handshake(TokioExecutor::new(), stream).await?;
+        Ok(Http2 { send, connection: tokio::spawn(connection) })
     }
 
     /// Sends a request. Dropping the future, or the response before its end, resets the stream.
-    pub(super) fn request<B: Into<Bytes>>(
+    pub(crate) fn request<B: Into<Bytes>>(
         &mut self,
         method: &str,
         path: &str,
@@ -37,7 +42,7 @@ impl Http2 {
         self.send.send_request(request)
     }
 
-    pub(super) fn get(
+    pub(crate) fn get(
         &mut self,
         path: &str,
     ) -> impl Future<Output = hyper::Result<hyper::Response<hyper::body::Incoming>>> + use<> {

@@ -1,6 +1,6 @@
 //! A client that sends what it likes.
 
-use std::{sync::Arc, time::Duration};
+use std::{io, sync::Arc, time::Duration};
 
 use rustls::{
     ClientConfig, RootCertStore,
@@ -38,6 +38,22 @@ pub(super) async fn connect_with(
     protocols: &[&str],
     window: Option<u32>,
 ) -> TlsStream<TcpStream> {
+    connect_within(server, protocols, window).await.unwrap()
+}
+
+/// For who lives with a server that is gone.
+pub(crate) async fn try_connect(
+    server: &Server,
+    protocols: &[&str],
+) -> io::Result<TlsStream<TcpStream>> {
+    connect_within(server, protocols, None).await
+}
+
+async fn connect_within(
+    server: &Server,
+    protocols: &[&str],
+    window: Option<u32>,
+) -> io::Result<TlsStream<TcpStream>> {
     let pki = server.data.join("pki");
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_file(pki.join("ca.crt")).unwrap()).unwrap();
@@ -53,10 +69,23 @@ pub(super) async fn connect_with(
     if let Some(window) = window {
         socket.set_recv_buffer_size(window).unwrap();
     }
-    let stream = socket.connect(server.address).await.unwrap();
-    stream.set_nodelay(true).unwrap();
+    let stream = socket.connect(server.address).await?;
+    stream.set_nodelay(true)?;
     let name = ServerName::try_from("localhost").unwrap();
-    TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+    TlsConnector::from(Arc::new(config)).connect(name, stream).await
+}
+
+/// The code of the answer to one request without a body.
+pub(crate) async fn try_ask(server: &Server, head: &str) -> io::Result<u16> {
+    let mut stream = try_connect(server, &["http/1.1"]).await?;
+    let head = format!("{head}\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    stream.write_all(head.as_bytes()).await?;
+    let mut said = Vec::new();
+    // The end may come without a close of TLS; what counts is the first line.
+    let ended = stream.read_to_end(&mut said).await;
+    let first = String::from_utf8_lossy(&said);
+    let code = first.split(' ').nth(1).and_then(|code| code.parse().ok());
+    code.ok_or_else(|| ended.err().unwrap_or_else(|| io::Error::other("no answer")))
 }
 
 /// Sends one request as it is, and reads the answer up to the end of the connection.

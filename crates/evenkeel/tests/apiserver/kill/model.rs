@@ -1,34 +1,36 @@
 //! What one writer knows of its objects.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use k8s_openapi::api::core::v1::ConfigMap;
 
 /// A few random numbers, the same for the same seed (splitmix64).
 #[derive(Clone, Debug)]
-pub(super) struct Chance(pub(super) u64);
+pub(crate) struct Chance(pub(crate) u64);
 
 /// What was answered last about a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Kept {
+pub(crate) enum Kept {
     Nothing,
     Version { revision: u64, number: u64 },
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Model {
+pub(crate) struct Model {
     kept: BTreeMap<String, Kept>,
     /// The write that has no answer yet: the number it writes, or none for a delete.
     pending: Option<(String, Option<u64>)>,
+    /// Names about which nothing is known any more.
+    abandoned: BTreeSet<String>,
     last_number: u64,
     last_revision: u64,
     /// Revisions that were answered since they were last asked for.
     acknowledged: Vec<u64>,
-    pub(super) n_found_unanswered: usize,
+    pub(crate) n_found_unanswered: usize,
 }
 
 impl Chance {
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -36,18 +38,18 @@ impl Chance {
         z ^ (z >> 31)
     }
 
-    pub(super) fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.next() % n
     }
 
-    pub(super) fn one_in(&mut self, n: u64) -> bool {
+    pub(crate) fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }
 }
 
 impl Model {
     /// Begins a write and says what was there. Only what is there can be deleted.
-    pub(super) fn begin(&mut self, name: &str, delete: bool) -> Kept {
+    pub(crate) fn begin(&mut self, name: &str, delete: bool) -> Kept {
         let before = self.kept.get(name).cloned().unwrap_or(Kept::Nothing);
         self.last_number += 1;
         let deletes = delete && before != Kept::Nothing;
@@ -56,11 +58,11 @@ impl Model {
     }
 
     /// The number that the write of `name` writes; none: it deletes.
-    pub(super) fn intended(&self, name: &str) -> Option<u64> {
+    pub(crate) fn intended(&self, name: &str) -> Option<u64> {
         self.pending.as_ref().filter(|(pending, _)| pending == name)?.1
     }
 
-    pub(super) fn answered(&mut self, name: &str, object: Option<&ConfigMap>) {
+    pub(crate) fn answered(&mut self, name: &str, object: Option<&ConfigMap>) {
         let (pending, intended) = self.pending.take().expect("a write was begun");
         assert_eq!((pending.as_str(), intended.is_some()), (name, object.is_some()));
         let kept = match (object, intended) {
@@ -76,12 +78,29 @@ impl Model {
         self.kept.insert(name.to_owned(), kept);
     }
 
-    pub(super) fn take_acknowledged(&mut self) -> Vec<u64> {
+    /// The write was refused: nothing has changed.
+    pub(crate) fn refused(&mut self) {
+        self.pending = None;
+    }
+
+    /// The write has no answer, and may still come: its name is left alone from now on.
+    pub(crate) fn abandon(&mut self) {
+        if let Some((name, _)) = self.pending.take() {
+            self.kept.remove(&name);
+            self.abandoned.insert(name);
+        }
+    }
+
+    pub(crate) fn is_abandoned(&self, name: &str) -> bool {
+        self.abandoned.contains(name)
+    }
+
+    pub(crate) fn take_acknowledged(&mut self) -> Vec<u64> {
         std::mem::take(&mut self.acknowledged)
     }
 
     /// Checks what is there after a start at `newest`, and takes it as it is.
-    pub(super) fn found<'a>(
+    pub(crate) fn found<'a>(
         &mut self,
         objects: impl Iterator<Item = &'a ConfigMap>,
         newest: u64,
@@ -92,6 +111,9 @@ impl Model {
         let mut found = BTreeMap::new();
         for object in objects {
             let name = object.metadata.name.clone().unwrap_or_default();
+            if self.is_abandoned(&name) {
+                continue;
+            }
             let number = whole_number(object).ok_or_else(|| format!("{name} is not whole"))?;
             found.insert(name, Kept::Version { revision: revision(object), number });
         }
@@ -122,7 +144,7 @@ impl Model {
 }
 
 /// An object that shows whether it is whole.
-pub(super) fn config_map(name: &str, number: u64, revision: Option<u64>) -> ConfigMap {
+pub(crate) fn config_map(name: &str, number: u64, revision: Option<u64>) -> ConfigMap {
     let mut object = ConfigMap::default();
     object.metadata.name = Some(name.to_owned());
     object.metadata.resource_version = revision.map(|revision| revision.to_string());
@@ -130,13 +152,13 @@ pub(super) fn config_map(name: &str, number: u64, revision: Option<u64>) -> Conf
     object
 }
 
-pub(super) fn revision(object: &ConfigMap) -> u64 {
+pub(crate) fn revision(object: &ConfigMap) -> u64 {
     let text = object.metadata.resource_version.as_deref();
     text.expect("every object has a revision").parse().expect("revisions are numbers")
 }
 
 /// The number in an object, if all of it belongs to that number.
-pub(super) fn whole_number(object: &ConfigMap) -> Option<u64> {
+pub(crate) fn whole_number(object: &ConfigMap) -> Option<u64> {
     let data = object.data.as_ref()?;
     let number = data.get("number")?.parse().ok()?;
     (data.len() == 2 && data.get("text") == Some(&text(number))).then_some(number)

@@ -1,0 +1,58 @@
+//! What goes wrong around the server: the disk gets full, and the process ends.
+
+use std::{
+    fs,
+    io::Write,
+    path::Path,
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use tokio::time::sleep_until;
+
+use super::Life;
+use crate::kill::model::Chance;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Kill,
+    Stop,
+}
+
+pub(super) fn end(life: Life, end: End) {
+    match end {
+        End::Kill => life.cluster.server.kill(),
+        End::Stop => life.cluster.server.stop(),
+    }
+}
+
+/// Long enough for health to notice, and to notice again.
+const FULL: Duration = Duration::from_secs(4);
+const BETWEEN: Duration = Duration::from_secs(20);
+
+/// Now and then there is no space for a while. It is always back before the end of a life, since a
+/// start on a full disk is refused.
+pub(super) async fn fill_the_disk(life: &Life, until: Instant, mut chance: Chance) {
+    let data = &life.cluster.server.data;
+    let ballast = data.with_file_name("ballast");
+    let mut next = Instant::now() + Duration::from_millis(500 + chance.below(1500));
+    while next + FULL < until {
+        sleep_until(next.into()).await;
+        occupy(&ballast);
+        life.disk.is_full();
+        life.tally.full_disks.fetch_add(1, Ordering::Relaxed);
+        sleep_until((next + FULL).into()).await;
+        fs::remove_file(&ballast).unwrap();
+        life.disk.has_space();
+        let between = u64::try_from(BETWEEN.as_millis()).unwrap_or(u64::MAX);
+        next += FULL + BETWEEN + Duration::from_millis(chance.below(between));
+    }
+    sleep_until(until.into()).await;
+}
+
+/// Takes all the space that is left.
+fn occupy(path: &Path) {
+    let mut file = fs::File::create(path).unwrap();
+    while file.write_all(&[1; 64 << 10]).is_ok() {}
+    while file.write_all(&[1; 4096]).is_ok() {}
+}

@@ -1,0 +1,112 @@
+//! Health, asked all along over new connections, and held against the truth.
+
+use std::{
+    sync::atomic::Ordering,
+    time::{Duration, Instant},
+};
+
+use std::sync::Mutex;
+use tokio::time::{sleep, timeout};
+
+use super::Life;
+use crate::hostile::raw;
+
+const BETWEEN: Duration = Duration::from_millis(200);
+/// More than an answer takes on a machine that is busy with the attack itself.
+const PATIENCE: Duration = Duration::from_secs(15);
+/// How long readiness may take to follow the disk.
+const GRACE: Duration = Duration::from_secs(3);
+const RECOVERY: Duration = Duration::from_secs(12);
+
+/// What is true of the disk.
+#[derive(Debug, Default)]
+pub(super) struct Disk(Mutex<State>);
+
+#[derive(Clone, Copy, Debug, Default)]
+enum State {
+    #[default]
+    Fine,
+    /// A write was refused first at that moment.
+    Full(Option<Instant>),
+    /// Space came back then.
+    Recovering(Instant),
+}
+
+/// What readiness must say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Truth {
+    Ready,
+    NotReady,
+    /// It changes just now.
+    Either,
+}
+
+impl Disk {
+    pub(super) fn is_full(&self) {
+        *self.0.lock().unwrap() = State::Full(None);
+    }
+
+    pub(super) fn has_space(&self) {
+        *self.0.lock().unwrap() = State::Recovering(Instant::now());
+    }
+
+    /// A write got no space.
+    pub(super) fn refused(&self) {
+        if let State::Full(since @ None) = &mut *self.0.lock().unwrap() {
+            *since = Some(Instant::now());
+        }
+    }
+
+    fn truth(&self, asked: Instant) -> Truth {
+        match *self.0.lock().unwrap() {
+            State::Fine => Truth::Ready,
+            State::Full(Some(since)) if asked > since + GRACE => Truth::NotReady,
+            State::Recovering(since) if asked > since + RECOVERY => Truth::Ready,
+            State::Full(_) | State::Recovering(_) => Truth::Either,
+        }
+    }
+}
+
+pub(super) async fn probe(life: &Life, until: Instant) {
+    while Instant::now() < until {
+        let asked = Instant::now();
+        let before = life.disk.truth(asked);
+        if let Some(code) = code(life, "/livez").await
+            && code != 200
+        {
+            life.problem(format!("/livez answered {code}"));
+        }
+        let ready = code(life, "/readyz").await;
+        // Only what held before and after is held against the answer.
+        let truth = match life.disk.truth(asked) {
+            after if after == before => after,
+            _ => Truth::Either,
+        };
+        match (truth, ready) {
+            (Truth::Ready, Some(code)) if code != 200 => {
+                life.problem(format!("/readyz answered {code} and there is space"));
+            }
+            (Truth::NotReady, Some(200)) => {
+                life.problem("/readyz answered 200 on a full disk".into());
+            }
+            _ => {}
+        }
+        sleep(BETWEEN).await;
+    }
+}
+
+async fn code(life: &Life, path: &str) -> Option<u16> {
+    life.tally.probes.fetch_add(1, Ordering::Relaxed);
+    let head = format!("GET {path} HTTP/1.1");
+    match timeout(PATIENCE, raw::try_ask(&life.cluster.server, &head)).await {
+        Ok(Ok(code)) => Some(code),
+        Ok(Err(problem)) => {
+            life.problem(format!("{path}: {problem}"));
+            None
+        }
+        Err(_) => {
+            life.problem(format!("{path}: no answer within {PATIENCE:?}"));
+            None
+        }
+    }
+}
