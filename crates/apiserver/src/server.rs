@@ -18,7 +18,7 @@ use evenkeel_store::JournalError;
 use jiff::Timestamp;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use thiserror::Error;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{net::TcpListener, sync::Mutex, task::JoinHandle};
 
 use crate::{
     api::Api,
@@ -133,7 +133,7 @@ pub async fn run(
     let metrics = api.metrics.connections.clone();
     let serving = serve(listener, tls, Chain::new(&api), ending.clone(), limits, metrics);
     let mut tasks = beside(&api);
-    tasks.push(tokio::spawn(look_after_certificates(shown)));
+    tasks.push(look_after_certificates(&api, shown));
     let begin = async {
         ready(Ready { address, kubeconfig: path, api: Arc::downgrade(&api) });
         stop.await;
@@ -193,8 +193,12 @@ async fn look_after_watchers(api: Arc<Api>) {
     }
 }
 
-async fn look_after_certificates(mut shown: Shown) {
-    keep_renewed(&mut shown).await;
+fn look_after_certificates(api: &Arc<Api>, shown: Shown) -> JoinHandle<()> {
+    let shown = Arc::new(Mutex::new(shown));
+    api.supervisor.spawn("certificates", move || {
+        let shown = Arc::clone(&shown);
+        async move { keep_renewed(&mut *shown.lock().await).await }
+    })
 }
 
 async fn look_after_journal(api: Arc<Api>) {

@@ -13,8 +13,5 @@ mod paths;
 pub(crate) mod raw;
 mod resets;
 mod strangers;
-pub(crate) mod h2;
-mod paths;
-pub(crate) mod raw;
 mod stuck;
 mod unread;
