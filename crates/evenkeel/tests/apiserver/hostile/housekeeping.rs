@@ -82,7 +82,6 @@ async fn left(client: &mut Http2) -> usize {
 }
 
 fn check(took: Duration, left: usize) {
-    println!("collected after {took:?}, when {left} of {N} were left");
     assert!(took < AT_ONCE || left > N / 2, "{took:?}, {left} left");
 }
 
