@@ -25,7 +25,7 @@ use crate::{
     metrics::Metrics,
     pools::Pools,
     request::{Query, Resource},
-    serve::ConnectionKill,
+    serve::Kill,
     settings::{Authorization, Settings},
     status::{Failure, Result},
     storage::Storage,
@@ -63,8 +63,8 @@ pub(crate) struct Call<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) view: View,
-    /// How to cut the connection, where it carries one request at a time.
-    pub(crate) kill: Option<&'a ConnectionKill>,
+    /// Ends the answer, if its client does not read.
+    pub(crate) kill: &'a Kill,
 }
 
 impl Api {

@@ -31,6 +31,7 @@ use crate::{
     body,
     identity::{self, Anonymous, Attributes, On, Refusal, User},
     kinds::Kind,
+    logs::Asker,
     metrics::Change,
     negotiate::{self, Form, Media, Shape},
     request::{self, Query, Resource, Target},
@@ -99,6 +100,7 @@ async fn answered(
     };
     let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
         .map_err(|_| Failure::unauthorized())?;
+    asked_by(parts, peer, &user);
     let method = lowercase(&parts.method);
     let attributes = attributes(parts, &method, target.as_ref().ok());
     let other = identity::impersonate(&user, &parts.headers, &attributes).map_err(refused)?;
@@ -135,7 +137,7 @@ async fn on_resource(
         headers: &parts.headers,
         body,
         view,
-        kill: (parts.version < http::Version::HTTP_2).then_some(&peer.kill),
+        kill: &peer.kill,
     };
     match verbs::carry_out(api, &call).await {
         Ok(answer) => Ok(answer),
@@ -208,6 +210,16 @@ fn is_read(method: &Method) -> bool {
 }
 
 // === Who may what ===
+
+/// Who asks is known: to the lines of this request, and to those who count connections.
+fn asked_by(parts: &Parts, peer: &Peer, user: &Arc<User>) {
+    if let Some(asker) = parts.extensions.get::<Asker>() {
+        asker.is(user);
+    }
+    if user.name != identity::ANONYMOUS {
+        peer.authenticated();
+    }
+}
 
 fn attributes<'a>(parts: &'a Parts, method: &'a str, target: Option<&'a Target>) -> Attributes<'a> {
     match target {

@@ -140,12 +140,6 @@ mod tests {
     use http::Request;
 
     use super::*;
-    use crate::serve::ConnectionKill;
-
-    fn peer(certificate: Certificate) -> Peer {
-        Peer { certificate, kill: ConnectionKill::default() }
-    }
-
     fn of_certificate(ends: i64) -> Certificate {
         let user = User { name: "carol".to_owned(), ..User::default() }.authenticated();
         Certificate::Of { user: Arc::new(user), ends }
@@ -189,7 +183,7 @@ mod tests {
             let (parts, ()) = request.body(()).unwrap().into_parts();
             let user = authenticate(
                 &parts,
-                &peer(certificate.clone()),
+                &Peer::new(certificate.clone()),
                 |token| tokens.user(token),
                 Anonymous::Health,
             );
@@ -201,7 +195,7 @@ mod tests {
     #[test]
     fn health_needs_a_user_where_nothing_is_anonymous() {
         let (parts, ()) = Request::get("/healthz").body(()).unwrap().into_parts();
-        let nobody = peer(Certificate::None);
+        let nobody = Peer::new(Certificate::None);
         let user = authenticate(&parts, &nobody, |_| None, Anonymous::Nothing);
         assert_eq!(user, Err(Unauthorized));
     }

@@ -4,13 +4,16 @@
 //! or a new one, and may have a `traceparent` (W3C Trace Context): both are in the lines and go back
 //! with the answer.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, OnceLock},
+    time::{Duration, Instant},
+};
 
 use axum::body::Body;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use tracing::{Instrument, Span, field::Empty};
 
-use crate::random;
+use crate::{identity::User, random};
 
 /// What takes longer than this is worth a line at the usual level.
 const SLOW: Duration = Duration::from_millis(500);
@@ -24,6 +27,13 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuditId(pub(crate) HeaderValue);
 
+/// Where it is told who asks; an extension of the request.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    span: Span,
+    user: Arc<OnceLock<Arc<User>>>,
+}
+
 /// One request, from its arrival to its answer.
 #[derive(Debug)]
 pub(crate) struct Trace {
@@ -33,10 +43,19 @@ pub(crate) struct Trace {
     traceparent: Option<HeaderValue>,
     begun: Instant,
     span: Span,
+    user: Arc<OnceLock<Arc<User>>>,
+}
+
+impl Asker {
+    /// The request has proved a user.
+    pub(crate) fn is(&self, user: &Arc<User>) {
+        self.span.record("user", &*user.name);
+        let _ = self.user.set(Arc::clone(user));
+    }
 }
 
 impl Trace {
-    /// Begins, and leaves the [`AuditId`] with the request.
+    /// Begins, and leaves the [`AuditId`] and the [`Asker`] with the request.
     pub(crate) fn begin(request: &mut Request<Body>) -> Trace {
         let headers = request.headers();
         let audit_id = audit_id(headers).unwrap_or_else(fresh_audit_id);
@@ -52,8 +71,10 @@ impl Trace {
             // Who asks is known later.
             user = Empty,
         );
+        let user: Arc<OnceLock<Arc<User>>> = Arc::default();
         request.extensions_mut().insert(AuditId(audit_id.clone()));
-        Trace { method, uri, audit_id, traceparent, begun: Instant::now(), span }
+        request.extensions_mut().insert(Asker { span: span.clone(), user: Arc::clone(&user) });
+        Trace { method, uri, audit_id, traceparent, begun: Instant::now(), span, user }
     }
 
     /// Runs with this request's span.
@@ -64,30 +85,35 @@ impl Trace {
     /// Writes what went wrong with this request and is handled here.
     pub(crate) fn error(&self, what: &str) {
         let Trace { method, uri, audit_id, span, .. } = self;
-        let (path, audit_id) = (shown(uri), text(audit_id));
-        span.in_scope(|| tracing::error!(%method, path, audit_id, "{what}"));
+        let (path, audit_id, user) = (shown(uri), text(audit_id), self.user());
+        span.in_scope(|| tracing::error!(%method, path, user, audit_id, "{what}"));
     }
 
     /// Ends: writes the line, and gives the ids back with the answer.
-    pub(crate) fn end(self, response: &mut Response<Body>) {
-        let Trace { method, uri, audit_id, traceparent, begun, span } = self;
+    pub(crate) fn end(&self, response: &mut Response<Body>) {
+        let Trace { method, uri, audit_id, traceparent, begun, span, .. } = self;
         let (code, took) = (response.status().as_u16(), begun.elapsed());
         let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
         span.in_scope(|| match took > SLOW {
             true => tracing::info!(
                 %method,
-                path = shown(&uri),
+                path = shown(uri),
+                user = self.user(),
                 code,
                 took_ms,
-                audit_id = text(&audit_id),
+                audit_id = text(audit_id),
                 "slow request"
             ),
             false => tracing::debug!(code, took_ms, "answered"),
         });
-        response.headers_mut().insert(AUDIT_ID, audit_id);
+        response.headers_mut().insert(AUDIT_ID, audit_id.clone());
         if let Some(traceparent) = traceparent {
-            response.headers_mut().insert(TRACEPARENT, traceparent);
+            response.headers_mut().insert(TRACEPARENT, traceparent.clone());
         }
+    }
+
+    fn user(&self) -> Option<&str> {
+        self.user.get().map(|user| user.name.as_str())
     }
 }
 

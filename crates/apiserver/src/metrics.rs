@@ -24,6 +24,8 @@ use prometheus_client::{
 };
 use rustc_hash::FxHashMap;
 
+use crate::serve::ConnectionMetrics;
+
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// Upper bounds in seconds, as Kubernetes has them for requests.
@@ -48,6 +50,7 @@ pub(crate) struct Metrics {
     objects: Family<ResourceName, Gauge>,
     watch_events: Family<ResourceName, Counter>,
     pub(crate) journal: JournalMetrics,
+    pub(crate) connections: ConnectionMetrics,
 }
 
 /// What the journal's writer reports.
@@ -146,6 +149,7 @@ impl Metrics {
             objects: Family::default(),
             watch_events: Family::default(),
             journal,
+            connections: ConnectionMetrics::default(),
         };
         metrics.register();
         metrics
@@ -162,7 +166,9 @@ impl Metrics {
             objects,
             watch_events,
             journal,
+            connections,
         } = self;
+        connections.register(registry);
         registry.register("apiserver_request", "Requests answered", total.clone());
         registry.register_with_unit(
             "apiserver_request_duration",

@@ -1,12 +1,18 @@
 //! Connections: from a bound listener over TLS to the service that answers requests.
 //!
-//! Nothing that a peer does or leaves undone holds the server: handshakes, headers, the first
-//! request, connections and header sizes are bounded; what panics in a handler is a 500 to its
+//! Nothing that a peer does or leaves undone holds the server: handshakes, headers, idle and unread
+//! connections, their number and header sizes are bounded; what panics in a handler is a 500 to its
 //! client alone.
 
 mod accept;
 mod answer;
+mod body;
 mod connection;
+mod connections;
+mod heard;
+mod metrics;
+mod registry;
+mod stall;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -14,10 +20,10 @@ use axum::body::Body;
 use http::{Request, Response};
 use rustls::ServerConfig;
 use tokio::net::TcpListener;
-use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
-pub(crate) use self::answer::LongRunning;
+use self::connections::Connection;
+pub(crate) use self::{answer::LongRunning, metrics::ConnectionMetrics, stall::Kill};
 use crate::{
     identity::{Certificate, Judge},
     shutdown::Stop,
@@ -34,21 +40,30 @@ pub(crate) struct Tls {
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub(crate) certificate: Certificate,
-    pub(crate) kill: ConnectionKill,
+    /// Ends the answer to this request.
+    pub(crate) kill: Kill,
+    /// `None` in tests without sockets.
+    connection: Option<Arc<Connection>>,
 }
-
-/// Cuts a connection whose client does not read.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct ConnectionKill(CancellationToken);
 
 /// The bounds on what peers may do.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub(crate) connections: usize,
+    /// Of those, how many may be of clients that have not authenticated.
+    pub(crate) strangers: usize,
     pub(crate) handshake: Duration,
-    /// For the headers of a request, and for the time between two on one HTTP/1 connection.
+    /// For the headers of a request, from the first byte on.
     pub(crate) headers: Duration,
     pub(crate) header_bytes: usize,
+    /// How long a connection may be without a request.
+    pub(crate) idle: Duration,
+    /// The same for a client that has not authenticated.
+    pub(crate) stranger_idle: Duration,
+    /// No connection is evicted sooner after it was accepted.
+    pub(crate) young: Duration,
+    /// How long a piece of an answer may wait for its client to read.
+    pub(crate) stall: Duration,
     /// How long readiness fails before connections are refused.
     pub(crate) unready: Duration,
     /// How long requests may take to finish after that.
@@ -92,32 +107,60 @@ pub(crate) async fn serve(
     service: impl Answers,
     stop: Stop,
     limits: Limits,
+    metrics: ConnectionMetrics,
 ) -> usize {
-    let server = connection::Server::new(tls, service, stop, limits);
+    let server = connection::Server::new(tls, service, stop, limits, metrics);
     accept::run(listener, server).await
 }
 
-// === impl ConnectionKill ===
+// === impl Peer ===
 
-impl ConnectionKill {
-    pub(crate) fn cut(&self) {
-        self.0.cancel();
+impl Peer {
+    /// A peer without a connection.
+    #[cfg(test)]
+    pub(crate) fn new(certificate: Certificate) -> Peer {
+        Peer { certificate, kill: Kill::default(), connection: None }
     }
 
-    async fn is_cut(&self) {
-        self.0.cancelled().await;
+    /// A request has proved a user: the connection is no stranger's.
+    pub(crate) fn authenticated(&self) {
+        if let Some(connection) = &self.connection {
+            connection.authenticated();
+        }
     }
 }
 
 // === impl Limits ===
 
+/// Files that are not for connections: the journal's, the listener, those of a client within.
+const FEWEST_FILES_KEPT: u64 = 24;
+const MOST_FILES_KEPT: u64 = 256;
+const FEWEST_CONNECTIONS: usize = 8;
+const MOST_CONNECTIONS: usize = 10_000;
+
+impl Limits {
+    /// For a process that may open so many files.
+    pub(crate) fn within(files: u64) -> Limits {
+        let kept = (files / 4).clamp(FEWEST_FILES_KEPT, MOST_FILES_KEPT);
+        let connections = usize::try_from(files.saturating_sub(kept)).unwrap_or(usize::MAX);
+        let connections = connections.clamp(FEWEST_CONNECTIONS, MOST_CONNECTIONS);
+        let strangers = (connections / 10).max(connections.min(16));
+        Limits { connections, strangers, ..Limits::default() }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Limits {
         Limits {
-            connections: 10_000,
+            connections: MOST_CONNECTIONS,
+            strangers: MOST_CONNECTIONS / 10,
             handshake: Duration::from_secs(10),
             headers: Duration::from_secs(32),
             header_bytes: 64 * 1024,
+            idle: Duration::from_secs(90),
+            stranger_idle: Duration::from_secs(15),
+            young: Duration::from_secs(1),
+            stall: Duration::from_secs(60),
             unready: Duration::ZERO,
             drain: Duration::from_secs(10),
             close: Duration::from_secs(2),

@@ -97,7 +97,7 @@ pub async fn run(
     ready: impl FnOnce(Ready),
     stop: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    raise_file_limit();
+    let limits = Limits::within(raise_file_limit());
     let (folder, kept) = match &settings.data {
         Some(path) => (Folder::open(path)?, true),
         None => (Folder::temporary()?, false),
@@ -117,7 +117,8 @@ pub async fn run(
     let known = assemble::Known { tokens, address, authority: certificates.authority };
     let (api, writer) = assemble::assemble(settings, data.as_deref(), known, &ending)?;
     builtin::create(&api).await.map_err(|failure| Error::Builtin(failure.message().to_owned()))?;
-    let serving = serve(listener, tls, Chain::new(&api), ending.clone(), Limits::default());
+    let metrics = api.metrics.connections.clone();
+    let serving = serve(listener, tls, Chain::new(&api), ending.clone(), limits, metrics);
     let tasks = beside(&api);
     let begin = async {
         ready(Ready { address, kubeconfig: path, api: Arc::downgrade(&api) });
@@ -132,10 +133,12 @@ pub async fn run(
 }
 
 /// Each connection is a file, and the usual limit is meant for programs that wait for one at a time.
-fn raise_file_limit() {
+/// Returns how many files there may be.
+fn raise_file_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    // Where that is not allowed, connections wait for their turn earlier.
+    // Where that is not allowed, connections are evicted earlier.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// What runs beside the requests.

@@ -1,7 +1,8 @@
 //! Who is watching, so that a client that takes nothing can be cut off.
 //!
 //! A watcher that is asked for its next piece sees for itself that it is too far behind. One whose
-//! socket is stuck is never asked: a sweep finds it by its cursor and ends its connection.
+//! client does not read is never asked: a sweep finds it by its cursor and ends its stream, on HTTP/1
+//! its connection.
 
 use std::sync::{
     Arc, Weak,
@@ -12,7 +13,7 @@ use evenkeel_store::{ResourceId, Revision, State};
 use parking_lot::Mutex;
 
 use crate::{
-    serve::ConnectionKill,
+    serve::Kill,
     verbs::watch::{MOST_BEHIND, MOST_BYTES_BEHIND},
 };
 
@@ -27,16 +28,11 @@ pub(crate) struct Watcher(Arc<Entry>);
 struct Entry {
     resource: ResourceId,
     cursor: AtomicU64,
-    kill: Option<ConnectionKill>,
+    kill: Kill,
 }
 
 impl Watchers {
-    pub(crate) fn register(
-        &self,
-        resource: ResourceId,
-        cursor: Revision,
-        kill: Option<ConnectionKill>,
-    ) -> Watcher {
+    pub(crate) fn register(&self, resource: ResourceId, cursor: Revision, kill: Kill) -> Watcher {
         let entry = Arc::new(Entry { resource, cursor: AtomicU64::new(cursor), kill });
         self.0.lock().push(Arc::downgrade(&entry));
         Watcher(entry)
@@ -48,8 +44,8 @@ impl Watchers {
         let mut entries = self.0.lock();
         entries.retain(|entry| entry.strong_count() > 0);
         for entry in entries.iter().filter_map(Weak::upgrade) {
-            if let Some(kill) = entry.kill.as_ref().filter(|_| is_stuck(&entry, state)) {
-                kill.cut();
+            if is_stuck(&entry, state) {
+                entry.kill.cut();
             }
         }
     }

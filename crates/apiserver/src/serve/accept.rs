@@ -2,14 +2,17 @@
 
 use std::{io, sync::Arc, time::Duration};
 
+use rustix::io::Errno;
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     task::JoinSet,
     time::{sleep, timeout},
 };
 
 use super::{Answers, Limits, connection::Server};
+
+/// How many connections are cut when the system has no more files.
+const CUT_FOR_FILES: usize = 8;
 
 /// Between two attempts when the system has no more to give, as when all files are in use.
 const LEAST_PAUSE: Duration = Duration::from_millis(5);
@@ -17,9 +20,9 @@ const MOST_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) async fn run<S: Answers>(listener: TcpListener, server: Arc<Server<S>>) -> usize {
     let mut connections = JoinSet::new();
-    let places = Arc::new(Semaphore::new(server.limits.connections));
     tokio::select! {
-        never = accept(&listener, &server, &places, &mut connections) => match never {},
+        never = accept(&listener, &server, &mut connections) => match never {},
+        () = server.connections.look_after() => {}
         () = unready(&server) => {}
     }
     // From here on the system refuses connections.
@@ -39,27 +42,24 @@ enum Never {}
 async fn accept<S: Answers>(
     listener: &TcpListener,
     server: &Arc<Server<S>>,
-    places: &Arc<Semaphore>,
     connections: &mut JoinSet<()>,
 ) -> Never {
     let mut pause = LEAST_PAUSE;
     loop {
-        let place =
-            Arc::clone(places).acquire_owned().await.expect("the semaphore is never closed");
         // What has ended is let go of here, so that the set does not grow.
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, address)) => {
                 pause = LEAST_PAUSE;
+                let place = server.connections.admit().await;
                 let server = Arc::clone(server);
-                connections.spawn(async move {
-                    let _place = place;
-                    server.connection(stream, address).await;
-                });
+                connections.spawn(async move { server.connection(stream, address, place).await });
             }
             Err(error) if is_of_one_peer(&error) => {}
             Err(error) => {
-                tracing::warn!(%error, pause_ms = pause.as_millis(), "can't accept a connection");
+                let cut = if is_exhausted(&error) { make_room(server) } else { 0 };
+                let pause_ms = pause.as_millis();
+                tracing::warn!(%error, cut, pause_ms, "can't accept a connection");
                 sleep(pause).await;
                 pause = (pause * 2).min(MOST_PAUSE);
             }
@@ -71,6 +71,17 @@ async fn accept<S: Answers>(
 fn is_of_one_peer(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
+}
+
+/// The process or the system can't open another file.
+fn is_exhausted(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
+}
+
+/// Cuts connections that are idle, so that others, and the journal, find files. Says how many.
+fn make_room<S>(server: &Server<S>) -> usize {
+    (0..CUT_FOR_FILES).take_while(|_| server.connections.evict()).count()
 }
 
 async fn finish<S: Answers>(server: &Server<S>, mut connections: JoinSet<()>) -> usize {

@@ -5,76 +5,63 @@ use std::{
     future::poll_fn,
     panic::{AssertUnwindSafe, catch_unwind},
     pin::{Pin, pin},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    task::{Context, Poll},
+    sync::Arc,
+    task::Poll,
 };
 
 use axum::body::Body;
-use bytes::Bytes;
 use http::{Request, Response, StatusCode, header::CONTENT_TYPE};
-use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use serde_json::json;
 
-use super::{Answers, Peer};
-use crate::{
-    logs::Trace,
-    shutdown::{self, Stop},
+use super::{
+    Answers, ConnectionMetrics, Peer, body::Sending, connections::Connection, stall::Progress,
 };
+use crate::{identity::Certificate, logs::Trace, shutdown::Stop};
 
 /// A mark in the extensions of a response that has no end of its own, as that of a watch. A server
 /// that stops does not wait for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LongRunning;
 
-/// Whether a connection has brought a request.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Seen(Arc<AtomicBool>);
-
 /// Answers the requests of one connection.
 #[derive(Debug)]
 pub(super) struct Answering<S> {
-    service: S,
-    peer: Peer,
-    stop: Stop,
-    seen: Seen,
-}
-
-impl<S: Answers> Answering<S> {
-    pub(super) fn new(service: S, peer: Peer, stop: Stop, seen: Seen) -> Answering<S> {
-        Answering { service, peer, stop, seen }
-    }
+    pub(super) service: S,
+    pub(super) certificate: Certificate,
+    pub(super) connection: Arc<Connection>,
+    pub(super) stop: Stop,
+    pub(super) metrics: ConnectionMetrics,
 }
 
 impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
-    type Response = Response<Counted>;
+    type Response = Response<Sending>;
     type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Response<Counted>, Infallible>> + Send>>;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Sending>, Infallible>> + Send>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
-        self.seen.0.store(true, Ordering::Relaxed);
-        let in_flight = self.stop.in_flight().enter();
+        let (in_flight, open) = (self.stop.in_flight().enter(), self.connection.open());
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(self.peer.clone());
-        let service = self.service.clone();
+        let (service, metrics) = (self.service.clone(), self.metrics.clone());
+        let (certificate, connection) = (self.certificate.clone(), Arc::clone(&self.connection));
         Box::pin(async move {
+            // Within the task that writes the answer.
+            let progress = Progress::current();
+            let kill = progress.kill();
+            let peer = Peer { certificate, kill, connection: Some(connection) };
+            request.extensions_mut().insert(peer);
             let trace = Trace::begin(&mut request);
             let answer = trace.within(guarded(service, request)).await;
-            let mut response = answer.unwrap_or_else(|Panicked| after_panic(&trace));
+            let mut response = answer.unwrap_or_else(|Panicked| {
+                metrics.panics.inc();
+                after_panic(&trace)
+            });
             trace.end(&mut response);
             let is_long = response.extensions_mut().remove::<LongRunning>().is_some();
             let in_flight = if is_long { None } else { Some(in_flight) };
-            Ok(response.map(|body| Counted { body, _in_flight: in_flight }))
+            let sending = |body| Sending::new(body, trace, progress, metrics, in_flight, open);
+            Ok(response.map(sending))
         })
-    }
-}
-
-impl Seen {
-    pub(super) fn is_set(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
     }
 }
 
@@ -114,31 +101,4 @@ fn after_panic(trace: &Trace) -> Response<Body> {
     let json = http::HeaderValue::from_static("application/json");
     response.headers_mut().insert(CONTENT_TYPE, json);
     response
-}
-
-/// A body whose request counts as in flight until its end.
-#[derive(Debug)]
-pub(super) struct Counted {
-    body: Body,
-    _in_flight: Option<shutdown::Request>,
-}
-
-impl http_body::Body for Counted {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
-    }
 }

@@ -3,73 +3,102 @@
 use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
+    rt::{TokioIo, TokioTimer},
     server::conn::auto,
 };
 use tokio::{
     net::TcpStream,
-    time::{sleep, timeout},
+    time::{Instant, sleep, timeout},
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Answers, ConnectionKill, Limits, Peer, Tls,
+    Answers, ConnectionMetrics, Limits, Tls,
     accept::is_plain_http,
-    answer::{Answering, Seen},
+    answer::Answering,
+    connections::{Connection, Connections, Place},
+    heard::Heard,
+    stall::{Streams, guarded},
 };
-use crate::shutdown::Stop;
+use crate::{identity::Certificate, shutdown::Stop};
 
 /// What all connections share.
 pub(super) struct Server<S> {
     acceptor: TlsAcceptor,
     tls: Tls,
     service: S,
-    http1: auto::Builder<TokioExecutor>,
-    http2: auto::Builder<TokioExecutor>,
+    http1: auto::Builder<Streams>,
+    http2: auto::Builder<Streams>,
+    metrics: ConnectionMetrics,
     pub(super) stop: Stop,
     pub(super) limits: Limits,
+    pub(super) connections: Arc<Connections>,
     /// No connection takes further requests.
     pub(super) closing: CancellationToken,
 }
 
-/// Streams on one connection. A client that watches many kinds has one for each.
-const STREAMS: u32 = 1000;
+/// Streams on one connection: what Go's servers allow. A client that watches many kinds has one
+/// for each.
+const STREAMS: u32 = 250;
+/// What HTTP keeps for a stream whose client does not read, and a piece or two beyond. With
+/// [`STREAMS`] this bounds what a connection holds.
+const STREAM_BUFFER: usize = 64 << 10;
+/// What a client may send on one stream, and on all, before it is read. As kube-apiserver does.
+const STREAM_WINDOW: u32 = 256 << 10;
+const CONNECTION_WINDOW: u32 = 1 << 20;
+/// Streams that a client opens and resets at once, faster than they are looked at. Beyond these its
+/// connection ends.
+const RESETS: usize = 20;
+/// Streams that we had to reset for what their client did.
+const FAULTS: usize = 1024;
 /// A peer that is gone without a word is noticed after this and a while.
 const PING: Duration = Duration::from_secs(30);
 
 impl<S: Answers> Server<S> {
-    pub(super) fn new(tls: Tls, service: S, stop: Stop, limits: Limits) -> Arc<Server<S>> {
-        let mut http = auto::Builder::new(TokioExecutor::new());
-        http.http1()
-            .timer(TokioTimer::new())
-            .header_read_timeout(limits.headers)
-            .max_buf_size(limits.header_bytes);
-        http.http2()
-            .timer(TokioTimer::new())
-            .keep_alive_interval(PING)
-            .max_concurrent_streams(STREAMS)
-            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX));
+    pub(super) fn new(
+        tls: Tls,
+        service: S,
+        stop: Stop,
+        limits: Limits,
+        metrics: ConnectionMetrics,
+    ) -> Arc<Server<S>> {
         let closing = CancellationToken::new();
         let acceptor = TlsAcceptor::from(Arc::clone(&tls.config));
-        let (http1, http2) = (http.clone().http1_only(), http.http2_only());
-        Arc::new(Server { acceptor, tls, service, http1, http2, stop, limits, closing })
+        let http = http(&limits, &metrics);
+        let connections = Connections::new(limits.clone(), metrics.clone());
+        Arc::new(Server {
+            acceptor,
+            tls,
+            service,
+            http1: http.clone().http1_only(),
+            http2: http.http2_only(),
+            metrics,
+            stop,
+            limits,
+            connections,
+            closing,
+        })
     }
 
-    pub(super) async fn connection(&self, stream: TcpStream, address: SocketAddr) {
+    pub(super) async fn connection(&self, stream: TcpStream, address: SocketAddr, place: Place) {
         let handshake = timeout(self.limits.handshake, self.handshake(stream));
+        let connection = place.connection();
         let stream = tokio::select! {
             done = handshake => match done {
                 Ok(Some(stream)) => stream,
                 Ok(None) => return,
                 Err(_) => return tracing::debug!(%address, "handshake took too long"),
             },
+            () = connection.is_cut() => return tracing::debug!(%address, "evicted"),
             () = self.closing.cancelled() => return,
         };
         let (_, session) = stream.get_ref();
         let certificate = self.tls.judge.judge(session.peer_certificates());
-        let peer = Peer { certificate, kill: ConnectionKill::default() };
-        self.requests(stream, peer).await;
+        if matches!(certificate, Certificate::Of { .. }) {
+            connection.authenticated();
+        }
+        self.requests(stream, certificate, connection).await;
     }
 
     /// `None` if the client can't be served; then it has been told, as far as possible.
@@ -82,34 +111,91 @@ impl<S: Answers> Server<S> {
         accepted.inspect_err(|error| tracing::debug!(%error, "handshake failed")).ok()
     }
 
-    async fn requests(&self, stream: TlsStream<TcpStream>, peer: Peer) {
+    async fn requests(
+        &self,
+        stream: TlsStream<TcpStream>,
+        certificate: Certificate,
+        connection: &Arc<Connection>,
+    ) {
         let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-        let http = if is_http2 { &self.http2 } else { &self.http1 };
-        let (kill, seen) = (peer.kill.clone(), Seen::default());
-        let answering = Answering::new(self.service.clone(), peer, self.stop.clone(), seen.clone());
-        let mut connection = pin!(http.serve_connection(TokioIo::new(stream), answering));
-        let mut first_request = pin!(sleep(self.limits.headers));
-        let (mut is_closing, mut is_waiting) = (false, true);
+        let answering = Answering {
+            service: self.service.clone(),
+            certificate,
+            connection: Arc::clone(connection),
+            stop: self.stop.clone(),
+            metrics: self.metrics.clone(),
+        };
+        let heard = (!is_http2).then(|| Arc::clone(connection));
+        let io = TokioIo::new(Heard { stream, connection: heard });
+        match is_http2 {
+            // Its streams have tasks of their own.
+            true => {
+                self.run(self.http2.serve_connection(io, answering), connection).await;
+            }
+            false => {
+                let running = self.run(self.http1.serve_connection(io, answering), connection);
+                guarded(running, self.limits.stall, &self.metrics).await;
+            }
+        }
+    }
+
+    /// Until the connection ends. One that is to close does so after the requests it has.
+    async fn run<I>(
+        &self,
+        http: auto::Connection<'_, I, Answering<S>, Streams>,
+        connection: &Connection,
+    ) where
+        I: hyper::rt::Read + hyper::rt::Write + Unpin + 'static,
+    {
+        let mut http = pin!(http);
+        let mut close = pin!(sleep(self.limits.close));
+        let (mut is_stopping, mut is_closing) = (false, false);
         loop {
             tokio::select! {
-                ended = connection.as_mut() => {
+                ended = http.as_mut() => {
                     if let Err(error) = ended {
                         tracing::debug!(error = %error, "connection ended");
                     }
                     return;
                 }
-                () = self.closing.cancelled(), if !is_closing => {
-                    is_closing = true;
-                    connection.as_mut().graceful_shutdown();
+                () = self.closing.cancelled(), if !is_stopping => {
+                    is_stopping = true;
+                    http.as_mut().graceful_shutdown();
                 }
-                () = kill.is_cut() => return,
-                () = first_request.as_mut(), if is_waiting => {
-                    is_waiting = false;
-                    if !seen.is_set() {
+                () = connection.is_to_close(), if !is_closing => {
+                    is_closing = true;
+                    http.as_mut().graceful_shutdown();
+                    close.as_mut().reset(Instant::now() + self.limits.close);
+                }
+                () = close.as_mut(), if is_closing => {
+                    if !connection.is_busy() {
                         return;
                     }
+                    close.as_mut().reset(Instant::now() + self.limits.close);
                 }
+                () = connection.is_cut() => return,
             }
         }
     }
+}
+
+fn http(limits: &Limits, metrics: &ConnectionMetrics) -> auto::Builder<Streams> {
+    let streams = Streams { limit: limits.stall, metrics: metrics.clone() };
+    let mut http = auto::Builder::new(streams);
+    http.http1()
+        .timer(TokioTimer::new())
+        // It would count while no request comes, too.
+        .header_read_timeout(None)
+        .max_buf_size(limits.header_bytes);
+    http.http2()
+        .timer(TokioTimer::new())
+        .keep_alive_interval(PING)
+        .max_concurrent_streams(STREAMS)
+        .max_send_buf_size(STREAM_BUFFER)
+        .initial_stream_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .max_pending_accept_reset_streams(RESETS)
+        .max_local_error_reset_streams(FAULTS)
+        .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX));
+    http
 }

@@ -3,4 +3,6 @@
 mod client;
 mod credentials;
 mod peers;
+mod places;
 mod stopping;
+mod unread;

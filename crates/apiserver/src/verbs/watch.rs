@@ -85,7 +85,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         Start::Now => (BytesMut::new(), api.storage.state().revision()),
     };
     let now = Instant::now();
-    let registered = api.watchers.register(kind.id(), cursor, call.kill.cloned());
+    let registered = api.watchers.register(kind.id(), cursor, call.kill.clone());
     let watch = Watch {
         api: api.clone(),
         kind,

@@ -13,7 +13,7 @@ use crate::{
     api::Api,
     chain::Chain,
     identity::{Certificate, MASTERS, Tokens, User},
-    serve::{ConnectionKill, Peer},
+    serve::Peer,
     server::{
         assemble::{Known, assemble},
         beside, builtin,
@@ -101,7 +101,7 @@ impl Server {
         if let Some(token) = token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
-        let request = request.extension(Peer { certificate, kill: ConnectionKill::default() });
+        let request = request.extension(Peer::new(certificate));
         let bytes = if body.is_null() { String::new() } else { body.to_string() };
         let request = request.body(Body::from(bytes)).unwrap();
         let response = Chain::new(&self.api).call(request).await.unwrap();

@@ -18,7 +18,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 use crate::{
     certificates::{Folder, certificates, names, testing::Made, tls},
     identity::Judge,
-    serve::{Limits, Peer, serve},
+    serve::{ConnectionMetrics, Limits, Peer, serve},
     shutdown::Stop,
 };
 
@@ -27,6 +27,7 @@ pub(super) struct Running {
     pub(super) address: SocketAddr,
     pub(super) stop: Stop,
     pub(super) done: JoinHandle<usize>,
+    pub(super) metrics: ConnectionMetrics,
     roots: Arc<RootCertStore>,
 }
 
@@ -62,8 +63,10 @@ fn serving(
     let mut roots = RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(authority.as_bytes()).unwrap()).unwrap();
     let (stop, address) = (Stop::default(), listener.local_addr().unwrap());
-    let done = tokio::spawn(serve(listener, tls, router, stop.clone(), limits));
-    Running { address, stop, done, roots: Arc::new(roots) }
+    let metrics = ConnectionMetrics::default();
+    let served = serve(listener, tls, router, stop.clone(), limits, metrics.clone());
+    let done = tokio::spawn(served);
+    Running { address, stop, done, metrics, roots: Arc::new(roots) }
 }
 
 /// Says who the certificate of the connection names.

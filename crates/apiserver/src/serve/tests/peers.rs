@@ -40,7 +40,7 @@ async fn a_handshake_that_does_not_come_is_cut() {
 
 #[tokio::test]
 async fn a_client_without_a_request_is_cut() {
-    let limits = Limits { headers: SHORT, ..Limits::default() };
+    let limits = Limits { stranger_idle: SHORT, ..Limits::default() };
     let server = start(whoami(), limits, None).await;
     for alpn in [&b"http/1.1"[..], b"h2"] {
         let mut stream = server.connect(Arc::new(server.config(None, alpn))).await;
@@ -81,18 +81,6 @@ async fn a_client_without_tls_is_told_so() {
     let mut text = String::new();
     let _ = plain.read_to_string(&mut text).await;
     assert!(text.ends_with("Client sent an HTTP request to an HTTPS server.\n"), "{text}");
-}
-
-#[tokio::test]
-async fn a_connection_beyond_the_limit_waits_for_its_turn() {
-    let limits = Limits { connections: 1, ..Limits::default() };
-    let server = start(whoami(), limits, None).await;
-    let first = server.connect(Arc::new(server.config(None, b"http/1.1"))).await;
-    let mut second = Box::pin(server.get("/", None));
-    let early = timeout(SHORT, &mut second).await;
-    assert!(early.is_err(), "{early:?}");
-    drop(first);
-    assert_eq!(second.await.0, 200);
 }
 
 #[tokio::test]

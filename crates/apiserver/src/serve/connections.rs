@@ -1,0 +1,274 @@
+//! All connections: what each is doing, and the place it has. What follows from that is decided in
+//! `registry`.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use rustc_hash::FxHashMap;
+use tokio::{
+    sync::Notify,
+    time::{Instant, interval, sleep},
+};
+
+use super::{
+    Limits,
+    metrics::{Closed, ConnectionMetrics},
+    registry::{self, Counts, Doing, Room, Seen},
+};
+
+/// Between two looks for a place where nobody may be sent away yet.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// The longest time between two sweeps.
+const SWEEP: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(super) struct Connections {
+    started: Instant,
+    limits: Limits,
+    next: AtomicU64,
+    table: Mutex<Table>,
+    freed: Notify,
+    metrics: ConnectionMetrics,
+}
+
+#[derive(Debug, Default)]
+struct Table {
+    strangers: FxHashMap<u64, Arc<Connection>>,
+    authenticated: FxHashMap<u64, Arc<Connection>>,
+}
+
+/// A place among the connections, given back when this is dropped.
+#[derive(Debug)]
+pub(super) struct Place(Arc<Connection>);
+
+/// One connection, as its requests see it.
+#[derive(Debug)]
+pub(crate) struct Connection {
+    id: u64,
+    all: Arc<Connections>,
+    accepted: Duration,
+    is_authenticated: AtomicBool,
+    requests: AtomicUsize,
+    /// Milliseconds since the start; counts while no request is open.
+    idle_since: AtomicU64,
+    /// Milliseconds since the start; 0: no head has begun.
+    head_since: AtomicU64,
+    is_closing: AtomicBool,
+    close: Notify,
+    cut: Notify,
+}
+
+/// A request that is open until this is dropped.
+#[derive(Debug)]
+pub(super) struct Open(Arc<Connection>);
+
+// === impl Connections ===
+
+impl Connections {
+    pub(super) fn new(limits: Limits, metrics: ConnectionMetrics) -> Arc<Connections> {
+        Arc::new(Connections {
+            started: Instant::now(),
+            limits,
+            next: AtomicU64::new(0),
+            table: Mutex::default(),
+            freed: Notify::new(),
+            metrics,
+        })
+    }
+
+    /// A place for a new connection; another may be cut for it.
+    pub(super) async fn admit(self: &Arc<Self>) -> Place {
+        loop {
+            let freed = self.freed.notified();
+            if let Some(place) = self.try_admit() {
+                return place;
+            }
+            tokio::select! {
+                () = freed => {}
+                () = sleep(AGAIN) => {}
+            }
+        }
+    }
+
+    /// Cuts the connection that matters least, for what it holds. `false`: there is none to cut.
+    pub(super) fn evict(&self) -> bool {
+        let mut table = self.table.lock();
+        self.evict_from(&mut table, Room::ForAnybody)
+    }
+
+    /// Closes what has been idle for too long, for as long as the server runs.
+    pub(super) async fn look_after(&self) {
+        let Limits { idle, stranger_idle, headers, .. } = self.limits;
+        let shortest = idle.min(stranger_idle).min(headers);
+        let mut ticks = interval((shortest / 4).clamp(Duration::from_millis(5), SWEEP));
+        loop {
+            ticks.tick().await;
+            self.sweep();
+        }
+    }
+
+    fn sweep(&self) {
+        let now = self.now();
+        let table = self.table.lock();
+        self.metrics.reset();
+        for connection in table.strangers.values().chain(table.authenticated.values()) {
+            let seen = connection.seen();
+            self.metrics.seen(&seen);
+            if registry::is_expired(&seen, now, &self.limits) {
+                connection.close_idle();
+            }
+        }
+        self.metrics.publish();
+    }
+
+    fn try_admit(self: &Arc<Self>) -> Option<Place> {
+        let mut table = self.table.lock();
+        let room = registry::room(table.counts(), &self.limits);
+        if room != Room::Free && !self.evict_from(&mut table, room) {
+            return None;
+        }
+        let now = self.now();
+        let connection = Arc::new(Connection {
+            id: self.next.fetch_add(1, Ordering::Relaxed),
+            all: Arc::clone(self),
+            accepted: now,
+            is_authenticated: AtomicBool::new(false),
+            requests: AtomicUsize::new(0),
+            idle_since: AtomicU64::new(millis(now)),
+            head_since: AtomicU64::new(0),
+            is_closing: AtomicBool::new(false),
+            close: Notify::new(),
+            cut: Notify::new(),
+        });
+        table.strangers.insert(connection.id, Arc::clone(&connection));
+        Some(Place(connection))
+    }
+
+    /// Its place is free at once; its task ends in a moment.
+    fn evict_from(&self, table: &mut Table, room: Room) -> bool {
+        let strangers = table.strangers.values();
+        let others = table.authenticated.values();
+        let seen = |connection: &Arc<Connection>| connection.seen();
+        let victim = match room {
+            Room::ForStranger => registry::victim(strangers.map(seen), self.now(), &self.limits),
+            Room::ForAnybody | Room::Free => {
+                registry::victim(strangers.chain(others).map(seen), self.now(), &self.limits)
+            }
+        };
+        let Some(connection) = victim.and_then(|id| table.remove(id)) else { return false };
+        connection.cut.notify_one();
+        self.metrics.closed(Closed::Evicted);
+        true
+    }
+
+    fn now(&self) -> Duration {
+        self.started.elapsed()
+    }
+}
+
+impl Table {
+    fn counts(&self) -> Counts {
+        Counts { strangers: self.strangers.len(), authenticated: self.authenticated.len() }
+    }
+
+    fn remove(&mut self, id: u64) -> Option<Arc<Connection>> {
+        self.strangers.remove(&id).or_else(|| self.authenticated.remove(&id))
+    }
+}
+
+// === impl Place ===
+
+impl Place {
+    pub(super) fn connection(&self) -> &Arc<Connection> {
+        &self.0
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let all = &self.0.all;
+        all.table.lock().remove(self.0.id);
+        all.freed.notify_one();
+    }
+}
+
+// === impl Connection ===
+
+impl Connection {
+    /// From now on it is no stranger's.
+    pub(crate) fn authenticated(&self) {
+        if self.is_authenticated.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let mut table = self.all.table.lock();
+        // One that was evicted stays away.
+        if let Some(own) = table.strangers.remove(&self.id) {
+            table.authenticated.insert(self.id, own);
+        }
+    }
+
+    pub(super) fn open(self: &Arc<Self>) -> Open {
+        self.requests.fetch_add(1, Ordering::AcqRel);
+        self.head_since.store(0, Ordering::Relaxed);
+        Open(Arc::clone(self))
+    }
+
+    /// Bytes have come.
+    pub(super) fn heard(&self) {
+        if !self.is_busy() && self.head_since.load(Ordering::Relaxed) == 0 {
+            self.head_since.store(millis(self.all.now()).max(1), Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.requests.load(Ordering::Acquire) > 0
+    }
+
+    /// Until it is to close, having been idle for too long.
+    pub(super) async fn is_to_close(&self) {
+        self.close.notified().await;
+    }
+
+    /// Until its place is another's.
+    pub(super) async fn is_cut(&self) {
+        self.cut.notified().await;
+    }
+
+    fn close_idle(&self) {
+        if !self.is_closing.swap(true, Ordering::Relaxed) {
+            self.all.metrics.closed(Closed::Idle);
+            self.close.notify_one();
+        }
+    }
+
+    fn seen(&self) -> Seen {
+        let since = |value: &AtomicU64| Duration::from_millis(value.load(Ordering::Relaxed));
+        let doing = match (self.is_busy(), since(&self.head_since)) {
+            (true, _) => Doing::Requests,
+            (false, Duration::ZERO) => Doing::Idle { since: since(&self.idle_since) },
+            (false, since) => Doing::Head { since },
+        };
+        let is_authenticated = self.is_authenticated.load(Ordering::Relaxed);
+        Seen { id: self.id, accepted: self.accepted, is_authenticated, doing }
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        let connection = &self.0;
+        // Before the count, so that nobody sees an idle connection with an old time.
+        connection.idle_since.store(millis(connection.all.now()), Ordering::Relaxed);
+        connection.requests.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

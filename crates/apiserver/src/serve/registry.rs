@@ -1,0 +1,186 @@
+//! Which connections are closed, and when: decisions on what is known of each.
+//!
+//! Everyone starts as a stranger. A client that has authenticated may be idle for longer, and
+//! strangers have a tenth of all places. Where places run out the oldest idle stranger goes, then
+//! the oldest stranger, then the idle client that has been so for longest; a client that has
+//! authenticated and has a request open never goes. One pass over the connections, and only where
+//! places have run out.
+//!
+//! Times are counted from the start of the server.
+
+use std::time::Duration;
+
+use super::Limits;
+
+/// One connection at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) id: u64,
+    pub(super) accepted: Duration,
+    /// A request or the client certificate has proved a user.
+    pub(super) is_authenticated: bool,
+    pub(super) doing: Doing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// No request is open; the handshake counts as this.
+    Idle { since: Duration },
+    /// A request's head has begun to come, on HTTP/1.
+    Head { since: Duration },
+    /// Requests are open.
+    Requests,
+}
+
+/// How many connections there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counts {
+    pub(super) strangers: usize,
+    pub(super) authenticated: usize,
+}
+
+/// Whether there is a place for one more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Room {
+    Free,
+    /// If a stranger goes.
+    ForStranger,
+    /// If anybody goes.
+    ForAnybody,
+}
+
+pub(super) fn room(counts: Counts, limits: &Limits) -> Room {
+    let Counts { strangers, authenticated } = counts;
+    if strangers > 0 && strangers >= limits.strangers {
+        Room::ForStranger
+    } else if strangers + authenticated >= limits.connections {
+        Room::ForAnybody
+    } else {
+        Room::Free
+    }
+}
+
+/// Who goes for another. Nobody is sent away in the first moments: whoever comes in a crowd must
+/// be able to finish a handshake.
+pub(super) fn victim(
+    all: impl Iterator<Item = Seen>,
+    now: Duration,
+    limits: &Limits,
+) -> Option<u64> {
+    let settled = |seen: &Seen| now.saturating_sub(seen.accepted) >= limits.young;
+    let ranked = all.filter(settled).filter_map(|seen| Some((rank(&seen)?, seen.id)));
+    ranked.min().map(|(_, id)| id)
+}
+
+/// Whether it has done nothing for too long.
+pub(super) fn is_expired(seen: &Seen, now: Duration, limits: &Limits) -> bool {
+    let idle = if seen.is_authenticated { limits.idle } else { limits.stranger_idle };
+    match seen.doing {
+        Doing::Idle { since } => now.saturating_sub(since) >= idle,
+        Doing::Head { since } => now.saturating_sub(since) >= limits.headers,
+        Doing::Requests => false,
+    }
+}
+
+/// The lowest goes first; `None`: never.
+fn rank(seen: &Seen) -> Option<(u8, Duration)> {
+    match (seen.is_authenticated, seen.doing) {
+        (false, Doing::Idle { since } | Doing::Head { since }) => Some((0, since)),
+        (false, Doing::Requests) => Some((1, seen.accepted)),
+        (true, Doing::Idle { since } | Doing::Head { since }) => Some((2, since)),
+        (true, Doing::Requests) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn s(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
+    }
+
+    fn limits() -> Limits {
+        Limits {
+            connections: 10,
+            strangers: 3,
+            idle: s(90),
+            stranger_idle: s(15),
+            headers: s(32),
+            young: s(1),
+            ..Limits::default()
+        }
+    }
+
+    fn seen(id: u64, is_authenticated: bool, doing: Doing) -> Seen {
+        Seen { id, accepted: s(id), is_authenticated, doing }
+    }
+
+    #[test]
+    fn strangers_have_fewer_places_than_all() {
+        for (strangers, authenticated, expected) in [
+            (0, 0, Room::Free),
+            (2, 7, Room::Free),
+            (3, 0, Room::ForStranger),
+            (3, 7, Room::ForStranger),
+            (2, 8, Room::ForAnybody),
+            (0, 10, Room::ForAnybody),
+        ] {
+            let counts = Counts { strangers, authenticated };
+            assert_eq!(room(counts, &limits()), expected, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn the_oldest_idle_stranger_goes_first_and_a_client_with_a_request_never() {
+        let idle = |since| Doing::Idle { since: s(since) };
+        let busy_client = seen(1, true, Doing::Requests);
+        let idle_client = seen(2, true, idle(40));
+        let idle_longer = seen(3, true, idle(30));
+        let busy_stranger = seen(4, false, Doing::Requests);
+        let idle_stranger = seen(5, false, idle(60));
+        let slow_stranger = seen(6, false, Doing::Head { since: s(50) });
+        let mut all = vec![
+            busy_client,
+            idle_client,
+            idle_longer,
+            busy_stranger,
+            idle_stranger,
+            slow_stranger,
+        ];
+        for expected in [Some(6), Some(5), Some(4), Some(3), Some(2), None] {
+            let gone = victim(all.iter().copied(), s(100), &limits());
+            assert_eq!(gone, expected, "of {all:?}");
+            all.retain(|seen| Some(seen.id) != gone);
+        }
+    }
+
+    #[test]
+    fn nobody_goes_in_the_first_moments() {
+        let new = Seen {
+            id: 1,
+            accepted: s(100),
+            is_authenticated: false,
+            doing: Doing::Idle { since: s(100) },
+        };
+        let at = |millis| victim([new].into_iter(), Duration::from_millis(millis), &limits());
+        assert_eq!((at(100_999), at(101_000)), (None, Some(1)));
+    }
+
+    #[test]
+    fn idle_connections_expire_by_who_they_are_and_heads_by_when_they_began() {
+        let since = s(100);
+        for (is_authenticated, doing, after) in [
+            (true, Doing::Idle { since }, Some(90)),
+            (false, Doing::Idle { since }, Some(15)),
+            (true, Doing::Head { since }, Some(32)),
+            (false, Doing::Head { since }, Some(32)),
+            (true, Doing::Requests, None),
+            (false, Doing::Requests, None),
+        ] {
+            let seen = seen(1, is_authenticated, doing);
+            let first = (0..1000).find(|n| is_expired(&seen, since + s(*n), &limits()));
+            assert_eq!(first, after, "{seen:?}");
+        }
+    }
+}
