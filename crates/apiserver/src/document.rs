@@ -40,14 +40,19 @@ pub(crate) fn text(kind: &Kind, object: &Object, revision: Revision) -> Bytes {
 }
 
 pub(crate) fn write(out: &mut BytesMut, kind: &Kind, object: &Object, revision: Revision) {
-    out.put_slice(b"{\"kind\":\"");
-    out.put_slice(kind.kind.as_bytes());
-    out.put_slice(b"\",\"apiVersion\":\"");
-    out.put_slice(kind.api_version().as_bytes());
-    out.put_slice(b"\",\"metadata\":{\"resourceVersion\":\"");
-    out.put_slice(itoa::Buffer::new().format(revision).as_bytes());
-    out.put_slice(b"\",");
+    write_head(|part| out.put_slice(part), kind, revision);
     out.put_slice(&object.tail);
+}
+
+/// What comes before the tail of an object.
+pub(crate) fn write_head(mut put: impl FnMut(&[u8]), kind: &Kind, revision: Revision) {
+    put(b"{\"kind\":\"");
+    put(kind.kind.as_bytes());
+    put(b"\",\"apiVersion\":\"");
+    put(kind.api_version().as_bytes());
+    put(b"\",\"metadata\":{\"resourceVersion\":\"");
+    put(itoa::Buffer::new().format(revision).as_bytes());
+    put(b"\",");
 }
 
 const ITEM: &[u8] = b"{\"metadata\":{\"resourceVersion\":\"";

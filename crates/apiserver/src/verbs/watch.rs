@@ -3,16 +3,19 @@
 //! A watcher is a cursor into the history, not a queue: a thousand of them cost a thousand
 //! numbers. Each is woken by its resource's bell, takes the changes after its cursor and writes
 //! their bytes, which were encoded once, when the object was written. Who falls a thousand changes
-//! or 8 MB behind is ended; the client lists again or goes on from its last version.
+//! or 8 MB behind is ended; the client lists again or goes on from its last version. Nothing is made
+//! before the client has room for it, and then no more than a piece.
 
 pub(crate) mod encoded;
 mod frames;
+mod initial;
+mod lines;
 mod start;
 
 use std::{sync::Arc, time::Duration};
 
 use axum::body::Body;
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use evenkeel_store::{Event, Revision, Selector};
 use futures_util::stream;
 use prometheus_client::metrics::counter::Counter;
@@ -27,6 +30,8 @@ use crate::{
     status::{Failure, Result},
     verbs::watch::{
         frames::Frames,
+        initial::Initial,
+        lines::Lines,
         start::{Start, start},
     },
     watchers::Watcher,
@@ -36,8 +41,9 @@ use crate::{
 pub(crate) const MOST_BEHIND: usize = 1000;
 pub(crate) const MOST_BYTES_BEHIND: usize = 8 << 20;
 
-/// How much of a long replay is sent in one piece.
+/// How many changes are sent in one piece, and about how many bytes.
 const PIECE: usize = 256;
+const PIECE_BYTES: usize = 32 << 10;
 
 /// How often a quiet watcher that asked for bookmarks gets one. As Kubernetes does.
 const BOOKMARKS: Duration = Duration::from_secs(60);
@@ -54,6 +60,10 @@ struct Watch {
     kind: &'static Kind,
     selector: Selector,
     frames: Frames,
+    /// Made, and not yet taken.
+    lines: Lines,
+    /// What was there at the cursor, as far as it is still to come.
+    initial: Option<Initial>,
     cursor: Revision,
     /// It has seen the present once: from then on it must keep up.
     caught_up: bool,
@@ -79,18 +89,27 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         None => Duration::from_secs(1800 + crate::random::below(1800)),
     };
     let frames = Frames::new(kind, call.view, api.encoded.clone());
-    let (first, cursor) = match asked.start {
-        Start::Present => present(api, kind, &selector, &frames, asked.ends_with_bookmark),
-        Start::After(revision) => (BytesMut::new(), revision),
-        Start::Now => (BytesMut::new(), api.storage.state().revision()),
+    let (initial, cursor) = match asked.start {
+        Start::Present => {
+            let state = api.storage.state();
+            let initial = Initial::new(&state, kind, &selector, asked.ends_with_bookmark);
+            let revision = initial.revision;
+            (Some(initial), revision)
+        }
+        Start::After(revision) => (None, revision),
+        Start::Now => (None, api.storage.state().revision()),
     };
     let now = Instant::now();
-    let registered = api.watchers.register(kind.id(), cursor, call.kill.clone());
+    // As long as the start is sent nobody is behind.
+    let behind_from = if initial.is_some() { Revision::MAX } else { cursor };
+    let registered = api.watchers.register(kind.id(), behind_from, call.kill.clone());
     let watch = Watch {
         api: api.clone(),
         kind,
         selector,
         frames,
+        lines: Lines::default(),
+        initial,
         cursor,
         caught_up: false,
         ends: now + timeout,
@@ -100,36 +119,13 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         _running: api.meters.of_resource(call.resource).long_running("WATCH"),
         over: false,
     };
-    let first = (!first.is_empty()).then(|| first.freeze());
-    let rest = stream::unfold(watch, |mut watch| async move {
+    let pieces = stream::unfold(watch, |mut watch| async move {
         let piece = watch.next().await?;
         Some((Ok::<Bytes, std::convert::Infallible>(piece), watch))
     });
-    let pieces = futures_util::StreamExt::chain(stream::iter(first.map(Ok)), rest);
     let mut answer = Answer::new(200, "application/json", Body::from_stream(pieces));
     answer.long_running = true;
     Ok(answer)
-}
-
-/// What is there now, as `ADDED`, and the revision that this is.
-fn present(
-    api: &Api,
-    kind: &'static Kind,
-    selector: &Selector,
-    frames: &Frames,
-    bookmark: bool,
-) -> (BytesMut, Revision) {
-    let query =
-        evenkeel_store::Query { resource: kind.id(), selector, at: None, after: None, limit: 0 };
-    let page = evenkeel_store::list(&api.storage.state(), &query).expect("the present is there");
-    let mut out = BytesMut::new();
-    for object in &page.items {
-        frames.added(&mut out, object);
-    }
-    if bookmark {
-        frames.bookmark(&mut out, page.revision, true);
-    }
-    (out, page.revision)
 }
 
 /// Every now and then, and last shortly before the end, so that who comes back misses little.
@@ -149,48 +145,68 @@ enum Taken {
 impl Watch {
     /// The next piece; `None`: the watch is over.
     async fn next(&mut self) -> Option<Bytes> {
-        while !self.over {
-            let api = self.api.clone();
-            let bell = api.storage.bell(self.kind.id()).notified();
-            tokio::pin!(bell);
-            // From here on no ring is missed.
-            bell.as_mut().enable();
-            match self.take() {
-                Taken::Events(events) => {
-                    if let Some(piece) = self.piece(&events) {
-                        return Some(piece);
-                    }
-                    continue;
-                }
-                Taken::TooOld => {
-                    self.over = true;
-                    return Some(self.frames.too_old());
-                }
-                Taken::TooSlow => return None,
-                // The cursor is at the present: a bookmark says how far that is.
-                Taken::Nothing => {
-                    if let Some(bookmark) = self.due_bookmark() {
-                        return Some(bookmark);
-                    }
-                }
+        loop {
+            if let Some(piece) = self.lines.next() {
+                return Some(piece);
             }
-            let due = self.bookmark.map_or(self.ends, |due| due.min(self.ends));
-            tokio::select! {
-                () = bell => {}
-                () = sleep_until(due) => self.over = due >= self.ends,
-                () = api.stop.cancelled() => return None,
+            if self.over || self.api.stop.is_cancelled() {
+                return None;
+            }
+            match self.initial.take() {
+                Some(initial) => self.begin(initial),
+                None => self.follow().await,
             }
         }
-        None
     }
 
-    fn due_bookmark(&mut self) -> Option<Bytes> {
+    /// Writes a piece of what was there at the start.
+    fn begin(&mut self, mut initial: Initial) {
+        let (lines, frames, storage) = (&mut self.lines, &self.frames, &self.api.storage);
+        match initial.write(lines, frames, &self.selector, || storage.state()) {
+            Ok(true) => self.initial = Some(initial),
+            Ok(false) => self.registered.at(self.cursor),
+            Err(_) => {
+                self.over = true;
+                self.frames.too_old(&mut self.lines);
+            }
+        }
+    }
+
+    /// Writes changes or a bookmark, or waits for one.
+    async fn follow(&mut self) {
+        let api = self.api.clone();
+        let bell = api.storage.bell(self.kind.id()).notified();
+        tokio::pin!(bell);
+        // From here on no ring is missed.
+        bell.as_mut().enable();
+        match self.take() {
+            Taken::Events(events) => return self.write(&events),
+            Taken::TooOld => {
+                self.over = true;
+                return self.frames.too_old(&mut self.lines);
+            }
+            Taken::TooSlow => return self.over = true,
+            // The cursor is at the present: a bookmark says how far that is.
+            Taken::Nothing if self.is_bookmark_due() => {
+                return self.frames.bookmark(&mut self.lines, self.cursor, false);
+            }
+            Taken::Nothing => {}
+        }
+        let due = self.bookmark.map_or(self.ends, |due| due.min(self.ends));
+        tokio::select! {
+            () = bell => {}
+            () = sleep_until(due) => self.over = due >= self.ends,
+            () = api.stop.cancelled() => {}
+        }
+    }
+
+    fn is_bookmark_due(&mut self) -> bool {
         let now = Instant::now();
-        self.bookmark.filter(|due| *due <= now)?;
-        self.bookmark = next_bookmark(now, self.ends);
-        let mut out = BytesMut::new();
-        self.frames.bookmark(&mut out, self.cursor, false);
-        Some(out.freeze())
+        let is_due = self.bookmark.is_some_and(|due| due <= now);
+        if is_due {
+            self.bookmark = next_bookmark(now, self.ends);
+        }
+        is_due
     }
 
     /// The changes after the cursor, which moves on.
@@ -208,16 +224,19 @@ impl Watch {
             return Taken::TooSlow;
         }
         let mut bytes = 0;
-        let mut taken = Vec::with_capacity(events.len().min(PIECE));
+        let mut taken = Vec::new();
         for event in events {
-            if !self.caught_up && taken.len() == PIECE {
+            let is_full = taken.len() == PIECE || bytes >= PIECE_BYTES;
+            if is_full && !self.caught_up {
                 break;
+            }
+            if !is_full {
+                taken.push(event.clone());
             }
             bytes += event.object.as_ref().or(event.before.as_ref()).map_or(0, |o| o.tail.len());
             if self.caught_up && bytes > MOST_BYTES_BEHIND {
                 return Taken::TooSlow;
             }
-            taken.push(event.clone());
         }
         drop(state);
         match taken.last() {
@@ -232,15 +251,13 @@ impl Watch {
         if taken.is_empty() { Taken::Nothing } else { Taken::Events(taken) }
     }
 
-    fn piece(&self, events: &[Event]) -> Option<Bytes> {
-        let mut out = BytesMut::new();
+    fn write(&mut self, events: &[Event]) {
         for event in events {
             if let Some(seen) = evenkeel_store::seen(event, &self.selector) {
-                self.frames.event(&mut out, seen, event.revision);
+                self.frames.event(&mut self.lines, seen, event.revision);
                 self.sent.inc();
             }
         }
-        (!out.is_empty()).then(|| out.freeze())
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use bytes::{BufMut, Bytes, BytesMut};
+use bytes::Bytes;
 use evenkeel_store::{Object, Revision, Seen};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -17,7 +17,10 @@ use crate::{
     negotiate::Shape,
     status::Failure,
     table,
-    verbs::watch::encoded::{Encoded, Line},
+    verbs::watch::{
+        encoded::{Encoded, Line},
+        lines::Lines,
+    },
 };
 
 /// Writes the lines of one watch in the form it asked for.
@@ -35,11 +38,15 @@ impl Frames {
         Frames { kind, view, encoded, headed: AtomicBool::new(false) }
     }
 
-    pub(super) fn added(&self, out: &mut BytesMut, object: &Arc<Object>) {
+    pub(super) fn kind(&self) -> &'static Kind {
+        self.kind
+    }
+
+    pub(super) fn added(&self, out: &mut Lines, object: &Arc<Object>) {
         self.line(out, "ADDED", object, object.revision);
     }
 
-    pub(super) fn event(&self, out: &mut BytesMut, seen: Seen<'_>, revision: Revision) {
+    pub(super) fn event(&self, out: &mut Lines, seen: Seen<'_>, revision: Revision) {
         match seen {
             Seen::Added(object) => self.line(out, "ADDED", object, revision),
             Seen::Modified(object) => self.line(out, "MODIFIED", object, revision),
@@ -48,7 +55,7 @@ impl Frames {
     }
 
     /// `last`: the one that says that the present is complete.
-    pub(super) fn bookmark(&self, out: &mut BytesMut, revision: Revision, last: bool) {
+    pub(super) fn bookmark(&self, out: &mut Lines, revision: Revision, last: bool) {
         let mut metadata = answer::revision_meta(revision);
         if last {
             metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
@@ -70,24 +77,23 @@ impl Frames {
             }
             Shape::Partial(version) => table::partial(&object, version),
         };
-        self.value_line(out, "BOOKMARK", &shown);
+        out.put_shared(&value_line("BOOKMARK", &shown));
     }
 
-    pub(super) fn too_old(&self) -> Bytes {
+    pub(super) fn too_old(&self, out: &mut Lines) {
         let why = "The resourceVersion for the provided watch is too old.";
-        let mut out = BytesMut::new();
-        self.value_line(&mut out, "ERROR", &Failure::expired(why).status());
-        out.freeze()
+        out.put_shared(&value_line("ERROR", &Failure::expired(why).status()));
     }
 
-    fn line(&self, out: &mut BytesMut, what: &'static str, object: &Object, revision: Revision) {
+    fn line(&self, out: &mut Lines, what: &'static str, object: &Object, revision: Revision) {
         if self.view.is_as_stored(self.kind) {
             out.reserve(object.tail.len() + 192);
-            out.put_slice(b"{\"type\":\"");
-            out.put_slice(what.as_bytes());
-            out.put_slice(b"\",\"object\":");
-            document::write(out, self.kind, object, revision);
-            out.put_slice(b"}\n");
+            out.put(b"{\"type\":\"");
+            out.put(what.as_bytes());
+            out.put(b"\",\"object\":");
+            document::write_head(|part| out.put(part), self.kind, revision);
+            out.put_shared(&object.tail);
+            out.put(b"}\n");
             return;
         }
         let line = Line {
@@ -100,7 +106,7 @@ impl Frames {
             headless: self.without_headers(),
         };
         let headless = line.headless;
-        out.put_slice(&self.encoded.line(line, || self.made(what, object, revision, headless)));
+        out.put_shared(&self.encoded.line(line, || self.made(what, object, revision, headless)));
     }
 
     fn made(&self, what: &str, object: &Object, revision: Revision, headless: bool) -> Bytes {
@@ -117,9 +123,7 @@ impl Frames {
             }
             Shape::Partial(version) => table::partial(&value, version),
         };
-        let mut line = BytesMut::new();
-        self.value_line(&mut line, what, &shown);
-        line.freeze()
+        value_line(what, &shown)
     }
 
     /// All tables but the first.
@@ -130,11 +134,12 @@ impl Frames {
     fn table_options(&self, version: &'static str, no_headers: bool) -> table::TableOptions {
         table::TableOptions { no_headers, ..answer::options(self.view, version) }
     }
+}
 
-    fn value_line(&self, out: &mut BytesMut, what: &str, object: &Value) {
-        out.put_slice(json!({"type": what, "object": object}).to_string().as_bytes());
-        out.put_u8(b'\n');
-    }
+fn value_line(what: &str, object: &Value) -> Bytes {
+    let mut line = json!({"type": what, "object": object}).to_string();
+    line.push('\n');
+    line.into()
 }
 
 #[cfg(test)]
@@ -147,6 +152,10 @@ mod tests {
         table::IncludeObject,
     };
 
+    fn whole(mut lines: Lines) -> Vec<u8> {
+        std::iter::from_fn(|| lines.next()).flatten().collect()
+    }
+
     fn lines(include: IncludeObject) -> Vec<Value> {
         let kind = kinds::named("", "configmaps").unwrap();
         let form = Form { media: Media::Json, shape: Shape::Table("v1"), pretty: false };
@@ -158,10 +167,11 @@ mod tests {
         let new = document::stored(kind, &value);
         let (labels, fields, tail) = (new.labels, new.fields, new.tail);
         let object = Object { key: "n/a".into(), revision: 7, labels, fields, tail };
-        let mut out = BytesMut::new();
+        let mut out = Lines::default();
         frames.added(&mut out, &Arc::new(object.clone()));
         frames.event(&mut out, Seen::Modified(&Arc::new(object)), 8);
         frames.bookmark(&mut out, 9, true);
+        let out = whole(out);
         let lines = out[..].split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
     }
@@ -194,9 +204,9 @@ mod tests {
             let (include, now) = (IncludeObject::Object, Timestamp::UNIX_EPOCH);
             let features = Features { service_traffic_distribution };
             let frames = Frames::new(kind, View { form, include, now, features }, Arc::default());
-            let mut out = BytesMut::new();
+            let mut out = Lines::default();
             frames.added(&mut out, &object);
-            let line: Value = serde_json::from_slice(&out).unwrap();
+            let line: Value = serde_json::from_slice(&whole(out)).unwrap();
             let object = match shape {
                 Shape::Table(_) => &line["object"]["rows"][0]["object"],
                 _ => &line["object"],
