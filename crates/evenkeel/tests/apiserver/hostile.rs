@@ -2,7 +2,10 @@
 
 mod bodies;
 mod connections;
+mod frames;
 mod h2;
 mod paths;
-mod raw;
+pub(crate) mod raw;
+mod strangers;
 mod stuck;
+mod unread;

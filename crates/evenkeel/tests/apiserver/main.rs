@@ -7,4 +7,5 @@ mod disk;
 mod hostile;
 mod kill;
 mod kube_client;
+mod logs;
 mod process;

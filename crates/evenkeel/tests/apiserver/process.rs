@@ -39,6 +39,20 @@ impl Server {
         Server::spawn(data, command)
     }
 
+    /// Where no more files than these may be open.
+    pub(crate) fn start_with_files(data: &Path, files: usize) -> Server {
+        let server = command(data, 0);
+        let mut limited = Command::new("sh");
+        limited
+            .args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")])
+            .arg(server.get_program())
+            .args(server.get_args())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        Server::spawn(data, limited)
+    }
+
     fn spawn(data: &Path, mut command: Command) -> Server {
         let mut child = command.spawn().unwrap();
         let mut line = String::new();
@@ -74,6 +88,20 @@ impl Server {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+
+    /// The same, and what it has written to its log.
+    pub(crate) fn stop_for_log(mut self) -> String {
+        let mut log = self.child.stderr.take().unwrap();
+        self.stop();
+        let mut text = String::new();
+        log.read_to_string(&mut text).unwrap();
+        text
+    }
+
+    /// How many files it has open.
+    pub(crate) fn files(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
 
     /// Memory in use, in kB.

@@ -22,12 +22,12 @@ impl Http2 {
     }
 
     /// Sends a request. Dropping the future, or the response before its end, resets the stream.
-    pub(super) fn request(
+    pub(super) fn request<B: Into<Bytes>>(
         &mut self,
         method: &str,
         path: &str,
-        body: impl Into<Bytes>,
-    ) -> impl Future<Output = hyper::Result<hyper::Response<hyper::body::Incoming>>> + use<> {
+        body: B,
+    ) -> impl Future<Output = hyper::Result<hyper::Response<hyper::body::Incoming>>> + use<B> {
         let request = Request::builder()
             .method(method)
             .uri(format!("https://localhost{path}"))

@@ -20,8 +20,8 @@ use crate::process::Server;
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) code: u16,
+pub(crate) struct Answer {
+    pub(crate) code: u16,
     pub(super) body: Vec<u8>,
 }
 
@@ -58,7 +58,7 @@ pub(super) async fn connect_with(
 }
 
 /// Sends one request as it is, and reads the answer up to the end of the connection.
-pub(super) async fn ask(server: &Server, head: &str, body: &[u8]) -> Answer {
+pub(crate) async fn ask(server: &Server, head: &str, body: &[u8]) -> Answer {
     let mut stream = connect(server, &["http/1.1"]).await;
     let head = format!("{head}\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();

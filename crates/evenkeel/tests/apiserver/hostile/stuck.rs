@@ -2,11 +2,15 @@
 
 use std::time::Instant;
 
+use http_body_util::BodyExt;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::raw::{PATIENCE, ask, connect_with};
+use super::{
+    h2::Http2,
+    raw::{PATIENCE, ask, connect_with},
+};
 use crate::process::{Server, folder};
 
 const WATCHERS: usize = 20;
@@ -30,17 +34,7 @@ async fn watchers_that_never_read_are_cut_and_cost_no_memory() {
         stream.write_all(head.as_bytes()).await.unwrap();
         stuck.push(stream);
     }
-    until_watching(&server, |n| n == WATCHERS).await;
-    let before = server.memory();
-    for i in 0..CHANGES {
-        let text = format!("{i:08}").repeat(1 << 10);
-        let patch = Patch::Merge(json!({"data": {"text": text}}));
-        api.patch("busy", &PatchParams::default(), &patch).await.unwrap();
-    }
-    let grown = server.memory().saturating_sub(before);
-    // The history has its 32 MB; 24 MB for each of the watchers would be 480.
-    assert!(grown < 160 << 10, "{grown} kB");
-    until_watching(&server, |n| n == 0).await;
+    change_much(&server).await;
     for mut stream in stuck {
         let mut taken = 0;
         let mut buffer = vec![0; 64 << 10];
@@ -51,6 +45,45 @@ async fn watchers_that_never_read_are_cut_and_cost_no_memory() {
     }
     server.stop();
     std::fs::remove_dir_all(&data).unwrap();
+}
+
+/// The same on the streams of one HTTP/2 connection, which goes on.
+#[tokio::test]
+async fn streams_that_never_read_are_reset_and_cost_no_memory() {
+    let data = folder("stuck-streams");
+    let server = Server::start(&data);
+    let api = server.config_maps().await;
+    let object = serde_json::from_value(json!({"metadata": {"name": "busy"}})).unwrap();
+    api.create(&PostParams::default(), &object).await.unwrap();
+    let mut client = Http2::connect(&server).await;
+    let mut stuck = Vec::new();
+    for _ in 0..WATCHERS {
+        stuck.push(client.get(PATH).await.unwrap());
+    }
+    change_much(&server).await;
+    for answer in stuck {
+        let error = answer.into_body().collect().await.expect_err("the stream was reset");
+        assert!(format!("{error:?}").contains("CANCEL"), "{error:?}");
+    }
+    assert_eq!(client.get("/readyz").await.unwrap().status(), 200);
+    server.stop();
+    std::fs::remove_dir_all(&data).unwrap();
+}
+
+/// All watch; then so much changes that all must go.
+async fn change_much(server: &Server) {
+    let api = server.config_maps().await;
+    until_watching(server, |n| n == WATCHERS).await;
+    let before = server.memory();
+    for i in 0..CHANGES {
+        let text = format!("{i:08}").repeat(1 << 10);
+        let patch = Patch::Merge(json!({"data": {"text": text}}));
+        api.patch("busy", &PatchParams::default(), &patch).await.unwrap();
+    }
+    let grown = server.memory().saturating_sub(before);
+    // The history has its 32 MB; 24 MB for each of the watchers would be 480.
+    assert!(grown < 160 << 10, "{grown} kB");
+    until_watching(server, |n| n == 0).await;
 }
 
 /// Asks until so many watches run.
