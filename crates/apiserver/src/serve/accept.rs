@@ -58,6 +58,7 @@ async fn accept<S: Answers>(
             Err(error) if is_of_one_peer(&error) => {}
             Err(error) => {
                 let cut = if is_exhausted(&error) { make_room(server) } else { 0 };
+                pause = if cut > 0 { LEAST_PAUSE } else { pause };
                 let pause_ms = pause.as_millis();
                 tracing::warn!(%error, cut, pause_ms, "can't accept a connection");
                 sleep(pause).await;

@@ -59,7 +59,7 @@ async fn a_server_without_files_to_open_serves_and_recovers() {
     // Fewer than the fewest connections need: accepting fails.
     let server = Server::start_with_files(&data, files + 4);
     let mut held = Vec::new();
-    for _ in 0..40 {
+    for _ in 0..16 {
         held.push(TcpStream::connect(server.address).await.unwrap());
     }
     for n in 0..3 {

@@ -131,7 +131,7 @@ async fn a_watch_that_is_read_slowly_starts_from_one_revision() {
 async fn create(server: &Server, n: usize, object: impl Fn(usize) -> Value) {
     let mut client = Http2::connect(server).await;
     let requests = (0..n).map(|n| client.request("POST", CONFIG_MAPS, object(n).to_string()));
-    let mut answers = stream::iter(requests).buffer_unordered(64);
+    let mut answers = stream::iter(requests).buffer_unordered(200);
     while let Some(answer) = answers.next().await {
         assert_eq!(answer.unwrap().status(), 201);
     }
