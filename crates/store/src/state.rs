@@ -17,7 +17,7 @@ use crate::{
 
 /// All objects of all resources at one revision, and the way there.
 ///
-/// A copy shares everything with the original and costs a thousandth of what it holds, so who needs
+/// A copy shares everything with the original and costs next to nothing, so who needs
 /// all of the state copies it under the lock and reads outside.
 #[derive(Clone, Debug)]
 pub struct State {
