@@ -326,7 +326,7 @@ fn sample(shape: &Shape, i: usize) -> Value {
         Shape::Int32 | Shape::Int64 | Shape::Float | Shape::IntOrString => {
             json!(number % 30_000 + 1)
         }
-        Shape::Bool => json!(number % 2 == 0),
+        Shape::Bool => json!(number.is_multiple_of(2)),
         Shape::Bytes => json!("AAAA"),
         Shape::Quantity => json!(number.to_string()),
         Shape::Time => json!("2026-01-01T00:00:00Z"),

@@ -213,14 +213,14 @@ impl Taking<'_> {
         // Of several node ports for one number, the first counts.
         let named = ports.iter().rev().map(numbers).filter(|(_, node)| *node != 0);
         let named: BTreeMap<i64, i64> = named.collect();
-        for i in 0..ports.len() {
-            let (number, node) = numbers(&ports[i]);
+        for (i, port) in ports.iter_mut().enumerate() {
+            let (number, node) = numbers(port);
             if node == 0 && !wants {
                 continue;
             }
             let path = spec("ports").index(i).child("nodePort");
             match given.get(&number) {
-                Some(&shared) if node == 0 => set_node_port(&mut ports[i], shared),
+                Some(&shared) if node == 0 => set_node_port(port, shared),
                 Some(&shared) if node != shared => self.take_this_port(node, path)?,
                 Some(_) => {}
                 None => {
@@ -228,7 +228,7 @@ impl Taking<'_> {
                         Some(&named) => self.take_this_port(named, path).map(|()| named)?,
                         None => self.take_any_node_port()?,
                     };
-                    set_node_port(&mut ports[i], taken);
+                    set_node_port(port, taken);
                     given.insert(number, taken);
                 }
             }
