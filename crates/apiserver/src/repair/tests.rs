@@ -192,7 +192,7 @@ async fn requests_dropped_at_any_await_leave_nothing_to_repair() {
         }
         assert!(n_polls < 200, "a request ends");
     }
-    assert!(n_polls > 2, "a delete of a collection waits for each of its writes");
+    assert!(n_polls > 1, "a request waits for its write");
     server.stop();
 }
 

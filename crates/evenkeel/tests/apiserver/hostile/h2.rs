@@ -1,6 +1,6 @@
 //! HTTP/2 clients: many streams on one connection, and resets.
 
-use http_body_util::Full;
+use http_body_util::{BodyExt as _, Full};
 use hyper::{Request, body::Bytes, client::conn::http2};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::{net::TcpStream, task::JoinHandle};
@@ -40,6 +40,23 @@ impl Http2 {
             .body(Full::new(body.into()))
             .unwrap();
         self.send.send_request(request)
+    }
+
+    /// The code of an answer that is read to its end: `h2` closes a connection whose client drops too
+    /// many before that.
+    pub(crate) fn code<B: Into<Bytes>>(
+        &mut self,
+        method: &str,
+        path: &str,
+        body: B,
+    ) -> impl Future<Output = u16> + use<B> {
+        let answer = self.request(method, path, body);
+        async move {
+            let answer = answer.await.unwrap();
+            let code = answer.status().as_u16();
+            answer.into_body().collect().await.unwrap();
+            code
+        }
     }
 
     pub(crate) fn get(

@@ -162,7 +162,7 @@ async fn lists_left_half_read(life: &Life, chance: &mut Chance) {
 async fn nonsense(life: &Life, chance: &mut Chance) {
     let paths = [
         "/api/v1/pods?continue=eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6OTk5OTk5OTk5LCJzdGFydCI6IngifQ",
-        "/api/v1/pods?limit=-1",
+        "/api/v1/pods?limit=x",
         "/api/v1/pods?watch=1&sendInitialEvents=true",
         "/api/v1/pods?labelSelector=((((",
         "/api/v1/pods?timeout=x",
