@@ -11,7 +11,8 @@ use serde_saphyr::{
 
 use crate::dialect::{Fault, problem::excerpt};
 
-const MAX_DEPTH: usize = 128;
+/// More than any schema has, and within the stack of any thread, also without optimisation.
+const MAX_DEPTH: usize = 64;
 
 pub(super) fn documents(text: &str) -> impl Iterator<Item = Result<Value, Fault>> {
     let mut rest = text;
