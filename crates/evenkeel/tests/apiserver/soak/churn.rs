@@ -84,6 +84,9 @@ async fn write(life: &Life, id: usize, model: &mut Model, until: Instant, mut ch
             Some((200 | 201, object)) => {
                 let object = intended.is_some().then(|| serde_json::from_value(object).unwrap());
                 model.answered(&name, object.as_ref());
+                if intended.is_some() {
+                    life.disk.accepted();
+                }
                 life.tally.writes.fetch_add(1, Ordering::Relaxed);
             }
             Some((507, _)) => {

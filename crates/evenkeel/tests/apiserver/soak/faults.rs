@@ -3,12 +3,11 @@
 use std::{
     fs,
     io::Write,
-    path::Path,
     sync::atomic::Ordering,
     time::{Duration, Instant},
 };
 
-use tokio::time::sleep_until;
+use tokio::time::{sleep, sleep_until};
 
 use super::Life;
 use crate::kill::model::Chance;
@@ -29,6 +28,7 @@ pub(super) fn end(life: Life, end: End) {
 /// Long enough for health to notice, and to notice again.
 const FULL: Duration = Duration::from_secs(4);
 const BETWEEN: Duration = Duration::from_secs(20);
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// Now and then there is no space for a while. It is always back before the end of a life, since a
 /// start on a full disk is refused.
@@ -38,10 +38,15 @@ pub(super) async fn fill_the_disk(life: &Life, until: Instant, mut chance: Chanc
     let mut next = Instant::now() + Duration::from_millis(500 + chance.below(1500));
     while next + FULL < until {
         sleep_until(next.into()).await;
-        occupy(&ballast);
+        let mut file = fs::File::create(&ballast).unwrap();
+        occupy(&mut file);
         life.disk.is_full();
         life.tally.full_disks.fetch_add(1, Ordering::Relaxed);
-        sleep_until((next + FULL).into()).await;
+        // What the server gives back is taken as well.
+        while Instant::now() < next + FULL {
+            occupy(&mut file);
+            sleep(AGAIN).await;
+        }
         fs::remove_file(&ballast).unwrap();
         life.disk.has_space();
         let between = u64::try_from(BETWEEN.as_millis()).unwrap_or(u64::MAX);
@@ -51,8 +56,7 @@ pub(super) async fn fill_the_disk(life: &Life, until: Instant, mut chance: Chanc
 }
 
 /// Takes all the space that is left.
-fn occupy(path: &Path) {
-    let mut file = fs::File::create(path).unwrap();
+fn occupy(file: &mut fs::File) {
     while file.write_all(&[1; 64 << 10]).is_ok() {}
     while file.write_all(&[1; 4096]).is_ok() {}
 }

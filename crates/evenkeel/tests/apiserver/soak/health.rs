@@ -26,7 +26,7 @@ pub(super) struct Disk(Mutex<State>);
 enum State {
     #[default]
     Fine,
-    /// A write was refused first at that moment.
+    /// From that moment on every write was refused.
     Full(Option<Instant>),
     /// Space came back then.
     Recovering(Instant),
@@ -54,6 +54,13 @@ impl Disk {
     pub(super) fn refused(&self) {
         if let State::Full(since @ None) = &mut *self.0.lock().unwrap() {
             *since = Some(Instant::now());
+        }
+    }
+
+    /// A write was taken that is no delete: the server has found space, as by a snapshot.
+    pub(super) fn accepted(&self) {
+        if let State::Full(since) = &mut *self.0.lock().unwrap() {
+            *since = None;
         }
     }
 
