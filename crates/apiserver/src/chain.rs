@@ -12,7 +12,8 @@ mod documents;
 use std::{
     borrow::Cow,
     convert::Infallible,
-    pin::Pin,
+    future::poll_fn,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -100,14 +101,20 @@ async fn answered(
         true => None,
         false => Some(timeout::asked(&query)?),
     };
-    let work = allowed(api, parts, body, target, &attributes);
+    let work = pin!(allowed(api, parts, body, target, &attributes));
     match limit.filter(|_| is_read(&parts.method)) {
-        Some(limit) => {
-            let worked = tokio::time::timeout(limit, work).await;
-            worked.unwrap_or_else(|_| Err(Failure::timed_out()))
-        }
+        Some(limit) => within(limit, work).await.unwrap_or_else(|| Err(Failure::timed_out())),
         // A write that has begun is carried out.
         None => work.await,
+    }
+}
+
+/// `None`: it has taken longer. What is done at once needs no timer, as most reads are.
+async fn within<T>(limit: Duration, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
+    let at_once = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
+    match at_once {
+        Poll::Ready(done) => Some(done),
+        Poll::Pending => tokio::time::timeout(limit, work).await.ok(),
     }
 }
 

@@ -7,8 +7,7 @@
 //! It is synced piece by piece: a sync of all of it at the end would hold up those of the journal,
 //! since disk and file system do what came first.
 
-use std::io;
-use std::sync::Arc;
+use std::{io, sync::Arc, vec};
 
 use evenkeel_store::{
     journal::{JournalError, Replayed, Snapshot},
@@ -29,9 +28,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Job<D: Files> {
     out: Output<D>,
-    snapshot: Snapshot,
-    n_objects: usize,
-    n_changes: usize,
+    objects: vec::IntoIter<(ResourceId, Arc<Object>)>,
+    changes: vec::IntoIter<Change>,
 }
 
 /// The file of a snapshot, for what comes in the order of a replay.
@@ -68,21 +66,19 @@ impl<D: Files> Job<D> {
         limits: Limits,
         state: &State,
     ) -> Result<Job<D>, JournalError> {
-        let snapshot = state.snapshot();
-        let out = Output::create(files, number, names, snapshot.base, limits)?;
-        Ok(Job { out, snapshot, n_objects: 0, n_changes: 0 })
+        let Snapshot { base, objects, changes } = state.snapshot();
+        let out = Output::create(files, number, names, base, limits)?;
+        Ok(Job { out, objects: objects.into_iter(), changes: changes.into_iter() })
     }
 
     /// Writes the next frame; its size once the snapshot is there.
     pub(super) fn step(&mut self) -> Result<Option<u64>, JournalError> {
         let sequence = self.out.sequence;
         while self.out.sequence == sequence {
-            if let Some((resource, object)) = self.snapshot.objects.get(self.n_objects) {
-                self.n_objects += 1;
-                self.out.object(*resource, object.clone())?;
-            } else if let Some(change) = self.snapshot.changes.get(self.n_changes) {
-                self.n_changes += 1;
-                self.out.change(change.clone())?;
+            if let Some((resource, object)) = self.objects.next() {
+                self.out.object(resource, object)?;
+            } else if let Some(change) = self.changes.next() {
+                self.out.change(change)?;
             } else {
                 return self.out.finish().map(Some);
             }
