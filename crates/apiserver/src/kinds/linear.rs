@@ -4,14 +4,15 @@
 //! equal, some that share names and ports, some with nothing in common. Reading, checking, warning,
 //! storing and showing it is then timed for n and 4n, and so is a change from such an object to
 //! itself. Linear work takes four times as long, quadratic work up to sixteen times; where that can
-//! not yet be told, n grows. Time is that of this thread on the processor, where the system tells it.
+//! not yet be told, n grows. Time is that of this thread on the processor.
 
-use std::{collections::BTreeSet, fs, time::Instant};
+use std::collections::BTreeSet;
 
 use evenkeel_store::{
     patch,
     schema::{self, Field, Shape, Type},
 };
+use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Map, Value, json};
 
 use super::{Admission, KINDS, Kind, Part, metadata, read::entry};
@@ -199,11 +200,10 @@ fn least_time(work: &Work, tries: usize) -> f64 {
     times.fold(f64::MAX, f64::min).max(1.0)
 }
 
+/// What this thread has had of a processor.
 fn clock() -> f64 {
-    thread_local!(static BEGAN: Instant = Instant::now());
-    let on_processor = fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let on_processor = on_processor.and_then(|text| text.split(' ').next()?.parse().ok());
-    on_processor.unwrap_or_else(|| BEGAN.with(|began| began.elapsed().as_nanos() as f64))
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
 }
 
 // === objects ===
