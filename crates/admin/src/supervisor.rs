@@ -3,7 +3,7 @@
 //! A task that panics or returns before the process stops is logged, counted and started again after
 //! a pause that doubles with each failure in a row, up to a bound. Its health check fails from then
 //! on until the task has run for a while, so a task that fails again and again stays unhealthy and
-//! one that has recovered does not. What is decided is in [`record`]; it has no clock.
+//! one that has recovered does not. What is decided is in `record`; it has no clock.
 
 mod record;
 
