@@ -204,7 +204,7 @@ impl House {
                 tracing::warn!(namespace = %name, problem, "the namespace can't be emptied, retrying in {pause:?}");
             }
             // Panics are caught before, and nobody aborts.
-            Err(problem) => tracing::error!(%problem, "a task of housekeeping was lost"),
+            Err(problem) => tracing::error!(%problem, "housekeeping task failed"),
         }
     }
 }

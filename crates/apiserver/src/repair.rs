@@ -56,7 +56,7 @@ pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
     let Ok((services, examined)) = looking.await else { return Memory::default() };
     let Examined { findings, corrections, suspects, leaks } = examined;
     for number in suspects {
-        tracing::warn!(%number, "may have leaked, to be freed if found again");
+        tracing::warn!(%number, "allocation without a Service, releasing it if it stays");
     }
     for correction in &corrections {
         correct(api, &services, correction);
@@ -110,7 +110,7 @@ fn correct(api: &Api, services: &[Service], correction: &Correction) {
     }
     if owners.is_empty() {
         api.metrics.repair.found(pool, *problem);
-        tracing::warn!(%number, "leaked: freed");
+        tracing::warn!(%number, "released a leaked allocation");
     }
 }
 

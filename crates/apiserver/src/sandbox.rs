@@ -121,7 +121,7 @@ pub(crate) async fn play(api: Arc<Api>) {
                         play.done(&api, id, &actions, outcome, Timestamp::now());
                     }
                     // Panics are caught before, and nobody aborts.
-                    Err(problem) => tracing::error!(%problem, "an action of the sandbox was lost"),
+                    Err(problem) => tracing::error!(%problem, "sandbox action failed"),
                 }
             }
             () = tokio::time::sleep(rest) => {}
