@@ -10,7 +10,7 @@ use evenkeel_fairness::{
     Groups, Request,
     classify::Classifier,
     config::{Config, Names, ResourceRule, Rule, Schema, Source, Subject},
-    flow::flow_hash,
+    flow::{FlowHash, FlowKey, flow_hash},
 };
 
 use crate::defaults::{any_resource, defaults, everything, schema};
@@ -79,6 +79,8 @@ const RESOURCE: Request<'static> = Request {
 
 fn on_the_defaults(c: &mut Criterion) {
     let classifier = Classifier::new(&defaults());
+    let key = FlowHash::Keyed(Some(FlowKey::new([1; 32])));
+    let keyed = Classifier::with_hash(&defaults(), key);
     let mut group = c.benchmark_group("classify");
     for (name, request) in &REQUESTS {
         group.bench_function(BenchmarkId::new("schema", name), |b| {
@@ -86,6 +88,9 @@ fn on_the_defaults(c: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("flow", name), |b| {
             b.iter(|| classifier.flow(classifier.classify(black_box(request)), request));
+        });
+        group.bench_function(BenchmarkId::new("keyed flow", name), |b| {
+            b.iter(|| keyed.flow(keyed.classify(black_box(request)), request));
         });
     }
     group.finish();

@@ -56,6 +56,37 @@ fn uncontended(c: &mut Criterion) {
     group.finish();
 }
 
+/// The same while the level remembers as many slow flows as it may, and one of them runs.
+fn beside_slow_flows(c: &mut Criterion) {
+    const SECONDS: u64 = 1_000_000_000;
+    let (mut set, mut woken, mut n) = (set(128, 10), vec![], 0);
+    let mut now = Time(0);
+    let mut dispatch = |set: &mut QueueSet<usize>, now, flow| match set.arrive(
+        now,
+        arrival(flow, now),
+        || 0,
+        &mut woken,
+    ) {
+        Outcome::Dispatched(ticket) => ticket,
+        other => panic!("{other:?}, though a seat is free"),
+    };
+    for slow in 0..1024 {
+        let ticket = dispatch(&mut set, now, !flow(slow, 1024));
+        now = Time(now.0 + 2 * SECONDS);
+        set.leave(now, ticket, 0, &mut Vec::new());
+    }
+    dispatch(&mut set, now, !flow(0, 1024));
+    let clock = Clock(Instant::now());
+    c.bench_function("start to finish beside 1,024 slow flows, nothing waits", |b| {
+        b.iter(|| {
+            n += 1;
+            let later = |clock: &Clock| Time(now.0 + clock.now().0);
+            let ticket = dispatch(&mut set, later(&clock), flow(n, 100_000));
+            set.leave(later(&clock), black_box(ticket), 0, &mut Vec::new());
+        });
+    });
+}
+
 /// Of `waiting` requests, one ends and another arrives.
 fn contended(c: &mut Criterion) {
     let mut group = c.benchmark_group("start to finish, others wait");
@@ -124,5 +155,5 @@ impl Backlog {
     }
 }
 
-criterion_group!(benches, uncontended, contended);
+criterion_group!(benches, uncontended, beside_slow_flows, contended);
 criterion_main!(benches);

@@ -1,4 +1,13 @@
 //! The flow a request belongs to: its distinguisher, and the hash its hand is dealt from.
+//!
+//! Kubernetes' hash is the same in every process, so that anyone can search for names whose hand is
+//! that of a victim, and fill its queues. Under a key that nobody else knows the search has nothing
+//! to go by. The key is one block before the text: SHA-256 of key, schema, zero byte and
+//! distinguisher. What the key's block leaves is computed once, so that a flow costs the same with
+//! and without. Such a prefix is a sound key here because 64 of 256 bits are used, which can't be
+//! extended, and no client is told any of them.
+
+use std::fmt;
 
 use parking_lot::Mutex;
 use regex::CaptureLocations;
@@ -18,17 +27,32 @@ pub struct Flow<'r> {
     pub hash: u64,
 }
 
+/// Whether flows are hashed under a key.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FlowHash {
+    /// As in Kubernetes: the same in every process.
+    Unkeyed,
+    /// Under this key. Without one, as unkeyed: whoever serves requests draws it, as the layer of
+    /// `tower-fairness` does; simulations don't, so that they can be repeated.
+    Keyed(Option<FlowKey>),
+}
+
+/// What nobody outside the process is to know.
+#[derive(Clone, Copy, Eq, PartialEq)]
+pub struct FlowKey([u8; 32]);
+
 /// SHA-256 of the schema's name, a zero byte and the distinguisher: the first eight bytes as a
 /// little-endian number, as Kubernetes computes it.
 pub fn flow_hash(schema: &str, distinguisher: &str) -> u64 {
-    let length = schema.len() + 1 + distinguisher.len();
-    if length > LONGEST_SHORT {
-        let hash = Sha256::new().chain_update(schema).chain_update([0]);
-        let hash: [u8; 32] = hash.chain_update(distinguisher).finalize().into();
-        let [a, b, c, d, e, f, g, h, ..] = hash;
-        return u64::from_le_bytes([a, b, c, d, e, f, g, h]);
-    }
-    short_hash(schema.as_bytes(), distinguisher.as_bytes(), length)
+    FlowHasher::UNKEYED.hash(schema, distinguisher)
+}
+
+/// [`flow_hash`], or the same with a key in front.
+#[derive(Clone)]
+pub struct FlowHasher {
+    key: Option<[u8; BLOCK]>,
+    /// What SHA-256 has come to after the key.
+    state: [u32; 8],
 }
 
 /// What tells the flow of this request from others of its schema. An attribute that the transform
@@ -60,6 +84,54 @@ pub(crate) fn distinguish<'r>(
         Source::Header(name) => whole(request.header(name)),
     };
     found.unwrap_or("")
+}
+
+// === impl FlowKey ===
+
+impl FlowKey {
+    /// From bytes drawn at random.
+    pub const fn new(bytes: [u8; 32]) -> Self {
+        FlowKey(bytes)
+    }
+}
+
+impl fmt::Debug for FlowKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("FlowKey(..)")
+    }
+}
+
+// === impl FlowHasher ===
+
+impl FlowHasher {
+    pub const UNKEYED: FlowHasher = FlowHasher { key: None, state: INITIAL };
+
+    pub fn new(hash: FlowHash) -> Self {
+        let FlowHash::Keyed(Some(FlowKey(bytes))) = hash else { return FlowHasher::UNKEYED };
+        let mut key = [0; BLOCK];
+        key[..bytes.len()].copy_from_slice(&bytes);
+        let mut state = INITIAL;
+        compress256(&mut state, &[key]);
+        FlowHasher { key: Some(key), state }
+    }
+
+    pub fn hash(&self, schema: &str, distinguisher: &str) -> u64 {
+        let length = schema.len() + 1 + distinguisher.len();
+        if length > LONGEST_SHORT {
+            let key = self.key.as_ref().map_or(&[][..], |key| key);
+            let hash = Sha256::new().chain_update(key).chain_update(schema).chain_update([0]);
+            let hash: [u8; 32] = hash.chain_update(distinguisher).finalize().into();
+            let [a, b, c, d, e, f, g, h, ..] = hash;
+            return u64::from_le_bytes([a, b, c, d, e, f, g, h]);
+        }
+        self.short_hash(schema.as_bytes(), distinguisher.as_bytes(), length)
+    }
+}
+
+impl fmt::Debug for FlowHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.key.is_some() { "FlowHasher(keyed)" } else { "FlowHasher(unkeyed)" })
+    }
 }
 
 // === impl Slots ===
@@ -103,19 +175,23 @@ const INITIAL: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-fn short_hash(schema: &[u8], distinguisher: &[u8], length: usize) -> u64 {
-    let mut blocks = [[0; BLOCK]; 2];
-    let n_blocks = if length + 9 > BLOCK { 2 } else { 1 };
-    let bytes = blocks.as_flattened_mut();
-    bytes[..schema.len()].copy_from_slice(schema);
-    bytes[schema.len() + 1..length].copy_from_slice(distinguisher);
-    bytes[length] = 0x80;
-    let end = n_blocks * BLOCK;
-    bytes[end - 8..end].copy_from_slice(&(8 * length as u64).to_be_bytes());
-    let mut state = INITIAL;
-    compress256(&mut state, &blocks[..n_blocks]);
-    // The digest is the state in big-endian words; its first eight bytes are read little-endian.
-    u64::from(state[0].swap_bytes()) | u64::from(state[1].swap_bytes()) << 32
+impl FlowHasher {
+    fn short_hash(&self, schema: &[u8], distinguisher: &[u8], length: usize) -> u64 {
+        let mut blocks = [[0; BLOCK]; 2];
+        let n_blocks = if length + 9 > BLOCK { 2 } else { 1 };
+        let bytes = blocks.as_flattened_mut();
+        bytes[..schema.len()].copy_from_slice(schema);
+        bytes[schema.len() + 1..length].copy_from_slice(distinguisher);
+        bytes[length] = 0x80;
+        let end = n_blocks * BLOCK;
+        let before = if self.key.is_some() { BLOCK } else { 0 };
+        bytes[end - 8..end].copy_from_slice(&(8 * (before + length) as u64).to_be_bytes());
+        let mut state = self.state;
+        compress256(&mut state, &blocks[..n_blocks]);
+        // The digest is the state in big-endian words; its first eight bytes are read
+        // little-endian.
+        u64::from(state[0].swap_bytes()) | u64::from(state[1].swap_bytes()) << 32
+    }
 }
 
 #[cfg(test)]
@@ -134,8 +210,20 @@ mod tests {
                 let whole = Sha256::digest([schema.as_bytes(), b"\0", rest.as_bytes()].concat());
                 let expected = u64::from_le_bytes(whole[..8].try_into().unwrap());
                 assert_eq!(flow_hash(schema, rest), expected, "{schema:?} {rest:?}");
+                let (mut key, keyed) = ([0; BLOCK], FlowHash::Keyed(Some(FlowKey::new([7; 32]))));
+                key[..32].fill(7);
+                let text = [&key[..], schema.as_bytes(), b"\0", rest.as_bytes()].concat();
+                let expected = u64::from_le_bytes(Sha256::digest(text)[..8].try_into().unwrap());
+                assert_eq!(FlowHasher::new(keyed).hash(schema, rest), expected, "{schema:?}");
             }
         }
+    }
+
+    #[test]
+    fn a_key_is_not_shown() {
+        let hash = FlowHash::Keyed(Some(FlowKey::new([7; 32])));
+        let shown = format!("{hash:?} {:?}", FlowHasher::new(hash));
+        assert_eq!(shown, "Keyed(Some(FlowKey(..))) FlowHasher(keyed)");
     }
 
     #[test]

@@ -56,6 +56,6 @@ pub mod width;
 pub use crate::{
     request::{Groups, Request},
     seats::Width,
-    settings::{Pick, Settings},
+    settings::{Pick, Settings, SlowFlows},
     time::Time,
 };

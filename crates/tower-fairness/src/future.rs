@@ -115,7 +115,7 @@ where
 
 impl<S, B> Waiting<S, B> {
     fn look(mut self: Box<Self>, cx: &Context<'_>) -> Turn<S, B> {
-        driver::ensure(self.seat.shared());
+        driver::ensure_here(self.seat.shared());
         let (verdict, retry_after) = self.seat.verdict(cx.waker());
         match verdict {
             Verdict::Waiting => Turn::Waits(self),

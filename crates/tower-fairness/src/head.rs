@@ -97,12 +97,6 @@ impl<'r> Head<'r> {
         self.method == Method::CONNECT || self.headers.contains_key(header::UPGRADE)
     }
 
-    /// Whether the query asks for a watch, as Kubernetes' clients do.
-    pub fn watches(self) -> bool {
-        let Some(query) = self.uri.query() else { return false };
-        query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1" | "watch"))
-    }
-
     pub(crate) fn is_grpc(self) -> bool {
         let content = self.headers.get(header::CONTENT_TYPE);
         content.is_some_and(|content| content.as_bytes().starts_with(b"application/grpc"))
@@ -180,17 +174,9 @@ mod tests {
     }
 
     #[test]
-    fn watches_and_upgrades_are_seen() {
-        for (uri, watches) in [
-            ("/?watch=true", true),
-            ("/?a=b&watch=1", true),
-            ("/?watch=false", false),
-            ("/", false),
-        ] {
-            let request = Request::get(uri).body(()).unwrap();
-            assert_eq!(Head::of(&request).watches(), watches, "{uri}");
-            assert!(!Head::of(&request).upgrades());
-        }
+    fn upgrades_are_seen() {
+        let plain = Request::get("/").body(()).unwrap();
+        assert!(!Head::of(&plain).upgrades());
         let connect = Request::connect("host:1").body(()).unwrap();
         let upgrade = Request::get("/").header("upgrade", "websocket").body(()).unwrap();
         assert!(Head::of(&connect).upgrades() && Head::of(&upgrade).upgrades());

@@ -1,17 +1,25 @@
 //! Where a server puts fairness together.
 
-use std::{sync::Arc, task::Waker, time::Duration};
+use std::{
+    collections::hash_map::RandomState, hash::BuildHasher, sync::Arc, task::Waker, time::Duration,
+};
 
 use bytes::Bytes;
-use evenkeel_fairness::{Request as Attributes, Settings, config::Config, dispatcher::Dispatcher};
+use evenkeel_fairness::{
+    Request as Attributes, Settings,
+    config::Config,
+    dispatcher::Dispatcher,
+    flow::{FlowHash, FlowKey},
+};
 use http::Response;
 use tower_layer::Layer;
 
 use crate::{
     error::ConfigureError,
     head::Head,
+    kubernetes,
     metrics::Metrics,
-    policy::{BodyPolicy, Estimate, LongRunning, Policy, is_watch},
+    policy::{BodyPolicy, Estimate, LongRunning, Policy, treat},
     rejection::Rejection,
     service::Fairness,
     shared::Shared,
@@ -22,7 +30,8 @@ use crate::{
 /// share one set of seats; clones are handles of the same layer.
 ///
 /// Making one needs no runtime. The task that keeps its time is spawned by the first request, onto
-/// the runtime that it comes from, and ends when the last handle, service and response is gone.
+/// the runtime that it comes from; if that ends or stands still, by another, onto its own. It ends
+/// when the last handle, service and response is gone.
 #[derive(Clone, Debug)]
 pub struct FairnessLayer {
     shared: Arc<Shared>,
@@ -82,6 +91,7 @@ impl<S> Layer<S> for FairnessLayer {
 // === impl Builder ===
 
 impl Builder {
+    /// How the algorithm works. A [`FlowHash::Keyed`] without a key gets one, drawn for this layer.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
@@ -141,16 +151,16 @@ impl Builder {
         self
     }
 
-    /// What happens to watches and to what takes over its connection (`Upgrade`, `CONNECT`). By
-    /// default they take seats at their start. As any client can ask for an upgrade,
-    /// [`LongRunning::Outside`] is for servers whose clients are trusted or limited elsewhere.
+    /// What happens to watches: requests that [`Self::identify`] has found to be for a resource, with
+    /// the verb `watch`. To plain HTTP there are none. By default they take seats at their start, as
+    /// does what takes over its connection (`Upgrade`, `CONNECT`) whatever is said here.
     pub fn long_running(self, treatment: LongRunning) -> Self {
-        self.long_running_by(move |head, attributes| {
-            (head.upgrades() || is_watch(head, attributes)).then_some(treatment)
-        })
+        self.long_running_by(move |head, attributes| treat(head, attributes, treatment))
     }
 
-    /// Which requests have no foreseeable end, and what happens to each.
+    /// Which requests have no foreseeable end, and what happens to each. It should go by what the
+    /// server knows: what only the client says, such as a query or an `Upgrade` header, lets any
+    /// request pass by its seats.
     pub fn long_running_by(
         mut self,
         by: impl Fn(Head<'_>, &Attributes<'_>) -> Option<LongRunning> + Send + Sync + 'static,
@@ -159,19 +169,49 @@ impl Builder {
         self
     }
 
-    /// How to answer a request that is not served, instead of by [`answer`](crate::answer).
+    /// Finds out what requests to a Kubernetes API are about: verb, API group, resource and so on, by
+    /// method, path and query, as Kubernetes does. It stands in for [`Self::identify`].
+    pub fn kubernetes_api(self) -> Self {
+        self.identify(kubernetes::identify)
+    }
+
+    /// Who is told why a request is not served: flow schema, priority level, flow, seats and limit.
+    /// By default nobody; the log has it, at level `debug`, under the id that everyone is told.
+    pub fn details_for(
+        mut self,
+        authorized: impl Fn(Head<'_>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.policy.details_for = Some(Arc::new(authorized));
+        self
+    }
+
+    /// How to answer a request that is not served, instead of by [`answer`](crate::answer) or, for
+    /// those that [`Self::details_for`] names, by [`answer_in_detail`](crate::answer_in_detail).
     pub fn answer(
         mut self,
         answer: impl Fn(&Rejection<'_>) -> Response<Bytes> + Send + Sync + 'static,
     ) -> Self {
-        self.policy.answer = Arc::new(answer);
+        self.policy.answer = Some(Arc::new(answer));
         self
     }
 
     /// A layer for a server that has `server_limit` seats.
     pub fn build(self, config: Config, server_limit: u32) -> Result<FairnessLayer, ConfigureError> {
-        let Builder { settings, policy } = self;
+        let Builder { mut settings, policy } = self;
+        if settings.flow_hash == FlowHash::Keyed(None) {
+            settings.flow_hash = FlowHash::Keyed(Some(draw_key()));
+        }
         let shared = Shared::new(config, server_limit, settings, policy)?;
         Ok(FairnessLayer { shared: Arc::new(shared) })
     }
+}
+
+/// By way of the keys of 128 bits that std draws from the operating system.
+fn draw_key() -> FlowKey {
+    let drawn = RandomState::new();
+    let mut bytes = [0; 32];
+    for (word, chunk) in (0_u64..).zip(bytes.chunks_exact_mut(8)) {
+        chunk.copy_from_slice(&drawn.hash_one(word).to_le_bytes());
+    }
+    FlowKey::new(bytes)
 }

@@ -22,6 +22,10 @@
 //! # Ok(()) }
 //! ```
 //!
+//! What a client says of itself is not believed: it takes an authenticating layer to be a [`User`],
+//! and the server ([`Builder::identify`], [`Builder::kubernetes_api`]) to be a watch. Who is turned
+//! away learns when to come back and a [`RejectionId`]; why is in the log under that id.
+//!
 //! Cancellation: dropping a response future or body, as servers do when a client goes away, gives
 //! up the place in the queue or frees the seats at once. No task and no timer belongs to a single
 //! request. One that does not wait costs two short locks of its level, three if it has a body, and
@@ -34,6 +38,7 @@ mod error;
 mod future;
 mod head;
 mod in_flight;
+mod kubernetes;
 mod layer;
 mod metrics;
 mod policy;
@@ -54,7 +59,7 @@ pub use crate::{
     layer::{Builder, FairnessLayer},
     metrics::Metrics,
     policy::{BodyPolicy, Estimate, LongRunning},
-    rejection::{Rejection, answer},
+    rejection::{Rejection, RejectionId, answer, answer_in_detail},
     service::Fairness,
     top_flows::{FlowWeight, LevelFlows},
 };

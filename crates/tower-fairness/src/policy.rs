@@ -8,7 +8,7 @@ use http::Response;
 
 use crate::{
     head::{Head, RequestTimeout},
-    rejection::{Rejection, answer},
+    rejection::{Rejection, answer, answer_in_detail},
 };
 
 /// Until when a request keeps its seats.
@@ -51,6 +51,7 @@ type Estimator = dyn Fn(Head<'_>, &Attributes<'_>, u32) -> Estimate + Send + Syn
 type Longevity = dyn Fn(Head<'_>, &Attributes<'_>) -> Option<LongRunning> + Send + Sync;
 type Patience = dyn Fn(Head<'_>) -> Duration + Send + Sync;
 type Answer = dyn Fn(&Rejection<'_>) -> Response<Bytes> + Send + Sync;
+type Authorized = dyn Fn(Head<'_>) -> bool + Send + Sync;
 
 #[derive(Clone)]
 pub(crate) struct Policy {
@@ -61,7 +62,8 @@ pub(crate) struct Policy {
     pub(crate) estimate: Option<Arc<Estimator>>,
     pub(crate) long_running: Option<Arc<Longevity>>,
     pub(crate) wait_limit: Option<Arc<Patience>>,
-    pub(crate) answer: Arc<Answer>,
+    pub(crate) answer: Option<Arc<Answer>>,
+    pub(crate) details_for: Option<Arc<Authorized>>,
 }
 
 /// No request waits for longer, as in Kubernetes.
@@ -78,6 +80,14 @@ impl Policy {
         (timeout / 4).min(LONGEST_WAIT)
     }
 
+    pub(crate) fn answer(&self, rejection: &Rejection<'_>) -> Response<Bytes> {
+        if let Some(answer) = &self.answer {
+            return answer(rejection);
+        }
+        let details = self.details_for.as_ref().is_some_and(|may| may(rejection.head));
+        if details { answer_in_detail(rejection) } else { answer(rejection) }
+    }
+
     pub(crate) fn long_running(
         &self,
         head: Head<'_>,
@@ -85,19 +95,29 @@ impl Policy {
     ) -> Option<LongRunning> {
         match &self.long_running {
             Some(long_running) => long_running(head, attributes),
-            None => by_default(head, attributes),
+            None => treat(head, attributes, LongRunning::SeatsAtStart),
         }
     }
 }
 
-/// A watch, or what takes over the connection, costs seats while it is set up. Neither passes
-/// outside unless the server says so: any client can send an `Upgrade` header.
-fn by_default(head: Head<'_>, attributes: &Attributes<'_>) -> Option<LongRunning> {
-    (head.upgrades() || is_watch(head, attributes)).then_some(LongRunning::SeatsAtStart)
+/// A watch is treated so; what asks to take over the connection costs seats while it is set up. That
+/// it asks is all that is known of it: any client can send an `Upgrade` header, so it never passes
+/// outside.
+pub(crate) fn treat(
+    head: Head<'_>,
+    attributes: &Attributes<'_>,
+    watches: LongRunning,
+) -> Option<LongRunning> {
+    if is_watch(attributes) {
+        return Some(watches);
+    }
+    head.upgrades().then_some(LongRunning::SeatsAtStart)
 }
 
-pub(crate) fn is_watch(head: Head<'_>, attributes: &Attributes<'_>) -> bool {
-    attributes.verb == "watch" || head.watches()
+/// Only what the server itself has resolved to be one: nothing that a client writes into a query or
+/// a method makes a plain request a watch.
+pub(crate) fn is_watch(attributes: &Attributes<'_>) -> bool {
+    attributes.is_resource && attributes.verb == "watch"
 }
 
 impl Default for Policy {
@@ -110,7 +130,8 @@ impl Default for Policy {
             estimate: None,
             long_running: None,
             wait_limit: None,
-            answer: Arc::new(answer),
+            answer: None,
+            details_for: None,
         }
     }
 }

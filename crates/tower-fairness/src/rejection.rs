@@ -1,9 +1,20 @@
 //! The one place where a refusal becomes a response.
+//!
+//! How a server is divided and how loaded it is are no business of strangers: who could watch the
+//! effect of a flood would aim better. They are told when to come back, and an id by which an
+//! operator finds the rest in the log. Whom the server authorizes is told all.
+
+use std::{
+    collections::hash_map::RandomState,
+    fmt,
+    hash::BuildHasher,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
 use evenkeel_fairness::queues::stats::Refusal;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{head::Head, shared::Place};
 
@@ -11,6 +22,7 @@ use crate::{head::Head, shared::Place};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Rejection<'r> {
+    pub id: RejectionId,
     pub head: Head<'r>,
     pub reason: Refusal,
     /// For how many seconds the client is asked to stay away.
@@ -28,6 +40,18 @@ pub struct Rejection<'r> {
     pub limit: u32,
 }
 
+/// Names a rejection to its client and in the log: 64 bits, drawn, so that it tells nobody how many
+/// there were.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct RejectionId(u64);
+
+#[derive(Debug, Default)]
+pub(crate) struct RejectionIds {
+    key: RandomState,
+    next: AtomicU64,
+}
+
+const ID: HeaderName = HeaderName::from_static("x-evenkeel-rejection-id");
 const FLOW_SCHEMA_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-flowschema-uid");
 const LEVEL_UID: HeaderName = HeaderName::from_static("x-kubernetes-pf-prioritylevel-uid");
 const FLOW_SCHEMA: HeaderName = HeaderName::from_static("x-evenkeel-flow-schema");
@@ -38,7 +62,24 @@ const GRPC_MESSAGE: HeaderName = HeaderName::from_static("grpc-message");
 const GRPC_PUSHBACK: HeaderName = HeaderName::from_static("grpc-retry-pushback-ms");
 
 impl Rejection<'_> {
-    /// One sentence for whoever sent the request.
+    /// At level `debug`: whoever floods a server must not fill its disk too.
+    pub(crate) fn log(&self) {
+        tracing::debug!(
+            id = %self.id,
+            method = %self.head.method,
+            path = ?self.head.uri.path(),
+            reason = self.reason.code(),
+            flow_schema = self.flow_schema,
+            priority_level = self.priority_level,
+            flow = ?self.flow,
+            waiting = self.waiting,
+            seats_in_use = self.seats_in_use,
+            limit = self.limit,
+            "request rejected"
+        );
+    }
+
+    /// One sentence for who may know.
     pub fn message(&self) -> &'static str {
         match self.reason {
             Refusal::QueueFull => "too many requests of this flow are waiting already",
@@ -49,36 +90,32 @@ impl Rejection<'_> {
     }
 }
 
-/// What is answered unless the server has its own words: 429 with JSON, or for gRPC
-/// `RESOURCE_EXHAUSTED`.
-pub fn answer(rejection: &Rejection<'_>) -> Response<Bytes> {
-    let grpc = rejection.head.is_grpc();
-    let mut response = match grpc {
-        true => Response::new(Bytes::new()),
-        false => Response::new(body(rejection)),
-    };
-    let headers = response.headers_mut();
-    set(headers, FLOW_SCHEMA, rejection.flow_schema);
-    set(headers, LEVEL, rejection.priority_level);
-    headers.insert(REASON, HeaderValue::from_static(rejection.reason.code()));
-    if grpc {
-        // A response of headers only, as the gRPC protocol has it.
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-        headers.insert(GRPC_STATUS, HeaderValue::from_static("8"));
-        headers.insert(GRPC_MESSAGE, HeaderValue::from_static(rejection.message()));
-        let millis = u64::from(rejection.retry_after) * 1000;
-        headers.insert(GRPC_PUSHBACK, HeaderValue::from(millis));
-    } else {
-        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(header::RETRY_AFTER, HeaderValue::from(rejection.retry_after));
-        *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+impl fmt::Display for RejectionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
     }
-    response
 }
 
-fn body(rejection: &Rejection<'_>) -> Bytes {
+impl RejectionIds {
+    pub(crate) fn next(&self) -> RejectionId {
+        RejectionId(self.key.hash_one(self.next.fetch_add(1, Ordering::Relaxed)))
+    }
+}
+
+/// What is answered unless the server has its own words: 429 with JSON, or for gRPC
+/// `RESOURCE_EXHAUSTED`; when to come back, and the id.
+pub fn answer(rejection: &Rejection<'_>) -> Response<Bytes> {
+    let message = "too many requests, try again later";
+    let body = json!({ "code": 429, "message": message, "id": rejection.id.to_string() });
+    respond(rejection, message, &body)
+}
+
+/// The same for those who may know why: flow schema, priority level and reason as headers, and all
+/// there is as JSON.
+pub fn answer_in_detail(rejection: &Rejection<'_>) -> Response<Bytes> {
     let body = json!({
         "code": 429,
+        "id": rejection.id.to_string(),
         "reason": rejection.reason.code(),
         "message": rejection.message(),
         "flowSchema": rejection.flow_schema,
@@ -89,7 +126,35 @@ fn body(rejection: &Rejection<'_>) -> Bytes {
         "seatsInUse": rejection.seats_in_use,
         "limit": rejection.limit,
     });
-    Bytes::from(body.to_string())
+    let mut response = respond(rejection, rejection.message(), &body);
+    let headers = response.headers_mut();
+    set(headers, FLOW_SCHEMA, rejection.flow_schema);
+    set(headers, LEVEL, rejection.priority_level);
+    headers.insert(REASON, HeaderValue::from_static(rejection.reason.code()));
+    response
+}
+
+fn respond(rejection: &Rejection<'_>, message: &'static str, body: &Value) -> Response<Bytes> {
+    let grpc = rejection.head.is_grpc();
+    let mut response = match grpc {
+        true => Response::new(Bytes::new()),
+        false => Response::new(Bytes::from(body.to_string())),
+    };
+    let headers = response.headers_mut();
+    set(headers, ID, &rejection.id.to_string());
+    if grpc {
+        // A response of headers only, as the gRPC protocol has it.
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+        headers.insert(GRPC_STATUS, HeaderValue::from_static("8"));
+        headers.insert(GRPC_MESSAGE, HeaderValue::from_static(message));
+        let millis = u64::from(rejection.retry_after) * 1000;
+        headers.insert(GRPC_PUSHBACK, HeaderValue::from(millis));
+    } else {
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(rejection.retry_after));
+        *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+    }
+    response
 }
 
 /// Which objects a request was handled by, as Kubernetes tells: UIDs, which say nothing to those

@@ -32,13 +32,15 @@ pub(crate) enum Keep {
     UntilHead,
     /// The same, if it takes over the connection as it asked to; else as any other.
     UntilUpgraded,
+    /// The same, for `CONNECT`, where any success does.
+    UntilConnected,
 }
 
 impl Keep {
     pub(crate) fn of(head: Head<'_>, long_running: Option<LongRunning>) -> Self {
         match long_running {
             None => Keep::AsConfigured,
-            Some(_) if head.method == Method::CONNECT => Keep::UntilHead,
+            Some(_) if head.method == Method::CONNECT => Keep::UntilConnected,
             Some(_) if head.upgrades() => Keep::UntilUpgraded,
             Some(_) => Keep::UntilHead,
         }
@@ -61,6 +63,7 @@ impl Seat {
         match self.keep {
             Keep::UntilHead => true,
             Keep::UntilUpgraded if status == StatusCode::SWITCHING_PROTOCOLS => true,
+            Keep::UntilConnected if status.is_success() => true,
             _ => self.shared.policy.body == BodyPolicy::ReleaseAtHead,
         }
     }

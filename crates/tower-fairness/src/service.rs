@@ -11,7 +11,6 @@ use tower_service::Service;
 
 use crate::{
     body::ResponseBody,
-    driver,
     future::ResponseFuture,
     head::Head,
     shared::{Entry, Shared},
@@ -51,7 +50,6 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        driver::ensure(&self.shared);
         match self.shared.enter(Head::of(&request)) {
             Entry::Outside => ResponseFuture::running(self.inner.call(request), None),
             Entry::Seated(seat) => ResponseFuture::running(self.inner.call(request), Some(seat)),

@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering, fence},
+        atomic::{AtomicU64, Ordering, fence},
     },
     task::Waker,
 };
@@ -18,15 +18,16 @@ use evenkeel_fairness::{
 };
 use http::{HeaderName, Method, Response, header};
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::{runtime, sync::Notify};
 
 use crate::{
     clock::Clock,
+    driver,
     error::{ConfigureError, check},
     head::{Head, Kind, verb},
     in_flight::{InFlight, Phase},
     policy::{Estimate, LongRunning, Policy, is_watch},
-    rejection::{Rejection, set_kubernetes_headers},
+    rejection::{Rejection, RejectionIds, set_kubernetes_headers},
     seat::{Keep, Seat},
     watch_counts::WatchCounts,
 };
@@ -46,11 +47,14 @@ pub(crate) struct Shared {
     configuring: Mutex<()>,
     pub(crate) in_flight: InFlight,
     pub(crate) watch_counts: WatchCounts,
-    /// Whether the driver runs.
-    pub(crate) driven: AtomicBool,
-    /// When the driver looks next.
+    pub(crate) rejection_ids: RejectionIds,
+    /// The runtimes that a driver runs on.
+    pub(crate) driven: Mutex<Vec<runtime::Id>>,
+    /// When a driver looks next.
     pub(crate) armed: AtomicU64,
-    /// Makes the driver look now; its own, so that it outlives this.
+    /// When the limits are to follow the demand next; none before the first look.
+    pub(crate) adjust_at: Mutex<Option<Time>>,
+    /// Makes the drivers look now; their own, so that it outlives this.
     pub(crate) look: Arc<Notify>,
 }
 
@@ -83,8 +87,10 @@ impl Shared {
             configuring: Mutex::new(()),
             in_flight,
             watch_counts: WatchCounts::default(),
-            driven: AtomicBool::new(false),
-            armed: AtomicU64::new(0),
+            rejection_ids: RejectionIds::default(),
+            driven: Mutex::default(),
+            armed: AtomicU64::new(driver::NOBODY.0),
+            adjust_at: Mutex::default(),
             look: Arc::default(),
         })
     }
@@ -110,7 +116,7 @@ impl Shared {
         }
         self.headers.store(Arc::new(new));
         self.in_flight.limit(&limited, server_limit);
-        self.look.notify_one();
+        self.look.notify_waiters();
         Ok(())
     }
 
@@ -134,10 +140,11 @@ impl Shared {
         }
         let keep = Keep::of(head, long_running);
         let now = self.clock.now();
+        driver::ensure(self, now);
         let wait_until = now + self.policy.wait_limit(head);
         let cost = |place: &Place| {
             let width = self.estimate(head, attributes, place).width;
-            Cost { width, wait_until, watch: long_running.is_some() && is_watch(head, attributes) }
+            Cost { width, wait_until, watch: long_running.is_some() && is_watch(attributes) }
         };
         let mut woken = Vec::new();
         // The task's own waker takes the place of this one when the response is first polled.
@@ -184,7 +191,8 @@ impl Shared {
         let (waiting, seats_in_use, limit) = place
             .level
             .view(|view| (view.set.waiting(), view.set.seats_in_use(), view.set.seats().limit));
-        let mut response = (self.policy.answer)(&Rejection {
+        let rejection = Rejection {
+            id: self.rejection_ids.next(),
             head,
             reason,
             retry_after,
@@ -196,7 +204,9 @@ impl Shared {
             waiting,
             seats_in_use,
             limit,
-        });
+        };
+        rejection.log();
+        let mut response = self.policy.answer(&rejection);
         if self.policy.kubernetes_headers {
             set_kubernetes_headers(response.headers_mut(), place);
         }
@@ -211,27 +221,27 @@ impl Shared {
         let sooner = self.dispatcher.leave(now, turn, &mut woken);
         wake(woken);
         if sooner {
-            self.look.notify_one();
+            self.look.notify_waiters();
         }
     }
 
-    /// A level is to be looked at sooner than before: if the driver would be late, it looks now.
+    /// A level is to be looked at sooner than before: if a driver would be late, it looks now.
     ///
-    /// The driver announces when it will look and then reads the deadlines once more; here the
+    /// A driver announces when it will look and then reads the deadlines once more; here the
     /// deadline is there first and the announcement is read then. So one of both sees the other.
     pub(crate) fn look_sooner(&self, level: &Level) {
         fence(Ordering::SeqCst);
         let armed = Time(self.armed.load(Ordering::Relaxed));
         if level.deadline().is_some_and(|deadline| deadline < armed) {
-            self.look.notify_one();
+            self.look.notify_waiters();
         }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The driver finds that nobody is left, and ends.
-        self.look.notify_one();
+        // The drivers find that nobody is left, and end.
+        self.look.notify_waiters();
     }
 }
 

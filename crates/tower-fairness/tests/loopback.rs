@@ -19,6 +19,7 @@ use crate::support::{
 };
 
 async fn one_seat(builder: Builder, handling: Handling) -> Server {
+    let builder = builder.details_for(|_| true);
     Server::start(builder.build(one_level(handling), 1).unwrap()).await
 }
 
@@ -44,8 +45,9 @@ async fn a_request_without_a_seat_is_told_why_and_when_to_come_back() {
         assert_eq!(headers.get(name).unwrap(), value, "{name}");
     }
     let body: serde_json::Value = serde_json::from_str(&text(refused).await).unwrap();
+    let id = headers.get("x-evenkeel-rejection-id").unwrap().to_str().unwrap();
     let expected = serde_json::json!({
-        "code": 429, "reason": "concurrency-limit",
+        "code": 429, "id": id, "reason": "concurrency-limit",
         "message": "all seats of this priority level are taken",
         "flowSchema": "all", "priorityLevel": "main", "flow": "", "retryAfterSeconds": 1,
         "waiting": 0, "seatsInUse": 1, "limit": 1,
@@ -173,30 +175,36 @@ async fn a_stream_may_give_its_seat_back_at_its_head() {
 #[tokio::test]
 async fn a_watch_takes_seats_at_its_start_or_none_at_all() {
     for (treatment, seats) in [(LongRunning::SeatsAtStart, 1), (LongRunning::Outside, 0)] {
-        let builder = FairnessLayer::builder().long_running(treatment);
+        let builder = FairnessLayer::builder().kubernetes_api().long_running(treatment);
         let server = one_seat(builder, Handling::Reject).await;
-        let starting = server.client().await.start("/held?watch=true");
+        let starting = server.client().await.start("/api/v1/held?watch=true");
         server.gates.began.notified().await;
         assert_eq!(server.numbers(), (0, seats, u64::from(seats)), "{treatment:?}");
         server.gates.held.add_permits(1);
         starting.await.unwrap();
 
         let mut client = server.client().await;
-        let _watching = client.get("/stream?watch=true").await;
+        let _watching = client.get("/api/v1/stream?watch=true").await;
         server.until((0, 0, 0)).await;
         assert_eq!(text(server.get("/quick").await).await, "served");
     }
 }
 
 #[tokio::test]
-async fn an_upgrade_takes_seats_at_its_start_unless_it_is_to_pass_outside() {
+async fn an_upgrade_takes_seats_at_its_start_unless_the_server_itself_lets_it_pass() {
     let upgrade = || {
         let request = Request::get("/upgrade").header("connection", "upgrade");
         request.header("upgrade", "test").body(Empty::<Bytes>::new()).unwrap()
     };
     let builders = [
         (FairnessLayer::builder(), 1),
-        (FairnessLayer::builder().long_running(LongRunning::Outside), 0),
+        // Any client can ask for an upgrade.
+        (FairnessLayer::builder().long_running(LongRunning::Outside), 1),
+        (
+            FairnessLayer::builder()
+                .long_running_by(|head, _| head.upgrades().then_some(LongRunning::Outside)),
+            0,
+        ),
     ];
     for (builder, dispatched) in builders {
         let server = one_seat(builder, Handling::Reject).await;

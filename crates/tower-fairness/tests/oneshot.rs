@@ -15,7 +15,11 @@ use std::{
 };
 
 use bytes::Bytes;
-use evenkeel_fairness::{Settings, Width, config::Handling};
+use evenkeel_fairness::{
+    Settings, Width,
+    config::Handling,
+    flow::{FlowHash, FlowHasher, FlowKey, flow_hash},
+};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt, Empty, Full};
 use tokio::{
@@ -28,7 +32,7 @@ use tower_fairness::{ConfigureError, Estimate, FairnessLayer, RequestTimeout, Re
 use crate::support::{
     one_level, queue,
     server::{numbers, until},
-    with_exempt,
+    settings, with_exempt,
 };
 
 type Answer = Result<Response<ResponseBody<Full<Bytes>>>, Infallible>;
@@ -61,7 +65,7 @@ fn request(user: &str) -> Request<Empty<Bytes>> {
 }
 
 fn one_seat(layer: tower_fairness::Builder) -> FairnessLayer {
-    layer.build(one_level(queue(1, 10)), 1).unwrap()
+    layer.details_for(|_| true).build(one_level(queue(1, 10)), 1).unwrap()
 }
 
 fn reason(answer: &Answer) -> (StatusCode, String) {
@@ -103,6 +107,7 @@ async fn the_waits_of_all_levels_are_kept_by_one_task_that_ends_with_the_layer()
     let none = Arc::new(Semaphore::new(0));
     let layer = FairnessLayer::builder()
         .wait_limit(|head| Duration::from_secs(head.uri.path().len() as u64))
+        .details_for(|_| true)
         .build(one_level(queue(1, 10)), 1)
         .unwrap();
     let service = gated(&layer, &none);
@@ -256,7 +261,8 @@ fn one_that_was_never_polled_keeps_its_turn_and_its_drop_passes_it_on() {
 #[tokio::test(start_paused = true)]
 async fn flows_take_turns() {
     let permits = Arc::new(Semaphore::new(0));
-    let layer = FairnessLayer::new(one_level(queue(64, 100)), 1).unwrap();
+    let builder = FairnessLayer::builder().settings(settings());
+    let layer = builder.build(one_level(queue(64, 100)), 1).unwrap();
     let order = Arc::new(Mutex::new(Vec::new()));
     let service = {
         let (permits, order) = (permits.clone(), order.clone());
@@ -355,7 +361,8 @@ fn what_a_configuration_promises_is_checked() {
 #[tokio::test(start_paused = true)]
 async fn a_header_alone_gets_nobody_past_the_limit() {
     let none = Arc::new(Semaphore::new(0));
-    let layer = FairnessLayer::new(one_level(Handling::Reject), 1).unwrap();
+    let builder = FairnessLayer::builder().details_for(|_| true);
+    let layer = builder.build(one_level(Handling::Reject), 1).unwrap();
     let mut service = gated(&layer, &none);
     let _running = service.ready().await.unwrap().call(request("alice"));
     let mut upgrade = request("mallory");
@@ -383,6 +390,43 @@ async fn who_asks_for_an_upgrade_and_gets_none_keeps_the_seat_until_the_body_end
         drop(answer);
         assert_eq!(seats(), 0);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_asks_for_a_tunnel_and_gets_none_keeps_the_seat_until_the_body_ends() {
+    let layer = FairnessLayer::new(one_level(Handling::Reject), 1).unwrap();
+    for (status, held) in [(StatusCode::OK, 0), (StatusCode::FORBIDDEN, 1)] {
+        let service = layer.layer(service_fn(move |_: Request<Empty<Bytes>>| async move {
+            let mut response = Response::new(Full::new(Bytes::from("a body")));
+            *response.status_mut() = status;
+            Ok::<_, Infallible>(response)
+        }));
+        let connect = Request::connect("host:1").body(Empty::new()).unwrap();
+        let answer = service.oneshot(connect).await.unwrap();
+        assert_eq!(numbers(&layer), (0, held, held.into()), "{status}");
+        drop(answer);
+    }
+}
+
+/// The hash of the one flow that there was.
+async fn flow_hash_of(settings: Settings) -> u64 {
+    let builder = FairnessLayer::builder().settings(settings);
+    let layer = builder.build(one_level(queue(8, 10)), 1).unwrap();
+    gated(&layer, &Arc::new(Semaphore::new(1))).oneshot(request("alice")).await.unwrap();
+    layer.top_flows()[0].flows[0].hash
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_layer_hashes_flows_under_a_key_of_its_own_unless_as_kubernetes() {
+    let known = flow_hash("all", "alice");
+    let keyed = [flow_hash_of(Settings::default()).await, flow_hash_of(Settings::default()).await];
+    assert!(keyed[0] != keyed[1] && !keyed.contains(&known), "{keyed:?}");
+    for settings in [Settings::kubernetes(), Settings::proposal()] {
+        assert_eq!(flow_hash_of(settings).await, known);
+    }
+    let key = FlowHash::Keyed(Some(FlowKey::new([1; 32])));
+    let chosen = Settings { flow_hash: key, ..Settings::default() };
+    assert_eq!(flow_hash_of(chosen).await, FlowHasher::new(key).hash("all", "alice"));
 }
 
 #[tokio::test(start_paused = true)]

@@ -177,7 +177,10 @@ impl<'c> Replay<'c> {
             queues::Outcome::Dispatched(ticket) => {
                 self.requests[id].queue = self.set.queue_of(ticket);
                 self.tickets[id] = Some(ticket);
-                self.run(now, id);
+                // Others may have gone before it.
+                woken.push(id);
+                let number = |id: &usize| self.set.dispatch_number(self.tickets[*id]?);
+                woken.sort_by_key(number);
             }
             queues::Outcome::Waiting(ticket) => {
                 self.requests[id].outcome = "never_dispatched";
@@ -266,4 +269,47 @@ fn shape(shape: &Shape) -> (Handling, SeatLimit) {
         Ok(queues) => Handling::Queue(Queuing { queues, hand_size, queue_length_limit }),
     };
     (handling, SeatLimit { limit: concurrency_limit, nominal: concurrency_limit })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three seats, one of them in use. A request for all three blocks the next flow's until it
+    /// times out; Kubernetes looks again at the next arrival only, which is of that flow. Both go
+    /// then, in the order of their queue: derived from `dispatchAsMuchAsPossibleLocked`.
+    #[test]
+    fn when_a_wide_head_times_out_who_waited_longer_goes_before_the_newcomer() {
+        let request = |id: usize, flow: &str, ms: u64, seats: u32, wait_ms: Option<u64>| {
+            json!({
+                "id": id, "flow": flow, "t_ns": ms * 1_000_000, "duration_ns": 100_000_000,
+                "initial_seats": seats, "wait_limit_ns": wait_ms.map(|ms| ms * 1_000_000),
+            })
+        };
+        let config = json!({
+            "queues": 3, "hand_size": 1, "queue_length_limit": 9, "concurrency_limit": 3,
+            "estimated_service_duration_ns": 3_000_000,
+        });
+        let case = json!({
+            "config": config,
+            "flows": {"running": "0", "wide": "1", "other": "2"},
+            "arrivals": [
+                request(0, "running", 0, 1, None),
+                request(1, "wide", 1, 3, Some(20)),
+                request(2, "other", 19, 1, None),
+                request(3, "other", 30, 1, None),
+            ],
+            "expect": {},
+        });
+        let case = serde_json::from_value::<Case>(case).unwrap();
+        let mut replay = Replay::new(&case);
+        while let Some(now) = replay.next() {
+            replay.at(now);
+        }
+        let got = replay.result();
+        assert_eq!(got["requests"][1]["outcome"], "timed_out");
+        assert_eq!(got["requests"][2]["dispatch_t_ns"], 30_000_000);
+        assert_eq!(got["requests"][3]["dispatch_t_ns"], 30_000_000);
+        assert_eq!(got["dispatch_order"], json!([0, 2, 3]));
+    }
 }

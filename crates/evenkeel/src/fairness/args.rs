@@ -12,6 +12,9 @@ pub(crate) enum FairnessCommand {
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(SimulateArgs),
     /// Say which flow schema takes a request, which were missed and why, and its queues
+    ///
+    /// The queues are those that Kubernetes deals. A server with the default profile deals by a key of
+    /// its own, which nobody else knows.
     #[command(after_help = MATCH_EXAMPLES)]
     Match(MatchArgs),
     /// Check configurations: what is wrong, and what works other than it seems to

@@ -296,6 +296,7 @@ metadata: {name: lost}
 spec:
   matchingPrecedence: 500
   priorityLevelConfiguration: {name: LEVEL}
+  distinguisherMethod: {type: ByUser}
   rules:
   - subjects: [{kind: Group, group: {name: g}}]
     nonResourceRules: [{verbs: [get], nonResourceURLs: ['/x']}]

@@ -47,7 +47,7 @@ pub use self::{
 use crate::{
     Request,
     config::{Config, Distinguisher, Schema},
-    flow::{Flow, Slots, distinguish, flow_hash},
+    flow::{Flow, FlowHash, FlowHasher, Slots, distinguish},
 };
 
 /// A configuration compiled for classifying requests.
@@ -57,6 +57,7 @@ pub struct Classifier {
     others: Index,
     targets: Box<[Target]>,
     fallback: usize,
+    hasher: FlowHasher,
 }
 
 /// What became of a request.
@@ -86,12 +87,18 @@ enum Flows {
 }
 
 impl Classifier {
+    /// One that hashes flows as Kubernetes does.
     pub fn new(config: &Config) -> Self {
+        Classifier::with_hash(config, FlowHash::Unkeyed)
+    }
+
+    pub fn with_hash(config: &Config, hash: FlowHash) -> Self {
         Classifier {
             resource: compile::index(&config.schemas, true),
             others: compile::index(&config.schemas, false),
             targets: config.schemas.iter().map(|schema| Target::new(config, schema)).collect(),
             fallback: config.fallback,
+            hasher: FlowHasher::new(hash),
         }
     }
 
@@ -112,7 +119,7 @@ impl Classifier {
             Some((by, slots)) => distinguish(by, slots.as_ref(), request),
             None => "",
         };
-        Flow { distinguisher, hash: flow_hash(name, distinguisher) }
+        Flow { distinguisher, hash: self.hasher.hash(name, distinguisher) }
     }
 }
 

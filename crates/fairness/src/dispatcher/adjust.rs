@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Dispatcher, configure::Control, exchange::Claims};
+use super::{
+    Dispatcher,
+    configure::{Control, Governed},
+    exchange::Claims,
+};
 use crate::{
     Time,
     limits::{
@@ -33,11 +37,14 @@ impl<W> Dispatcher<W> {
             let config = self.in_force.load().config.clone();
             self.in_force.store(Arc::new(control.in_force(config)));
         }
+        self.offer_all(now, &control.levels(), woken);
     }
 
     /// The limits in force, by level, and the fair proportion they were found by.
     pub fn limits(&self) -> (Vec<LevelLimits>, f64) {
         let control = self.control.lock();
+        // Seats that change hands would be counted twice or not at all.
+        let _exchange = self.claims.exchange();
         let levels = control.governed.iter().map(|governed| {
             let current = governed.level.view(|view| view.set.seats().limit);
             LevelLimits {
@@ -54,6 +61,7 @@ impl<W> Dispatcher<W> {
 
 impl<W> Control<W> {
     pub(super) fn adjust(&mut self, now: Time, claims: &Claims, woken: &mut Vec<W>) {
+        let _exchange = claims.exchange();
         let demands: Vec<_> = self
             .governed
             .iter_mut()
@@ -64,14 +72,25 @@ impl<W> Control<W> {
                 set.take_demand(now)
             })
             .collect();
+        let before: Vec<_> =
+            self.governed.iter().map(|governed| governed.adjusted.limits.current).collect();
         let levels = self.governed.iter_mut().map(|governed| &mut governed.adjusted);
         self.adjustment = Some(adjust(levels.zip(demands)));
-        for governed in &self.governed {
-            let Limits { current, nominal, .. } = governed.adjusted.limits;
-            let state = &mut *governed.level.state.lock();
-            let seats = SeatLimit { limit: current, nominal };
-            state.set.reconfigure(now, governed.config.handling, seats, woken);
-            governed.level.publish(state, claims);
+        // Seats are taken before they are given, so that no moment has more of them.
+        let rises = |of: &(&Governed<W>, u32)| of.0.adjusted.limits.current > of.1;
+        let changes = || self.governed.iter().zip(before.iter().copied());
+        for (governed, _) in changes().filter(|of| !rises(of)).chain(changes().filter(rises)) {
+            governed.set_limit(now, claims, woken);
         }
+    }
+}
+
+impl<W> Governed<W> {
+    fn set_limit(&self, now: Time, claims: &Claims, woken: &mut Vec<W>) {
+        let Limits { current, nominal, .. } = self.adjusted.limits;
+        let state = &mut *self.level.state.lock();
+        let seats = SeatLimit { limit: current, nominal };
+        state.set.reconfigure(now, self.config.handling, seats, woken);
+        self.level.publish(state, claims);
     }
 }

@@ -65,9 +65,9 @@ impl<W> Dispatcher<W> {
                 self.tick(now, &place.level, woken);
             }
             if let Some((admission, sooner)) = self.arrive(now, &place, flow, cost, &waker, woken) {
-                if let Admission::Waiting(_) = admission {
-                    self.reclaim(now, &place.level, woken);
-                }
+                // It may claim seats, and what was due may have freed some.
+                self.reclaim(now, &place.level, woken);
+                self.offer(now, &place.level, woken);
                 return Admitted { place, flow, admission, sooner };
             }
             // The level went while we looked: the configuration in force now has another.
@@ -142,26 +142,13 @@ impl<W> Dispatcher<W> {
     /// A request leaves, served or not. Returns whether its level is to be looked at sooner.
     pub fn leave(&self, now: Time, turn: Turn<W>, woken: &mut Vec<W>) -> bool {
         let Turn { place, ticket } = turn;
-        let level = &*place.level;
-        let (ceded, sooner) = {
-            let state = &mut *level.state.lock();
-            let ceded = state.set.leave(now, ticket, self.claimed(), woken);
-            (ceded, level.publish(state, &self.claims))
-        };
-        self.hand_over(now, level, ceded, woken);
-        self.offer(now, level, woken);
-        sooner
+        self.free(now, &place.level, woken, |set, ceding, woken| {
+            set.leave(now, ticket, ceding, woken)
+        })
     }
 
     /// Does what is due in a level.
     pub fn tick(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
-        let ceded = {
-            let state = &mut *level.state.lock();
-            let ceded = state.set.tick(now, self.claimed(), woken);
-            level.publish(state, &self.claims);
-            ceded
-        };
-        self.hand_over(now, level, ceded, woken);
-        self.offer(now, level, woken);
+        self.free(now, level, woken, |set, ceding, woken| set.tick(now, ceding, woken));
     }
 }

@@ -7,6 +7,7 @@ use crate::{
     Settings, Time,
     classify::Classifier,
     config::{self, Config, Handling},
+    flow::FlowHash,
     limits::{adjust::Adjustment, adjust::LevelState as Adjusted, nominal},
     queues::{QueueSet, SeatLimit},
 };
@@ -21,6 +22,7 @@ pub(super) struct Control<W> {
     pub(super) adjustment: Option<Adjustment>,
     /// A level that was counted when the seats were shared is gone.
     shares_freed: bool,
+    flow_hash: FlowHash,
 }
 
 /// A level, as configured and as adjusted.
@@ -34,13 +36,14 @@ pub(super) struct Governed<W> {
 }
 
 impl<W> Control<W> {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(flow_hash: FlowHash) -> Self {
         Control {
             server_limit: 0,
             governed: Vec::new(),
             leaving: Vec::new(),
             adjustment: None,
             shares_freed: false,
+            flow_hash,
         }
     }
 
@@ -114,7 +117,9 @@ impl<W> Control<W> {
             })
         });
         let places = places.collect();
-        InForce { classifier: Classifier::new(&config), places, levels, config }
+        let at_work = self.levels();
+        let classifier = Classifier::with_hash(&config, self.flow_hash);
+        InForce { classifier, places, levels, at_work, config }
     }
 
     /// Under which numbers a level counts for its schemas, in their order.

@@ -7,28 +7,41 @@
 //! The sum of all limits stays the same; no running request is withdrawn; nobody falls below its
 //! nominal limit.
 //!
-//! Levels tell each other of claims by atomic numbers only. One lock is held at a time: the borrower
-//! lowers its limit under its own, then the claimant raises its limit under its own. In between the
-//! seat is nobody's. A claim that is gone by then gives the seat back.
+//! Levels tell each other of claims by atomic numbers. A seat changes hands in two steps, each under
+//! the lock of one level: the borrower lowers its limit, then the claimant raises its own; a claim
+//! that is gone by then gives the seat back. All of it is done under [`Claims::exchange`], and so is
+//! setting and reading all limits. So a seat between two levels is seen by nobody: no adjustment
+//! gives it out a second time, and a level that begins to claim waits for the exchange to end and
+//! then finds what was given back. Requests take this lock only where a claim meets a level that
+//! has borrowed; the order is control, exchange, level.
 //!
 //! Who claims looks for spare seats after it has published its claim; who has spare seats looks for
 //! claims after it has published them. Both are sequentially consistent, so one sees the other.
 //!
 //! In a level that rejects nobody waits. A newcomer that finds too few seats claims for it; the
 //! claim stands until it is met or limits are set anew.
+//!
+//! Invariants, whenever no call is under way: no level claims while another has spare seats; the
+//! limits sum to what the last adjustment set.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
 };
 
+use parking_lot::{Mutex, MutexGuard};
+
 use super::{Dispatcher, Level};
-use crate::{Time, queues::SeatLimit};
+use crate::{
+    Time,
+    queues::{QueueSet, SeatLimit},
+};
 
 /// The sum of all claims, so that who frees a seat sees with one look that nobody wants it.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     total: AtomicU32,
+    exchange: Mutex<()>,
 }
 
 impl Claims {
@@ -41,65 +54,122 @@ impl Claims {
             self.total.fetch_add(to.wrapping_sub(from), Ordering::SeqCst);
         }
     }
+
+    /// No seat is between two levels while this is held. No level's lock may be.
+    pub(super) fn exchange(&self) -> MutexGuard<'_, ()> {
+        self.exchange.lock()
+    }
 }
 
 impl<W> Dispatcher<W> {
+    /// Calls what may free seats of a level, with how many of those it has borrowed others claim:
+    /// as many as it says that it ceded change hands. Returns whether the level is to be looked at
+    /// sooner than before.
+    pub(super) fn free(
+        &self,
+        now: Time,
+        level: &Level<W>,
+        woken: &mut Vec<W>,
+        call: impl FnOnce(&mut QueueSet<W>, u32, &mut Vec<W>) -> u32,
+    ) -> bool {
+        let claimed = level.borrows() && self.claimed() > 0;
+        let exchange = claimed.then(|| self.claims.exchange());
+        let ceding = if exchange.is_some() { self.claimed() } else { 0 };
+        let (ceded, sooner, claims_more) = {
+            let state = &mut *level.state.lock();
+            let claim = level.claim.load(Ordering::Relaxed);
+            let ceded = call(&mut state.set, ceding, woken);
+            let sooner = level.publish(state, &self.claims);
+            (ceded, sooner, level.claim.load(Ordering::Relaxed) > claim)
+        };
+        if let Some(exchange) = exchange {
+            self.hand_over(now, level, ceded, &exchange, woken);
+        }
+        self.offer(now, level, woken);
+        if claims_more {
+            // Requests of slow flows may no longer be held back.
+            self.reclaim(now, level, woken);
+        }
+        sooner
+    }
+
+    /// A level's spare seats go to those who claim some: it got them, or they claimed, too late for
+    /// the other to have seen it.
+    pub(super) fn offer(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
+        while level.spare.load(Ordering::SeqCst) > 0 && self.claimed() > 0 {
+            let exchange = self.claims.exchange();
+            let ceded = self.cede(now, level, self.claimed());
+            let left = self.hand_over(now, level, ceded, &exchange, woken);
+            if left > 0 || ceded == 0 {
+                return;
+            }
+        }
+    }
+
+    /// After limits were set: levels that lack seats of their own get those that lie idle.
+    pub(super) fn offer_all(&self, now: Time, levels: &[Arc<Level<W>>], woken: &mut Vec<W>) {
+        for level in levels {
+            self.offer(now, level, woken);
+        }
+    }
+
+    /// A level claims seats, or more than before: those that others have borrowed and don't use are
+    /// its own again.
+    pub(super) fn reclaim(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
+        if !self.settings.reclaim_at_once || level.claim.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let _exchange = self.claims.exchange();
+        let in_force = self.in_force.load();
+        for other in &in_force.at_work {
+            if !std::ptr::eq(&raw const **other, level) {
+                self.take_spare(now, other, level, woken);
+            }
+        }
+    }
+
+    /// What a level has borrowed and does not use goes to one that claims it, until it claims no
+    /// more: with each seat it gets, more requests of slow flows may go.
+    fn take_spare(&self, now: Time, from: &Level<W>, to: &Level<W>, woken: &mut Vec<W>) {
+        while from.spare.load(Ordering::SeqCst) > 0 {
+            let wanted = to.claim.load(Ordering::Relaxed);
+            if wanted == 0 {
+                return;
+            }
+            let ceded = self.cede(now, from, wanted);
+            let left = self.grant(now, to, ceded, woken);
+            self.give_back(now, from, left, woken);
+            if left > 0 || ceded == 0 {
+                return;
+            }
+        }
+    }
+
     /// How many seats a level that frees some may be asked for.
-    pub(super) fn claimed(&self) -> u32 {
+    fn claimed(&self) -> u32 {
         match self.settings.reclaim_at_once {
             true => self.claims.total.load(Ordering::SeqCst),
             false => 0,
         }
     }
 
-    /// Seats that `from` gave up go to those who claim them, the neediest first.
-    pub(super) fn hand_over(&self, now: Time, from: &Level<W>, mut seats: u32, woken: &mut Vec<W>) {
-        if seats == 0 {
-            return;
-        }
+    /// Seats that `from` gave up go to those who claim them, the neediest first. Each round hands
+    /// one on, or finds a claim gone. Returns how many were given back.
+    fn hand_over(
+        &self,
+        now: Time,
+        from: &Level<W>,
+        mut seats: u32,
+        _exchange: &MutexGuard<'_, ()>,
+        woken: &mut Vec<W>,
+    ) -> u32 {
         let in_force = self.in_force.load();
-        for _ in 0..in_force.levels.len() {
+        while seats > 0 {
             let Some(neediest) = neediest(&in_force.levels) else { break };
             seats = self.grant(now, neediest, seats, woken);
-            if seats == 0 {
-                return;
-            }
         }
         self.give_back(now, from, seats, woken);
-    }
-
-    /// Seats that became spare while someone claimed some, too late for either to have seen it.
-    pub(super) fn offer(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
-        if level.spare.load(Ordering::SeqCst) == 0 {
-            return;
-        }
-        let claimed = self.claimed();
-        if claimed > 0 {
-            let ceded = self.cede(now, level, claimed);
-            self.hand_over(now, level, ceded, woken);
-        }
-    }
-
-    /// A level claims seats: those that others have borrowed and don't use are its own again.
-    pub(super) fn reclaim(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
-        if !self.settings.reclaim_at_once || level.claim.load(Ordering::Relaxed) == 0 {
-            return;
-        }
-        let in_force = self.in_force.load();
-        for other in &in_force.levels {
-            let wanted = level.claim.load(Ordering::Relaxed);
-            if wanted == 0 {
-                return;
-            }
-            if other.spare.load(Ordering::SeqCst) == 0 || std::ptr::eq(&raw const **other, level) {
-                continue;
-            }
-            let ceded = self.cede(now, other, wanted);
-            if ceded > 0 {
-                let left = self.grant(now, level, ceded, woken);
-                self.give_back(now, other, left, woken);
-            }
-        }
+        seats
     }
 
     fn cede(&self, now: Time, level: &Level<W>, wanted: u32) -> u32 {
@@ -111,6 +181,9 @@ impl<W> Dispatcher<W> {
 
     /// Returns the seats it had no use for.
     fn grant(&self, now: Time, level: &Level<W>, seats: u32, woken: &mut Vec<W>) -> u32 {
+        if seats == 0 {
+            return 0;
+        }
         let state = &mut *level.state.lock();
         let left = state.set.grant(now, seats, woken);
         level.publish(state, &self.claims);
@@ -213,5 +286,77 @@ mod tests {
         dispatcher.configure(late, config(vec![queue]), 2, &mut woken).unwrap();
         dispatcher.leave(late, turn, &mut woken);
         assert_eq!(dispatcher.claimed(), 0);
+    }
+
+    /// `b` has borrowed the seat of `c`, which all requests go to.
+    fn lent() -> Dispatcher<()> {
+        let queuing = Queuing { queues: 1, hand_size: 1, queue_length_limit: 9 };
+        let three = ["a", "b", "c"].map(|name| level(name, Handling::Queue(queuing)));
+        let dispatcher =
+            Dispatcher::<()>::new(Time(0), config(three.into()), 3, Settings::default()).unwrap();
+        for (level, limit) in dispatcher.in_force().levels.iter().zip([1, 2, 0]) {
+            let state = &mut *level.state.lock();
+            state.set.set_seats(Time(0), SeatLimit { limit, nominal: 1 }, &mut Vec::new());
+            level.publish(state, &dispatcher.claims);
+        }
+        dispatcher
+    }
+
+    /// A seat of `b` is on its way, for a claim that is gone when it comes, while `meanwhile` runs on
+    /// another thread: `until` this holds and, if nothing keeps it, to its end. Returns how many
+    /// requests it woke.
+    fn while_a_seat_is_on_its_way(
+        dispatcher: &Dispatcher<()>,
+        meanwhile: impl FnOnce(&mut Vec<()>) + Send,
+        until: impl Fn() -> bool,
+    ) -> usize {
+        let b = &dispatcher.in_force().levels[1];
+        let exchange = dispatcher.claims.exchange();
+        let ceded = dispatcher.cede(Time(1), b, 1);
+        assert_eq!(ceded, 1);
+        std::thread::scope(|scope| {
+            let other = scope.spawn(|| {
+                let mut woken = Vec::new();
+                meanwhile(&mut woken);
+                woken.len()
+            });
+            while !until() {
+                std::thread::yield_now();
+            }
+            for _ in 0..10_000 {
+                std::thread::yield_now();
+            }
+            dispatcher.give_back(Time(1), b, ceded, &mut Vec::new());
+            drop(exchange);
+            other.join().unwrap()
+        })
+    }
+
+    #[test]
+    fn a_claim_between_cede_and_give_back_finds_the_seats_that_come_back() {
+        let dispatcher = lent();
+        let one = |_: &Place<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
+        let c = &dispatcher.in_force().levels[2];
+        let claim = |woken: &mut Vec<()>| {
+            dispatcher.admit(Time(1), &Request::default(), one, || (), woken);
+        };
+        let claims = || c.claim.load(Ordering::SeqCst) == 1;
+        let woken = while_a_seat_is_on_its_way(&dispatcher, claim, claims);
+        assert_eq!(woken, 1, "c waits beside b's idle seat");
+    }
+
+    #[test]
+    fn limits_set_between_cede_and_give_back_do_not_give_the_seat_out_twice() {
+        let dispatcher = lent();
+        let begun = AtomicU32::new(0);
+        let adjust = |woken: &mut Vec<()>| {
+            begun.store(1, Ordering::SeqCst);
+            dispatcher.adjust(Time(2), woken);
+        };
+        let has_begun = || begun.load(Ordering::SeqCst) == 1;
+        while_a_seat_is_on_its_way(&dispatcher, adjust, has_begun);
+        let (limits, _) = dispatcher.limits();
+        let sum: u32 = limits.iter().map(|level| level.limits.current).sum();
+        assert_eq!(sum, 3);
     }
 }

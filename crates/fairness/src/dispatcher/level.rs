@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::exchange::Claims;
 use crate::{
     Time,
-    queues::{QueueSet, stats::SchemaStats},
+    queues::{QueueSet, SeatLimit, stats::SchemaStats},
     top_flows::TopFlows,
 };
 
@@ -20,10 +20,12 @@ use crate::{
 pub struct Level<W> {
     pub name: Arc<str>,
     pub(super) state: Mutex<LevelState<W>>,
-    /// Seats of its own that it lacks. Written under the lock, read without; so are the next two.
+    /// Seats of its own that it lacks. Written under the lock, read without; so are the others.
     pub(super) claim: AtomicU32,
     /// Seats it has borrowed and does not use.
     pub(super) spare: AtomicU32,
+    /// Seats it has borrowed.
+    borrowed: AtomicU32,
     /// When it is to be looked at next.
     deadline: AtomicU64,
     pub(super) nominal: AtomicU32,
@@ -77,6 +79,7 @@ impl<W> Level<W> {
             }),
             claim: AtomicU32::new(0),
             spare: AtomicU32::new(0),
+            borrowed: AtomicU32::new(0),
             deadline: AtomicU64::new(u64::MAX),
             nominal: AtomicU32::new(0),
         }
@@ -86,6 +89,11 @@ impl<W> Level<W> {
     /// lock.
     pub fn deadline(&self) -> Option<Time> {
         Some(Time(self.deadline.load(Ordering::Acquire))).filter(|time| *time < Time::MAX)
+    }
+
+    /// Whether it has seats that others lent; read without its lock.
+    pub(super) fn borrows(&self) -> bool {
+        self.borrowed.load(Ordering::Relaxed) > 0
     }
 
     /// Looks at the level under its lock; requests of this level wait meanwhile.
@@ -104,7 +112,9 @@ impl<W> Level<W> {
         let set = &state.set;
         claims.change(&self.claim, if state.quiescing { 0 } else { set.claim() });
         store_if_changed(&self.spare, set.spare());
-        store_if_changed(&self.nominal, set.seats().nominal);
+        let SeatLimit { limit, nominal } = set.seats();
+        store_if_changed(&self.borrowed, limit.saturating_sub(nominal));
+        store_if_changed(&self.nominal, nominal);
         let deadline = set.next_deadline().map_or(u64::MAX, |time| time.0);
         let old = self.deadline.load(Ordering::Relaxed);
         if deadline != old {

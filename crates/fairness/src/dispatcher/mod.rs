@@ -6,9 +6,10 @@
 //!                 └─► Turn: dispatched, waiting, or refused ◄───┘ whom to wake
 //! ```
 //!
-//! There is one lock for each level, held for one call into its [`QueueSet`] and never while another
-//! is, nor while anyone is woken: calls collect whom to wake in `woken`, and the caller wakes them.
-//! Levels share no lock and no allocation, only a few atomic numbers in `exchange.rs`. A request
+//! There is one lock for each level, held for one call into its [`QueueSet`] and never while that of
+//! another is, nor while anyone is woken: calls collect whom to wake in `woken`, and the caller
+//! wakes them. Levels share a few atomic numbers, and a lock that is taken where lent seats come
+//! back or all limits are set or read: see `exchange.rs`. A request
 //! reads the configuration in force without a lock; [`Dispatcher::configure`] swaps it while
 //! requests wait and run.
 //!
@@ -59,6 +60,8 @@ pub struct InForce<W> {
     pub places: Vec<Arc<Place<W>>>,
     /// In the order of the configuration.
     pub levels: Vec<Arc<Level<W>>>,
+    /// These, and those that are no longer configured but not yet idle.
+    at_work: Vec<Arc<Level<W>>>,
 }
 
 impl<W> Dispatcher<W> {
@@ -70,7 +73,7 @@ impl<W> Dispatcher<W> {
         settings: Settings,
     ) -> Result<Self, NoShares> {
         let claims = Claims::default();
-        let mut control = Control::new();
+        let mut control = Control::new(settings.flow_hash);
         let in_force =
             control.take(now, config, server_limit, &settings, &claims, &mut Vec::new())?;
         Ok(Dispatcher {
@@ -96,6 +99,7 @@ impl<W> Dispatcher<W> {
             control.take(now, config, server_limit, &self.settings, &self.claims, woken)?;
         self.in_force.store(Arc::new(in_force));
         control.retire_idle(&self.claims);
+        self.offer_all(now, &control.levels(), woken);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::{
     Handling, QueueSet, Refusal,
     expire::Timer,
-    slots::{NONE, Request, State, Ticket},
+    slots::{NONE, Request, State, Ticket, Tracked},
     work::Work,
 };
 use crate::{Pick, Time, config::Queuing, seats::Width, time::nanos};
@@ -67,7 +67,7 @@ impl<W> QueueSet<W> {
         let outcome = match self.handling {
             Handling::Queue(queuing) => self.join(queuing, arrival, waker, woken),
             _ if self.fits(seats) => {
-                let ticket = self.insert(arrival, NONE);
+                let ticket = self.insert(arrival, NONE, nanos(self.settings.guess));
                 self.seat(ticket.slot);
                 Outcome::Dispatched(ticket)
             }
@@ -102,6 +102,13 @@ impl<W> QueueSet<W> {
         (queue != NONE).then_some(queue)
     }
 
+    /// The how-manieth dispatch of this level a request was: of those that one call dispatches, the
+    /// newcomer too, it tells the order.
+    pub fn dispatch_number(&self, ticket: Ticket) -> Option<u64> {
+        let slot = &self.slots[self.slots.find(ticket)?];
+        (!matches!(slot.state, State::Waiting | State::TimedOut)).then_some(slot.number)
+    }
+
     fn join(
         &mut self,
         queuing: Queuing,
@@ -109,10 +116,14 @@ impl<W> QueueSet<W> {
         waker: impl FnOnce() -> W,
         woken: &mut Vec<W>,
     ) -> Outcome {
+        let (slow, charge) = self.look_up(arrival.flow);
         let index = self.pick(arrival.flow);
-        let length = self.queues[index as usize].waiting.len;
+        let queue = &self.queues[index as usize];
+        // Requests that may be held back take no room from others.
+        let length = if slow { queue.len() } else { queue.waiting.len };
         self.stats.observe_fill(length, queuing.queue_length_limit);
-        let grows = self.settings.grows_while_seats_are_free && self.has_seats();
+        let free = self.has_seats() && (!slow || self.cap_admits(arrival.width.max_seats()));
+        let grows = self.settings.grows_while_seats_are_free && free;
         if length >= queuing.queue_length_limit && !grows {
             return self.refuse(arrival, Refusal::QueueFull);
         }
@@ -123,8 +134,9 @@ impl<W> QueueSet<W> {
             queue.start = r;
             self.active += 1;
         }
-        let ticket = self.insert(arrival, index);
-        if self.waiting == 0 && self.has_seats() && self.fits(arrival.width.max_seats()) {
+        let ticket = self.insert(arrival, index, charge);
+        self.slots[ticket.slot].slow = slow;
+        if free && self.nobody_else_may_go() && self.fits(arrival.width.max_seats()) {
             // It would be enqueued and be the only one to choose from.
             self.bound_to_arrival(index);
             self.go(ticket.slot);
@@ -149,12 +161,26 @@ impl<W> QueueSet<W> {
             Pick::LeastWork => (self.arrivals % hand.len() as u64) as usize,
         };
         self.arrivals += 1;
+        let queue = |card: &u32| &self.queues[*card as usize];
+        let cards = hand[first..].iter().chain(&hand[..first]);
+        if self.slow_lane.is_some() {
+            let mut best = (u64::MAX, hand[first]);
+            for card in cards {
+                let backlog = queue(card).backlog(self.r);
+                if backlog < best.0 {
+                    best = (backlog, *card);
+                }
+                if backlog == 0 {
+                    // No other is better.
+                    break;
+                }
+            }
+            return best.1;
+        }
         if self.waiting == 0 {
             // All are empty: none of them need be looked at.
             return hand[first];
         }
-        let queue = |card: &u32| &self.queues[*card as usize];
-        let cards = hand[first..].iter().chain(&hand[..first]);
         let best = match self.settings.pick {
             Pick::Shortest => cards.min_by_key(|card| queue(card).waiting.len),
             Pick::LeastWork => cards.min_by_key(|card| queue(card).work_waiting),
@@ -169,10 +195,9 @@ impl<W> QueueSet<W> {
         }
     }
 
-    fn insert(&mut self, arrival: Arrival, queue: u32) -> Ticket {
-        let Arrival { flow: _, width, wait_until, schema, watch } = arrival;
-        let guess = nanos(self.settings.guess) as f64;
-        let mut work = Work::of(width.initial_seats.into(), guess);
+    fn insert(&mut self, arrival: Arrival, queue: u32, charge: u64) -> Ticket {
+        let Arrival { flow, width, wait_until, schema, watch } = arrival;
+        let mut work = Work::of(width.initial_seats.into(), charge as f64);
         if width.final_seats > 0 {
             let latency = nanos(width.additional_latency) as f64;
             work += Work::of(width.final_seats.into(), latency);
@@ -180,9 +205,14 @@ impl<W> QueueSet<W> {
         self.slots.insert(Request {
             queue,
             schema,
+            flow,
             watch,
+            slow: false,
+            tracked: Tracked::No,
             width,
             work,
+            charge,
+            number: self.arrivals,
             arrived: self.now,
             arrival_r: self.r,
             dispatched: self.now,
@@ -190,13 +220,17 @@ impl<W> QueueSet<W> {
         })
     }
 
-    fn enqueue(&mut self, index: u32) {
+    pub(super) fn enqueue(&mut self, index: u32) {
         let queue = self.slots[index].queue;
         self.queues[queue as usize].enqueue(&mut self.slots, index);
         let seats = u64::from(self.slots[index].width.max_seats());
         self.waiting += 1;
         self.seats_waiting += seats;
         self.queued_seats += seats;
+        if let (true, Some(lane)) = (self.slots[index].slow, &mut self.slow_lane) {
+            lane.waiting += 1;
+            lane.seats_waiting += seats;
+        }
         let stats = self.schema(index);
         stats.waiting += 1;
         stats.seats_waiting += seats;

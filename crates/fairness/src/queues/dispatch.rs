@@ -12,10 +12,14 @@ impl<W> QueueSet<W> {
     /// Dispatches as much as possible. The head that is chosen goes or, if it does not fit, keeps
     /// the others waiting: otherwise wide requests would starve.
     pub(super) fn dispatch(&mut self, woken: &mut Vec<W>) {
+        self.count_others();
         while self.waiting > 0 && self.has_seats() {
-            let lap = self.lap % self.queues.len() as u32;
-            let queue = self.order.next(lap).expect("the queue of each that waits is in the order");
-            let head = self.queues[queue as usize].waiting.head;
+            let Some(head) = self.next_head() else { return };
+            if !self.slots[head].slow && self.is_slow(self.slots[head].flow) {
+                self.mark_slow(head);
+                continue;
+            }
+            let queue = self.slots[head].queue;
             if !self.fits(self.slots[head].width.max_seats()) {
                 self.schema(head).not_accommodated += 1;
                 return;
@@ -25,9 +29,35 @@ impl<W> QueueSet<W> {
                 woken.push(waker);
             }
             self.dequeue(head);
+            self.charge_anew(head);
             self.go(head);
             self.rekey(queue);
         }
+    }
+
+    /// The head whose turn it is; none if all are held back. In its queue it is the first that may
+    /// go.
+    pub(super) fn next_head(&self) -> Option<u32> {
+        let lap = self.lap % self.queues.len() as u32;
+        let ordinary = self.order.next(lap);
+        let Some(slow) = self.next_slow(lap) else {
+            let (_, queue) = ordinary?;
+            return Some(self.first_to_go(queue));
+        };
+        let turn = |(finish, queue): (Work, u32)| (finish, queue < lap, queue);
+        let (_, _, queue) = ordinary.map_or(turn(slow), |next| turn(next).min(turn(slow)));
+        Some(self.first_to_go(queue))
+    }
+
+    /// Of the heads of a queue's two lists, that which has come first and may go.
+    fn first_to_go(&self, queue: u32) -> u32 {
+        let queue = &self.queues[queue as usize];
+        let (first, slow) = (queue.waiting.head, queue.slow.head);
+        if slow == NONE || !self.cap_admits(self.slots[slow].width.max_seats()) {
+            return first;
+        }
+        let older = first == NONE || self.slots[slow].number < self.slots[first].number;
+        if older { slow } else { first }
     }
 
     pub(super) fn has_seats(&self) -> bool {
@@ -53,6 +83,10 @@ impl<W> QueueSet<W> {
         self.waiting -= 1;
         self.seats_waiting -= seats;
         self.queued_seats -= seats;
+        if let (true, Some(lane)) = (self.slots[index].slow, &mut self.slow_lane) {
+            lane.waiting -= 1;
+            lane.seats_waiting -= seats;
+        }
         let stats = self.schema(index);
         stats.waiting -= 1;
         stats.seats_waiting -= seats;
@@ -71,6 +105,7 @@ impl<W> QueueSet<W> {
         queue.start += slot.work;
         self.queued_seats += seats;
         self.lap = slot.queue + 1;
+        self.track(index);
     }
 
     /// A request gets its seats.
@@ -78,6 +113,8 @@ impl<W> QueueSet<W> {
         let slot = &mut self.slots[index];
         slot.state = State::Executing;
         slot.dispatched = self.now;
+        self.dispatches += 1;
+        slot.number = self.dispatches;
         let (seats, waited) = (u64::from(slot.width.max_seats()), self.now - slot.arrived);
         self.executing += 1;
         self.seats_in_use += seats;

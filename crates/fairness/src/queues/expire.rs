@@ -27,8 +27,7 @@ impl<W> QueueSet<W> {
     pub fn next_deadline(&self) -> Option<Time> {
         let wait = self.waits.first().map(|timer| timer.at).filter(|at| *at < Time::MAX);
         let linger = self.lingers.first().map(|timer| timer.at);
-        let hold = (self.holds.head != NONE).then(|| self.slots[self.holds.head].until);
-        [wait, linger, hold].into_iter().flatten().min()
+        [wait, linger, self.hold_end(), self.cap_opens()].into_iter().flatten().min()
     }
 
     /// Does what is due, and cedes as [`Self::leave`] does.
@@ -38,7 +37,8 @@ impl<W> QueueSet<W> {
         ceded
     }
 
-    /// Frees the seats that no longer linger, and those that slow readers have held for too long.
+    /// Frees the seats that no longer linger, and those that slow readers have held for too long;
+    /// lets those go that slow flows may use by now.
     pub fn release(&mut self, now: Time, ceding: u32, woken: &mut Vec<W>) -> u32 {
         self.advance(now);
         let mut ceded = 0;
@@ -48,16 +48,36 @@ impl<W> QueueSet<W> {
             ceded += self.cede_seats(ceding - ceded);
             self.dispatch(woken);
         }
-        while self.holds.head != NONE && self.slots[self.holds.head].until <= now {
-            let index = self.holds.head;
-            self.end(index);
-            self.release_seats(index);
-            self.slots[index].state = State::Detached;
-            ceded += self.cede_seats(ceding - ceded);
+        ceded += self.detach_due(ceding - ceded, woken);
+        if self.waits_for_cap() {
             self.dispatch(woken);
         }
         self.note();
         ceded
+    }
+
+    /// Frees the seats of responses that have been held for too long, the oldest first.
+    pub(super) fn detach_due(&mut self, ceding: u32, woken: &mut Vec<W>) -> u32 {
+        let mut ceded = 0;
+        while self.hold_end().is_some_and(|end| end <= self.now) {
+            let index = self.holds.head;
+            self.end(index);
+            self.release_seats(index);
+            self.slots[index].state = State::Detached;
+            self.detached += 1;
+            self.schema(index).detached += 1;
+            self.schema(index).detached_total += 1;
+            ceded += self.cede_seats(ceding - ceded);
+            self.dispatch(woken);
+        }
+        ceded
+    }
+
+    /// When the next response loses its seats. None does while as many as may have lost theirs: the
+    /// end of one of those brings it about.
+    fn hold_end(&self) -> Option<Time> {
+        let may = self.holds.head != NONE && self.detached < self.settings.max_detached;
+        may.then(|| self.slots[self.holds.head].until)
     }
 
     /// Turns away those that have waited for too long.

@@ -31,8 +31,14 @@ impl<W> QueueSet<W> {
                 ceded = self.cede_seats(ceding);
                 self.dispatch(woken);
             }
-            State::TimedOut | State::Detached => {
+            State::TimedOut => {
                 self.slots.remove(index);
+            }
+            State::Detached => {
+                self.detached -= 1;
+                self.schema(index).detached -= 1;
+                self.slots.remove(index);
+                ceded = self.detach_due(ceding, woken);
             }
             State::Lingering | State::Free => {}
         }
@@ -84,6 +90,7 @@ impl<W> QueueSet<W> {
         }
         let (queue, waited) = (self.slots[index].queue, self.now - self.slots[index].arrived);
         self.dequeue(index);
+        self.note_given_up(index);
         if !self.queues[queue as usize].is_active() {
             self.active -= 1;
         }
@@ -104,8 +111,9 @@ impl<W> QueueSet<W> {
         if self.slots[index].state == State::Responding {
             self.holds.take(&mut self.slots, index);
         }
+        let served = self.now - self.slots[index].dispatched;
+        self.learn(index, served);
         let slot = &self.slots[index];
-        let served = self.now - slot.dispatched;
         let stats = &mut self.schemas[slot.schema as usize];
         stats.executing -= 1;
         match slot.watch {
@@ -115,7 +123,7 @@ impl<W> QueueSet<W> {
         self.executing -= 1;
         if slot.queue != NONE {
             let queue_index = slot.queue;
-            let overestimate = nanos(self.settings.guess) as i64 - nanos(served) as i64;
+            let overestimate = slot.charge as i64 - nanos(served) as i64;
             let queue = &mut self.queues[queue_index as usize];
             queue.executing -= 1;
             queue.start -= Work::of(slot.width.initial_seats.into(), overestimate as f64);
@@ -145,6 +153,7 @@ impl<W> QueueSet<W> {
         let (queue, seats) = (slot.queue, u64::from(slot.width.max_seats()));
         self.schemas[slot.schema as usize].seats_executing -= seats;
         self.seats_in_use -= seats;
+        self.untrack(index);
         if queue == NONE {
             return;
         }

@@ -38,7 +38,10 @@ mod leave;
 mod order;
 mod queue;
 mod reconfigure;
+mod service_time;
 mod slots;
+mod slow;
+mod slow_lane;
 pub mod stats;
 mod virtual_time;
 mod work;
@@ -49,6 +52,7 @@ pub use self::{
     arrive::{Arrival, Outcome, Verdict},
     dump::{LevelDump, QueueDump},
     slots::Ticket,
+    slow::SlowFlowsDump,
     work::Work,
 };
 use self::{
@@ -56,6 +60,7 @@ use self::{
     order::Order,
     queue::Queue,
     slots::{List, Slots},
+    slow_lane::SlowLane,
     stats::{LevelStats, Load, Refusal, SchemaStats},
 };
 use crate::{
@@ -81,6 +86,9 @@ pub struct QueueSet<W> {
     /// Where the next lap around the queues begins: behind the one served last.
     lap: u32,
     arrivals: u64,
+    dispatches: u64,
+    /// What is known of slow flows, where they are told apart.
+    slow_lane: Option<SlowLane>,
 
     slots: Slots<W>,
     /// Until when those that wait may do so.
@@ -100,6 +108,8 @@ pub struct QueueSet<W> {
     active: u32,
     /// Seats that newcomers lacked since limits were set, where nobody waits.
     wanted: u32,
+    /// Requests that run without seats: see [`Settings::max_detached`].
+    detached: u32,
 
     demand: Demand,
     retry_after: RetryAfter,
@@ -133,6 +143,8 @@ impl<W> QueueSet<W> {
             order: Order::default(),
             lap: 1,
             arrivals: 0,
+            dispatches: 0,
+            slow_lane: settings.slow_flows.as_ref().map(|slow| SlowLane::new(now, slow)),
             slots: Slots::with_capacity(capacity),
             waits: BTreeSet::new(),
             lingers: BTreeSet::new(),
@@ -144,6 +156,7 @@ impl<W> QueueSet<W> {
             queued_seats: 0,
             active: 0,
             wanted: 0,
+            detached: 0,
             demand: Demand::new(now),
             retry_after: RetryAfter::default(),
             stats: LevelStats::new(now),
@@ -177,6 +190,11 @@ impl<W> QueueSet<W> {
 
     pub fn executing(&self) -> u32 {
         self.executing
+    }
+
+    /// How many requests still run although they were held for too long and lost their seats.
+    pub fn detached(&self) -> u32 {
+        self.detached
     }
 
     pub fn seats_in_use(&self) -> u64 {
@@ -224,7 +242,7 @@ impl<W> QueueSet<W> {
             return lent.min(self.wanted);
         }
         let wanted =
-            (self.seats_in_use + self.seats_waiting).saturating_sub(self.seats.limit.into());
+            (self.seats_in_use + self.seats_to_go()).saturating_sub(self.seats.limit.into());
         lent.min(u32::try_from(wanted).unwrap_or(u32::MAX))
     }
 
@@ -235,7 +253,8 @@ impl<W> QueueSet<W> {
     /// Brings all that is counted by time up to what now holds. Called once at the end of each call
     /// that changes something.
     fn note(&mut self) {
-        let demand = self.seats_in_use + self.seats_waiting;
+        self.count_others();
+        let demand = self.seats_in_use + self.seats_to_go();
         self.demand.set(self.now, u32::try_from(demand).unwrap_or(u32::MAX));
         let load = Load {
             seats: self.seats_in_use,

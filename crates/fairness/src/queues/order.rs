@@ -15,14 +15,15 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The queue whose turn it is, if any; a lap begins at `start`.
-    pub(super) fn next(&self, start: u32) -> Option<u32> {
+    /// The queue whose turn it is, if any, with the virtual finish of its head; a lap begins at
+    /// `start`.
+    pub(super) fn next(&self, start: u32) -> Option<(Work, u32)> {
         let &(finish, first) = self.heads.first()?;
         if first >= start {
-            return Some(first);
+            return Some((finish, first));
         }
         let behind = self.heads.range((finish, start)..=(finish, u32::MAX)).next();
-        Some(behind.map_or(first, |(_, queue)| *queue))
+        Some(behind.copied().unwrap_or((finish, first)))
     }
 
     /// The head of a queue has changed, or its virtual finish has.
@@ -72,7 +73,8 @@ mod tests {
                 order.change(queue as u32, heads[queue], to);
                 heads[queue] = to;
                 for start in 0..heads.len() as u32 {
-                    assert_eq!(order.next(start), scan(&heads, start), "{heads:?} from {start}");
+                    let next = order.next(start).map(|(_, queue)| queue);
+                    assert_eq!(next, scan(&heads, start), "{heads:?} from {start}");
                 }
             }
         }

@@ -38,11 +38,26 @@ pub(super) enum State {
 pub(super) struct Slot<W> {
     pub(super) state: State,
     generation: u32,
-    /// Neighbours in the queue, in the list of holds, or in the list of free slots.
-    prev: u32,
-    next: u32,
+    /// Neighbours in the queue, in the list of holds, or in the list of free slots; and in the list
+    /// of those that have not run for long.
+    links: [Link; 2],
     request: Request,
     pub(super) waker: Option<W>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    prev: u32,
+    next: u32,
+}
+
+/// Whether a request that runs counts for how slow its flow is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Tracked {
+    No,
+    /// Its flow is not known to be slow: it counts once it has run for long.
+    Young,
+    Counted,
 }
 
 /// A request, as its level knows it.
@@ -51,15 +66,35 @@ pub(super) struct Request {
     /// [`NONE`] where it went through no queue, or its queue is no more.
     pub(super) queue: u32,
     pub(super) schema: u32,
+    pub(super) flow: u64,
     pub(super) watch: bool,
+    /// Whether it stands among the requests of slow flows.
+    pub(super) slow: bool,
+    pub(super) tracked: Tracked,
     pub(super) width: Width,
     pub(super) work: Work,
+    /// For how many nanoseconds it is taken to run; settled when it is known.
+    pub(super) charge: u64,
+    /// The how-manieth arrival of its level; once it runs, the how-manieth dispatch.
+    pub(super) number: u64,
     pub(super) arrived: Time,
     pub(super) arrival_r: Work,
     /// When it was dispatched, if it was.
     pub(super) dispatched: Time,
     /// Until when it waits; then until when it holds seats.
     pub(super) until: Time,
+}
+
+impl Request {
+    /// What it would be charged by the guess.
+    pub(super) fn guessed_work(&self, guess: u64) -> Work {
+        if self.charge == guess {
+            return self.work;
+        }
+        let mut work = self.work;
+        work -= Work::of(self.width.initial_seats.into(), self.charge as f64);
+        work.plus(Work::of(self.width.initial_seats.into(), guess as f64))
+    }
 }
 
 #[derive(Debug)]
@@ -74,6 +109,7 @@ pub(super) struct List {
     pub(super) head: u32,
     tail: u32,
     pub(super) len: u32,
+    via: usize,
 }
 
 // === impl Slots ===
@@ -84,12 +120,12 @@ impl<W> Slots<W> {
     }
 
     pub(super) fn insert(&mut self, request: Request) -> Ticket {
-        let (state, prev, next) = (State::Waiting, NONE, NONE);
-        let slot = Slot { state, generation: 0, prev, next, request, waker: None };
+        let (state, links) = (State::Waiting, [Link { prev: NONE, next: NONE }; 2]);
+        let slot = Slot { state, generation: 0, links, request, waker: None };
         match self.slots.get_mut(self.free as usize) {
             Some(free) => {
                 let ticket = Ticket { slot: self.free, generation: free.generation };
-                self.free = free.next;
+                self.free = free.links[0].next;
                 *free = Slot { generation: ticket.generation, ..slot };
                 ticket
             }
@@ -106,7 +142,7 @@ impl<W> Slots<W> {
         let slot = &mut self.slots[index as usize];
         slot.state = State::Free;
         slot.generation = slot.generation.wrapping_add(1);
-        slot.next = self.free;
+        slot.links[0].next = self.free;
         self.free = index;
         slot.waker.take()
     }
@@ -155,16 +191,21 @@ impl<W> IndexMut<u32> for Slots<W> {
 
 impl Default for List {
     fn default() -> Self {
-        List { head: NONE, tail: NONE, len: 0 }
+        List { head: NONE, tail: NONE, len: 0, via: 0 }
     }
 }
 
 impl List {
+    /// A list that a slot can be in besides another.
+    pub(super) fn beside() -> Self {
+        List { via: 1, ..List::default() }
+    }
+
     pub(super) fn append<W>(&mut self, slots: &mut Slots<W>, index: u32) {
-        (slots[index].prev, slots[index].next) = (self.tail, NONE);
+        slots[index].links[self.via] = Link { prev: self.tail, next: NONE };
         match self.tail {
             NONE => self.head = index,
-            tail => slots[tail].next = index,
+            tail => slots[tail].links[self.via].next = index,
         }
         self.tail = index;
         self.len += 1;
@@ -172,14 +213,14 @@ impl List {
 
     /// The slot must be in this list.
     pub(super) fn take<W>(&mut self, slots: &mut Slots<W>, index: u32) {
-        let (prev, next) = (slots[index].prev, slots[index].next);
+        let Link { prev, next } = slots[index].links[self.via];
         match prev {
             NONE => self.head = next,
-            prev => slots[prev].next = next,
+            prev => slots[prev].links[self.via].next = next,
         }
         match next {
             NONE => self.tail = prev,
-            next => slots[next].prev = prev,
+            next => slots[next].links[self.via].prev = prev,
         }
         self.len -= 1;
     }

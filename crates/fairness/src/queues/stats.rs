@@ -109,6 +109,10 @@ pub struct SchemaStats {
     pub seats: Histogram,
     /// How often its head was next but did not fit.
     pub not_accommodated: u64,
+    /// Requests that still run although they were held for too long and lost their seats.
+    pub detached: u64,
+    /// How many ever did.
+    pub detached_total: u64,
 }
 
 /// What a level counts for all.
@@ -244,6 +248,8 @@ impl Default for SchemaStats {
             queue_length: Histogram::new(QUEUE_LENGTH_BOUNDS),
             seats: Histogram::new(SEATS_BOUNDS),
             not_accommodated: 0,
+            detached: 0,
+            detached_total: 0,
         }
     }
 }
@@ -251,7 +257,8 @@ impl Default for SchemaStats {
 impl SchemaStats {
     /// Nothing of this schema waits or runs here.
     pub fn is_idle(&self) -> bool {
-        self.waiting == 0 && self.executing == 0 && self.seats_executing == 0
+        let Self { waiting, executing, seats_executing, detached, .. } = self;
+        [waiting, executing, seats_executing, detached].into_iter().all(|n| *n == 0)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The progress meter R.
 
 use super::{QueueSet, work::Work};
-use crate::Time;
+use crate::{Time, time::nanos};
 
 /// By how much R is wound back, so that it never runs over.
 const EPOCH: Work = Work(u64::MAX / 2);
@@ -17,9 +17,13 @@ impl<W> QueueSet<W> {
             return;
         }
         self.now = now;
-        if self.active == 0 {
-            return;
+        if self.active > 0 {
+            self.advance_r(elapsed);
         }
+        self.count_aged();
+    }
+
+    fn advance_r(&mut self, elapsed: u64) {
         let seats = (self.queued_seats as f64).min(f64::from(self.seats.limit));
         self.r += Work::of(seats / f64::from(self.active), elapsed as f64);
         if self.r >= HIGH {
@@ -44,23 +48,39 @@ impl<W> QueueSet<W> {
 
     /// The order of the queues, from their heads.
     pub(super) fn reorder(&mut self) {
+        let guess = nanos(self.settings.guess);
         for queue in &mut self.queues {
-            queue.finish = queue.head_finish(&self.slots);
+            queue.finish = queue.head_finish(&self.slots, &queue.waiting, guess);
+            queue.slow_finish = queue.head_finish(&self.slots, &queue.slow, guess);
         }
-        let heads = (0..).zip(&self.queues);
-        self.order.rebuild(heads.filter_map(|(index, queue)| Some((queue.finish?, index))));
+        let heads = || (0..).zip(&self.queues);
+        self.order.rebuild(heads().filter_map(|(index, queue)| Some((queue.finish?, index))));
+        if let Some(lane) = &mut self.slow_lane {
+            lane.order.rebuild(heads().filter_map(|(index, q)| Some((q.slow_finish?, index))));
+        }
     }
 
     /// The head of a queue, or its virtual start, has changed. A queue gains no credit from a past
-    /// in which it had nothing to do: its virtual start is not before the arrival of its head.
+    /// in which it had nothing to do: its virtual start is not before the arrival of its head, nor
+    /// do others gain any from requests that were held back.
     pub(super) fn rekey(&mut self, index: u32) {
         let queue = &mut self.queues[index as usize];
-        if queue.waiting.len > 0 && self.settings.no_credit_from_the_past {
-            queue.start = queue.start.max(self.slots[queue.waiting.head].arrival_r);
+        if queue.len() > 0 && self.settings.no_credit_from_the_past {
+            let head = if queue.waiting.len > 0 { queue.waiting.head } else { queue.slow.head };
+            queue.start = queue.start.max(self.slots[head].arrival_r);
         }
-        let finish = queue.head_finish(&self.slots);
+        let guess = nanos(self.settings.guess);
+        let finish = queue.head_finish(&self.slots, &queue.waiting, guess);
         self.order.change(index, queue.finish, finish);
         queue.finish = finish;
+        if queue.slow.len == 0 && queue.slow_finish.is_none() {
+            return;
+        }
+        if let Some(lane) = &mut self.slow_lane {
+            let finish = queue.head_finish(&self.slots, &queue.slow, guess);
+            lane.order.change(index, queue.slow_finish, finish);
+            queue.slow_finish = finish;
+        }
     }
 }
 

@@ -229,6 +229,8 @@ impl<'s> Engine<'s> {
             self.requests.push(request);
         }
         if runs {
+            // Who waited was dispatched before.
+            self.look_at_woken();
             self.start(slot);
         }
     }

@@ -1,6 +1,8 @@
 //! All levels together: seats that change hands, configurations that change, threads.
 
 mod beyond;
+mod detached;
+mod keys;
 mod random;
 #[path = "../support/mod.rs"]
 mod support;

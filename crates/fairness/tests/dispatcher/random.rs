@@ -1,9 +1,9 @@
 //! Random events on three levels.
 
 use evenkeel_fairness::{
-    Settings, Time, Width,
+    Settings, SlowFlows, Time, Width,
     config::{Config, Handling},
-    dispatcher::{Admission, Cost, Turn},
+    dispatcher::{Admission, Cost, LevelLimits, Turn},
     queues::{Verdict, stats::Refusal},
 };
 
@@ -129,6 +129,21 @@ impl Run {
         self.check_sum(&what);
     }
 
+    /// Nobody lacks seats of its own beside borrowed ones that are idle. Levels that drain claim none.
+    fn check_claims(&self) {
+        if !self.server.dispatcher.settings().reclaim_at_once {
+            return;
+        }
+        let (mut claimed, mut spare) = (0, 0);
+        for LevelLimits { level, quiescing, .. } in self.server.limits() {
+            self.server.level(&level).view(|view| {
+                claimed += if quiescing { 0 } else { view.set.claim() };
+                spare += view.set.spare();
+            });
+        }
+        assert!(claimed == 0 || spare == 0, "seed {}: {claimed} beside {spare}", self.seed);
+    }
+
     /// Limits are rounded, so their sum may exceed that of the nominal ones by less than one each.
     /// What an exempt level uses comes on top.
     fn check_sum(&self, what: &str) {
@@ -146,8 +161,20 @@ fn run(seed: u64, settings: Settings) {
     let mut run = Run::new(seed, settings);
     for _ in 0..50 {
         run.step();
+        run.check_claims();
     }
     run.end();
+}
+
+/// All durations are short enough for flows to turn slow within a run, and to be alone again.
+fn short() -> Settings {
+    let slow = SlowFlows { threshold: millis(8), window: millis(20), ..SlowFlows::default() };
+    Settings { slow_flows: Some(slow), ..Settings::default() }
+}
+
+#[test]
+fn whatever_slow_flows_do_nobody_claims_seats_beside_idle_ones() {
+    for_seeds(0..10_000, |seed| run(seed, short()));
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::{
 use evenkeel_fairness::{
     Settings, Time,
     config::Config,
-    dispatcher::{Admission, Dispatcher, Turn},
+    dispatcher::{Admission, Dispatcher, Level, Turn},
     queues::Verdict,
 };
 
@@ -205,4 +205,129 @@ fn miss_each_other(round: u64) {
     };
     let (verdict, _) = dispatcher.verdict(&turn, |old| old.expect("it waits"));
     assert_eq!(verdict, Verdict::Dispatched, "round {round}");
+}
+
+const THREE: [&str; 3] = ["a", "b", "c"];
+
+/// Three levels of one seat each, all lent to `b`, which runs two requests and has one waiting.
+fn lent_to_b() -> (Dispatcher<Thread>, Vec<Turn<Thread>>) {
+    let levels = THREE.map(|name| lending(name, 1, 100, queuing(1, 1, 100)));
+    let config = config(levels.into());
+    let dispatcher = Dispatcher::new(Time(0), config, 3, Settings::default()).expect("has shares");
+    let turns = (0..3).map(|_| admit(&dispatcher, "b")).collect();
+    dispatcher.adjust(Time(10), &mut Vec::new());
+    (dispatcher, turns)
+}
+
+fn admit(dispatcher: &Dispatcher<Thread>, user: &str) -> Turn<Thread> {
+    let request = by(user, "");
+    let admitted =
+        dispatcher.admit(Time(20), &request, |_| cost(1), thread::current, &mut Vec::new());
+    match admitted.admission {
+        Admission::Dispatched(turn) | Admission::Waiting(turn) => turn,
+        Admission::Refused { .. } => panic!("queues are long"),
+    }
+}
+
+/// Runs all at once, each after so many turns of an idle loop: the windows are a few instructions
+/// wide, and each round looks for them elsewhere.
+fn together(round: u64, parts: [Box<dyn FnOnce() + Send + '_>; 3]) {
+    let ready = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for (n, part) in (1..).zip(parts) {
+            let ready = &ready;
+            scope.spawn(move || {
+                ready.fetch_add(1, Ordering::SeqCst);
+                while ready.load(Ordering::SeqCst) < 3 {
+                    std::hint::spin_loop();
+                }
+                (0..(round * n * 7) % 64).for_each(|_| std::hint::spin_loop());
+                part();
+            });
+        }
+    });
+}
+
+/// Claims, and borrowed seats that are idle, of all levels.
+fn claimed_and_spare(dispatcher: &Dispatcher<Thread>) -> (u32, u32) {
+    let levels = dispatcher.levels();
+    let of = |level: &std::sync::Arc<Level<Thread>>| {
+        level.view(|view| (view.set.claim(), view.set.spare()))
+    };
+    levels.iter().map(of).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
+}
+
+/// `b` frees seats that `a` claims; `a` gives up; `c` claims meanwhile. Whoever still waits for its
+/// own seats must have got those that are idle: nobody looks again before the next adjustment.
+#[test]
+fn a_third_level_that_claims_while_seats_change_hands_gets_those_that_are_left() {
+    watched(|| {
+        for round in 0..1_500 {
+            let (dispatcher, turns) = lent_to_b();
+            let given_up = admit(&dispatcher, "a");
+            let dispatcher = &dispatcher;
+            together(
+                round,
+                [
+                    Box::new(move || {
+                        for turn in turns {
+                            dispatcher.leave(Time(20), turn, &mut Vec::new());
+                        }
+                    }),
+                    Box::new(move || {
+                        dispatcher.leave(Time(20), given_up, &mut Vec::new());
+                    }),
+                    Box::new(|| {
+                        admit(dispatcher, "c");
+                    }),
+                ],
+            );
+            let (claimed, spare) = claimed_and_spare(dispatcher);
+            assert!(claimed == 0 || spare == 0, "round {round}: {claimed} beside {spare}");
+        }
+    });
+}
+
+/// Seats change hands while limits are set: those that are on their way must be neither given out
+/// twice nor lost. Limits are rounded, so that they may miss the server's by one; but they sum to
+/// what the last adjustment set, whenever someone looks.
+#[test]
+fn limits_that_are_set_while_seats_change_hands_sum_to_the_same_ever_after() {
+    watched(|| {
+        for round in 0..1_500 {
+            let (dispatcher, turns) = lent_to_b();
+            let dispatcher = &dispatcher;
+            let sum = || {
+                let (limits, _) = dispatcher.limits();
+                limits.iter().map(|level| u64::from(level.limits.current)).sum::<u64>()
+            };
+            assert_eq!(sum(), 3);
+            let set = AtomicU64::new(0);
+            together(
+                round,
+                [
+                    Box::new(move || {
+                        for turn in turns {
+                            dispatcher.leave(Time(20), turn, &mut Vec::new());
+                        }
+                    }),
+                    Box::new(|| {
+                        for user in ["a", "c"] {
+                            admit(dispatcher, user);
+                        }
+                    }),
+                    Box::new(|| {
+                        for _ in 0..4 {
+                            dispatcher.adjust(Time(20), &mut Vec::new());
+                            set.store(sum(), Ordering::SeqCst);
+                            for _ in 0..4 {
+                                assert_eq!(sum(), set.load(Ordering::SeqCst), "round {round}");
+                            }
+                        }
+                    }),
+                ],
+            );
+            assert_eq!(sum(), set.load(Ordering::SeqCst), "round {round}");
+        }
+    });
 }

@@ -6,6 +6,7 @@ mod fairness;
 mod leaks;
 mod oracle;
 mod simulator;
+mod slow;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -16,9 +17,10 @@ use crate::{
     support::{for_seeds, millis, one_seed},
 };
 
-/// Short holds, so that they end within a run.
+/// Short holds, so that they end within a run. What the oracle does not know is off: what holds with
+/// it on is in `slow.rs`.
 fn default_settings() -> Settings {
-    Settings { response_hold: Some(millis(8)), ..Settings::default() }
+    Settings { response_hold: Some(millis(8)), slow_flows: None, ..Settings::default() }
 }
 
 #[test]
@@ -39,6 +41,14 @@ fn a_level_does_what_the_oracle_does_in_the_proposal() {
 fn a_level_does_what_the_oracle_does_by_default() {
     for_seeds(0..2_800, |seed| {
         run(seed, &default_settings(), 1, 60);
+    });
+}
+
+#[test]
+fn a_level_does_what_the_oracle_does_when_few_may_lose_their_seats() {
+    for_seeds(0..1_400, |seed| {
+        let settings = Settings { max_detached: (seed % 3) as u32, ..default_settings() };
+        run(seed, &settings, 1, 60);
     });
 }
 

@@ -205,7 +205,9 @@ impl Oracle {
     }
 
     pub(crate) fn next_deadline(&self) -> Option<u64> {
-        let timed = self.all(&[Phase::Waiting, Phase::Lingering, Phase::Responding]);
+        let mut phases = vec![Phase::Waiting, Phase::Lingering];
+        phases.extend(self.may_detach().then_some(Phase::Responding));
+        let timed = self.all(&phases);
         timed.map(|request| request.until).filter(|until| *until < u64::MAX).min()
     }
 
@@ -218,14 +220,7 @@ impl Oracle {
             self.free_seats(id, Phase::Gone);
             self.dispatch(effects);
         }
-        while let Some(id) =
-            self.holds.first().copied().filter(|id| self.requests[*id].until <= now)
-        {
-            self.holds.remove(0);
-            self.correct(id);
-            self.free_seats(id, Phase::Detached);
-            self.dispatch(effects);
-        }
+        self.detach(0, effects);
         let mut late: Vec<_> = self.all(&[Phase::Waiting]).filter(|r| r.until <= now).collect();
         late.sort_by_key(|request| (request.until, request.arrived, request.id));
         let late: Vec<_> = late.iter().map(|request| request.id).collect();

@@ -182,3 +182,34 @@ fn at_most_one_level_is_exempt_and_the_second_is_named() {
     assert_eq!(told.len(), 1);
     assert_eq!((told[0].place.name.as_str(), told[0].field.as_str()), ("b", "spec.exempt"));
 }
+
+/// In such a configuration one client starves the others, and nothing looks wrong.
+#[test]
+fn flows_that_are_not_told_apart_are_warned_of() {
+    let level = |spec: &str| {
+        format!(
+            "apiVersion: evenkeel.dev/v1alpha1\nkind: RequestPriority\nmetadata: {{name: shared}}\n\
+             spec: {{catchAll: true, assuredConcurrencyShares: 10, {spec}}}\n"
+        )
+    };
+    let schema = |distinguisher: &str| {
+        format!(
+            "apiVersion: evenkeel.dev/v1alpha1\nkind: FlowSchema\nmetadata: {{name: all}}\n\
+             spec: {{requestPriority: {{name: shared}}, {distinguisher}match: [{{and: []}}]}}\n"
+        )
+    };
+    let by_user = "flowDistinguisher: {source: user}, ";
+    let fair = "queues: 64, handSize: 4, queueLengthLimit: 50";
+    let whole = "queues: 4, handSize: 4, queueLengthLimit: 50";
+    for (spec, distinguisher, expected) in [
+        (fair, by_user, None),
+        (fair, "", Some("no-distinguisher")),
+        (whole, by_user, Some("hand-of-all-queues")),
+        ("queues: 1, queueLengthLimit: 50", "", None),
+    ] {
+        let compiled = compile([level(spec).as_str(), schema(distinguisher).as_str()]);
+        let warned = codes(&compiled);
+        let new = |code: &&&str| matches!(**code, "no-distinguisher" | "hand-of-all-queues");
+        assert_eq!(warned.iter().find(new).copied(), expected, "{spec} {distinguisher}");
+    }
+}

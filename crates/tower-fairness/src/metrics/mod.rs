@@ -1,5 +1,5 @@
 //! What is counted, for Prometheus: the proposal's metrics and today's Kubernetes' ones, side by
-//! side.
+//! side, and a few of our own.
 //!
 //! Levels count under their own locks; a scrape takes one lock after the other, copies, and encodes
 //! when it has none. Labels are names of configured objects and fixed words, never anything that a
@@ -7,7 +7,9 @@
 
 mod families;
 mod kubernetes;
+mod own;
 mod proposal;
+mod slow_flows;
 mod snapshot;
 
 use std::{
@@ -39,6 +41,8 @@ impl Collector for Metrics {
         };
         let mut families = Families(encoder);
         proposal::encode(&snapshot, &mut families)?;
-        kubernetes::encode(&snapshot, &mut families)
+        kubernetes::encode(&snapshot, &mut families)?;
+        own::encode(&snapshot, &mut families)?;
+        slow_flows::encode(&snapshot, &mut families)
     }
 }

@@ -7,7 +7,7 @@ use evenkeel_fairness::{
     config::Handling,
     dispatcher::LevelLimits,
     queues::{
-        LevelDump,
+        LevelDump, SlowFlowsDump,
         stats::{LevelStats, SchemaStats},
     },
 };
@@ -27,6 +27,7 @@ pub(super) struct Snapshot {
     /// By the labels `phase` and `request_kind`.
     pub(super) in_flight: [(&'static str, &'static str, Reading); 4],
     pub(super) watch_counts: Vec<WatchCount>,
+    pub(super) max_detached: u32,
 }
 
 #[derive(Debug)]
@@ -36,6 +37,10 @@ pub(super) struct LevelSnapshot {
     pub(super) stats: LevelStats,
     /// None: it has no queues.
     pub(super) queues: Option<Queues>,
+    /// None: it has no queues, or treats slow flows like others.
+    pub(super) slow_flows: Option<SlowFlowsDump>,
+    /// How many seats it may use now.
+    pub(super) limit: u32,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,6 +85,7 @@ impl Snapshot {
                 ("waiting", "readOnly", read(Phase::Waiting, Kind::ReadOnly)),
             ],
             watch_counts: shared.watch_counts.copy(),
+            max_detached: shared.dispatcher.settings().max_detached,
         }
     }
 
@@ -97,17 +103,19 @@ impl Snapshot {
 
 impl LevelSnapshot {
     fn of(level: &Level, now: Time, guess: f64) -> Self {
-        let (mut schemas, stats, handling, dump) = level.view(|view| {
+        let (mut schemas, stats, handling, limit, dump) = level.view(|view| {
             let schemas = view.schemas().map(|(name, stats)| (name.clone(), stats.clone()));
             let schemas: Vec<_> = schemas.collect();
-            (schemas, view.set.stats(now).clone(), view.set.handling(), view.set.dump())
+            let (stats, limit) = (view.set.stats(now).clone(), view.set.seats().limit);
+            (schemas, stats, view.set.handling(), limit, view.set.dump())
         });
         schemas.sort_by(|a, b| a.0.cmp(&b.0));
         let queues = match handling {
             Handling::Queue(queuing) => Some(queues(&dump, queuing.queue_length_limit, guess)),
             _ => None,
         };
-        LevelSnapshot { name: level.name.clone(), schemas, stats, queues }
+        let slow_flows = dump.slow_flows.filter(|_| queues.is_some());
+        LevelSnapshot { name: level.name.clone(), schemas, stats, queues, slow_flows, limit }
     }
 }
 

@@ -8,15 +8,15 @@ mod support;
 use std::{collections::BTreeMap, convert::Infallible, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use evenkeel_fairness::{Width, config::Handling};
+use evenkeel_fairness::{Settings, Width, config::Handling};
 use http::{Request, Response};
-use http_body_util::Empty;
+use http_body_util::{Empty, Full};
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use tokio::{sync::Semaphore, time::advance};
 use tower::{Layer, ServiceExt, service_fn};
-use tower_fairness::{Estimate, FairnessLayer, RequestTimeout};
+use tower_fairness::{Estimate, FairnessLayer, RequestTimeout, User};
 
-use crate::support::{level, one_level, queue, schema};
+use crate::support::{level, one_level, queue, schema, settings};
 
 fn scrape(layer: &FairnessLayer) -> String {
     let mut registry = Registry::default();
@@ -24,6 +24,16 @@ fn scrape(layer: &FairnessLayer) -> String {
     let mut text = String::new();
     encode(&mut text, &registry).unwrap();
     text
+}
+
+/// The first sample of a metric of our own.
+fn own(layer: &FairnessLayer, name: &str) -> String {
+    let text = scrape(layer);
+    let mut found = text.lines().filter_map(|line| {
+        let (sample, value) = line.rsplit_once(' ')?;
+        sample.starts_with(&format!("evenkeel_fairness_{name}")).then(|| value.to_owned())
+    });
+    found.next().unwrap()
 }
 
 /// One seat, one queue of four. At 0 s a read begins and a write comes that waits; at 1 s the read
@@ -87,7 +97,7 @@ async fn a_small_scenario_is_told_to_the_letter() {
     assert_eq!(text.len(), expected.len());
 }
 
-/// The labels of each metric, as the proposal and Kubernetes have them.
+/// The labels of each metric, as the proposal and Kubernetes have them; then our own.
 const NAMES: &[(&str, &str, &[&str])] = &[
     ("apiserver_rejected_requests", "unknown", &["flow_schema", "priority", "when"]),
     ("apiserver_current_inqueue_requests", "gauge", &["flow_schema", "priority"]),
@@ -128,6 +138,12 @@ const NAMES: &[(&str, &str, &[&str])] = &[
     ("apiserver_flowcontrol_priority_level_request_utilization", "histogram", &["phase", PL]),
     ("apiserver_flowcontrol_read_vs_write_current_requests", "histogram", &["phase", KIND]),
     ("apiserver_flowcontrol_demand_seats", "histogram", &[PL]),
+    ("evenkeel_fairness_current_detached_requests", "gauge", &[FS, PL]),
+    ("evenkeel_fairness_detached_requests_total", "counter", &[FS, PL]),
+    ("evenkeel_fairness_max_detached_requests", "gauge", &[]),
+    ("evenkeel_fairness_held_back_requests", "gauge", &[PL]),
+    ("evenkeel_fairness_slow_flow_seats", "gauge", &[PL]),
+    ("evenkeel_fairness_slow_flow_limit_seats", "gauge", &[PL]),
 ];
 
 const PL: &str = "priority_level";
@@ -210,4 +226,70 @@ async fn levels_that_refuse_count_it_as_arrival() {
     let mut text = String::new();
     encode(&mut text, &registry).unwrap();
     assert_eq!(text, "# EOF\n", "without a layer there is nothing to tell");
+}
+
+#[tokio::test(start_paused = true)]
+async fn responses_that_go_on_without_seats_are_counted() {
+    let settings = Settings { max_detached: 2, ..Settings::default() };
+    let builder = FairnessLayer::builder().settings(settings);
+    let layer = builder.build(one_level(queue(1, 10)), 1).unwrap();
+    let service = layer.layer(service_fn(|_: Request<Empty<Bytes>>| async move {
+        Ok::<_, Infallible>(Response::new(Full::new(Bytes::from_static(b"text"))))
+    }));
+    let mut unread = Vec::new();
+    for _ in 0..3 {
+        let request = Request::get("/").body(Empty::new()).unwrap();
+        unread.push(service.clone().oneshot(request).await.unwrap());
+        advance(Duration::from_secs(11)).await;
+        settle().await;
+    }
+    let counted = |name: &str| own(&layer, name);
+    let all = || ["current_detached_requests", "detached_requests_total"].map(&counted);
+    assert_eq!(all(), ["2.0", "2"], "the third keeps its seat");
+    assert_eq!(counted("max_detached_requests"), "2.0");
+    unread.remove(0);
+    assert_eq!(all(), ["2.0", "3"], "the third has lost its seat too");
+    unread.clear();
+    assert_eq!(all(), ["0.0", "3"]);
+}
+
+/// Four seats. The elephant's requests take a minute; the mouse's is there from 2 to 2.5 s.
+#[tokio::test(start_paused = true)]
+async fn requests_that_are_held_back_are_counted_and_go_when_nobody_else_is_active() {
+    let builder = FairnessLayer::builder().settings(settings());
+    let builder = builder.request_timeout(Duration::from_secs(240));
+    let layer = builder.build(one_level(queue(8, 10)), 4).unwrap();
+    let service = layer.layer(service_fn(|request: Request<Empty<Bytes>>| async move {
+        let millis = if request.uri() == "/mouse" { 500 } else { 60_000 };
+        tokio::time::sleep(Duration::from_millis(millis)).await;
+        Ok::<_, Infallible>(Response::new(Empty::<Bytes>::new()))
+    }));
+    let send = |user: &str| {
+        let mut request = Request::get(format!("/{user}")).body(Empty::new()).unwrap();
+        request.extensions_mut().insert(User { name: user.to_owned(), groups: Vec::new() });
+        tokio::spawn(service.clone().oneshot(request))
+    };
+    let mut elephant = vec![send("elephant")];
+    settle().await;
+    advance(Duration::from_secs(2)).await;
+    let mouse = send("mouse");
+    settle().await;
+    elephant.extend((0..3).map(|_| send("elephant")));
+    settle().await;
+    let all = || {
+        ["held_back_requests", "slow_flow_seats", "slow_flow_limit_seats"]
+            .map(|name| own(&layer, name))
+    };
+    assert_eq!(all(), ["2.0", "2.0", "2.0"]);
+    mouse.await.unwrap().unwrap();
+    // Nothing happens but that time passes.
+    advance(Duration::from_millis(9_900)).await;
+    settle().await;
+    assert_eq!(all(), ["2.0", "2.0", "2.0"]);
+    advance(Duration::from_millis(200)).await;
+    settle().await;
+    assert_eq!(all(), ["0.0", "4.0", "4.0"]);
+    for request in elephant {
+        assert_eq!(request.await.unwrap().unwrap().status(), 200);
+    }
 }

@@ -27,7 +27,14 @@ pub(crate) struct Load {
 /// What became of the requests of one load, or of one caller.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
-    calls: Vec<(Duration, StatusCode)>,
+    calls: Vec<Call>,
+}
+
+#[derive(Debug)]
+struct Call {
+    took: Duration,
+    ended: Instant,
+    status: StatusCode,
 }
 
 pub(crate) struct Outcome {
@@ -84,7 +91,11 @@ impl Load {
 
 impl Tally {
     pub(crate) fn served(&self) -> usize {
-        self.calls.iter().filter(|(_, status)| *status == StatusCode::OK).count()
+        self.calls.iter().filter(|call| call.is_served()).count()
+    }
+
+    pub(crate) fn served_by(&self, time: Instant) -> usize {
+        self.calls.iter().filter(|call| call.is_served() && call.ended <= time).count()
     }
 
     pub(crate) fn failed(&self) -> usize {
@@ -93,10 +104,28 @@ impl Tally {
 
     /// Of those that were served.
     pub(crate) fn median(&self) -> Duration {
-        let served = self.calls.iter().filter(|(_, status)| *status == StatusCode::OK);
-        let mut times: Vec<Duration> = served.map(|(time, _)| *time).collect();
+        self.quantile(0.5)
+    }
+
+    /// Of those that were served.
+    pub(crate) fn quantile(&self, part: f64) -> Duration {
+        let served = self.calls.iter().filter(|call| call.is_served());
+        let mut times: Vec<Duration> = served.map(|call| call.took).collect();
         times.sort();
-        times.get(times.len() / 2).copied().unwrap_or_default()
+        times.get((times.len() as f64 * part) as usize).copied().unwrap_or_default()
+    }
+}
+
+// === impl Call ===
+
+impl Call {
+    fn ended(start: Instant, status: StatusCode) -> Self {
+        let ended = Instant::now();
+        Call { took: ended - start, ended, status }
+    }
+
+    fn is_served(&self) -> bool {
+        self.status == StatusCode::OK
     }
 }
 
@@ -147,7 +176,47 @@ pub(crate) async fn call(address: SocketAddr, caller: &Caller) -> StatusCode {
     send(&mut connect(address).await, caller).await
 }
 
-type Calls = JoinSet<Vec<(Duration, StatusCode)>>;
+/// Each of the callers sends so many requests at once, every `period` until `end`, whatever became
+/// of the last: on connections of their own, as many as it takes. Their first ones are spread over
+/// a period.
+pub(crate) async fn steadily(
+    address: SocketAddr,
+    callers: Vec<Caller>,
+    at_once: usize,
+    period: Duration,
+    end: Instant,
+) -> Tally {
+    let n = callers.len() as u32;
+    let calls = callers.into_iter().zip(0..).map(|(caller, i)| async move {
+        tokio::time::sleep(period * i / n).await;
+        one_caller_steadily(address, caller, at_once, period, end).await
+    });
+    tally(calls.collect()).await
+}
+
+async fn one_caller_steadily(
+    address: SocketAddr,
+    caller: Caller,
+    at_once: usize,
+    period: Duration,
+    end: Instant,
+) -> Vec<Call> {
+    let mut calls = JoinSet::new();
+    let mut ticks = tokio::time::interval(period);
+    while Instant::now() < end {
+        ticks.tick().await;
+        for caller in vec![caller.clone(); at_once] {
+            calls.spawn(async move {
+                let start = Instant::now();
+                let status = call(address, &caller).await;
+                Call::ended(start, status)
+            });
+        }
+    }
+    calls.join_all().await
+}
+
+type Calls = JoinSet<Vec<Call>>;
 
 fn spawn(address: SocketAddr, callers: Vec<Caller>, end: Instant) -> Calls {
     callers.into_iter().map(|caller| one_after_another(address, caller, end)).collect()
@@ -157,17 +226,13 @@ async fn tally(calls: Calls) -> Tally {
     Tally { calls: calls.join_all().await.into_iter().flatten().collect() }
 }
 
-async fn one_after_another(
-    address: SocketAddr,
-    caller: Caller,
-    end: Instant,
-) -> Vec<(Duration, StatusCode)> {
+async fn one_after_another(address: SocketAddr, caller: Caller, end: Instant) -> Vec<Call> {
     let mut connection = connect(address).await;
     let mut calls = Vec::new();
     while Instant::now() < end {
         let start = Instant::now();
         let status = send(&mut connection, &caller).await;
-        calls.push((start.elapsed(), status));
+        calls.push(Call::ended(start, status));
         if status != StatusCode::OK {
             // Even one who runs amuck does not get more refusals than a socket can carry.
             tokio::time::sleep(Duration::from_millis(5)).await;

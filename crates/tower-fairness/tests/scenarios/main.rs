@@ -8,6 +8,7 @@
 mod clients;
 mod config;
 mod server;
+mod slow_flows;
 
 use std::time::Duration;
 

@@ -5,20 +5,25 @@ use std::{net::SocketAddr, time::Duration};
 use axum::{
     Router,
     extract::{Request, State},
-    http::StatusCode,
+    http::{HeaderMap, StatusCode},
     middleware,
     routing::any,
 };
 use tokio::{net::TcpListener, task::JoinHandle};
 use tower_fairness::{
     FairnessLayer, Head, User,
-    evenkeel_fairness::{self, Settings, dialect},
+    evenkeel_fairness::{
+        self, Settings, dialect,
+        flow::{FlowHash, FlowKey},
+    },
 };
 
 use crate::clients::{Caller, Load, Outcome, call, run};
 
 /// How long a request is served.
 const SERVICE: Duration = Duration::from_millis(4);
+/// How long a request waits for its seats.
+const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a scenario runs.
 const RUN: Duration = Duration::from_millis(1500);
 
@@ -29,10 +34,18 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) async fn start(config: &str, seats: u32) -> Self {
+        Server::with(config, seats, Settings::default()).await
+    }
+
+    /// Flows are hashed under a fixed key: which of them share queues is the same at each run.
+    pub(crate) async fn with(config: &str, seats: u32, mut settings: Settings) -> Self {
+        if settings.flow_hash == FlowHash::Keyed(None) {
+            settings.flow_hash = FlowHash::Keyed(Some(FlowKey::new([1; 32])));
+        }
         let compiled = dialect::load("scenario.yaml", config).compile().expect("it is valid");
         let layer = FairnessLayer::builder()
-            .settings(Settings::default())
-            .request_timeout(Duration::from_secs(4))
+            .settings(settings)
+            .wait_limit(patience)
             .identify(resource)
             .build(compiled.config, seats)
             .expect("levels have shares");
@@ -47,6 +60,10 @@ impl Server {
             axum::serve(listener, app).await.expect("it serves until it is aborted");
         });
         Server { address, task }
+    }
+
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
     }
 
     /// All of the loads at once, and beside them one connection for each of the innocent.
@@ -90,8 +107,17 @@ fn resource<'r>(
     attributes
 }
 
+fn patience(head: Head<'_>) -> Duration {
+    millis(head.headers, "x-patience-ms").unwrap_or(PATIENCE)
+}
+
+fn millis(headers: &HeaderMap, name: &str) -> Option<Duration> {
+    let millis = headers.get(name)?.to_str().ok()?.parse().ok()?;
+    Some(Duration::from_millis(millis))
+}
+
 async fn serve(State(address): State<SocketAddr>, request: Request) -> StatusCode {
-    tokio::time::sleep(SERVICE).await;
+    tokio::time::sleep(millis(request.headers(), "x-service-ms").unwrap_or(SERVICE)).await;
     if request.headers().contains_key("x-review") {
         let user = "system:serviceaccount:example-com:network-apiserver";
         let review = Caller::new(user, &[]).path("/api/v1/tokenreviews").method("POST");

@@ -61,9 +61,9 @@ impl Server {
         };
         let handler = {
             let gates = gates.clone();
-            move |Path(what): Path<String>| handle(gates.clone(), what)
+            move |Path(path): Path<String>| handle(gates.clone(), path)
         };
-        let app = Router::new().route("/{what}", any(handler)).layer(layer.clone());
+        let app = Router::new().route("/{*path}", any(handler)).layer(layer.clone());
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move { axum::serve(listener, app).await });
@@ -143,10 +143,11 @@ pub async fn text(response: Response<Incoming>) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-async fn handle(gates: Gates, what: String) -> Response<Body> {
+/// The last part of the path says what to do.
+async fn handle(gates: Gates, path: String) -> Response<Body> {
     gates.served.fetch_add(1, Ordering::Relaxed);
     gates.began.notify_one();
-    match &*what {
+    match path.rsplit('/').next().unwrap_or_default() {
         "held" => gates.held.acquire().await.unwrap().forget(),
         "stream" => {
             let receiver = gates.stream.lock().await.take().unwrap();

@@ -19,11 +19,16 @@ pub(in crate::dialect) fn lint(config: &Config, dialect: Dialect) -> Vec<Finding
         findings.push(Finding::NoCatchAll { level });
     }
     findings.extend(config.levels.iter().filter_map(zero_shares));
+    findings.extend(config.levels.iter().filter_map(hand_of_all_queues));
     findings.extend(unused(config, dialect));
     let names: FxHashSet<&str> = config.levels.iter().map(|level| &*level.name).collect();
     for schema in own(config, dialect) {
         let level = config.level_of(schema);
         findings.extend(meaningless(schema, level));
+        if schema.distinguisher.is_none() && level.tells_flows_apart() {
+            let (schema, level) = (schema.name.to_string(), level.name.to_string());
+            findings.push(Finding::NoDistinguisher { schema, level });
+        }
         if schema.name != level.name && names.contains(&*schema.name) {
             let (schema, level) = (schema.name.to_string(), level.name.to_string());
             findings.push(Finding::OtherLevel { schema, level });
@@ -51,6 +56,13 @@ fn is_own(schema: &Schema, dialect: Dialect) -> bool {
 fn zero_shares(level: &Level) -> Option<Finding> {
     let limited = level.handling != Handling::Exempt;
     (limited && level.shares == 0).then(|| Finding::ZeroShares { level: level.name.to_string() })
+}
+
+fn hand_of_all_queues(level: &Level) -> Option<Finding> {
+    let Handling::Queue(queuing) = level.handling else { return None };
+    let is_all = queuing.queues > 1 && queuing.hand_size >= queuing.queues && !level.implied;
+    is_all
+        .then(|| Finding::HandOfAllQueues { level: level.name.to_string(), queues: queuing.queues })
 }
 
 fn unused(config: &Config, dialect: Dialect) -> impl Iterator<Item = Finding> {

@@ -63,6 +63,10 @@ pub enum Finding {
     OtherLevel { schema: String, level: String },
     /// Flows are not told apart at this level.
     MeaninglessDistinguisher { schema: String, level: String, why: Meaningless },
+    /// All requests of the schema are one flow, in a level that could tell flows apart.
+    NoDistinguisher { schema: String, level: String },
+    /// Every flow may use every queue of the level.
+    HandOfAllQueues { level: String, queues: u32 },
     /// Distinguished by namespace, but takes requests that have none.
     NamespaceWithoutResource { schema: String, conjunction: usize },
     /// No schema points at it.
@@ -92,6 +96,8 @@ impl Finding {
             Finding::ZeroShares { .. } => "zero-shares",
             Finding::OtherLevel { .. } => "other-level",
             Finding::MeaninglessDistinguisher { .. } => "meaningless-distinguisher",
+            Finding::NoDistinguisher { .. } => "no-distinguisher",
+            Finding::HandOfAllQueues { .. } => "hand-of-all-queues",
             Finding::NamespaceWithoutResource { .. } => "namespace-without-resource",
             Finding::UnusedLevel { .. } => "unused-level",
             Finding::LiteralWildcard { .. } => "literal-wildcard",
@@ -113,6 +119,8 @@ impl Finding {
             | Finding::ExemptCatchAll { .. }
             | Finding::ZeroShares { .. }
             | Finding::OtherLevel { .. }
+            | Finding::NoDistinguisher { .. }
+            | Finding::HandOfAllQueues { .. }
             | Finding::LiteralWildcard { .. }
             | Finding::BrokenSubject { .. } => Severity::Warning,
             Finding::MeaninglessDistinguisher { .. }
@@ -178,6 +186,19 @@ impl fmt::Display for Finding {
                 f,
                 "the distinguisher of flow schema {} has no use: level {} {why}",
                 excerpt(schema),
+                excerpt(level)
+            ),
+            Finding::NoDistinguisher { schema, level } => write!(
+                f,
+                "flow schema {} has no distinguisher: all its requests are one flow in level {}, \
+                 and one client can starve the others",
+                excerpt(schema),
+                excerpt(level)
+            ),
+            Finding::HandOfAllQueues { level, queues } => write!(
+                f,
+                "level {}: handSize equals queues ({queues}), so one flow can fill every queue; \
+                 choose a smaller handSize",
                 excerpt(level)
             ),
             Finding::NamespaceWithoutResource { schema, conjunction } => write!(

@@ -31,7 +31,11 @@ impl Oracle {
                 ceded = self.cede(ceding);
                 self.dispatch(effects);
             }
-            Phase::TimedOut | Phase::Detached => self.requests[id].phase = Phase::Gone,
+            Phase::TimedOut => self.requests[id].phase = Phase::Gone,
+            Phase::Detached => {
+                self.requests[id].phase = Phase::Gone;
+                ceded = self.detach(ceding, effects);
+            }
             Phase::Lingering | Phase::Gone => {}
         }
         ceded
@@ -45,6 +49,26 @@ impl Oracle {
         self.requests[id].phase = Phase::Responding;
         self.requests[id].until = now + nanos(hold);
         self.holds.push(id);
+    }
+
+    pub(super) fn may_detach(&self) -> bool {
+        self.all(&[Phase::Detached]).count() < self.settings.max_detached as usize
+    }
+
+    /// Responses that were held for too long lose their seats, while few enough have.
+    pub(super) fn detach(&mut self, ceding: u32, effects: &mut Effects) -> u32 {
+        let mut ceded = 0;
+        while let Some(id) = self.holds.first().copied()
+            && self.requests[id].until <= self.now
+            && self.may_detach()
+        {
+            self.holds.remove(0);
+            self.correct(id);
+            self.free_seats(id, Phase::Detached);
+            ceded += self.cede(ceding - ceded);
+            self.dispatch(effects);
+        }
+        ceded
     }
 
     pub(crate) fn cede(&mut self, wanted: u32) -> u32 {
