@@ -94,7 +94,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
             Err(problem) => {
-                tracing::warn!(%problem, "can't take a connection for health and metrics");
+                tracing::warn!(%problem, "accepting a connection for health and metrics failed");
                 // Without files left, the next try fails at once as well.
                 sleep(Duration::from_millis(100)).await;
             }

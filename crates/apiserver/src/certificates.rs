@@ -117,7 +117,7 @@ fn authority(pki: &Path, now: Timestamp) -> Result<Authority, CertificateError> 
             }
             tracing::warn!(
                 file = %crt.display(),
-                "the authority's certificate is renewed: it is near its end; its key stays"
+                "CA certificate renewed, its key is kept"
             );
             Some(kept)
         }

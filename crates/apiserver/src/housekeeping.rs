@@ -201,7 +201,7 @@ impl House {
             }
             Ok(Ended::Namespace(name, Some(problem))) => {
                 let pause = self.namespaces.failed(name.clone(), now);
-                tracing::warn!(namespace = %name, problem, "the namespace can't be emptied, retrying in {pause:?}");
+                tracing::warn!(namespace = %name, problem, "deleting the contents of a namespace failed, retrying in {pause:?}");
             }
             // Panics are caught before, and nobody aborts.
             Err(problem) => tracing::error!(%problem, "housekeeping task failed"),

@@ -134,7 +134,7 @@ pub(crate) async fn play(api: Arc<Api>) {
 async fn carried_out(api: Arc<Api>, id: Id, actions: Vec<Action>) -> (Id, Vec<Action>, Outcome) {
     let done = caught(carry_out::all(&api, &actions)).await;
     let outcome = done.unwrap_or_else(|problem| {
-        tracing::error!(part = ?id.0, key = %id.1, problem, "an action of the sandbox panicked");
+        tracing::error!(part = ?id.0, key = %id.1, problem, "sandbox action panicked");
         Outcome::Failed
     });
     (id, actions, outcome)

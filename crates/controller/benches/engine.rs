@@ -4,7 +4,7 @@ use std::{hint::black_box, time::Duration};
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use evenkeel_controller::engine::{Action, Effect, Engine, Outcome, Settings, Write};
-use evenkeel_model::{Node, NodeId, SeenPod, SeenService, Version, Watched};
+use evenkeel_model::{Node, NodeId, SeenPod, SeenService, SeenSlice, Version, Watched};
 use evenkeel_testkit::{ServiceExt, pod, service};
 
 const PODS: usize = 10;
@@ -108,17 +108,19 @@ fn settle(engine: &mut Engine, revision: &mut u64) -> usize {
 fn answer(write: &Write, revision: &mut u64) -> Outcome {
     *revision += 1;
     let resource_version = revision.to_string().into();
-    match &write.action {
-        Action::Create { slice, .. } => {
-            let uid = slice.name.clone();
-            Outcome::Done(Version { uid, resource_version, generation: 1 })
+    let (slice, uid, generation) = match &write.action {
+        Action::Create { slice, .. } => (slice, slice.name.clone(), 1),
+        Action::Update { slice, version, .. } => {
+            (slice, version.uid.clone(), version.generation + 1)
         }
-        Action::Update { version, .. } => {
-            let generation = version.generation + 1;
-            Outcome::Done(Version { uid: version.uid.clone(), resource_version, generation })
-        }
-        _ => Outcome::Gone,
-    }
+        _ => return Outcome::Gone,
+    };
+    Outcome::Stored(Box::new(SeenSlice {
+        namespace: write.service.namespace.clone(),
+        slice: slice.clone(),
+        version: Version { uid, resource_version, generation },
+        deleting: false,
+    }))
 }
 
 fn one_pod(c: &mut Criterion) {

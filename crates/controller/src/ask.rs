@@ -15,6 +15,9 @@ use serde::de::DeserializeOwned;
 /// How long an answer is waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// A server says when it wants to be asked again, but not in how many hours.
+const LONGEST_WAIT: Duration = Duration::from_secs(300);
+
 /// How much of an answer that is not Kubernetes' own is quoted.
 const QUOTED: usize = 200;
 
@@ -32,14 +35,22 @@ pub(crate) enum Failure {
         message: String,
         /// When it wants to be asked again.
         after: Option<Duration>,
-        /// The fields it found wrong.
-        fields: Vec<String>,
+        causes: Vec<Cause>,
     },
     /// Nothing is known of what became of the request: no connection, a connection that broke, no
     /// answer in time, an answer that can't be read.
     Lost(String),
     /// No request can be built of this.
     Unsendable(String),
+}
+
+/// One of the reasons that the API server gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Cause {
+    /// Kubernetes' word for it, such as `NamespaceTerminating`.
+    pub(crate) reason: String,
+    /// The field it is about; empty where it is about none.
+    pub(crate) field: String,
 }
 
 /// Sends the request and reads the answer.
@@ -68,7 +79,7 @@ async fn exchange<T: DeserializeOwned>(
     let response = client.send(request.map(Body::from)).await.map_err(lost)?;
     let status = response.status();
     let after = response.headers().get(http::header::RETRY_AFTER);
-    let after = after.and_then(|value| value.to_str().ok()?.parse().ok()).map(Duration::from_secs);
+    let after = after.and_then(|value| value.to_str().ok()?.parse().ok()).map(wait);
     let body = response.into_body().collect_bytes().await.map_err(lost)?;
     if !status.is_success() {
         return Err(refused(status.as_u16(), after, &body));
@@ -77,20 +88,24 @@ async fn exchange<T: DeserializeOwned>(
         .map_err(|error| Failure::Lost(format!("the answer can't be read: {error}")))
 }
 
+fn wait(seconds: u64) -> Duration {
+    Duration::from_secs(seconds).min(LONGEST_WAIT)
+}
+
 /// A proxy on the way, or Kubernetes' own guard against overload, answers without a `Status`.
 fn refused(code: u16, header: Option<Duration>, body: &[u8]) -> Failure {
     let Ok(status) = serde_json::from_slice::<Status>(body) else {
         let text = String::from_utf8_lossy(body);
         let message = text.trim().chars().take(QUOTED).collect();
         let reason = String::new();
-        return Failure::Refused { code, reason, message, after: header, fields: vec![] };
+        return Failure::Refused { code, reason, message, after: header, causes: vec![] };
     };
     let Status { reason, message, details, .. } = status;
     let seconds = details.as_ref().map(|details| details.retry_after_seconds);
-    let after = seconds.filter(|seconds| *seconds > 0).map(|s| Duration::from_secs(s.into()));
+    let after = seconds.filter(|seconds| *seconds > 0).map(|seconds| wait(seconds.into()));
     let causes = details.into_iter().flat_map(|details| details.causes);
-    let fields = causes.map(|cause| cause.field).collect();
-    Failure::Refused { code, reason, message, after: after.or(header), fields }
+    let causes = causes.map(|cause| Cause { reason: cause.reason, field: cause.field }).collect();
+    Failure::Refused { code, reason, message, after: after.or(header), causes }
 }
 
 // === impl Failure ===
@@ -132,8 +147,8 @@ mod tests {
         let (reason, message, after) = expected;
         let after = after.map(Duration::from_secs);
         let (reason, message) = (reason.to_owned(), message.to_owned());
-        let fields = vec![];
-        assert_eq!(given, Failure::Refused { code, reason, message, after, fields }, "{body}");
+        let causes = vec![];
+        assert_eq!(given, Failure::Refused { code, reason, message, after, causes }, "{body}");
     }
 
     #[test]
@@ -144,6 +159,11 @@ mod tests {
             "details":{"retryAfterSeconds":7},"code":429}"#;
         check(429, None, busy, ("TooManyRequests", "busy", Some(7)));
         check(429, Some(3), busy, ("TooManyRequests", "busy", Some(7)));
+        // One that wants to be left alone for a century is asked again all the same.
+        let never = r#"{"kind":"Status","reason":"TooManyRequests","message":"busy",
+            "details":{"retryAfterSeconds":4294967295},"code":429}"#;
+        check(429, None, never, ("TooManyRequests", "busy", Some(300)));
+        assert_eq!(wait(u64::MAX), LONGEST_WAIT);
         // Kubernetes' priority and fairness answers so.
         let text = "Too many requests, please try again later.\n";
         check(429, Some(1), text, ("", text.trim(), Some(1)));
@@ -154,9 +174,10 @@ mod tests {
         check(500, None, "{}", ("", "", None));
         let invalid = r#"{"kind":"Status","reason":"Invalid","message":"no",
             "details":{"causes":[{"reason":"FieldValueInvalid","field":"metadata.uid"}]}}"#;
-        let Failure::Refused { fields, .. } = refused(422, None, invalid.as_bytes()) else {
+        let Failure::Refused { causes, .. } = refused(422, None, invalid.as_bytes()) else {
             panic!("it is a refusal")
         };
-        assert_eq!(fields, ["metadata.uid"]);
+        let (reason, field) = ("FieldValueInvalid".to_owned(), "metadata.uid".to_owned());
+        assert_eq!(causes, [Cause { reason, field }]);
     }
 }

@@ -14,7 +14,7 @@ use evenkeel_admin::{
 };
 use tokio::time::Instant;
 
-use crate::watches::{Conditions, Resource};
+use crate::watches::{Conditions, Resource, WatchSettings};
 
 /// The task that owns the engine is taken for dead after this time without a sign.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -54,9 +54,14 @@ pub(crate) fn health(vitals: &Arc<Vitals>, supervisor: &Supervisor) -> Health {
 // === impl Vitals ===
 
 impl Vitals {
+    #[cfg(test)]
     pub(crate) fn new(start: Instant) -> Vitals {
+        Vitals::watching(start, &WatchSettings::default())
+    }
+
+    pub(crate) fn watching(start: Instant, watches: &WatchSettings) -> Vitals {
         Vitals {
-            watches: Arc::default(),
+            watches: Arc::new(Conditions::new(watches, start)),
             start,
             beat: AtomicU64::new(0),
             synced: AtomicBool::new(false),
@@ -89,7 +94,7 @@ impl Vitals {
 
     fn is_synced(&self) -> Result<(), String> {
         let is_synced = self.synced.load(Ordering::Relaxed);
-        is_synced.then_some(()).ok_or_else(|| "the first lists are not complete".to_owned())
+        is_synced.then_some(()).ok_or_else(|| "caches not synced".to_owned())
     }
 
     fn is_staying(&self) -> Result<(), String> {
@@ -124,6 +129,8 @@ mod tests {
         assert_eq!((code("/readyz/synced"), code("/readyz/watch-pods")), (200, 200));
         vitals.watches.failed(Resource::Pods, Instant::now(), "refused".to_owned());
         assert_eq!((code("/readyz/watch-pods"), code("/readyz/watch-nodes")), (500, 200));
+        vitals.watches.established(Resource::Pods, Instant::now());
+        assert_eq!(code("/readyz/watch-pods"), 200);
         assert_eq!(code("/readyz/shutdown"), 200);
         vitals.stopping();
         assert_eq!((code("/readyz/shutdown"), code("/livez/engine")), (500, 200));

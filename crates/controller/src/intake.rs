@@ -1,6 +1,7 @@
 //! What the watches saw, put into the model's words and given to the engine.
 //!
-//! An object that can't be understood counts as gone, and is told once: it stops nothing else.
+//! An object that can't be understood counts as gone, and is told once: it stops nothing else. Nodes
+//! and Services count as there, with what can be understood of them.
 
 use std::sync::Arc;
 
@@ -31,13 +32,7 @@ impl Intake {
 
     pub(crate) fn take(&mut self, engine: &mut Engine, batch: Batch) {
         match batch {
-            Batch::Nodes(batch) => {
-                for seen in batch {
-                    let convert = |node: &watched::Node| node.seen(engine.topology_mut());
-                    let seen = self.seen(Resource::Nodes, seen, convert, watched::Node::gone);
-                    seen.into_iter().for_each(|seen| engine.node(seen));
-                }
-            }
+            Batch::Nodes(batch) => batch.into_iter().for_each(|seen| self.node(engine, seen)),
             Batch::Pods(batch) => {
                 for seen in batch {
                     let convert = |pod: &watched::Pod| pod.seen(engine.topology_mut());
@@ -56,6 +51,21 @@ impl Intake {
                 }
             }
         }
+    }
+
+    /// A Node whose CPU can't be read is no deleted Node: its endpoints stay.
+    fn node(&mut self, engine: &mut Engine, seen: Watched<watched::Node>) {
+        let mut refused = None;
+        let convert = |node: &watched::Node| {
+            let (seen, problem) = node.seen(engine.topology_mut());
+            refused = problem.map(|problem| (node.gone(), problem.to_string()));
+            Ok(seen)
+        };
+        let seen = self.seen(Resource::Nodes, seen, convert, watched::Node::gone);
+        if let Some((node, problem)) = refused {
+            self.refuse(Resource::Nodes, &node, problem);
+        }
+        seen.into_iter().for_each(|seen| engine.node(seen));
     }
 
     /// The engine is told of a Service that can't be planned too, so that its slices stay.
@@ -107,7 +117,7 @@ impl Intake {
         self.metrics.refused(resource);
         let (resource, problem) = (resource.name(), &key.2);
         let Gone { namespace, name, .. } = object;
-        tracing::warn!(resource, %namespace, %name, problem, "an object can't be understood");
+        tracing::warn!(resource, %namespace, %name, problem, "ignoring invalid object");
         self.told.insert(key, ());
     }
 }
@@ -155,5 +165,23 @@ mod tests {
         assert_eq!(n_refused(&intake), "1", "the same object with the same problem");
         assert_eq!(seen(&mut intake, Watched::Listed("bad y")), None);
         assert_eq!(n_refused(&intake), "2");
+    }
+
+    #[test]
+    fn a_node_whose_cpu_cannot_be_read_is_there() {
+        let node = |cpu: &str| -> watched::Node {
+            serde_json::from_value(serde_json::json!({
+                "metadata": {"name": "n", "uid": "u"}, "status": {"allocatable": {"cpu": cpu}},
+            }))
+            .unwrap()
+        };
+        let metrics = Arc::new(Metrics::new());
+        let mut intake = Intake::new(Arc::clone(&metrics));
+        let mut engine = Engine::new(crate::engine::Settings::default());
+        let batch = vec![Watched::Applied(node("4")), Watched::Applied(node("four"))];
+        intake.take(&mut engine, Batch::Nodes(batch));
+        assert_eq!(engine.totals().nodes, 1);
+        let line = r#"evenkeel_controller_refused_objects_total{resource="nodes"} 1"#;
+        assert!(metrics.text().contains(line), "{}", metrics.text());
     }
 }

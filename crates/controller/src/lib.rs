@@ -29,6 +29,7 @@ mod writes;
 pub use crate::{
     error::Error,
     run::{Ready, Settings, run},
+    watches::WatchSettings,
 };
 
 #[cfg(test)]

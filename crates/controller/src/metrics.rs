@@ -171,6 +171,7 @@ impl Metrics {
         let result = match report.result {
             SyncResult::Success => "success",
             SyncResult::Stale => "stale",
+            SyncResult::Throttled => "throttled",
             SyncResult::Error => "error",
         };
         self.syncs.get_or_create(&Ended { result }).inc_by(1);
@@ -203,10 +204,12 @@ impl Metrics {
     pub(crate) fn wrote(&self, verb: Verb, outcome: &Outcome, took: Duration) {
         let action = verb.name();
         let outcome = match outcome {
-            Outcome::Done(_) | Outcome::Read(_) => "done",
+            Outcome::Stored(_) | Outcome::Done | Outcome::Read(_) => "done",
             Outcome::Gone => "gone",
             Outcome::Exists => "exists",
             Outcome::Conflict => "conflict",
+            Outcome::Busy { .. } => "busy",
+            Outcome::NamespaceTerminating => "namespace_terminating",
             Outcome::Unknown { .. } => "unknown",
             Outcome::Refused { .. } => "refused",
         };

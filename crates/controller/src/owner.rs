@@ -20,7 +20,7 @@ use crate::{
     metrics::Metrics,
     recorder::Recorder,
     watches::Batch,
-    writes::{Answer, Ended, Writes},
+    writes::{Answer, Ended, Verb, Writes},
 };
 
 /// How often signs of life and totals are given.
@@ -133,15 +133,16 @@ impl Owner {
         let outcome = match answer {
             Answer::Told(outcome) => outcome,
             Answer::Slice(slice) => match slice.seen(self.engine.topology_mut()) {
-                Ok(seen) => Outcome::Read(Box::new(seen)),
+                Ok(seen) if verb == Verb::Read => Outcome::Read(Box::new(seen)),
+                Ok(seen) => Outcome::Stored(Box::new(seen)),
                 Err(error) => {
-                    let message = format!("the slice can't be understood: {error}");
+                    let message = format!("invalid EndpointSlice in the answer: {error}");
                     Outcome::Refused { code: 422, message }
                 }
             },
         };
         self.metrics.wrote(verb, &outcome, took);
-        if let (Outcome::Done(_), Some(trigger)) = (&outcome, trigger) {
+        if let (Outcome::Stored(_), Some(trigger)) = (&outcome, trigger) {
             let since = Timestamp::from_second(trigger).unwrap_or(Timestamp::MAX);
             let after = Timestamp::now().duration_since(since);
             self.metrics.slice_written(after.try_into().unwrap_or_default());
@@ -153,7 +154,7 @@ impl Owner {
     fn lead(&mut self, leading: bool) {
         self.metrics.leader(leading);
         self.engine.lead(leading);
-        tracing::info!(leading, "{}", if leading { "writes from now on" } else { "only watches" });
+        tracing::debug!(leading, "leadership changed");
     }
 
     fn tell_synced(&mut self) {
@@ -162,7 +163,7 @@ impl Owner {
         }
         self.vitals.synced();
         self.beat();
-        tracing::info!("the first lists are complete");
+        tracing::info!("caches synced");
         // Whoever waited may have gone.
         let _ = self.synced.take().map(|synced| synced.send(()));
     }
@@ -172,7 +173,8 @@ impl Owner {
         let totals = self.engine.totals();
         if totals.withdrawn != self.n_withdrawn {
             self.n_withdrawn = totals.withdrawn;
-            tracing::info!(services = totals.withdrawn, "left to Kubernetes' own controller");
+            let services = totals.withdrawn;
+            tracing::info!(services, "Services left to kube-controller-manager");
         }
         self.metrics.totals(totals);
     }
@@ -195,7 +197,7 @@ impl Owner {
             self.carry_out();
         }
         if self.writes.len() > 0 {
-            tracing::warn!(writes = self.writes.len(), "writes had no answer before the end");
+            tracing::warn!(writes = self.writes.len(), "shutting down with unanswered writes");
         }
     }
 }
@@ -222,16 +224,32 @@ impl Leading {
 }
 
 fn log(report: &Report) {
-    let Report { service, result, problem, policy, .. } = report;
+    let Report { service, result, policy, hints_changed, hints_reason, took, .. } = report;
     let Report { slices_created, slices_updated, slices_deleted, .. } = report;
+    if let Some(slice) = &report.altered {
+        tracing::warn!(%service, %slice, "API server stored an EndpointSlice differently from what was sent");
+    }
+    let retry_in = report.retry_in.unwrap_or_default();
     match result {
-        SyncResult::Success => {
-            tracing::debug!(%service, ?policy, slices_created, slices_updated, slices_deleted, "synced");
+        SyncResult::Success if *hints_changed > 0 => {
+            tracing::info!(%service, ?policy, endpoints = hints_changed, reason = hints_reason, ?took, "hints changed");
         }
-        SyncResult::Stale => tracing::debug!(%service, "the cache is behind; once more"),
+        SyncResult::Success => {
+            tracing::debug!(%service, ?policy, slices_created, slices_updated, slices_deleted, ?took, "synced");
+        }
+        SyncResult::Stale => tracing::debug!(%service, "cache is behind, retrying"),
+        SyncResult::Throttled => {
+            tracing::debug!(%service, "API server is busy, retrying in {retry_in:?}");
+        }
         SyncResult::Error => {
-            let problem = problem.as_deref().unwrap_or_default();
-            tracing::warn!(%service, problem, "a sync failed, and is tried again");
+            let problem = report.problem.as_deref().unwrap_or_default();
+            match report.retry_in {
+                Some(pause) => {
+                    tracing::warn!(%service, problem, "sync failed, retrying in {pause:?}");
+                }
+                // Nothing to retry until the Service changes, and it was told where it came in.
+                None => tracing::debug!(%service, problem, "Service is invalid"),
+            }
         }
     }
 }

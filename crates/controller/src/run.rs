@@ -20,7 +20,7 @@ use crate::{
     metrics::Metrics,
     owner::{Inputs, Leading, Owner},
     recorder::recorder,
-    watches,
+    watches::{self, WatchSettings},
     writes::Writes,
 };
 
@@ -34,6 +34,7 @@ pub struct Settings {
     pub election: Option<lease::Settings>,
     /// Where health and metrics are asked for.
     pub listen: Option<SocketAddr>,
+    pub watches: WatchSettings,
 }
 
 /// What is to be known of a controller whose first lists are in.
@@ -47,7 +48,7 @@ pub struct Ready {
 /// waits for its writes, and gives the lease back.
 ///
 /// An API server that can't be reached is waited for; readiness tells. The client should not try
-/// again by itself (`kube::Config::default_retry`): the engine does, and knows when.
+/// again by itself and should give up lost connections: see [`evenkeel_k8s::live::long_lived`].
 pub async fn run(
     client: Client,
     settings: Settings,
@@ -62,7 +63,8 @@ pub async fn run(
     };
     let admin = listener.as_ref().map(|(_, address)| *address);
     let (mut parts, is_synced) = Parts::start(client, settings, listener.map(|(it, _)| it));
-    tracing::info!(?admin, "the controller starts");
+    let address = admin.map(tracing::field::display);
+    tracing::info!(address, "starting controller");
     let wait = async {
         let mut stop = pin!(stop);
         tokio::select! {
@@ -77,7 +79,7 @@ pub async fn run(
         _ = &mut parts.owner => Err(Error::Ended { task: "owns the engine" }),
         () = ended(&mut parts.election) => Err(Error::Ended { task: "holds the lease" }),
     };
-    tracing::info!("the controller stops");
+    tracing::info!("shutting down controller");
     parts.stop().await;
     ended
 }
@@ -125,7 +127,7 @@ impl Parts {
             std::array::from_fn(|_| all.child_token());
         let start = Instant::now();
         let metrics = Arc::new(Metrics::new());
-        let vitals = Arc::new(Vitals::new(start));
+        let vitals = Arc::new(Vitals::watching(start, &settings.watches));
         let restarts = Arc::clone(&metrics);
         let supervisor = Supervisor::new(watches_stop.clone(), move |task, n| {
             restarts.task_restarted(task, n);
@@ -144,8 +146,14 @@ impl Parts {
                 (Some(tokio::spawn(election)), Leading::Elected(leading))
             }
         };
-        let (batches, watches) =
-            watches::start(&client, &vitals.watches, &metrics, &supervisor, &watches_stop);
+        let (batches, watches) = watches::start(
+            &client,
+            &settings.watches,
+            &vitals.watches,
+            &metrics,
+            &supervisor,
+            &watches_stop,
+        );
         let (recorder, recording) = recorder(client.clone(), Arc::clone(&metrics));
         let (synced, is_synced) = oneshot::channel();
         let owner = Owner {
@@ -218,7 +226,7 @@ async fn end(name: &str, mut task: JoinHandle<()>, patience: Duration) {
         return;
     }
     if timeout(patience, &mut task).await.is_err() {
-        tracing::warn!(task = name, "did not end in time, and is cut off");
+        tracing::warn!(task = name, "task did not stop in time, aborting it");
         task.abort();
     }
 }

@@ -1,36 +1,32 @@
 //! The four watches. Each runs in a task of its own, where objects are decoded, and sends what it
 //! sees in batches; whoever takes them slowly makes the watches wait.
+//!
+//! `reflector` decides what is asked for next, `follow` asks, `condition` knows how each watch is.
 
+mod back_off;
 mod condition;
+mod failure;
+mod follow;
+mod reflector;
+mod settings;
+mod stream;
 
-use std::{fmt::Debug, sync::Arc};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use evenkeel_admin::supervisor::Supervisor;
 use evenkeel_k8s::watched;
 use evenkeel_model::{Gone, Watched, label};
-use futures_util::{Stream, StreamExt};
-use kube::{
-    Api, Client,
-    runtime::{
-        WatchStreamExt,
-        watcher::{self, Event, watcher},
-    },
-};
-use serde::de::DeserializeOwned;
+use kube::{Api, Client};
 use tokio::{sync::mpsc, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 pub(crate) use self::condition::Conditions;
-use crate::{ask::in_short, metrics::Metrics};
-
-/// What is sent at once at most.
-const BATCH: usize = 512;
+use self::failure::Failure;
+pub use self::settings::WatchSettings;
+use crate::metrics::Metrics;
 
 /// Batches that wait to be taken.
 const WAITING: usize = 8;
-
-/// How many objects are asked for at once, as Kubernetes' own clients do.
-const PAGE: u32 = 500;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Resource {
@@ -53,6 +49,9 @@ pub(crate) enum Batch {
 #[derive(Clone)]
 struct Watch<T> {
     resource: Resource,
+    /// Only objects with these labels are followed.
+    labels: Option<&'static str>,
+    settings: WatchSettings,
     gone: fn(&T) -> Gone,
     batch: fn(Vec<Watched<T>>) -> Batch,
     send: mpsc::Sender<Batch>,
@@ -60,9 +59,10 @@ struct Watch<T> {
     metrics: Arc<Metrics>,
 }
 
-/// Starts all four; they end with `stop`. One that fails otherwise lists everything anew.
+/// Starts all four; they end with `stop`. One that panics lists everything anew.
 pub(crate) fn start(
     client: &Client,
+    settings: &WatchSettings,
     conditions: &Arc<Conditions>,
     metrics: &Arc<Metrics>,
     supervisor: &Supervisor,
@@ -70,23 +70,21 @@ pub(crate) fn start(
 ) -> (mpsc::Receiver<Batch>, Vec<JoinHandle<()>>) {
     let (send, receive) = mpsc::channel(WAITING);
     let mut tasks = Vec::new();
-    let any = watcher::Config::default().page_size(PAGE);
-    // Slices that belong to no Service are nobody's here, and there may be many.
-    let of_services = any.clone().labels(label::SERVICE_NAME);
     macro_rules! watch {
-        ($kind:ident, $resource:ident, $batch:ident, $config:expr, $task:literal) => {
+        ($kind:ident, $resource:ident, $batch:ident, $labels:expr, $task:literal) => {
             let watch = Watch {
                 resource: Resource::$resource,
+                labels: $labels,
+                settings: *settings,
                 gone: watched::$kind::gone,
                 batch: Batch::$batch,
                 send: send.clone(),
                 conditions: conditions.clone(),
                 metrics: metrics.clone(),
             };
-            let (api, config) = (Api::<watched::$kind>::all(client.clone()), $config);
-            let stop = stop.clone();
+            let (api, stop) = (Api::<watched::$kind>::all(client.clone()), stop.clone());
             tasks.push(supervisor.spawn($task, move || {
-                let follow = watch.clone().follow(api.clone(), config.clone());
+                let follow = watch.clone().follow(api.clone());
                 let stop = stop.clone();
                 async move {
                     let _ = stop.run_until_cancelled(follow).await;
@@ -94,9 +92,11 @@ pub(crate) fn start(
             }));
         };
     }
-    watch!(Node, Nodes, Nodes, any.clone(), "watcher-nodes");
-    watch!(Pod, Pods, Pods, any.clone(), "watcher-pods");
-    watch!(Service, Services, Services, any, "watcher-services");
+    watch!(Node, Nodes, Nodes, None, "watcher-nodes");
+    watch!(Pod, Pods, Pods, None, "watcher-pods");
+    watch!(Service, Services, Services, None, "watcher-services");
+    // Slices that belong to no Service are nobody's here, and there may be many.
+    let of_services = Some(label::SERVICE_NAME);
     watch!(EndpointSlice, EndpointSlices, Slices, of_services, "watcher-endpointslices");
     (receive, tasks)
 }
@@ -117,141 +117,28 @@ impl Resource {
 
 // === impl Watch ===
 
-impl<T> Watch<T>
-where
-    T: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
-{
-    async fn follow(self, api: Api<T>, config: watcher::Config) {
-        self.pass_on(watcher(api, config).default_backoff()).await;
-    }
-
-    /// Until the stream ends or nobody takes batches any more.
-    async fn pass_on(self, stream: impl Stream<Item = watcher::Result<Event<T>>>) {
-        let mut chunks = std::pin::pin!(stream.ready_chunks(BATCH));
-        while let Some(chunk) = chunks.next().await {
-            let batch: Vec<_> = chunk.into_iter().filter_map(|event| self.told(event)).collect();
-            if !batch.is_empty() && self.send.send((self.batch)(batch)).await.is_err() {
-                return;
-            }
+impl<T> Watch<T> {
+    fn established(&self) {
+        let failed_for = self.conditions.established(self.resource, Instant::now());
+        if let Some(failed_for) = failed_for {
+            tracing::info!(resource = self.resource.name(), ?failed_for, "watch re-established");
         }
     }
 
-    fn told(&self, event: watcher::Result<Event<T>>) -> Option<Watched<T>> {
-        let event = event.map_err(|error| self.failed(&error)).ok()?;
-        // A list that begins says nothing yet: it is announced before it is asked for.
-        if !matches!(event, Event::Init) {
-            self.conditions.answered(self.resource);
-        }
-        Some(match event {
-            Event::Init => Watched::Restarted,
-            Event::InitApply(object) => Watched::Listed(object),
-            Event::InitDone => Watched::Complete,
-            Event::Apply(object) => Watched::Applied(object),
-            Event::Delete(object) => Watched::Deleted((self.gone)(&object)),
-        })
-    }
-
-    fn failed(&self, error: &watcher::Error) {
-        let problem = problem(error);
-        let resource = self.resource.name();
+    fn failed(&self, failure: &Failure, pause: Duration) {
+        let (resource, error) = (self.resource.name(), failure.to_string());
         self.metrics.watch_restarted(self.resource);
-        if self.conditions.failed(self.resource, Instant::now(), problem.clone()) {
-            tracing::warn!(resource, problem, "a watch failed, and is started again");
+        if self.conditions.failed(self.resource, Instant::now(), error.clone()) {
+            tracing::warn!(resource, error, "watch failed, retrying in {pause:.1?}");
         }
     }
-}
 
-/// In one line.
-fn problem(error: &watcher::Error) -> String {
-    match error {
-        watcher::Error::InitialListFailed(error) => format!("can't list: {}", in_short(error)),
-        watcher::Error::WatchStartFailed(error) => format!("can't watch: {}", in_short(error)),
-        watcher::Error::WatchError(status) => format!("{} ({})", status.message, status.code),
-        watcher::Error::WatchFailed(error) => format!("broken off: {}", in_short(error)),
-        watcher::Error::NoResourceVersion => "an object without a resourceVersion".to_owned(),
+    fn undecodable(&self, error: &serde_json::Error) {
+        self.metrics.refused(self.resource);
+        let resource = self.resource.name();
+        tracing::warn!(resource, %error, "ignoring an object that can't be decoded");
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use futures_util::stream;
-    use kube::core::Status;
-    use serde_json::json;
-
-    use super::*;
-
-    fn node(name: &str) -> watched::Node {
-        let node = json!({"metadata": {"name": name, "uid": format!("{name}-uid")}});
-        serde_json::from_value(node).unwrap()
-    }
-
-    fn watch(send: mpsc::Sender<Batch>) -> Watch<watched::Node> {
-        Watch {
-            resource: Resource::Nodes,
-            gone: watched::Node::gone,
-            batch: Batch::Nodes,
-            send,
-            conditions: Arc::default(),
-            metrics: Arc::new(Metrics::new()),
-        }
-    }
-
-    fn said(watched: &Watched<watched::Node>) -> String {
-        match watched {
-            Watched::Restarted => "restarted".to_owned(),
-            Watched::Listed(node) => format!("listed {}", node.gone().name),
-            Watched::Complete => "complete".to_owned(),
-            Watched::Applied(node) => format!("applied {}", node.gone().name),
-            Watched::Deleted(gone) => format!("deleted {} {}", gone.name, gone.uid),
-        }
-    }
-
-    #[tokio::test]
-    async fn events_come_in_their_order_and_errors_in_between_are_counted() {
-        let (send, mut receive) = mpsc::channel(1);
-        let watch = watch(send);
-        let metrics = Arc::clone(&watch.metrics);
-        let too_old = Status::failure("too old", "Expired").with_code(410).boxed();
-        let events = [
-            Ok(Event::Init),
-            Ok(Event::InitApply(node("a"))),
-            Ok(Event::InitDone),
-            Ok(Event::Apply(node("b"))),
-            Ok(Event::Delete(node("a"))),
-            Err(watcher::Error::WatchError(too_old)),
-            Ok(Event::Init),
-            Ok(Event::InitDone),
-        ];
-        watch.pass_on(stream::iter(events)).await;
-        let Some(Batch::Nodes(batch)) = receive.recv().await else { panic!("a batch of nodes") };
-        let expected = [
-            "restarted",
-            "listed a",
-            "complete",
-            "applied b",
-            "deleted a a-uid",
-            "restarted",
-            "complete",
-        ];
-        assert_eq!(batch.iter().map(said).collect::<Vec<_>>(), expected);
-        assert!(receive.recv().await.is_none(), "all came in one batch");
-        let line = r#"evenkeel_controller_watch_restarts_total{resource="nodes"} 1"#;
-        assert!(metrics.text().contains(line), "{}", metrics.text());
-    }
-
-    /// A list that is begun again and again and never answered is no sign of health.
-    #[tokio::test]
-    async fn a_watch_that_cannot_list_is_in_trouble() {
-        let (send, _receive) = mpsc::channel(8);
-        let watch = watch(send);
-        let conditions = Arc::clone(&watch.conditions);
-        let forbidden = || {
-            let status = Status::failure("nodes is forbidden", "Forbidden").with_code(403);
-            Err(watcher::Error::InitialListFailed(kube::Error::Api(status.boxed())))
-        };
-        watch.pass_on(stream::iter([Ok(Event::Init), forbidden(), Ok(Event::Init)])).await;
-        let problem = conditions.problem(Resource::Nodes, Instant::now());
-        assert_eq!(problem.unwrap(), "watch nodes: can't list: nodes is forbidden (403)");
-        assert_eq!(conditions.problem(Resource::Pods, Instant::now()), None);
-    }
-}
+mod tests;

@@ -43,7 +43,8 @@ pub(crate) struct Ended {
     pub(crate) trigger: Option<i64>,
 }
 
-/// What came of a write. A slice that was read takes the engine's table of names to understand.
+/// What came of a write. A slice that was read or written takes the engine's table of names to
+/// understand.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Told(Outcome),
@@ -115,16 +116,18 @@ async fn carry_out(client: Client, request: Request) -> Answer {
     let verb = request.verb;
     let built = request.build();
     let failed = |failure| Answer::Told(outcome(verb, failure));
-    let done = |written: watched::Written| Answer::Told(Outcome::Done(written.version()));
     match verb {
-        Verb::Read => ask(&client, built).await.map_or_else(failed, Answer::Slice),
+        Verb::Read | Verb::Create | Verb::Update | Verb::Relabel => {
+            ask(&client, built).await.map_or_else(failed, Answer::Slice)
+        }
+        Verb::Conditions => {
+            let asked = ask::<serde::de::IgnoredAny>(&client, built).await;
+            asked.map_or_else(failed, |_| Answer::Told(Outcome::Done))
+        }
         Verb::Delete => {
             // The answer is the slice or a Status, and neither says more than that it is gone.
             let asked = ask::<serde::de::IgnoredAny>(&client, built).await;
             asked.map_or_else(failed, |_| Answer::Told(Outcome::Gone))
-        }
-        Verb::Create | Verb::Update | Verb::Relabel | Verb::Conditions => {
-            ask(&client, built).await.map_or_else(failed, done)
         }
     }
 }

@@ -81,7 +81,7 @@ fn identity() -> String {
 }
 
 async fn connect(args: &ClusterArgs) -> Result<Client, Error> {
-    let client = live::client_without_retries(args.kubeconfig.clone(), args.context.clone()).await;
+    let client = live::controller_client(args.kubeconfig.clone(), args.context.clone()).await;
     client.map_err(|error| match error {
         // There are no manifests to take instead.
         LiveError::NoCluster => Error::NoCluster,

@@ -22,10 +22,14 @@ pub mod label {
     /// The selector of a Service without `spec.selector`, which Kubernetes' own controller leaves
     /// alone: `app=web,tier=front`.
     pub const SELECTOR: &str = "evenkeel.dev/selector";
+    /// On an empty slice: by it the controller remembers that it left the Service to Kubernetes' own.
+    pub const WITHDRAWN: &str = "evenkeel.dev/withdrawn";
     /// When the change happened that a slice was last written for.
     pub const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
     /// Values of [`MANAGED_BY`]: how Kubernetes' own controller signs its slices, and how ours does.
     pub const BUILT_IN: &str = "endpointslice-controller.k8s.io";
+    /// Copies of Endpoints objects, which may be left over from before a Service lost its selector.
+    pub const MIRRORING: &str = "endpointslicemirroring-controller.k8s.io";
     pub const EVENKEEL: &str = "endpointslice-controller.evenkeel.dev";
 }
 

@@ -368,7 +368,7 @@ const RESERVED: [&str; 3] = [label::SERVICE_NAME, label::MANAGED_BY, label::HEAD
 fn labels(sync: &Sync<'_>) -> BTreeMap<Arc<str>, Arc<str>> {
     let service = sync.service;
     let mut labels = service.labels.clone();
-    labels.retain(|key, _| !RESERVED.contains(&&**key));
+    labels.retain(|key, _| is_passed_on(key));
     if service.headless {
         labels.insert(label::HEADLESS.into(), "".into());
     }
@@ -380,6 +380,12 @@ fn labels(sync: &Sync<'_>) -> BTreeMap<Arc<str>, Arc<str>> {
 /// Whether the Service's labels changed since the slice was written. Reserved ones alone force no
 /// write.
 fn labels_changed(service: &Service, slice: &Slice) -> bool {
-    let free = |(key, _): &(&Arc<str>, &Arc<str>)| !RESERVED.contains(&&***key);
-    !service.labels.iter().filter(free).eq(slice.labels.iter().filter(free))
+    let of_service = service.labels.iter().filter(|(key, _)| is_passed_on(key));
+    !of_service.eq(slice.labels.iter().filter(|(key, _)| !RESERVED.contains(&&***key)))
+}
+
+/// Whether a label of a Service is given to its slices. That of a withdrawal is never, and a slice
+/// that is planned loses it.
+fn is_passed_on(key: &str) -> bool {
+    !RESERVED.contains(&key) && key != label::WITHDRAWN
 }

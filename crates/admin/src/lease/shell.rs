@@ -26,7 +26,7 @@ pub async fn run(
     let leading = Leading(leading);
     leading.report(false);
     if let Err(problem) = settings.validate() {
-        tracing::error!(%problem, "no part is taken in the election");
+        tracing::error!(%problem, "invalid leader election settings, not taking part");
         return;
     }
     let mut election = Election::new(&settings);
@@ -98,7 +98,11 @@ impl Shell {
                 Answer::Lease(self.lease.as_ref().map(record::seen))
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
-                tracing::debug!(?step, problem = status.message, "the lease was changed meanwhile");
+                tracing::debug!(
+                    ?step,
+                    problem = status.message,
+                    "lease was changed by another process"
+                );
                 Answer::Conflict
             }
             Err(problem) => {
@@ -124,7 +128,7 @@ impl Shell {
 
     fn failed(&self, step: Step, problem: &str) {
         let Settings { namespace, name, .. } = &self.settings;
-        tracing::warn!(?step, namespace, name, problem, "can't reach the lease");
+        tracing::warn!(?step, namespace, name, problem, "lease request failed, retrying");
     }
 }
 
@@ -138,8 +142,8 @@ impl Leading {
             has_changed
         });
         match (has_changed, is_leading) {
-            (true, true) => tracing::info!("this process leads"),
-            (true, false) => tracing::info!("this process does not lead any more"),
+            (true, true) => tracing::info!("became leader"),
+            (true, false) => tracing::info!("lost leadership"),
             (false, _) => {}
         }
     }

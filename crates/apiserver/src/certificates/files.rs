@@ -27,7 +27,7 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, CertificateError> {
     };
     let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
     if path.extension().is_some_and(|kind| kind == "key") && mode & 0o077 != 0 {
-        tracing::warn!(file = %path.display(), "others could read this key; it is closed now");
+        tracing::warn!(file = %path.display(), "key file was readable by others, permissions fixed");
         fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     }
     // What is no text is found out when it is parsed.

@@ -31,7 +31,7 @@ pub(crate) async fn keep_renewed(shown: &mut Shown) {
         ticks.tick().await;
         if let Err(error) = shown.renew(Timestamp::now()) {
             let again = format!("{}s", EVERY.as_secs());
-            tracing::error!(%error, again, "certificates can't be renewed, retrying");
+            tracing::error!(%error, again, "renewing certificates failed, retrying");
         }
     }
 }

@@ -68,7 +68,7 @@ async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
         for (index, failure) in remove_each(api, &targets, now, true).await {
             // One that was written in the meantime has a new end already.
             if failure.code != 409 {
-                tracing::warn!(problem = failure.message(), "an Event can't be deleted");
+                tracing::warn!(problem = failure.message(), "deleting an Event failed");
                 let (key, revision) = &due[index];
                 ends.set(key, later(now, AGAIN), *revision);
             }

@@ -269,7 +269,7 @@ impl<D: Files> Log<D> {
                 self.stored = bytes + self.since;
             }
             Err(error) => {
-                tracing::warn!(%error, "no snapshot was taken; the journal grows, and tries later");
+                tracing::warn!(%error, "snapshot failed, retrying later");
                 self.due = self.limits.snapshot_after / 4;
                 // Gives back the space, which may be what there was too little of.
                 let _ = remove_unfinished(&*self.files);

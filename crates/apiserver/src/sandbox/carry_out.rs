@@ -85,7 +85,7 @@ async fn one(api: &Api, action: &Action) -> Outcome {
         tracing::debug!(?action, problem = failure.message(), "overtaken");
         return Outcome::Overtaken;
     }
-    tracing::warn!(?action, problem = failure.message(), "the sandbox failed");
+    tracing::warn!(?action, problem = failure.message(), "sandbox action failed");
     Outcome::Failed
 }
 

@@ -33,7 +33,7 @@ pub(super) async fn run<S: Answers>(listener: TcpListener, server: Arc<Server<S>
 /// Readiness fails for a while before connections do.
 async fn unready<S>(server: &Server<S>) {
     server.stop.stopping().await;
-    tracing::info!(in_flight = server.stop.in_flight().requests(), "stopping");
+    tracing::info!(in_flight = server.stop.in_flight().requests(), "shutting down");
     sleep(server.limits.unready).await;
 }
 
@@ -60,7 +60,7 @@ async fn accept<S: Answers>(
                 let cut = if is_exhausted(&error) { make_room(server) } else { 0 };
                 pause = if cut > 0 { LEAST_PAUSE } else { pause };
                 let pause_ms = pause.as_millis();
-                tracing::warn!(%error, cut, pause_ms, "can't accept a connection");
+                tracing::warn!(%error, cut, pause_ms, "accepting a connection failed");
                 sleep(pause).await;
                 pause = (pause * 2).min(MOST_PAUSE);
             }
@@ -97,7 +97,7 @@ async fn finish<S: Answers>(server: &Server<S>, mut connections: JoinSet<()>) ->
     let _ = timeout(close, all_closed).await;
     let cut = connections.len();
     if cut > 0 {
-        tracing::warn!(connections = cut, "connections are cut");
+        tracing::warn!(connections = cut, "closing connections that are still open");
     }
     connections.shutdown().await;
     cut

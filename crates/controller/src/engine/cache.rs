@@ -1,5 +1,6 @@
 //! What the watches have shown, and what our own writes have answered since.
 
+mod missing;
 mod nodes;
 mod own_writes;
 mod pods;
@@ -12,6 +13,7 @@ use evenkeel_model::{AddressType, NodeId, Pod, SeenService, Slice, Topology, Ver
 use evenkeel_topology::plan::NodeTable;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use self::missing::Missing;
 use super::{
     pairs::{PairId, Pairs},
     table::{Name, Table},
@@ -23,6 +25,7 @@ pub(super) struct Cache {
     pub(super) topology: Topology,
     pub(super) nodes: NodeTable,
     listed_nodes: FxHashSet<NodeId>,
+    missing_nodes: Missing,
     pods: Table<PodEntry>,
     by_node: FxHashMap<NodeId, FxHashSet<u32>>,
     pub(super) slots: Table<Slot>,
@@ -68,6 +71,8 @@ pub(super) struct Slot {
     /// Pods left out at the last look because their node is not known; `None` before the first.
     pub(super) without_node: Option<Vec<Arc<str>>>,
     running: bool,
+    /// The Service changed since the sync under way began.
+    pub(super) outdated: bool,
     /// How many lists of slices there had been when the sync under way began.
     begun_at_list: u32,
     pub(super) sums: Sums,
@@ -81,7 +86,10 @@ pub(super) struct ServiceEntry {
 
 #[derive(Debug)]
 pub(super) struct SliceEntry {
+    /// As the watch showed it, or as we sent it: what plans start from.
     pub(super) slice: Slice,
+    /// As the server stored it, where that is not what we sent.
+    altered: Option<Box<Slice>>,
     pub(super) version: Version,
     pub(super) deleting: bool,
     /// The watch has shown it. What only our own write's answer told, a list may not have yet.
@@ -101,6 +109,9 @@ pub(super) struct Sums {
     pub(super) slices: usize,
     pub(super) desired_slices: usize,
     pub(super) withdrawn: bool,
+    /// Slices of ours that nobody updates: the Service is no longer ours, and nobody else lists its
+    /// Pods.
+    pub(super) stale: usize,
 }
 
 /// Who a slice says manages it.
@@ -108,10 +119,17 @@ pub(super) struct Sums {
 pub(super) enum Keeper {
     Ours,
     BuiltIn,
+    /// Kubernetes' controller that copies Endpoints objects.
+    Mirroring,
     Other,
 }
 
 impl Slot {
+    /// Whether a new slice can't have this name.
+    pub(super) fn is_taken(&self, name: &str) -> bool {
+        self.slices.contains_key(name) || self.taken.contains(name)
+    }
+
     fn end(&mut self, uid: &Arc<str>) {
         self.deleted.retain(|deleted| deleted.uid != *uid);
         if self.running {
@@ -121,10 +139,24 @@ impl Slot {
 }
 
 impl SliceEntry {
+    /// As consumers see it.
+    pub(super) fn stored(&self) -> &Slice {
+        self.altered.as_deref().unwrap_or(&self.slice)
+    }
+
+    /// The server stored other endpoints, hints or ports than it was sent. Labels don't matter here.
+    pub(super) fn is_altered(&self) -> bool {
+        let Slice { endpoints, ports, .. } = &self.slice;
+        self.altered
+            .as_ref()
+            .is_some_and(|stored| (&stored.endpoints, &stored.ports) != (endpoints, ports))
+    }
+
     pub(super) fn keeper(&self, ours: &str) -> Keeper {
         match self.slice.labels.get(label::MANAGED_BY) {
             Some(name) if **name == *ours => Keeper::Ours,
             Some(name) if **name == *label::BUILT_IN => Keeper::BuiltIn,
+            Some(name) if **name == *label::MIRRORING => Keeper::Mirroring,
             _ => Keeper::Other,
         }
     }

@@ -27,6 +27,8 @@ pub(super) enum Standing<'a> {
     /// It can't be planned.
     Wrong(&'a str),
     Withdrawn,
+    /// It is no longer ours, and slices of ours are still there.
+    OptedOut(&'a str),
     Planned {
         asked: &'a Asked,
         families: &'a [FamilyPlan],
@@ -34,6 +36,8 @@ pub(super) enum Standing<'a> {
         unhinted: usize,
         /// A slice of somebody else's whose endpoints carry no hints.
         foreign: Option<&'a Arc<str>>,
+        /// A slice that the server did not store as it was sent.
+        altered: Option<&'a Arc<str>>,
     },
 }
 
@@ -47,7 +51,7 @@ pub(super) struct Change {
 
 pub(super) fn wanted(standing: &Standing<'_>, scope: Scope) -> Vec<Condition> {
     let prefix = match (scope, standing) {
-        (Scope::Annotated, _) | (_, Standing::Withdrawn) => DOMAIN,
+        (Scope::Annotated, _) | (_, Standing::Withdrawn | Standing::OptedOut(_)) => DOMAIN,
         (Scope::All, _) => "",
     };
     let condition = |kind: &str, status: bool, reason: &str, message: &str| Condition {
@@ -59,7 +63,8 @@ pub(super) fn wanted(standing: &Standing<'_>, scope: Scope) -> Vec<Condition> {
     match standing {
         Standing::Wrong(problem) => vec![condition(ACCEPTED, false, "InvalidService", problem)],
         Standing::Withdrawn => vec![condition(PROGRAMMED, false, WITHDRAWN, WHY_WITHDRAWN)],
-        Standing::Planned { asked, families, ready, unhinted, foreign } => {
+        Standing::OptedOut(why) => vec![condition(PROGRAMMED, false, "OptedOut", why)],
+        Standing::Planned { asked, families, ready, unhinted, foreign, altered } => {
             let known = match asked.why {
                 PolicyReason::NotAsked => return Vec::new(),
                 PolicyReason::AskedByAnnotation { .. } | PolicyReason::AskedByField { .. } => true,
@@ -67,19 +72,19 @@ pub(super) fn wanted(standing: &Standing<'_>, scope: Scope) -> Vec<Condition> {
             };
             let accepted = condition(ACCEPTED, known, &code(&asked.why), &asked.why.to_string());
             let (status, reason, message) =
-                programmed(known, families, (*ready, *unhinted), *foreign);
+                programmed(known, families, (*ready, *unhinted), (*foreign, *altered));
             vec![accepted, condition(PROGRAMMED, status, &reason, &message)]
         }
     }
 }
 
-const WHY_WITHDRAWN: &str = "Kubernetes' own EndpointSlice controller writes slices of this Service; switch it off, or let the Service opt in with the annotation evenkeel.dev/selector instead of spec.selector";
+pub(super) const WHY_WITHDRAWN: &str = "Kubernetes' own EndpointSlice controller writes slices of this Service; switch it off, or let the Service opt in with the annotation evenkeel.dev/selector instead of spec.selector";
 
 fn programmed(
     known: bool,
     families: &[FamilyPlan],
     (ready, unhinted): (usize, usize),
-    foreign: Option<&Arc<str>>,
+    (foreign, altered): (Option<&Arc<str>>, Option<&Arc<str>>),
 ) -> (bool, String, String) {
     let said =
         |status, reason: &str, message: &str| (status, reason.to_owned(), message.to_owned());
@@ -100,6 +105,12 @@ fn programmed(
             "no endpoint is ready, so there is nothing to hint",
         );
     }
+    if let Some(name) = altered {
+        let message = format!(
+            "the API server stored EndpointSlice {name} with other endpoints or hints than it was sent: an admission webhook changes it, or the server does not know a field of it"
+        );
+        return (false, "EndpointSlicesAltered".to_owned(), message);
+    }
     if unhinted > 0 {
         return said(
             false,
@@ -114,6 +125,15 @@ fn programmed(
         return (false, "SlicesOfOthers".to_owned(), message);
     }
     said(true, "HintsInForce", "every ready endpoint carries a hint")
+}
+
+/// Why a Service has the hints it has, or none.
+pub(super) fn hints_reason(asked: &Asked, families: &[FamilyPlan]) -> String {
+    let refused = families.iter().find_map(|family| match &family.hints {
+        HintOutcome::AutoRefused(why) => Some(code(why)),
+        _ => None,
+    });
+    refused.unwrap_or_else(|| code(&asked.why))
 }
 
 /// How the conditions of a Service must change.

@@ -3,23 +3,28 @@
 //! Slices of the built-in controller are taken over one by one, by changing the label that says who
 //! manages them. Half-way through, each endpoint is still in just one slice. So if an endpoint is in
 //! slices of both, or the built-in's empty slice stands beside ours, the built-in controller is at
-//! work: then ours withdraws. It deletes its slices once the other's hold every address that ours
-//! have ready, and does not come back while slices of the other are there; the Service's condition
-//! remembers that over a restart.
+//! work: then ours withdraws. It first records that, in an empty slice of its own with the label
+//! [`label::WITHDRAWN`], which needs no other rights than slices do and survives a crash; then it
+//! deletes its other slices once those of the other list the Pods. It does not come back while
+//! slices of the other are there; when they are gone, the record is a slice of ours like any other,
+//! and the plan uses or deletes it.
 //!
 //! A Service that opted in has no `spec.selector`, so that the built-in controller leaves it alone,
-//! and slices of that are left over from before. They are not relabelled but replaced: a running
-//! built-in controller remembers its slices by uid, and would wait for a relabelled one for ever
-//! should the Service come back to it. O(endpoints).
+//! and slices of that are left over from before. Beside a built-in controller that runs they are not
+//! relabelled but replaced: it remembers its slices by uid, and would wait for a relabelled one for
+//! ever should the Service come back to it. When a Service opts out, ours are deleted once others'
+//! slices list the Pods. O(endpoints).
 
 use std::sync::Arc;
 
-use evenkeel_model::{Address, Endpoint, SeenService};
+use evenkeel_model::{Address, AddressType, Endpoint, SeenService, Service, Slice, label};
 use rustc_hash::FxHashSet;
 
 use super::{
-    cache::{Keeper, SliceEntry, Slot},
+    Scope, Settings,
+    cache::{Cache, Keeper, ServiceEntry, SliceEntry, Slot},
     conditions::WITHDRAWN,
+    coverage::covered,
 };
 
 #[derive(Debug, PartialEq, Eq)]
@@ -30,63 +35,106 @@ pub(super) enum Custody {
     Adopt(Vec<Arc<str>>),
     /// Plan with ours, then delete these, which nobody updates.
     Replace(Vec<Arc<str>>),
-    /// Leave the Service to the built-in controller; delete these of ours.
-    Withdraw(Vec<Arc<str>>),
+    /// Leave the Service to the built-in controller.
+    Withdraw {
+        /// It is known that ours has withdrawn, also after a crash.
+        recorded: bool,
+        /// Slices of ours that the other's cover.
+        covered: Vec<Arc<str>>,
+    },
 }
 
-pub(super) fn decide(slot: &Slot, seen: &SeenService, ours: &str) -> Custody {
-    let of = |keeper| {
-        let live = slot.slices.values().filter(|entry| !entry.deleting);
-        live.filter(move |entry: &&SliceEntry| entry.keeper(ours) == keeper)
-    };
-    if of(Keeper::BuiltIn).next().is_none() {
+/// Of a Service that is ours by its spec.
+pub(super) fn decide(
+    cache: &Cache,
+    slot: &Slot,
+    entry: &ServiceEntry,
+    settings: &Settings,
+) -> Custody {
+    let (ours, scope) = (&*settings.topology.controller_name, settings.scope);
+    let theirs: Vec<&SliceEntry> = of(slot, ours, |keeper| keeper == Keeper::BuiltIn);
+    // Of a Service that is being deleted no new slices are made, so that theirs must serve it.
+    if theirs.is_empty() || (entry.seen.service.opted_in && entry.seen.service.deleting) {
         return Custody::Ours;
     }
-    let mine: Vec<&SliceEntry> = of(Keeper::Ours).collect();
-    let theirs: Vec<&SliceEntry> = of(Keeper::BuiltIn).collect();
+    let mine: Vec<&SliceEntry> = of(slot, ours, |keeper| keeper == Keeper::Ours);
     let names = || theirs.iter().map(|entry| Arc::clone(&entry.slice.name)).collect();
-    if seen.service.opted_in {
+    let recorded = mine.iter().any(|entry| is_record(&entry.slice));
+    let both_live = are_both_live(&entry.seen.service, &mine, &theirs);
+    if entry.seen.service.opted_in && (scope == Scope::Annotated || both_live) {
         Custody::Replace(names())
-    } else if has_withdrawn(seen) || are_both_live(&mine, &theirs) {
-        Custody::Withdraw(covered(&mine, &theirs))
+    } else if !entry.seen.service.opted_in && (recorded || has_withdrawn(&entry.seen) || both_live)
+    {
+        let mut covered = covered(cache, entry, &mine, &theirs);
+        covered.retain(|name| !is_record(&slot.slices[name].slice));
+        Custody::Withdraw { recorded, covered }
     } else {
         Custody::Adopt(names())
     }
 }
 
-/// Whether the Service's condition says that ours has withdrawn.
-pub(super) fn has_withdrawn(seen: &SeenService) -> bool {
+/// Of a Service that is not ours: slices that are, and those of them that others' cover.
+pub(super) fn left_behind(
+    cache: &Cache,
+    slot: &Slot,
+    entry: &ServiceEntry,
+    ours: &str,
+) -> (usize, Vec<Arc<str>>) {
+    let mine: Vec<&SliceEntry> = of(slot, ours, |keeper| keeper == Keeper::Ours);
+    // Copies of an Endpoints object that nobody updates cover nothing: they go when the Service has
+    // a selector again, and are out of date until then.
+    let theirs = |keeper| matches!(keeper, Keeper::BuiltIn | Keeper::Other);
+    let theirs: Vec<&SliceEntry> = of(slot, ours, theirs);
+    (mine.len(), covered(cache, entry, &mine, &theirs))
+}
+
+/// The slice that records a withdrawal. It has no name yet.
+pub(super) fn record(service: &Service, ours: &Arc<str>) -> Slice {
+    let labels = [
+        (label::SERVICE_NAME.into(), Arc::clone(&service.key.name)),
+        (label::MANAGED_BY.into(), Arc::clone(ours)),
+        (label::WITHDRAWN.into(), "true".into()),
+    ];
+    Slice {
+        name: "".into(),
+        address_type: service.families.first().copied().unwrap_or(AddressType::IPv4),
+        ports: Vec::new(),
+        endpoints: Vec::new(),
+        owner: Some(Arc::clone(&service.uid)),
+        labels: labels.into(),
+    }
+}
+
+fn is_record(slice: &Slice) -> bool {
+    slice.endpoints.is_empty() && slice.labels.contains_key(label::WITHDRAWN)
+}
+
+fn of<'a>(slot: &'a Slot, ours: &str, wanted: impl Fn(Keeper) -> bool) -> Vec<&'a SliceEntry> {
+    let live = slot.slices.values().filter(|entry| !entry.deleting);
+    live.filter(|entry| wanted(entry.keeper(ours))).collect()
+}
+
+/// Whether the Service's condition says that ours has withdrawn: so did versions before the record.
+fn has_withdrawn(seen: &SeenService) -> bool {
     seen.conditions.iter().any(|condition| !condition.status && &*condition.reason == WITHDRAWN)
 }
 
-fn are_both_live(mine: &[&SliceEntry], theirs: &[&SliceEntry]) -> bool {
-    let known = endpoints(mine, |_| true);
+fn are_both_live(service: &Service, mine: &[&SliceEntry], theirs: &[&SliceEntry]) -> bool {
+    let known = endpoints(mine);
     let is_shared = |entry: &&SliceEntry| {
         let family = entry.slice.address_type;
-        let is_placeholder = entry.slice.endpoints.is_empty();
+        // One of another owner is left from an earlier Service of this name, or mislabelled.
+        let is_placeholder =
+            entry.stored().endpoints.is_empty() && entry.slice.owner.as_ref() == Some(&service.uid);
         (is_placeholder && mine.iter().any(|e| e.slice.address_type == family))
-            || endpoints(&[entry], |_| true).iter().any(|endpoint| known.contains(endpoint))
+            || endpoints(&[entry]).iter().any(|endpoint| known.contains(endpoint))
     };
     theirs.iter().any(is_shared)
 }
 
-/// Those of ours whose ready endpoints are all in slices of the other.
-fn covered(mine: &[&SliceEntry], theirs: &[&SliceEntry]) -> Vec<Arc<str>> {
-    let there = endpoints(theirs, |_| true);
-    let is_covered = |entry: &&&SliceEntry| {
-        let family = entry.slice.address_type;
-        theirs.iter().any(|e| e.slice.address_type == family)
-            && endpoints(&[entry], Endpoint::is_ready).is_subset(&there)
-    };
-    mine.iter().filter(is_covered).map(|entry| Arc::clone(&entry.slice.name)).collect()
-}
-
 /// By address and Pod: Pods may share an address, and their uids tell them apart.
-fn endpoints<'a>(
-    entries: &[&'a SliceEntry],
-    wanted: impl Fn(&Endpoint) -> bool,
-) -> FxHashSet<(&'a Address, Option<&'a str>)> {
-    let all = entries.iter().flat_map(|e| &e.slice.endpoints).filter(|e| wanted(e));
+fn endpoints<'a>(entries: &[&'a SliceEntry]) -> FxHashSet<(&'a Address, Option<&'a str>)> {
+    let all = entries.iter().flat_map(|e| &e.stored().endpoints);
     let uid = |e: &'a Endpoint| e.target.as_ref().map(|target| &*target.uid);
     all.filter_map(|e| Some((e.address()?, uid(e)))).collect()
 }

@@ -64,8 +64,11 @@ impl Action {
 /// What became of a write.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Created, updated or relabelled; this is the version now. For conditions, whatever.
-    Done(Version),
+    /// Created, updated or relabelled: the slice as the server stored it, which need not be what was
+    /// sent.
+    Stored(Box<SeenSlice>),
+    /// Conditions were written.
+    Done,
     /// Deleted, or was not there (404).
     Gone,
     /// The answer to [`Action::Read`] where the slice exists.
@@ -74,8 +77,12 @@ pub enum Outcome {
     Exists,
     /// 409 otherwise: the version is not that of the server.
     Conflict,
-    /// Nothing is known of what became of it, or the server is busy: 408, 429, 5xx, a time-out, a
-    /// lost connection. `after`: when the server wants to be asked again.
+    /// Not carried out, because the server is busy: 429. `after`: the server's `Retry-After`.
+    Busy { after: Option<Duration> },
+    /// Not carried out, because the namespace is being deleted: no object is created in it.
+    NamespaceTerminating,
+    /// Nothing is known of what became of it: 408, 5xx, a timeout, a lost connection. `after`: when
+    /// the server wants to be asked again.
     Unknown { after: Option<Duration>, message: String },
     /// Refused for good, as it is: other 4xx.
     Refused { code: u16, message: String },
@@ -96,6 +103,8 @@ pub enum SyncResult {
     Success,
     /// The cache was behind; the sync is tried again at once.
     Stale,
+    /// The server was busy; the sync is tried again when it allows.
+    Throttled,
     Error,
 }
 
@@ -117,6 +126,15 @@ pub struct Report {
     pub slices_deleted: usize,
     /// Pods left out because their node is not known.
     pub without_node: usize,
+    /// A slice that the server stored with other endpoints, hints or ports than it was sent.
+    pub altered: Option<Arc<str>>,
+    /// Endpoints whose hints the plan changed, new ones included, and the code of the reason.
+    pub hints_changed: usize,
+    pub hints_reason: String,
+    /// From the plan to the last answer.
+    pub took: Duration,
+    /// When a sync that did not succeed is tried again.
+    pub retry_in: Option<Duration>,
 }
 
 /// Sums over all Services, for gauges.
@@ -134,6 +152,8 @@ pub struct Totals {
     pub by_traffic_distribution: std::collections::BTreeMap<Arc<str>, usize>,
     /// Services left to Kubernetes' own controller because live slices of both were found.
     pub withdrawn: usize,
+    /// Slices of ours that nobody updates, of Services that are no longer ours.
+    pub stale_slices: usize,
     /// Services that wait for a sync or a retry.
     pub waiting: usize,
     pub in_flight: usize,

@@ -1,98 +1,177 @@
-//! A sync under way: its writes one after the other, and what each answer means.
+//! A sync under way: its writes phase by phase, and what each answer means.
 //!
-//! An answer that shows the cache to be behind ends the job: the Service is planned anew once the
-//! watch has caught up, or what is in doubt was read. A plan from one slice read ahead of the watch
-//! and others as the watch had them would mix two states of the cluster.
+//! The writes of one phase don't depend on each other and go at the same time; a phase begins when
+//! the one before has been answered. What adds comes before what takes away, and records before
+//! what they are about: see `sync.rs`.
+//!
+//! An answer that shows the cache to be behind ends the job once all that was sent is answered: the
+//! Service is planned anew when the watch has caught up, or what is in doubt was read. A plan from
+//! one slice read ahead of the watch and others as the watch had them would mix two states of the
+//! cluster.
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use evenkeel_model::{Condition, Version, label};
+use evenkeel_model::{Condition, SeenSlice, label};
 use evenkeel_topology::plan::FamilyPlan;
 
-use super::{Action, Outcome, Report, SyncResult, cache::Cache, sync::Begun};
+use super::{Action, Outcome, Report, SyncResult, Ticket, cache::Cache, sync::Begun};
 
 /// How long the watch has to show what a conflict tells of, before it is read.
 const WATCH_PATIENCE: Duration = Duration::from_secs(2);
 
+/// When a busy server is asked again that does not say, as Kubernetes' clients do.
+const BUSY: Duration = Duration::from_secs(1);
+
 #[derive(Debug)]
 pub(super) struct Job {
-    current: Option<Action>,
-    left: VecDeque<Action>,
-    /// The uid that the cache had for the slice being read, when the read was sent.
-    read_uid: Option<Arc<str>>,
+    open: Vec<Open>,
+    left: VecDeque<VecDeque<Action>>,
+    end: JobEnd,
+    /// When the server wants to be asked again, if it said so.
+    ask_at: Option<Duration>,
+    began: Duration,
     pub(super) why: Arc<[FamilyPlan]>,
     pub(super) report: Report,
     pub(super) again: bool,
     pub(super) rest: Duration,
 }
 
-/// How a job goes on.
-#[derive(Debug, PartialEq)]
-pub(super) enum Step {
-    Next(Action),
+/// A write that was sent.
+#[derive(Debug)]
+struct Open {
+    ticket: Ticket,
+    action: Action,
+    /// The uid that the cache had for the slice being read, when the read was sent.
+    read_uid: Option<Arc<str>>,
+}
+
+/// How a job ends, the worst last.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum JobEnd {
     Done,
     /// The cache is behind.
     Stale,
-    Failed {
-        after: Option<Duration>,
-        message: String,
-    },
+    /// The server is busy.
+    Throttled,
+    Failed(String),
 }
 
 impl Job {
-    pub(super) fn new(begun: Begun) -> Job {
-        let Begun { actions, why, report, again, rest, .. } = begun;
-        Job { current: None, left: actions, read_uid: None, why, report, again, rest }
+    pub(super) fn new(begun: Begun, now: Duration) -> Job {
+        let Begun { phases, why, report, again, rest, .. } = begun;
+        let left = phases.into_iter().map(VecDeque::from).collect();
+        let (open, end, ask_at) = (Vec::new(), JobEnd::Done, None);
+        Job { open, left, end, ask_at, began: now, why, report, again, rest }
     }
 
-    /// The next write.
-    pub(super) fn next(&mut self, cache: &Cache, id: u32) -> Step {
-        let Some(action) = self.left.pop_front() else { return Step::Done };
-        if let Action::Read { name } = &action {
-            let known = cache.slots.get(id).and_then(|slot| slot.slices.get(name));
-            self.read_uid = known.map(|known| Arc::clone(&known.version.uid));
+    /// How many writes are under way.
+    pub(super) fn n_open(&self) -> usize {
+        self.open.len()
+    }
+
+    /// Takes the next write that may be sent now.
+    pub(super) fn next(&mut self, cache: &Cache, id: u32, ticket: Ticket) -> Option<Action> {
+        while self.open.is_empty() && self.left.front().is_some_and(VecDeque::is_empty) {
+            self.left.pop_front();
+            // What was planned to be taken away may be wanted now.
+            if cache.slots.get(id).is_some_and(|slot| slot.outdated) && self.has_left() {
+                self.stop();
+                self.again = true;
+            }
         }
-        self.current = Some(action.clone());
-        Step::Next(action)
+        let action = self.left.front_mut()?.pop_front()?;
+        let read_uid = match &action {
+            Action::Read { name } => {
+                let known = cache.slots.get(id).and_then(|slot| slot.slices.get(name));
+                known.map(|known| Arc::clone(&known.version.uid))
+            }
+            _ => None,
+        };
+        self.open.push(Open { ticket, action: action.clone(), read_uid });
+        Some(action)
     }
 
-    /// Takes in what became of the write under way.
+    /// Sends nothing more.
+    pub(super) fn stop(&mut self) {
+        self.left.clear();
+    }
+
+    pub(super) fn has_left(&self) -> bool {
+        self.left.iter().any(|phase| !phase.is_empty())
+    }
+
+    /// Takes in what became of a write.
     pub(super) fn answer(
         &mut self,
         cache: &mut Cache,
         id: u32,
+        ticket: Ticket,
         outcome: Outcome,
         now: Duration,
-    ) -> Step {
-        let Some(action) = self.current.take() else { return Step::Done };
+    ) {
+        let Some(at) = self.open.iter().position(|open| open.ticket == ticket) else { return };
+        let Open { action, read_uid, .. } = self.open.swap_remove(at);
         match outcome {
             Outcome::Unknown { after, message } => {
                 if let Some(name) = action.slice_name() {
                     cache.doubt(id, name, Duration::ZERO);
                 }
-                Step::Failed { after, message }
+                self.ask_at = self.ask_at.max(after.map(|after| now + after));
+                self.ends(JobEnd::Failed(message));
+            }
+            Outcome::Busy { after } => {
+                self.ask_at = self.ask_at.max(Some(now + after.unwrap_or(BUSY)));
+                self.ends(JobEnd::Throttled);
             }
             Outcome::Refused { code, message } => {
-                Step::Failed { after: None, message: format!("{message} ({code})") }
+                self.ends(JobEnd::Failed(format!("{message} ({code})")));
             }
-            Outcome::Done(version) => {
-                done(cache, id, &action, version);
-                self.next(cache, id)
-            }
+            Outcome::NamespaceTerminating => self.stop(),
+            Outcome::Stored(seen) => self.stored(cache, id, &action, *seen),
+            Outcome::Done => done(cache, id, &action),
             Outcome::Read(seen) => {
                 if let Some(slot) = cache.slots.get_mut(id) {
                     slot.doubts.remove(&seen.slice.name);
                 }
                 cache.read_slice(*seen);
-                self.next(cache, id)
             }
-            Outcome::Gone => self.gone(cache, id, &action),
+            Outcome::Gone => self.gone(cache, id, &action, read_uid.as_ref()),
             Outcome::Conflict | Outcome::Exists => self.behind(cache, id, &action, now),
         }
     }
 
+    fn ends(&mut self, end: JobEnd) {
+        self.stop();
+        if end > self.end {
+            self.end = end;
+        }
+    }
+
+    /// What the server stored may differ from what was sent: a webhook changed it, or the server
+    /// does not know a field. Conditions are then to say what is there, and not what was planned.
+    fn stored(&mut self, cache: &mut Cache, id: u32, action: &Action, seen: SeenSlice) {
+        let sent = match action {
+            Action::Create { slice, .. } | Action::Update { slice, .. } => slice.clone(),
+            Action::Relabel { name, manager, .. } => {
+                let known = cache.slots.get(id).and_then(|slot| slot.slices.get(name));
+                let Some(mut slice) = known.map(|known| known.slice.clone()) else { return };
+                slice.labels.insert(label::MANAGED_BY.into(), Arc::clone(manager));
+                slice
+            }
+            Action::Delete { .. } | Action::Read { .. } | Action::Conditions { .. } => return,
+        };
+        let name = Arc::clone(&sent.name);
+        if cache.wrote(id, sent, seen) {
+            self.report.altered = Some(name);
+            self.again = true;
+            for phase in &mut self.left {
+                phase.retain(|action| !matches!(action, Action::Conditions { .. }));
+            }
+        }
+    }
+
     /// What it was planned from is not what the server has.
-    fn behind(&mut self, cache: &mut Cache, id: u32, action: &Action, now: Duration) -> Step {
+    fn behind(&mut self, cache: &mut Cache, id: u32, action: &Action, now: Duration) {
         if let Action::Conditions { uid, .. } = action {
             return self.status_conflict(cache, id, uid);
         }
@@ -105,31 +184,30 @@ impl Job {
         if let Some(name) = action.slice_name() {
             cache.doubt(id, name, now + WATCH_PATIENCE);
         }
-        Step::Stale
+        self.ends(JobEnd::Stale);
     }
 
     /// Another Service has taken the name, or the server gave up against other writers.
-    fn status_conflict(&mut self, cache: &Cache, id: u32, uid: &Arc<str>) -> Step {
+    fn status_conflict(&mut self, cache: &Cache, id: u32, uid: &Arc<str>) {
         let service = cache.slots.get(id).and_then(|slot| slot.service.as_ref());
         if service.is_some_and(|service| service.seen.version.uid == *uid) {
             let message = "the status of the Service changed meanwhile".to_owned();
-            return Step::Failed { after: None, message };
+            self.ends(JobEnd::Failed(message));
         }
-        self.next(cache, id)
     }
 
-    fn gone(&mut self, cache: &mut Cache, id: u32, action: &Action) -> Step {
+    fn gone(&mut self, cache: &mut Cache, id: u32, action: &Action, read_uid: Option<&Arc<str>>) {
         match action {
             Action::Update { slice: evenkeel_model::Slice { name, .. }, version, .. }
             | Action::Relabel { name, version, .. } => {
                 cache.removed(id, name, &version.uid);
-                return Step::Stale;
+                self.ends(JobEnd::Stale);
             }
             Action::Delete { name, version } => cache.removed(id, name, &version.uid),
             Action::Read { name } => {
                 // What came since is not what was asked about.
-                if let Some(uid) = self.read_uid.take() {
-                    cache.removed(id, name, &uid);
+                if let Some(uid) = read_uid {
+                    cache.removed(id, name, uid);
                 }
                 if let Some(slot) = cache.slots.get_mut(id) {
                     slot.doubts.remove(name);
@@ -137,36 +215,33 @@ impl Job {
                 }
             }
             // The Service or its namespace is gone: the watch will tell.
-            Action::Create { .. } | Action::Conditions { .. } => self.left.clear(),
+            Action::Create { .. } | Action::Conditions { .. } => self.stop(),
         }
-        self.next(cache, id)
     }
 
-    pub(super) fn result(&mut self, result: SyncResult, problem: Option<String>) -> Report {
-        let mut report = self.report.clone();
+    /// For how long the server is not to be asked.
+    pub(super) fn pause(&self, now: Duration) -> Option<Duration> {
+        self.ask_at.map(|at| at.saturating_sub(now))
+    }
+
+    /// How it ended, and what is to be told of it.
+    pub(super) fn result(self, now: Duration) -> (JobEnd, Report) {
+        let mut report = Report { took: now.saturating_sub(self.began), ..self.report };
         if report.problem.is_none() {
-            report.result = result;
-            report.problem = problem;
+            (report.result, report.problem) = match &self.end {
+                JobEnd::Done => (SyncResult::Success, None),
+                JobEnd::Stale => (SyncResult::Stale, None),
+                JobEnd::Throttled => (SyncResult::Throttled, None),
+                JobEnd::Failed(message) => (SyncResult::Error, Some(message.clone())),
+            };
         }
-        report
+        (self.end, report)
     }
 }
 
-fn done(cache: &mut Cache, id: u32, action: &Action, version: Version) {
-    match action {
-        Action::Create { slice, .. } | Action::Update { slice, .. } => {
-            cache.wrote(id, slice, version);
-        }
-        Action::Relabel { name, manager, .. } => {
-            let known = cache.slots.get(id).and_then(|slot| slot.slices.get(name));
-            if let Some(mut slice) = known.map(|known| known.slice.clone()) {
-                slice.labels.insert(label::MANAGED_BY.into(), Arc::clone(manager));
-                cache.wrote(id, &slice, version);
-            }
-        }
-        Action::Delete { name, version } => cache.removed(id, name, &version.uid),
-        Action::Read { .. } => {}
-        Action::Conditions { uid, set, remove } => conditions(cache, id, uid, set, remove),
+fn done(cache: &mut Cache, id: u32, action: &Action) {
+    if let Action::Conditions { uid, set, remove } = action {
+        conditions(cache, id, uid, set, remove);
     }
 }
 

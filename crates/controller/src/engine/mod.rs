@@ -1,14 +1,16 @@
 //! The controller without its sockets: what it has seen goes in, what is to be done comes out.
 //!
 //! Level-triggered. Whatever a watch says only marks Services; a marked Service is planned from the
-//! cache as it is then, and the plan's writes are carried out one after the other. At most one sync
-//! of a Service is under way, and at most [`Settings::max_in_flight`] writes of all.
+//! cache as it is then, and the plan's writes are carried out, first all that add, then all that
+//! take away. At most one sync of a Service is under way, and at most [`Settings::max_in_flight`]
+//! writes of all.
 //!
 //! **Its own writes.** What a write answered is put into the cache at once, so that the next plan
 //! starts from it although the watch has not shown it yet. A watch that shows an older generation
 //! of a slice than the cache has is behind, and is not believed; nor is one that shows a slice this
-//! controller has deleted. A write whose end is not known (a time-out) changes nothing here: the
-//! retry then meets `AlreadyExists` or `Conflict`, and the slice is read again.
+//! controller has deleted. A write whose end is not known (a timeout) changes nothing here: the
+//! retry then meets `AlreadyExists` or `Conflict`, and the slice is read again. A server that stores
+//! something else than it was sent is not sent the same again; conditions say what it stored.
 //!
 //! **Rivals.** A new slice is named after Service UID, family, ports and ordinal, so that a second
 //! create of it is refused; updates and deletes carry the version they were planned from. A lease
@@ -19,6 +21,7 @@
 
 mod cache;
 mod conditions;
+mod coverage;
 mod custody;
 mod effect;
 mod job;
@@ -43,13 +46,16 @@ use rustc_hash::FxHashMap;
 
 use self::{
     cache::Cache,
-    job::{Job, Step},
+    job::{Job, JobEnd},
     queue::{Backoff, End, Queue},
     sync::Ground,
 };
 
 /// So often in a row a sync may find its cache behind before it waits like after a failure.
 const STALE_IN_A_ROW: u32 = 5;
+
+/// How many writes of one Service are under way at once, so that a large one leaves room for others.
+const PER_SERVICE: usize = 8;
 
 #[derive(Debug)]
 pub struct Engine {
@@ -168,15 +174,14 @@ impl Engine {
     /// The next thing to be done; to be called until it gives `None`. `now` is monotonic, counted
     /// from any fixed moment.
     pub fn poll(&mut self, now: Duration) -> Option<Effect> {
+        self.cache.expire_nodes(now, self.settings.missing_node_grace);
         loop {
             if let Some(effect) = self.out.pop_front() {
                 return Some(effect);
             }
-            if !self.is_synced() || !self.leading {
-                return None;
-            }
+            // Also as a standby, or what was touched would be remembered once for each change.
             self.mark_touched();
-            if self.jobs.len() >= self.settings.max_in_flight {
+            if !self.may_begin() {
                 return None;
             }
             let id = self.queue.next(now, self.settings.batch_period)?;
@@ -189,26 +194,26 @@ impl Engine {
         if !self.out.is_empty() {
             return Some(Duration::ZERO);
         }
-        if !self.is_synced() || !self.leading || self.jobs.len() >= self.settings.max_in_flight {
+        if !self.may_begin() {
             return None;
         }
         if !self.cache.touched.is_empty() || self.cache.nodes_changed {
             return Some(Duration::ZERO);
         }
-        self.queue.next_due()
+        self.queue.next_due().into_iter().chain(self.cache.nodes_expire()).min()
     }
 
     /// Tells what became of a write.
     pub fn done(&mut self, now: Duration, ticket: Ticket, outcome: Outcome) {
         let Some(id) = self.tickets.remove(&ticket) else { return };
         let Some(mut job) = self.jobs.remove(&id) else { return };
-        let mut step = job.answer(&mut self.cache, id, outcome, now);
-        if !self.leading && matches!(step, Step::Next(_)) {
+        job.answer(&mut self.cache, id, ticket, outcome, now);
+        if !self.leading && job.has_left() {
             // Somebody else leads: what is left is for them to do.
             job.again = true;
-            step = Step::Done;
+            job.stop();
         }
-        self.go_on(id, job, step, now);
+        self.go_on(id, job, now);
     }
 
     /// Sums over all Services. O(Services).
@@ -227,6 +232,7 @@ impl Engine {
             totals.slices += slot.sums.slices;
             totals.desired_slices += slot.sums.desired_slices;
             totals.withdrawn += usize::from(slot.sums.withdrawn);
+            totals.stale_slices += slot.sums.stale;
             if let Some(value) = &entry.seen.service.traffic_distribution {
                 let known = matches!(&**value, "PreferClose" | "PreferSameZone" | "PreferSameNode");
                 let value =
@@ -254,30 +260,37 @@ impl Engine {
         };
         self.out.extend(begun.events.drain(..).map(Effect::Event));
         self.cache.run(id, true);
-        let mut job = Job::new(begun);
-        let step = job.next(&self.cache, id);
-        self.go_on(id, job, step, now);
+        self.go_on(id, Job::new(begun, now), now);
     }
 
-    fn go_on(&mut self, id: u32, mut job: Job, step: Step, now: Duration) {
-        let end = match step {
-            Step::Next(action) => {
-                let ticket = Ticket(self.next_ticket);
-                self.next_ticket += 1;
-                let (service, why) = (job.report.service.clone(), Arc::clone(&job.why));
-                self.out.push_back(Effect::Write(Write { ticket, service, action, why }));
-                self.tickets.insert(ticket, id);
-                self.jobs.insert(id, job);
-                return;
-            }
-            Step::Done => {
+    /// Sends what may be sent. The sync is over when nothing is, and nothing is under way.
+    fn go_on(&mut self, id: u32, mut job: Job, now: Duration) {
+        // Each sync has a write of its own among those under way, so that none waits for others.
+        while job.n_open() == 0 || (job.n_open() < PER_SERVICE && self.has_room()) {
+            let ticket = Ticket(self.next_ticket);
+            let Some(action) = job.next(&self.cache, id, ticket) else { break };
+            self.next_ticket += 1;
+            let (service, why) = (job.report.service.clone(), Arc::clone(&job.why));
+            self.out.push_back(Effect::Write(Write { ticket, service, action, why }));
+            self.tickets.insert(ticket, id);
+        }
+        if job.n_open() > 0 {
+            self.jobs.insert(id, job);
+            return;
+        }
+        self.end(id, job, now);
+    }
+
+    fn end(&mut self, id: u32, job: Job, now: Duration) {
+        let (again, rest, after) = (job.again, job.rest, job.pause(now));
+        let (end, report) = job.result(now);
+        let again = again || end == JobEnd::Stale;
+        let end = match end {
+            JobEnd::Done => {
                 self.stale.remove(&id);
-                self.out.push_back(Effect::Synced(job.result(SyncResult::Success, None)));
-                End::Settled { rest: job.rest }
+                End::Settled { rest }
             }
-            Step::Stale => {
-                job.again = true;
-                self.out.push_back(Effect::Synced(job.result(SyncResult::Stale, None)));
+            JobEnd::Stale => {
                 let times = self.stale.entry(id).or_default();
                 *times += 1;
                 match *times > STALE_IN_A_ROW {
@@ -285,18 +298,28 @@ impl Engine {
                     false => End::Settled { rest: Duration::ZERO },
                 }
             }
-            Step::Failed { after, message } => {
+            JobEnd::Throttled => End::Throttled { after: after.unwrap_or_default() },
+            JobEnd::Failed(message) => {
                 self.tell_failure(id, &message);
-                self.out.push_back(Effect::Synced(job.result(SyncResult::Error, Some(message))));
                 End::Failed { after }
             }
         };
         self.cache.run(id, false);
-        self.queue.finish(id, now, end, &self.backoff());
-        if job.again && matches!(end, End::Settled { .. }) {
+        let retry_in = self.queue.finish(id, now, end, &self.backoff());
+        self.out.push_back(Effect::Synced(Report { retry_in, ..report }));
+        if again && matches!(end, End::Settled { .. }) {
             self.queue.mark(id);
         }
         self.forget_if_empty(id);
+    }
+
+    /// Whether one more write may be under way.
+    fn has_room(&self) -> bool {
+        self.tickets.len() < self.settings.max_in_flight
+    }
+
+    fn may_begin(&self) -> bool {
+        self.is_synced() && self.leading && self.has_room()
     }
 
     /// A failed sync is an Event on the Service, the first time and then ever more rarely.
@@ -317,7 +340,7 @@ impl Engine {
     }
 
     fn mark_touched(&mut self) {
-        if std::mem::take(&mut self.cache.nodes_changed) {
+        if self.is_synced() && std::mem::take(&mut self.cache.nodes_changed) {
             self.measure();
         }
         for id in std::mem::take(&mut self.cache.touched) {

@@ -2,10 +2,11 @@
 //!
 //! Services that are marked go in the order they were marked. One that failed waits, twice as long
 //! each time; a change makes it due again at most once a second. While a Service is being synced it
-//! is not handed out; a mark that comes then counts when the sync is over. O(log n) for each step.
+//! is not handed out; a mark that comes then counts when the sync is over. O(log n) for each step,
+//! and no more memory than Services, however often they are marked while nobody takes them.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet},
     time::Duration,
 };
 
@@ -17,9 +18,12 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 #[derive(Debug, Default)]
 pub(super) struct Queue {
     places: FxHashMap<u32, Place>,
-    marked: Vec<u32>,
-    ready: VecDeque<u32>,
+    /// By the number of their mark.
+    marked: BTreeMap<u64, u32>,
+    ready: BTreeMap<u64, u32>,
     later: BTreeSet<(Duration, u32)>,
+    /// Counts marks.
+    marks: u64,
 }
 
 #[derive(Debug, Default)]
@@ -34,8 +38,8 @@ struct Place {
 enum State {
     #[default]
     Idle,
-    Marked,
-    Ready,
+    Marked(u64),
+    Ready(u64),
     Later {
         due: Duration,
         /// After a failure, so that a change may bring it forward.
@@ -50,18 +54,19 @@ impl Queue {
     pub(super) fn mark(&mut self, id: u32) {
         let place = self.places.entry(id).or_default();
         match &mut place.state {
-            State::Idle => {
-                place.state = State::Marked;
-                self.marked.push(id);
-            }
+            State::Idle => {}
             State::Later { due, failed: true } => {
                 self.later.remove(&(*due, id));
-                place.state = State::Marked;
-                self.marked.push(id);
             }
-            State::Running { marked } => *marked = true,
-            State::Marked | State::Ready | State::Later { failed: false, .. } => {}
+            State::Running { marked } => {
+                *marked = true;
+                return;
+            }
+            State::Marked(_) | State::Ready(_) | State::Later { failed: false, .. } => return,
         }
+        self.marks += 1;
+        place.state = State::Marked(self.marks);
+        self.marked.insert(self.marks, id);
     }
 
     /// The Service is gone. One that is being synced stays until that is over.
@@ -72,7 +77,13 @@ impl Queue {
             State::Later { due, .. } => {
                 self.later.remove(&(due, id));
             }
-            State::Idle | State::Marked | State::Ready => {}
+            State::Marked(number) => {
+                self.marked.remove(&number);
+            }
+            State::Ready(number) => {
+                self.ready.remove(&number);
+            }
+            State::Idle => {}
         }
         self.places.remove(&id);
     }
@@ -80,20 +91,22 @@ impl Queue {
     /// The next Service to sync; it runs until [`Queue::finish`].
     pub(super) fn next(&mut self, now: Duration, batch: Duration) -> Option<u32> {
         self.settle(now, batch);
-        loop {
-            let id = self.ready.pop_front()?;
-            // One that was forgotten meanwhile is passed over.
-            if let Some(place) = self.places.get_mut(&id).filter(|p| p.state == State::Ready) {
-                place.state = State::Running { marked: false };
-                return Some(id);
-            }
-        }
+        let (_, id) = self.ready.pop_first()?;
+        let place = self.places.get_mut(&id).expect("what is ready has a place");
+        place.state = State::Running { marked: false };
+        Some(id)
     }
 
-    /// A sync is over.
-    pub(super) fn finish(&mut self, id: u32, now: Duration, end: End, backoff: &Backoff) {
-        let Some(place) = self.places.get_mut(&id) else { return };
-        let State::Running { marked } = place.state else { return };
+    /// A sync is over. Returns when one that did not succeed is tried again.
+    pub(super) fn finish(
+        &mut self,
+        id: u32,
+        now: Duration,
+        end: End,
+        backoff: &Backoff,
+    ) -> Option<Duration> {
+        let place = self.places.get_mut(&id)?;
+        let State::Running { marked } = place.state else { return None };
         match end {
             End::Settled { rest } => {
                 place.failures = 0;
@@ -103,10 +116,12 @@ impl Queue {
             End::Waits { until } => {
                 place.state = State::Later { due: until, failed: true };
                 self.later.insert((until, id));
-                if marked {
-                    self.mark(id);
-                }
-                return;
+            }
+            End::Throttled { after } => {
+                place.not_before = now + after;
+                place.state = State::Later { due: now + after, failed: false };
+                self.later.insert((now + after, id));
+                return Some(after);
             }
             End::Failed { after } => {
                 let pause = after.unwrap_or_else(|| backoff.pause(place.failures));
@@ -118,12 +133,13 @@ impl Queue {
                 place.not_before = now + least;
                 place.state = State::Later { due: now + pause, failed: true };
                 self.later.insert((now + pause, id));
-                return;
+                return Some(pause);
             }
         }
         if marked {
             self.mark(id);
         }
+        None
     }
 
     pub(super) fn failures(&self, id: u32) -> u32 {
@@ -143,15 +159,12 @@ impl Queue {
 
     /// Gives what was marked its time, and makes ready whose time has come.
     fn settle(&mut self, now: Duration, batch: Duration) {
-        for id in std::mem::take(&mut self.marked) {
-            let Some(place) = self.places.get_mut(&id) else { continue };
-            if place.state != State::Marked {
-                continue;
-            }
+        while let Some((number, id)) = self.marked.pop_first() {
+            let place = self.places.get_mut(&id).expect("what is marked has a place");
             let due = place.not_before.max(if batch.is_zero() { now } else { now + batch });
             if due <= now {
-                place.state = State::Ready;
-                self.ready.push_back(id);
+                place.state = State::Ready(number);
+                self.ready.insert(number, id);
             } else {
                 place.state = State::Later { due, failed: false };
                 self.later.insert((due, id));
@@ -160,8 +173,9 @@ impl Queue {
         while let Some(&(due, id)) = self.later.first().filter(|(due, _)| *due <= now) {
             self.later.remove(&(due, id));
             let place = self.places.get_mut(&id).expect("what waits has a place");
-            place.state = State::Ready;
-            self.ready.push_back(id);
+            self.marks += 1;
+            place.state = State::Ready(self.marks);
+            self.ready.insert(self.marks, id);
         }
     }
 }
@@ -173,6 +187,8 @@ pub(super) enum End {
     Settled { rest: Duration },
     /// It was too early; a change may bring it forward.
     Waits { until: Duration },
+    /// The server was busy; it is not asked again before.
+    Throttled { after: Duration },
     /// `after`: when the server wants to be asked again.
     Failed { after: Option<Duration> },
 }
@@ -253,6 +269,31 @@ mod tests {
         queue.mark(1);
         assert_eq!(queue.next(at(50), at(100)), None);
         assert_eq!(queue.next(at(100), at(100)), Some(1), "later changes do not put it off");
+    }
+
+    #[test]
+    fn a_busy_server_is_not_asked_earlier_and_that_is_no_failure() {
+        let mut queue = Queue::default();
+        queue.mark(1);
+        queue.next(at(0), Duration::ZERO);
+        queue.mark(1);
+        queue.finish(1, at(0), End::Throttled { after: at(3000) }, &BACKOFF);
+        queue.mark(1);
+        assert_eq!(queue.next(at(2999), Duration::ZERO), None);
+        assert_eq!(queue.failures(1), 0);
+        assert_eq!(queue.next(at(3000), Duration::ZERO), Some(1));
+    }
+
+    /// A standby marks and forgets for weeks without ever asking for the next.
+    #[test]
+    fn what_is_marked_and_never_taken_is_held_once() {
+        let mut queue = Queue::default();
+        for id in 0..10_000 {
+            queue.mark(7);
+            queue.mark(id % 3);
+            queue.forget(id % 3);
+        }
+        assert_eq!((queue.waiting(), queue.marked.len(), queue.places.len()), (1, 1, 1));
     }
 
     #[test]

@@ -25,6 +25,9 @@ pub struct Settings {
     pub conditions: bool,
     /// How long changes of one Service are gathered before they are written.
     pub batch_period: Duration,
+    /// How long the endpoints of a Node that is deleted are kept, so that a Node which comes back at
+    /// once, as after a restore or a cloud provider's mistake, loses none. Kubernetes: not at all.
+    pub missing_node_grace: Duration,
     /// The first pause after a failed sync; it doubles up to `max_backoff`.
     pub backoff: Duration,
     pub max_backoff: Duration,
@@ -42,6 +45,7 @@ impl Default for Settings {
             max_in_flight: 32,
             conditions: true,
             batch_period: Duration::ZERO,
+            missing_node_grace: Duration::from_secs(10),
             backoff: Duration::from_millis(250),
             max_backoff: Duration::from_secs(300),
         }

@@ -1,17 +1,23 @@
 //! One look at one Service: what is to be written, and what is to be told.
+//!
+//! Writes go in phases, each when the one before is answered: (1) new slices and updates that only
+//! add, (2) updates that also take away, (3) deletes, (4) conditions. So an endpoint that goes from
+//! one slice to another is never missing, and conditions tell of what was done.
 
 mod after;
 mod events;
+mod handed_back;
 
-use std::{collections::VecDeque, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use evenkeel_model::{Pod, SeenService, ServiceKey, Slice};
+use evenkeel_model::{Endpoint, Hints, Pod, SeenService, ServiceKey, Slice};
 use evenkeel_topology::{
     Capacity, NoHints, Plan, Policy,
     overload::Ledger,
     plan::{self, FamilyPlan, HintOutcome},
     policy,
 };
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use self::{
     after::After,
@@ -22,7 +28,7 @@ use super::{
     cache::{Cache, Keeper, ServiceEntry, Slot, Sums},
     conditions::{self, Standing},
     custody::{self, Custody},
-    names,
+    names::Names,
 };
 
 /// From this size on a Service is left alone for a while after each sync, in proportion to its size,
@@ -33,9 +39,10 @@ const REST_PER_POD: Duration = Duration::from_micros(10);
 /// What a sync has to do.
 #[derive(Debug)]
 pub(super) struct Begun {
-    pub(super) actions: VecDeque<Action>,
+    /// One after the other; the actions of one at the same time.
+    pub(super) phases: Vec<Vec<Action>>,
     /// Deletes that come after the plan's writes.
-    leftovers: VecDeque<Action>,
+    leftovers: Vec<Action>,
     pub(super) why: Arc<[FamilyPlan]>,
     pub(super) events: Vec<ServiceEvent>,
     pub(super) report: Report,
@@ -63,34 +70,30 @@ pub(super) fn begin(
     let mut begun = Begun::new(key.clone());
     if !slot.doubts.is_empty() {
         let reads = slot.doubts.keys().map(|name| Action::Read { name: Arc::clone(name) });
-        begun.actions.extend(reads);
+        begun.phases.push(reads.collect());
         begun.again = true;
         return Some(begun);
     }
     if !is_ours(&entry.seen, ground.settings.scope) {
         ledger.forget(key);
-        begun.actions.extend(conditions(&entry.seen, None, ground.settings));
+        let stale = begun.opt_out(cache, slot, entry, ground.settings);
+        cache.slots.get_mut(id)?.sums = Sums { stale, ..Sums::default() };
         return Some(begun);
     }
     let ours = &ground.settings.topology.controller_name;
-    match custody::decide(slot, &entry.seen, ours) {
+    match custody::decide(cache, slot, entry, ground.settings) {
         Custody::Ours => {}
         Custody::Replace(names) => {
             begun.leftovers = names.iter().map(|name| delete(slot, name)).collect();
         }
         Custody::Adopt(names) => {
-            begun.actions.extend(names.iter().map(|name| relabel(slot, name, ours)));
+            begun.phases.push(names.iter().map(|name| relabel(slot, name, ours)).collect());
             begun.again = true;
             return Some(begun);
         }
-        Custody::Withdraw(names) => {
+        Custody::Withdraw { recorded, covered } => {
             ledger.forget(key);
-            begun.actions.extend(names.iter().map(|name| delete(slot, name)));
-            begun.actions.extend(conditions(
-                &entry.seen,
-                Some(&Standing::Withdrawn),
-                ground.settings,
-            ));
+            begun.withdraw(slot, entry, recorded, &covered, ground.settings);
             let sums = Sums { withdrawn: true, ..Sums::default() };
             cache.slots.get_mut(id)?.sums = sums;
             return Some(begun);
@@ -99,11 +102,7 @@ pub(super) fn begin(
     if let Some(problem) = &entry.seen.problem {
         begun.report.result = SyncResult::Error;
         begun.report.problem = Some(problem.to_string());
-        begun.actions.extend(conditions(
-            &entry.seen,
-            Some(&Standing::Wrong(problem)),
-            ground.settings,
-        ));
+        begun.then(conditions(&entry.seen, Some(&Standing::Wrong(problem)), ground.settings));
         return Some(begun);
     }
     planned(cache, ledger, id, ground, &mut begun)?;
@@ -145,6 +144,8 @@ fn planned(
     if pods.len() >= LARGE {
         begun.rest = REST_PER_POD * u32::try_from(pods.len()).unwrap_or(u32::MAX);
     }
+    // At every sync, as Kubernetes does: what this one has seen triggers none of the next.
+    let trigger = triggers.advance(entry.seen.created, &pods);
     let after = After::of(&plan, slot, ground.settings.topology.max_endpoints_per_slice);
     note(ledger, &entry.seen.service.key, &plan, &after);
     let waiting = plan.without_node.clone();
@@ -157,19 +158,16 @@ fn planned(
         ready: after.ready.values().sum(),
         unhinted: if asked.policy == Policy::None { 0 } else { after.unhinted },
         foreign: foreign(slot, &ground.settings.topology.controller_name),
+        altered: after.altered.as_ref(),
     };
     let conditions = conditions(&entry.seen, Some(&standing), ground.settings);
     // Before the first word of this process: what the status says already is no news.
     let is_known = told.is_empty() && conditions.is_none() && ground.settings.conditions;
     begun.events.extend(events(&entry.seen, &plan, &mut told, is_known));
-    if !plan.is_empty() {
-        let trigger = triggers.advance(entry.seen.created, &pods);
-        begun.count(&plan, slot);
-        begun.write(slot, entry, plan, trigger);
-    }
-    begun.report.slices_deleted += begun.leftovers.len();
-    begun.actions.append(&mut begun.leftovers);
-    begun.actions.extend(conditions);
+    begun.count(&plan, slot);
+    begun.report.hints_reason = conditions::hints_reason(&asked, &plan.families);
+    begun.write(slot, entry, plan, trigger);
+    begun.then(conditions);
     let slot = cache.slots.get_mut(id)?;
     (slot.triggers, slot.told, slot.sums) = (triggers, told, after.sums);
     slot.without_node = Some(waiting);
@@ -223,7 +221,10 @@ fn foreign<'a>(slot: &'a Slot, ours: &str) -> Option<&'a Arc<str>> {
             .iter()
             .any(|e| e.conditions.ready != Some(false) && e.zone_hints().is_empty())
     };
-    let others = slot.slices.values().filter(|e| !e.deleting && e.keeper(ours) == Keeper::Other);
+    let is_other = |e: &&super::cache::SliceEntry| {
+        !e.deleting && matches!(e.keeper(ours), Keeper::Mirroring | Keeper::Other)
+    };
+    let others = slot.slices.values().filter(is_other);
     others.map(|e| &e.slice).find(unhinted).map(|slice| &slice.name)
 }
 
@@ -247,8 +248,8 @@ fn delete(slot: &Slot, name: &Arc<str>) -> Action {
 impl Begun {
     fn new(service: ServiceKey) -> Begun {
         Begun {
-            actions: VecDeque::new(),
-            leftovers: VecDeque::new(),
+            phases: Vec::new(),
+            leftovers: Vec::new(),
             why: Arc::default(),
             events: Vec::new(),
             report: Report {
@@ -263,33 +264,46 @@ impl Begun {
                 slices_updated: 0,
                 slices_deleted: 0,
                 without_node: 0,
+                altered: None,
+                hints_changed: 0,
+                hints_reason: String::new(),
+                took: Duration::ZERO,
+                retry_in: None,
             },
             again: false,
             rest: Duration::ZERO,
         }
     }
 
+    /// Another phase, unless it is empty.
+    fn then(&mut self, actions: impl IntoIterator<Item = Action>) {
+        let actions: Vec<Action> = actions.into_iter().collect();
+        if !actions.is_empty() {
+            self.phases.push(actions);
+        }
+    }
+
     /// The plan's writes: first what adds, last what takes away.
     fn write(&mut self, slot: &Slot, entry: &ServiceEntry, plan: Plan, trigger: Option<i64>) {
-        let mut named: Vec<Arc<str>> = Vec::new();
+        let mut names = Names::default();
+        let mut adding = Vec::new();
+        let mut mixed = Vec::new();
         for mut slice in plan.create {
-            let taken = |name: &str| {
-                slot.slices.contains_key(name)
-                    || slot.taken.contains(name)
-                    || named.iter().any(|named| **named == *name)
-            };
-            slice.name = names::name(&entry.seen.service, &slice, taken);
-            named.push(Arc::clone(&slice.name));
-            self.actions.push_back(Action::Create { slice, trigger });
+            slice.name = names.name(&entry.seen.service, &slice, |name| slot.is_taken(name));
+            adding.push(Action::Create { slice, trigger });
         }
         for slice in plan.update {
             let old = &slot.slices[&slice.name];
             let gone = old.slice.labels.keys().filter(|key| !slice.labels.contains_key(*key));
             let gone = gone.cloned().collect();
             let version = old.version.clone();
-            self.actions.push_back(Action::Update { slice, version, gone, trigger });
+            let phase = if lacks(&old.slice, &slice) == 0 { &mut adding } else { &mut mixed };
+            phase.push(Action::Update { slice, version, gone, trigger });
         }
-        self.actions.extend(plan.delete.iter().map(|name| delete(slot, name)));
+        self.then(adding);
+        self.then(mixed);
+        let leftovers = std::mem::take(&mut self.leftovers);
+        self.then(plan.delete.iter().map(|name| delete(slot, name)).chain(leftovers));
         self.why = plan.families.into();
     }
 
@@ -297,22 +311,38 @@ impl Begun {
         let report = &mut self.report;
         report.slices_created = plan.create.len();
         report.slices_updated = plan.update.len();
-        report.slices_deleted = plan.delete.len();
+        report.slices_deleted = plan.delete.len() + self.leftovers.len();
         report.endpoints_added = plan.create.iter().map(|slice| slice.endpoints.len()).sum();
         let gone = plan.delete.iter().map(|name| slot.slices[name].slice.endpoints.len());
         report.endpoints_removed = gone.sum();
         for slice in &plan.update {
             let old = &slot.slices[&slice.name].slice;
-            let lacks = |of: &Slice, than: &Slice| {
-                let there: rustc_hash::FxHashSet<_> =
-                    than.endpoints.iter().filter_map(|e| e.address()).collect();
-                let missing = of.endpoints.iter().filter_map(|e| e.address());
-                missing.filter(|address| !there.contains(address)).count()
-            };
             report.endpoints_added += lacks(slice, old);
             report.endpoints_removed += lacks(old, slice);
+            report.hints_changed += hints_changed(old, slice);
         }
+        let new = plan.create.iter().flat_map(|slice| &slice.endpoints);
+        report.hints_changed += new.filter(|e| e.hints.is_some()).count();
     }
+}
+
+/// How many endpoints of a slice have other hints than they had, or are new and have some.
+fn hints_changed(old: &Slice, new: &Slice) -> usize {
+    let hints = |e: &Endpoint| e.hints.clone().filter(|hints| *hints != Hints::default());
+    let before: FxHashMap<_, _> =
+        old.endpoints.iter().filter_map(|e| Some((e.address()?, hints(e)))).collect();
+    let is_changed = |e: &&Endpoint| {
+        let before = e.address().and_then(|address| before.get(address)).cloned().flatten();
+        before != hints(e)
+    };
+    new.endpoints.iter().filter(is_changed).count()
+}
+
+/// How many addresses of a slice the other lacks.
+fn lacks(of: &Slice, other: &Slice) -> usize {
+    let there: FxHashSet<_> = other.endpoints.iter().filter_map(|e| e.address()).collect();
+    let addresses = of.endpoints.iter().filter_map(|e| e.address());
+    addresses.filter(|address| !there.contains(address)).count()
 }
 
 /// The last write of a sync: what the Service's status is to say.

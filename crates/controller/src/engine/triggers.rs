@@ -1,9 +1,10 @@
 //! When the change happened that slices are written for.
 //!
 //! Source: the annotation `endpoints.kubernetes.io/last-change-trigger-time` as Kubernetes' own
-//! controller has it: the earliest moment, among the Service's creation and the readiness changes
-//! of its Pods, that is newer than what was known at the write before. Without such a moment (a Pod
-//! went, a label changed) there is none. O(Pods).
+//! controller has it. At the first look at a Service, that is its creation; after that, the earliest
+//! moment, among the Service's creation and the readiness changes of its Pods, that is newer than
+//! what was known at the look before, whether that wrote anything or not. Without such a moment (a
+//! Pod went, a label changed) there is none. O(Pods).
 
 use std::sync::Arc;
 
@@ -12,12 +13,15 @@ use rustc_hash::FxHashMap;
 
 #[derive(Debug, Default)]
 pub(super) struct Triggers {
+    /// The Service was looked at before.
+    known: bool,
     service: Option<i64>,
     pods: FxHashMap<Arc<str>, i64>,
 }
 
 impl Triggers {
-    /// The moment that this write is for. What is known now counts as written from here on.
+    /// The moment that a write of this sync is for. To be called at every sync: what is known now
+    /// triggers nothing later.
     pub(super) fn advance(
         &mut self,
         created: Option<i64>,
@@ -35,7 +39,7 @@ impl Triggers {
         }
         self.service = created.or(self.service);
         self.pods = known;
-        earliest
+        if std::mem::replace(&mut self.known, true) { earliest } else { created }
     }
 }
 
@@ -52,7 +56,9 @@ mod tests {
             ["a", "b"].iter().map(|name| evenkeel_testkit::pod(name, node, 1)).collect();
         let seen = |a, b| [(&pods[0], a), (&pods[1], b)];
         let mut triggers = Triggers::default();
-        assert_eq!(triggers.advance(Some(10), &seen(Some(20), None)), Some(10));
+        // Kubernetes writes the Service's creation first, also where Pods became ready before.
+        assert_eq!(triggers.advance(Some(10), &seen(Some(5), None)), Some(10));
+        assert_eq!(triggers.advance(Some(10), &seen(Some(20), None)), Some(20));
         assert_eq!(triggers.advance(Some(10), &seen(Some(20), Some(30))), Some(30));
         assert_eq!(triggers.advance(Some(10), &seen(Some(50), Some(40))), Some(40));
         assert_eq!(triggers.advance(Some(10), &seen(Some(50), Some(40))), None);

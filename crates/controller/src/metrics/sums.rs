@@ -28,6 +28,7 @@ impl Collector for Sums {
             desired_slices,
             by_traffic_distribution,
             withdrawn,
+            stale_slices,
             waiting,
             in_flight,
         } = totals;
@@ -48,6 +49,11 @@ impl Collector for Sums {
         }
         let own = [
             ("withdrawn_services", "Services left to Kubernetes' own controller", withdrawn),
+            (
+                "stale_slices",
+                "Slices of ours that nobody updates, of Services that opted out",
+                stale_slices,
+            ),
             ("waiting_services", "Services that wait for a sync or a retry", waiting),
             ("in_flight_writes", "Writes under way", in_flight),
         ];

@@ -17,6 +17,11 @@ fn report(result: SyncResult, policy: Policy, distribution: Option<&str>) -> Rep
         slices_updated: 1,
         slices_deleted: 0,
         without_node: 0,
+        altered: None,
+        hints_changed: 0,
+        hints_reason: String::new(),
+        took: Duration::ZERO,
+        retry_in: None,
     }
 }
 
@@ -39,6 +44,7 @@ fn filled() -> Metrics {
         desired_slices: 6,
         by_traffic_distribution: BTreeMap::from([("PreferClose".into(), 2)]),
         withdrawn: 1,
+        stale_slices: 4,
         waiting: 4,
         in_flight: 3,
     });
@@ -99,6 +105,7 @@ fn our_own_metrics_are_named_for_the_controller() {
         r#"evenkeel_controller_pod_to_slice_seconds_bucket{le="1.0"} 1"#,
         "evenkeel_controller_leader 1",
         "evenkeel_controller_withdrawn_services 1",
+        "evenkeel_controller_stale_slices 4",
         "evenkeel_controller_waiting_services 4",
         "evenkeel_controller_in_flight_writes 3",
         r#"evenkeel_controller_objects{resource="nodes"} 6"#,
@@ -123,7 +130,7 @@ fn each_family_is_described_once_and_followed_by_its_samples() {
             assert!(line.starts_with(current), "{line} stands under {current}");
         }
     }
-    assert_eq!(described.len(), 20, "{described:?}");
+    assert_eq!(described.len(), 21, "{described:?}");
     assert!(text.ends_with("# EOF\n"));
 }
 

@@ -1,43 +1,66 @@
 //! How the watches are, for readiness and for a log that is not flooded.
 //!
-//! A watch that works may be silent for long, so silence is no sign. One that fails tries again
-//! after at most a minute (the watcher's pause is 30 s and as much again by chance), and so fails
-//! again before [`FAILING`] has passed: who has not failed for so long is well.
+//! A watch fails from its first failure until the API server has answered the request for a new
+//! one, also if nothing changes then. One that neither fails nor gives a sign of life is stale: the
+//! answers to its requests, events, bookmarks and its end in order are such signs, and a watch that
+//! works gives one before its time is up.
 
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use super::Resource;
-
-const FAILING: Duration = Duration::from_secs(90);
+use super::{Resource, WatchSettings};
 
 /// Of one watch, at most one line in this time.
 const QUIET: Duration = Duration::from_secs(60);
 
 /// Of all four.
-#[derive(Debug, Default)]
-pub(crate) struct Conditions([Mutex<Condition>; 4]);
+#[derive(Debug)]
+pub(crate) struct Conditions {
+    stale_after: Duration,
+    of: [Mutex<Condition>; 4],
+}
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Condition {
-    /// The last failure that nothing good came after.
-    failure: Option<(Instant, String)>,
+    /// The last sign of life; at first, the start.
+    seen: Instant,
+    failing: Option<Failing>,
     logged: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Failing {
+    since: Instant,
+    /// Of the last failure.
+    error: String,
 }
 
 // === impl Conditions ===
 
 impl Conditions {
-    pub(crate) fn answered(&self, resource: Resource) {
-        self.of(resource).lock().failure = None;
+    pub(crate) fn new(settings: &WatchSettings, now: Instant) -> Conditions {
+        let of = || Mutex::new(Condition { seen: now, failing: None, logged: None });
+        Conditions { stale_after: settings.stale_after(), of: std::array::from_fn(|_| of()) }
+    }
+
+    pub(crate) fn alive(&self, resource: Resource, now: Instant) {
+        self.of(resource).lock().seen = now;
+    }
+
+    /// The API server has taken a watch; for how long there was none.
+    pub(crate) fn established(&self, resource: Resource, now: Instant) -> Option<Duration> {
+        let mut condition = self.of(resource).lock();
+        condition.seen = now;
+        condition.failing.take().map(|failing| now - failing.since)
     }
 
     /// Whether it is to be logged.
-    pub(crate) fn failed(&self, resource: Resource, now: Instant, problem: String) -> bool {
+    pub(crate) fn failed(&self, resource: Resource, now: Instant, error: String) -> bool {
         let mut condition = self.of(resource).lock();
-        condition.failure = Some((now, problem));
+        let since = condition.failing.as_ref().map_or(now, |failing| failing.since);
+        condition.failing = Some(Failing { since, error });
         let is_due = condition.logged.is_none_or(|logged| now - logged >= QUIET);
         if is_due {
             condition.logged = Some(now);
@@ -48,13 +71,18 @@ impl Conditions {
     /// What is wrong with a watch, if anything.
     pub(crate) fn problem(&self, resource: Resource, now: Instant) -> Option<String> {
         let condition = self.of(resource).lock();
-        let (at, problem) = condition.failure.as_ref()?;
-        (now.saturating_duration_since(*at) < FAILING)
-            .then(|| format!("watch {}: {problem}", resource.name()))
+        let name = resource.name();
+        if let Some(Failing { since, error }) = &condition.failing {
+            let seconds = now.saturating_duration_since(*since).as_secs();
+            return Some(format!("no watch of {name} for {seconds} s: {error}"));
+        }
+        let silent = now.saturating_duration_since(condition.seen);
+        (silent > self.stale_after)
+            .then(|| format!("stale watch of {name}: no sign of life for {} s", silent.as_secs()))
     }
 
     fn of(&self, resource: Resource) -> &Mutex<Condition> {
-        &self.0[resource as usize]
+        &self.of[resource as usize]
     }
 }
 
@@ -63,24 +91,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_is_shown_until_something_came_or_none_followed_and_logged_once_a_minute() {
+    fn a_watch_fails_until_there_is_another_one_and_is_logged_once_a_minute() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let conditions = Conditions::default();
+        let conditions = Conditions::new(&WatchSettings::default(), start);
         let fail = |seconds| conditions.failed(Resource::Pods, at(seconds), "gone".to_owned());
         let problem = |seconds| conditions.problem(Resource::Pods, at(seconds));
         assert_eq!(problem(0), None);
         assert!(fail(0), "the first is logged");
         assert!(!fail(59));
-        assert_eq!(problem(60).as_deref(), Some("watch pods: gone"));
+        assert_eq!(problem(59).as_deref(), Some("no watch of pods for 59 s: gone"));
         assert!(fail(60), "a minute later it is logged again");
-        assert_eq!(problem(149).as_deref(), Some("watch pods: gone"));
-        assert_eq!(problem(150), None, "it would have failed again by now");
-        assert!(fail(200));
-        conditions.answered(Resource::Services);
-        assert!(problem(201).is_some());
-        conditions.answered(Resource::Pods);
-        assert_eq!(problem(201), None);
-        assert!(!fail(202), "what was well in between does not flood the log");
+        conditions.alive(Resource::Pods, at(61));
+        assert!(problem(62).is_some(), "a list has come, and no watch yet");
+        assert_eq!(conditions.established(Resource::Services, at(62)), None);
+        assert!(problem(62).is_some());
+        let failed_for = conditions.established(Resource::Pods, at(63));
+        assert_eq!(failed_for, Some(Duration::from_secs(63)));
+        assert_eq!(problem(63), None, "nothing has changed, and all is well");
+        assert!(!fail(64), "what was well in between does not flood the log");
+        assert_eq!(problem(66).as_deref(), Some("no watch of pods for 2 s: gone"));
+    }
+
+    #[test]
+    fn a_watch_without_a_sign_of_life_is_stale() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let conditions = Conditions::new(&WatchSettings::default(), start);
+        let problem = |resource, seconds| conditions.problem(resource, at(seconds));
+        assert_eq!(problem(Resource::Nodes, 35), None);
+        let stale = "stale watch of nodes: no sign of life for 36 s";
+        assert_eq!(problem(Resource::Nodes, 36).as_deref(), Some(stale));
+        conditions.alive(Resource::Nodes, at(20));
+        assert_eq!(problem(Resource::Nodes, 36), None);
+        assert!(problem(Resource::Pods, 36).is_some());
     }
 }

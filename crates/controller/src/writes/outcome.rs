@@ -3,17 +3,24 @@
 use super::Verb;
 use crate::{ask::Failure, engine::Outcome};
 
+/// The cause by which an API server refuses new objects in a namespace that is being deleted.
+const TERMINATING: &str = "NamespaceTerminating";
+
 pub(super) fn outcome(verb: Verb, failure: Failure) -> Outcome {
     let may_pass = failure.may_pass();
     match failure {
-        Failure::Refused { code, reason, message, after, fields } => match code {
+        Failure::Refused { code, reason, message, after, causes } => match code {
             // What a create does not find is the namespace.
             404 if verb != Verb::Create => Outcome::Gone,
             409 if reason == "AlreadyExists" => Outcome::Exists,
             409 => Outcome::Conflict,
             // So does the API server word it when the object is another one by the same name: a
             // patch that names a uid can't change it.
-            422 if fields == ["metadata.uid"] => Outcome::Conflict,
+            422 if matches!(&*causes, [one] if one.field == "metadata.uid") => Outcome::Conflict,
+            403 if causes.iter().any(|cause| cause.reason == TERMINATING) => {
+                Outcome::NamespaceTerminating
+            }
+            429 => Outcome::Busy { after },
             _ if may_pass => Outcome::Unknown { after, message: format!("{message} ({code})") },
             _ => Outcome::Refused { code, message },
         },
@@ -27,17 +34,17 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::ask::Cause;
 
     fn check(verb: Verb, code: u16, reason: &str, expected: &Outcome) {
         let after = (code == 429).then_some(Duration::from_secs(3));
         let (reason, message) = (reason.to_owned(), "no".to_owned());
-        let failure = Failure::Refused { code, reason, message, after, fields: vec![] };
+        let failure = Failure::Refused { code, reason, message, after, causes: vec![] };
         assert_eq!(&outcome(verb, failure), expected, "{verb:?} {code}");
     }
 
-    fn unknown(code: u16, after: Option<u64>) -> Outcome {
-        let after = after.map(Duration::from_secs);
-        Outcome::Unknown { after, message: format!("no ({code})") }
+    fn unknown(code: u16) -> Outcome {
+        Outcome::Unknown { after: None, message: format!("no ({code})") }
     }
 
     fn refused(code: u16) -> Outcome {
@@ -52,9 +59,10 @@ mod tests {
             check(verb, 409, "AlreadyExists", &Outcome::Exists);
             check(verb, 409, "Conflict", &Outcome::Conflict);
             check(verb, 409, "", &Outcome::Conflict);
-            check(verb, 429, "TooManyRequests", &unknown(429, Some(3)));
+            let after = Some(Duration::from_secs(3));
+            check(verb, 429, "TooManyRequests", &Outcome::Busy { after });
             for code in [408, 500, 502, 503, 504, 507, 599] {
-                check(verb, code, "", &unknown(code, None));
+                check(verb, code, "", &unknown(code));
             }
             for code in [400, 401, 403, 405, 410, 413, 415, 422] {
                 check(verb, code, "", &refused(code));
@@ -70,13 +78,25 @@ mod tests {
         check(Verb::Create, 404, "NotFound", &refused(404));
     }
 
+    /// What a refusal with this one cause means.
+    fn caused(verb: Verb, code: u16, reason: &str, field: &str) -> Outcome {
+        let causes = vec![Cause { reason: reason.to_owned(), field: field.to_owned() }];
+        let (reason, message) = ("Invalid".to_owned(), "no".to_owned());
+        outcome(verb, Failure::Refused { code, reason, message, after: None, causes })
+    }
+
     #[test]
     fn a_uid_that_is_another_is_a_conflict_and_no_bad_request() {
         for (field, expected) in [("metadata.uid", Outcome::Conflict), ("ports", refused(422))] {
-            let fields = vec![field.to_owned()];
-            let (reason, message) = ("Invalid".to_owned(), "no".to_owned());
-            let failure = Failure::Refused { code: 422, reason, message, after: None, fields };
-            assert_eq!(outcome(Verb::Conditions, failure), expected, "{field}");
+            let given = caused(Verb::Conditions, 422, "FieldValueInvalid", field);
+            assert_eq!(given, expected, "{field}");
         }
+    }
+
+    #[test]
+    fn a_namespace_that_is_being_deleted_is_no_refusal_like_others() {
+        let given = caused(Verb::Create, 403, "NamespaceTerminating", "metadata.namespace");
+        assert_eq!(given, Outcome::NamespaceTerminating);
+        assert_eq!(caused(Verb::Create, 403, "Other", ""), refused(403));
     }
 }

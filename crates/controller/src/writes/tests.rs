@@ -39,15 +39,22 @@ async fn act_in(writes: &mut Writes, namespace: &str, action: Action) -> Answer 
 async fn act(writes: &mut Writes, action: Action) -> Outcome {
     match act_in(writes, "default", action).await {
         Answer::Told(outcome) => outcome,
-        Answer::Slice(slice) => panic!("only a read is answered with {slice:?}"),
+        Answer::Slice(slice) => panic!("it was done: {slice:?}"),
     }
 }
 
+/// The version that the server has stored, and nothing else than was sent.
 async fn done(writes: &mut Writes, action: Action) -> Version {
-    match act(writes, action).await {
-        Outcome::Done(version) => version,
-        outcome => panic!("{outcome:?}"),
-    }
+    let sent = match &action {
+        Action::Create { slice, .. } | Action::Update { slice, .. } => Some(slice.clone()),
+        _ => None,
+    };
+    let Answer::Slice(slice) = act_in(writes, "default", action).await else {
+        panic!("it was not done")
+    };
+    let seen = slice.seen(&mut Topology::default()).unwrap();
+    assert!(sent.is_none_or(|sent| sent == seen.slice), "{seen:?}");
+    seen.version
 }
 
 fn create(name: &str) -> Action {
@@ -153,8 +160,7 @@ async fn conditions_are_set_one_by_one_on_the_service_of_that_uid_only() {
         remove: remove.iter().map(|kind| (*kind).into()).collect(),
     };
     let both = vec![(condition("A", true, "Fine"), true), (condition("B", false, "Odd"), true)];
-    let version = done(&mut writes, set(both, &[])).await;
-    assert_eq!(version.uid, uid);
+    assert_eq!(act(&mut writes, set(both, &[])).await, Outcome::Done);
     let stored = |service: Service| {
         let conditions = service.status.unwrap().conditions.unwrap_or_default();
         let said = conditions.iter().map(|it| format!("{}={} {}", it.type_, it.status, it.reason));
@@ -164,7 +170,8 @@ async fn conditions_are_set_one_by_one_on_the_service_of_that_uid_only() {
     let (said, times) = stored(services.get("web").await.unwrap());
     assert_eq!(said, ["A=True Fine", "B=False Odd"]);
     assert_eq!(times, ["2026-01-02T03:04:05Z"; 2]);
-    done(&mut writes, set(vec![(condition("A", true, "Better"), false)], &["B"])).await;
+    let better = set(vec![(condition("A", true, "Better"), false)], &["B"]);
+    assert_eq!(act(&mut writes, better).await, Outcome::Done);
     let (said, times) = stored(services.get("web").await.unwrap());
     assert_eq!((said, times.len()), (vec!["A=True Better".to_owned()], 1));
     let stranger = Action::Conditions { uid: "u".into(), set: vec![], remove: vec!["A".into()] };

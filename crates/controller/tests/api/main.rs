@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod cluster;
+mod half_open;
 mod handover;
+mod outage;
+mod proxy;
 mod run;
 mod server;

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use evenkeel_admin::lease;
-use evenkeel_controller::{Error, Ready, Settings, engine, run};
+use evenkeel_controller::{Error, Ready, Settings, WatchSettings, engine, run};
 use kube::{Client, Config};
 use tokio::{net::TcpListener, sync::oneshot, time::timeout};
 
@@ -12,7 +12,8 @@ use crate::server::server;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn settings(listen: Option<SocketAddr>) -> Settings {
-    Settings { engine: engine::Settings::default(), election: None, listen }
+    let (engine, watches) = (engine::Settings::default(), WatchSettings::default());
+    Settings { engine, election: None, listen, watches }
 }
 
 fn any_port() -> Option<SocketAddr> {

@@ -155,7 +155,7 @@ async fn trouble_is_told_once_and_delays_nobody_else() {
     assert!(text.lines().any(|line| line == wanted), "{text}");
     let told = logged::lines(|line| {
         line.get("name").is_some_and(|name| name == "bad-selector")
-            && line["message"] == "an object can't be understood"
+            && line["message"] == "ignoring invalid object"
     });
     assert_eq!(told.len(), 1, "{told:?}");
     controller.stop().await;

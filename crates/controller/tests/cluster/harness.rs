@@ -33,7 +33,12 @@ pub(crate) struct Running {
 
 impl Cluster {
     pub(crate) async fn start() -> Cluster {
-        Cluster::with(None).await
+        Cluster::with(None, true).await
+    }
+
+    /// Nobody empties namespaces that are being deleted.
+    pub(crate) async fn without_housekeeping() -> Cluster {
+        Cluster::with(None, false).await
     }
 
     /// With a sandbox in which everything happens at once.
@@ -43,10 +48,10 @@ impl Cluster {
             end_after: Duration::from_millis(20),
             ..Sandbox::default()
         };
-        Cluster::with(Some(sandbox)).await
+        Cluster::with(Some(sandbox), true).await
     }
 
-    async fn with(sandbox: Option<Sandbox>) -> Cluster {
+    async fn with(sandbox: Option<Sandbox>, housekeeping: bool) -> Cluster {
         let settings = evenkeel_apiserver::Settings {
             data: None,
             listen: "127.0.0.1:0".parse().unwrap(),
@@ -56,7 +61,7 @@ impl Cluster {
             }],
             node_ports: (30000, 32767),
             features: evenkeel_apiserver::Features::default(),
-            housekeeping: true,
+            housekeeping,
             tokens: None,
             authorization: evenkeel_apiserver::Authorization::default(),
             anonymous_health: true,

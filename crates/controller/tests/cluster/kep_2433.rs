@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use evenkeel_controller::{Settings, engine};
+use evenkeel_controller::{Settings, WatchSettings, engine};
 use evenkeel_topology::{Gates, UnknownCpu};
 use k8s_openapi::api::{core::v1::Service, discovery::v1::EndpointSlice};
 use kube::api::{DeleteParams, Patch, PatchParams};
@@ -16,9 +16,11 @@ pub(crate) fn auto() -> Value {
 }
 
 pub(crate) fn settings(change: impl FnOnce(&mut evenkeel_topology::Settings)) -> Settings {
-    let mut engine = engine::Settings::default();
+    // What a Node's deletion does is to be seen at once; how long it is put off, `tests/engine` tests.
+    let missing_node_grace = Duration::ZERO;
+    let mut engine = engine::Settings { missing_node_grace, ..engine::Settings::default() };
     change(&mut engine.topology);
-    Settings { engine, election: None, listen: None }
+    Settings { engine, election: None, listen: None, watches: WatchSettings::default() }
 }
 
 /// Nodes by zone and cores, Pods by zone, one Service, one controller.

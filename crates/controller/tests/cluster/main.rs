@@ -10,3 +10,4 @@ mod logged;
 mod privileges;
 mod replay;
 mod tape;
+mod terminating;

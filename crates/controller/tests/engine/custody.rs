@@ -26,39 +26,11 @@ fn slices_of_the_built_in_controller_are_taken_over_by_relabelling_alone() {
     let Action::Relabel { name, version, manager } = &write.action else { panic!("{write:?}") };
     assert_eq!((name, version), (&built_in.slice.name, &built_in.version));
     assert_eq!(&**manager, label::EVENKEEL);
-    let version = desk.version(&built_in.slice.name, 2);
-    desk.answer(&write, Outcome::Done(version));
+    let mut stored = managed_by(built_in.clone(), label::EVENKEEL);
+    stored.version = desk.version(&built_in.slice.name, 2);
+    desk.answer(&write, Outcome::Stored(Box::new(stored)));
     desk.poll();
     assert!(desk.writes.is_empty(), "nothing else is to be done: {:?}", desk.writes);
-}
-
-#[test]
-fn where_the_built_in_controller_comes_back_ours_withdraws_once_all_is_covered() {
-    let mut desk = three_zones();
-    desk.service(service("web"));
-    let ours = desk.run().remove(0);
-    let mut theirs = managed_by(ours.clone(), label::BUILT_IN);
-    theirs.slice.name = "web-x7k2p".into();
-    theirs.version = desk.version("theirs", 1);
-    let last = theirs.slice.endpoints.pop().unwrap();
-    desk.engine.slice(Watched::Applied(theirs.clone()));
-    let write = desk.write();
-    let Action::Conditions { set, .. } = &write.action else { panic!("{write:?}") };
-    assert_eq!(&*set[0].0.kind, "evenkeel.dev/TrafficDistributionProgrammed");
-    assert_eq!(&*set[0].0.reason, "BuiltInControllerActive");
-    desk.answer(&write, Outcome::Done(ours.version.clone()));
-    desk.run();
-    assert_eq!(desk.engine.totals().withdrawn, 1);
-    // Not all of our endpoints were there yet; now they are.
-    theirs.slice.endpoints.push(last);
-    theirs.version = desk.version("theirs", 2);
-    desk.engine.slice(Watched::Applied(theirs.clone()));
-    let write = desk.write();
-    assert!(matches!(&write.action, Action::Delete { name, .. } if *name == ours.slice.name));
-    desk.answer(&write, Outcome::Gone);
-    desk.pod("web", "pod-a2", "a", 9);
-    desk.poll();
-    assert!(desk.writes.is_empty(), "it is the other's now: {:?}", desk.writes);
 }
 
 #[test]
@@ -89,7 +61,7 @@ fn beside_the_built_in_controller_only_services_that_opted_in_are_ours() {
     let write = desk.write();
     assert_eq!(write.service, mine.key);
     let version = desk.version("mine", 1);
-    desk.answer(&write, Outcome::Done(version));
+    desk.done(&write, version);
     let Action::Conditions { set, .. } = desk.write().action else { panic!("no conditions") };
     let kinds: Vec<_> = set.iter().map(|(condition, _)| condition.kind.to_string()).collect();
     assert_eq!(
@@ -103,34 +75,31 @@ fn slices_left_over_from_before_a_service_opted_in_are_replaced_by_ours_first() 
     let mut opted = service("web");
     opted.opted_in = true;
     let left_over = managed_by(slice_of(&service("web")), label::BUILT_IN);
-    let mut desk = three_zones();
+    let settings = Settings { scope: Scope::Annotated, ..Settings::default() };
+    let mut desk = Desk::new(settings).zones(3);
+    for (serial, zone) in ["a", "b", "c"].into_iter().enumerate() {
+        desk.pod("web", &format!("pod-{zone}"), zone, serial);
+    }
+    desk.complete();
     let name: std::sync::Arc<str> = "web-x7k2p".into();
     let mut theirs = left_over.clone();
     theirs.slice.name = name.clone();
-    desk.engine.slice(Watched::Applied(theirs));
-    desk.service(opted);
+    desk.engine.slice(Watched::Applied(theirs.clone()));
+    desk.service(opted.clone());
     let first = desk.write();
     let Action::Create { slice, .. } = &first.action else { panic!("{first:?}") };
     assert_eq!(slice.endpoints.len(), 3);
     let version = desk.version(&slice.name, 1);
-    desk.answer(&first, Outcome::Done(version));
+    desk.done(&first, version);
     let second = desk.write();
     assert!(matches!(&second.action, Action::Delete { name: gone, .. } if *gone == name));
     desk.answer(&second, Outcome::Gone);
     desk.poll();
     assert!(desk.writes.is_empty(), "{:?}", desk.writes);
-}
-
-#[test]
-fn an_empty_slice_of_the_other_beside_ours_means_that_it_is_at_work() {
-    let mut desk = three_zones();
-    desk.service(service("nobody"));
-    let ours = desk.run().remove(0);
-    assert!(ours.slice.endpoints.is_empty());
-    let mut theirs = managed_by(ours.clone(), label::BUILT_IN);
-    theirs.slice.name = "nobody-x7k2p".into();
-    let version = desk.version("theirs", 1);
-    desk.engine.slice(Watched::Applied(seen_slice(theirs.slice, version)));
-    let write = desk.write();
-    assert!(matches!(&write.action, Action::Delete { name, .. } if *name == ours.slice.name));
+    // Where the built-in controller is off, they are taken over like any other: slices of both
+    // would look like one that is live, should the Service opt out in between.
+    let mut alone = three_zones();
+    alone.engine.slice(Watched::Applied(theirs));
+    alone.service(opted);
+    assert!(matches!(alone.write().action, Action::Relabel { .. }));
 }

@@ -107,6 +107,19 @@ impl Desk {
         self.engine.done(self.now, write.ticket, outcome);
     }
 
+    /// The write was done as asked, and this is the version now.
+    pub(crate) fn done(&mut self, write: &Write, version: Version) {
+        let outcome = match &write.action {
+            Action::Create { slice, .. } | Action::Update { slice, .. } => {
+                Outcome::Stored(Box::new(seen_slice(slice.clone(), version)))
+            }
+            Action::Relabel { .. } => panic!("what it was is not known: {write:?}"),
+            Action::Conditions { .. } => Outcome::Done,
+            Action::Delete { .. } | Action::Read { .. } => Outcome::Gone,
+        };
+        self.answer(write, outcome);
+    }
+
     pub(crate) fn version(&mut self, name: &str, generation: i64) -> Version {
         self.revision += 1;
         Version {
@@ -122,29 +135,19 @@ impl Desk {
         for _ in 0..1000 {
             self.poll();
             let Some(write) = self.writes.pop_front() else { return slices };
-            let outcome = match &write.action {
-                Action::Create { slice, .. } => {
-                    let version = self.version(&slice.name, 1);
-                    slices.push(seen_slice(slice.clone(), version.clone()));
-                    Outcome::Done(version)
-                }
-                Action::Update { slice, version, .. } => {
-                    let version = Version {
-                        uid: version.uid.clone(),
-                        ..self.version(&slice.name, version.generation + 1)
-                    };
-                    slices.retain(|seen| seen.slice.name != slice.name);
-                    slices.push(seen_slice(slice.clone(), version.clone()));
-                    Outcome::Done(version)
-                }
-                Action::Relabel { version, name, .. } => Outcome::Done(Version {
+            let version = match &write.action {
+                Action::Create { slice, .. } => self.version(&slice.name, 1),
+                Action::Update { slice, version, .. } => Version {
                     uid: version.uid.clone(),
-                    ..self.version(name, version.generation + 1)
-                }),
-                Action::Delete { .. } | Action::Read { .. } => Outcome::Gone,
-                Action::Conditions { .. } => Outcome::Done(Version::default()),
+                    ..self.version(&slice.name, version.generation + 1)
+                },
+                _ => Version::default(),
             };
-            self.answer(&write, outcome);
+            if let Action::Create { slice, .. } | Action::Update { slice, .. } = &write.action {
+                slices.retain(|seen| seen.slice.name != slice.name);
+                slices.push(seen_slice(slice.clone(), version.clone()));
+            }
+            self.done(&write, version);
         }
         panic!("it never ends")
     }

@@ -3,15 +3,21 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
+mod altered;
+mod busy;
 mod custody;
 mod desk;
+mod nodes;
+mod opt_out;
 mod own_writes;
+mod standby;
 mod status;
+mod together;
+mod triggers;
+mod withdrawal;
 
-use std::time::Duration;
-
-use evenkeel_controller::engine::{Action, Outcome, Settings, SyncResult};
-use evenkeel_model::{AddressType, SeenPod, SeenService, Watched};
+use evenkeel_controller::engine::{Action, Settings, SyncResult};
+use evenkeel_model::{SeenPod, SeenService, Watched};
 use evenkeel_testkit::{ServiceExt, service};
 
 use crate::desk::{Desk, seen};
@@ -101,53 +107,11 @@ fn one_pod_that_changes_is_one_write() {
     let Action::Update { slice, .. } = &write.action else { panic!("{write:?}") };
     assert_eq!(slice.endpoints.len(), 4);
     let version = desk.version(&slice.name, 2);
-    desk.answer(&write, Outcome::Done(version));
+    desk.done(&write, version);
     desk.engine.pod(Watched::Applied(pod));
     desk.poll();
     assert!(desk.writes.is_empty(), "the same again is no change");
     assert!(desk.reports.iter().all(|report| &*report.service.name == "web"), "{:?}", desk.reports);
-}
-
-#[test]
-fn writes_of_one_service_go_one_after_the_other_and_those_of_many_together() {
-    let settings = Settings { max_in_flight: 2, ..Settings::default() };
-    let mut desk = Desk::new(settings).zones(2);
-    for app in ["web", "api", "db"] {
-        desk.pod(app, app, "a", app.len());
-    }
-    desk.complete();
-    for app in ["web", "api", "db"] {
-        desk.engine.service(Watched::Listed(seen(service(app).dual_stack())));
-    }
-    desk.engine.service(Watched::Complete);
-    desk.poll();
-    let under_way: Vec<_> = desk.writes.iter().map(|w| w.service.name.to_string()).collect();
-    assert_eq!(under_way, ["web", "api"]);
-    let first = desk.writes.pop_front().unwrap();
-    let version = desk.version("x", 1);
-    desk.answer(&first, Outcome::Done(version));
-    desk.poll();
-    let next = desk.writes.back().unwrap();
-    let Action::Create { slice, .. } = &next.action else { panic!("{next:?}") };
-    assert_eq!((&*next.service.name, slice.address_type), ("web", AddressType::IPv6));
-}
-
-#[test]
-fn a_busy_server_is_asked_again_when_it_says() {
-    let mut desk = three_zones();
-    desk.service(service("web"));
-    let write = desk.write();
-    let after = Some(Duration::from_secs(7));
-    desk.answer(&write, Outcome::Unknown { after, message: "busy".into() });
-    desk.poll();
-    assert_eq!(desk.engine.next_due(), after);
-    assert_eq!(desk.reports[0].result, SyncResult::Error);
-    assert_eq!(desk.events[0].0, "FailedToUpdateEndpointSlices");
-    desk.now = Duration::from_secs(7);
-    let read = desk.write();
-    assert!(matches!(read.action, Action::Read { .. }), "whether it was done is not known");
-    desk.answer(&read, Outcome::Gone);
-    assert!(matches!(desk.write().action, Action::Create { .. }));
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn a_slice_that_went_before_its_write_was_answered_stays_gone() {
     let there = seen_slice(slice, version.clone());
     desk.engine.slice(Watched::Applied(there.clone()));
     desk.engine.slice(Watched::Deleted(gone(&there)));
-    desk.answer(&write, Outcome::Done(version));
+    desk.done(&write, version);
     assert!(matches!(desk.write().action, Action::Create { .. }), "it is made anew");
 }
 
@@ -143,4 +143,19 @@ fn a_deleted_slice_that_an_old_watch_shows_again_is_not_believed() {
     desk.engine.slice(Watched::Deleted(gone(&copy)));
     desk.poll();
     assert!(desk.writes.is_empty(), "{:?}", desk.writes);
+}
+
+#[test]
+fn a_slice_that_was_given_to_another_service_before_its_write_was_answered_is_not_ours() {
+    let mut desk = three_zones();
+    desk.service(service("web"));
+    let write = desk.write();
+    let Action::Create { slice, .. } = write.action.clone() else { panic!("{write:?}") };
+    let version = desk.version(&slice.name, 1);
+    let mut moved = seen_slice(slice, desk.version("moved", 2));
+    moved.version.uid = version.uid.clone();
+    moved.slice.labels.insert(evenkeel_model::label::SERVICE_NAME.into(), "other".into());
+    desk.engine.slice(Watched::Applied(moved));
+    desk.done(&write, version);
+    assert!(matches!(desk.write().action, Action::Create { .. }), "it is made anew");
 }

@@ -1,6 +1,6 @@
 //! Conditions and Events.
 
-use evenkeel_controller::engine::{Action, Outcome};
+use evenkeel_controller::engine::Action;
 use evenkeel_model::{SeenService, Service, Version, Watched};
 use evenkeel_testkit::{ServiceExt, service};
 
@@ -25,7 +25,7 @@ fn conditions(service: Service) -> (Vec<String>, Desk) {
             said.extend(set.iter().map(|(condition, _)| line(condition)));
         }
         let version = desk.version("x", 1);
-        desk.answer(&write, Outcome::Done(version));
+        desk.done(&write, version);
     }
     (said, desk)
 }
@@ -97,7 +97,7 @@ fn conditions_go_with_what_they_are_about() {
             assert!(set.is_empty());
             removed.extend(remove.iter().map(ToString::to_string));
         }
-        desk.answer(&write, Outcome::Done(Version::default()));
+        desk.done(&write, Version::default());
     }
     assert_eq!(removed, ["TrafficDistributionAccepted"]);
 }
@@ -117,4 +117,28 @@ fn a_service_that_cannot_be_read_says_so_and_delays_nobody() {
     assert_eq!(names, ["wrong", "web"]);
     let Action::Conditions { set, .. } = &desk.writes[0].action else { panic!() };
     assert_eq!(&*set[0].0.reason, "InvalidService");
+}
+
+/// What the log says of a sync: how many endpoints have other hints, and why.
+#[test]
+fn a_report_tells_which_hints_changed_and_when_a_failure_is_retried() {
+    let mut desk = three_zones();
+    desk.service(service("web").auto());
+    desk.run();
+    let first = desk.reports[0].clone();
+    assert_eq!((first.hints_changed, &*first.hints_reason), (3, "AskedByAnnotation"));
+    desk.reports.clear();
+    desk.pod("web", "pod-a2", "a", 8);
+    desk.run();
+    let refused = &desk.reports[0];
+    assert_eq!((refused.hints_changed, &*refused.hints_reason), (3, "Overload"));
+    desk.reports.clear();
+    desk.pod("other", "pod", "a", 9);
+    desk.pod("web", "pod-b2", "b", 10);
+    desk.poll();
+    let write = desk.writes.pop_front().unwrap();
+    let refused = evenkeel_controller::engine::Outcome::Refused { code: 403, message: "no".into() };
+    desk.answer(&write, refused);
+    desk.poll();
+    assert_eq!(desk.reports[0].retry_in, Some(std::time::Duration::from_millis(250)));
 }

@@ -7,11 +7,13 @@ use std::{
 
 use evenkeel_controller::engine::{Scope, Settings};
 use evenkeel_model::{
-    Address, AddressType, Endpoint, EndpointPort, Pod, SeenPod, SeenSlice, Service, Slice,
-    TargetPort, label,
+    Address, AddressType, Endpoint, EndpointPort, Pod, SeenPod, SeenService, SeenSlice, Service,
+    Slice, TargetPort, label,
 };
 use evenkeel_testkit::sim::{Key, Store};
 use evenkeel_topology::{Plan, Sync, measure, plan, plan::NodeTable};
+
+use crate::profile::Profile;
 
 /// The plan for a Service on the state of the store, from the slices `settings` signs.
 pub(crate) fn planned(
@@ -24,7 +26,9 @@ pub(crate) fn planned(
     let capacity = measure(&nodes, &store.topology, settings);
     let pods: Vec<&Pod> = selected(store, service).map(|seen| &seen.pod).collect();
     let existing = slices_of(store, service, &[&settings.controller_name]);
-    let existing: Vec<&Slice> = existing.into_iter().map(|seen| &seen.slice).collect();
+    let existing: Vec<Slice> =
+        existing.into_iter().map(|seen| store.admission.bare(&seen.slice)).collect();
+    let existing: Vec<&Slice> = existing.iter().collect();
     plan(&Sync {
         service,
         pods: &pods,
@@ -40,14 +44,20 @@ pub(crate) fn planned(
 /// `released`: Services with a slice that a third party signed for the built-in controller.
 pub(crate) fn converged(
     store: &Store,
-    settings: &Settings,
+    profile: &Profile,
     released: &BTreeSet<Key>,
 ) -> Result<(), String> {
+    let settings = &profile.settings;
     for (key, seen) in store.services.iter() {
         let service = &seen.service;
+        if profile.built_in && is_built_ins(service) {
+            left_to_built_in(store, service, settings).map_err(|what| format!("{key}: {what}"))?;
+            continue;
+        }
         if !is_ours(service, settings.scope) {
             continue;
         }
+        programmed_is_true(store, seen, settings).map_err(|what| format!("{key}: {what}"))?;
         // What the built-in controller seems to write is left to it, by and by.
         let built_in = slices_of(store, service, &[label::BUILT_IN]);
         if !built_in.is_empty() && !service.opted_in && released.contains(key) {
@@ -69,11 +79,59 @@ pub(crate) fn converged(
     Ok(())
 }
 
+/// Kubernetes' own controller has the Service, and ours nothing but the record of that.
+fn left_to_built_in(store: &Store, service: &Service, settings: &Settings) -> Result<(), String> {
+    let ours = slices_of(store, service, &[&settings.topology.controller_name]);
+    let is_record = |seen: &&Arc<SeenSlice>| {
+        settings.scope == Scope::All
+            && seen.slice.endpoints.is_empty()
+            && seen.slice.labels.contains_key(label::WITHDRAWN)
+    };
+    if let Some(left) = ours.iter().find(|seen| !is_record(seen)) {
+        return Err(format!("slice {} is left beside those of the other", left.slice.name));
+    }
+    if !service.deleting && slices_of(store, service, &[label::BUILT_IN]).is_empty() {
+        return Err("the built-in controller has no slices".into());
+    }
+    Ok(())
+}
+
+/// What a condition says of hints, slices bear out.
+fn programmed_is_true(
+    store: &Store,
+    seen: &SeenService,
+    settings: &Settings,
+) -> Result<(), String> {
+    let says = seen.conditions.iter().find(|c| c.kind.ends_with("TrafficDistributionProgrammed"));
+    if !says.is_some_and(|condition| condition.status) {
+        return Ok(());
+    }
+    let asked = evenkeel_topology::policy::asked(&seen.service, settings.topology.gates);
+    let by_node = asked.policy == evenkeel_topology::Policy::PreferSameNode;
+    let ours = slices_of(store, &seen.service, &[&settings.topology.controller_name]);
+    let ready = ours.iter().flat_map(|seen| &seen.slice.endpoints).filter(|e| e.is_ready());
+    let hinted =
+        |e: &Endpoint| !e.zone_hints().is_empty() && (!by_node || !e.node_hints().is_empty());
+    match ready.clone().find(|endpoint| !hinted(endpoint)) {
+        Some(endpoint) => Err(format!("Programmed=True is untrue of {endpoint:?}")),
+        None => Ok(()),
+    }
+}
+
+/// Whether Kubernetes' own controller writes slices of it.
+pub(crate) fn is_built_ins(service: &Service) -> bool {
+    service.selector.is_some() && !service.opted_in && !service.external_name
+}
+
 fn follows_plan(store: &Store, service: &Service, settings: &Settings) -> Result<(), String> {
     let mut plan = planned(store, service, &settings.topology);
     let ours = slices_of(store, service, &[&settings.topology.controller_name]);
-    // An update to what is there is no write.
-    let same = plan.update.extract_if(.., |slice| ours.iter().any(|seen| seen.slice == *slice));
+    // An update to what is there is no write, nor is one that the server makes so.
+    let is_there = |slice: &Slice| {
+        let slice = store.admission.admit(slice);
+        ours.iter().any(|seen| seen.slice == slice)
+    };
+    let same = plan.update.extract_if(.., |slice| is_there(slice));
     plan.unchanged.extend(same.map(|slice| slice.name));
     if !plan.is_empty() {
         let Plan { create, update, delete, .. } = &plan;
@@ -226,15 +284,10 @@ fn ports_of<'a>(service: &'a Service, pod: &Pod) -> Vec<(&'a str, Option<u16>)> 
     ports
 }
 
-/// Whether a Pod is to be in a slice of this family of the Service.
-pub(crate) fn belongs(
-    store: &Store,
-    service: &Service,
-    seen: &SeenPod,
-    family: AddressType,
-) -> bool {
+/// Whether a Pod is to be in a slice of this family of the Service, if its Node is there.
+pub(crate) fn belongs(service: &Service, seen: &SeenPod, family: AddressType) -> bool {
     selects(service, seen)
-        && is_listed(store, service, seen)
+        && seen.pod.has_endpoint()
         && service.families.contains(&family)
         && has_address(&seen.pod, family)
 }

@@ -63,6 +63,41 @@ fn endpoints_that_are_listed_twice_are_noticed() {
     is_noticed(Sabotage::Twins, "listed twice");
 }
 
+#[test]
+fn withdrawals_that_are_not_recorded_are_noticed() {
+    is_noticed(Sabotage::LostRecords, "");
+}
+
+#[test]
+fn slices_that_stay_when_a_service_opts_out_are_noticed() {
+    is_noticed(Sabotage::KeptSlices, "is left beside those of the other");
+}
+
+#[test]
+fn a_busy_server_that_is_taken_for_a_lost_one_is_noticed() {
+    is_noticed(Sabotage::BusyIsUnknown, "reads what nobody doubts");
+}
+
+#[test]
+fn a_terminating_namespace_that_is_taken_for_a_refusal_is_noticed() {
+    is_noticed(Sabotage::TerminatingIsRefused, "the namespace is being terminated");
+}
+
+#[test]
+fn a_cache_of_what_was_sent_is_noticed() {
+    is_noticed(Sabotage::StoredAsSent, "Programmed=True is untrue");
+}
+
+#[test]
+fn endpoints_that_go_with_a_node_that_comes_back_are_noticed() {
+    is_noticed(Sabotage::NoNodeGrace, "is lost from");
+}
+
+#[test]
+fn removals_before_additions_are_noticed() {
+    is_noticed(Sabotage::EarlyAnswers, "is lost from");
+}
+
 fn asked() -> Range<u64> {
     if let Ok(seed) = std::env::var("EVENKEEL_SEED") {
         let seed = seed.parse().expect("EVENKEEL_SEED is a number");

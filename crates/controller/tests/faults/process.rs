@@ -1,10 +1,6 @@
 //! One controller process: an engine, its watches, and what it knows and has under way.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use evenkeel_controller::engine::{Action, Engine, Outcome, Settings, Ticket, Write};
 use evenkeel_model::{Node, SeenPod, SeenService, SeenSlice, ServiceKey, Watched};
@@ -40,7 +36,8 @@ pub(crate) struct Process {
     pub(crate) leading: bool,
     pub(crate) watches: [Watch; 4],
     pub(crate) view: View,
-    pub(crate) open: BTreeMap<Ticket, ServiceKey>,
+    /// With the slice that each is about.
+    pub(crate) open: BTreeMap<Ticket, (ServiceKey, Option<Arc<str>>)>,
     /// When the server wants to be asked again, by this process's clock.
     later: BTreeMap<ServiceKey, (Option<Arc<str>>, Duration)>,
     /// Where the plan of the next write of a Service can't be older than.
@@ -102,22 +99,39 @@ impl Process {
         (*uid == self.uid(service)).then_some(*moment)
     }
 
+    pub(crate) fn knows_as_opted_in(&self, service: &ServiceKey) -> bool {
+        let key = Key::new(service.namespace.clone(), service.name.clone());
+        let seen = self.view.services.before(&key, u64::MAX);
+        seen.is_some_and(|seen| seen.service.opted_in)
+    }
+
     fn uid(&self, service: &ServiceKey) -> Option<Arc<str>> {
         let key = Key::new(service.namespace.clone(), service.name.clone());
         let seen = self.view.services.before(&key, u64::MAX)?;
         Some(Arc::clone(&seen.service.uid))
     }
 
-    /// Services with a write under way.
-    pub(crate) fn busy(&self) -> BTreeSet<&ServiceKey> {
-        self.open.values().collect()
+    /// Whether a write of the same object is under way.
+    pub(crate) fn is_writing(&self, object: &(ServiceKey, Option<Arc<str>>)) -> bool {
+        self.open.values().any(|open| open == object)
     }
 
     // === what it is shown ===
 
-    pub(crate) fn show_node(&mut self, shown: &Watched<Arc<Node>>, store: &Store, step: u64) {
+    pub(crate) fn show_node(
+        &mut self,
+        shown: &Watched<Arc<Node>>,
+        store: &Store,
+        step: u64,
+        now: Duration,
+    ) {
         let name = |node: &Node| Key::new("", store.topology.nodes.name(node.id).clone());
+        let before = self.view.nodes.keys();
         self.view.nodes.see(shown, step, name, |_, _| true);
+        let after = self.view.nodes.keys();
+        for gone in before.difference(&after) {
+            self.view.gone_nodes.insert(gone.clone(), now + self.ahead);
+        }
         let mut ids = Translation { from: &store.topology, to: self.engine.topology_mut() };
         let seen = map(shown, |node| ids.node(node));
         self.engine.node(seen);
@@ -174,7 +188,12 @@ impl Process {
     /// The outcome an answer is to it, with its own ids.
     pub(crate) fn outcome(&mut self, answer: Answer, store: &Store) -> Outcome {
         match answer {
-            Answer::Done(version) => Outcome::Done(version),
+            Answer::Stored(seen) => {
+                let mut ids = Translation { from: &store.topology, to: self.engine.topology_mut() };
+                Outcome::Stored(Box::new(ids.seen_slice(&seen)))
+            }
+            Answer::Done => Outcome::Done,
+            Answer::Terminating => Outcome::NamespaceTerminating,
             Answer::Gone | Answer::Missing => Outcome::Gone,
             Answer::Found(seen) => {
                 let mut ids = Translation { from: &store.topology, to: self.engine.topology_mut() };

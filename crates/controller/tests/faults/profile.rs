@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use evenkeel_controller::engine::{Scope, Settings};
-use evenkeel_testkit::sim::{Rates, Rng};
+use evenkeel_testkit::sim::{Admission, Rates, Rng};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Profile {
@@ -17,6 +17,17 @@ pub(crate) struct Profile {
     pub(crate) steps: usize,
     /// Slices of Kubernetes' own controller are there at the start.
     pub(crate) adopts: bool,
+    /// Kubernetes' own controller is at work.
+    pub(crate) built_in: bool,
+    /// Services opt in and out, of a thousand changes.
+    pub(crate) opts: u32,
+    /// Namespaces end, of a thousand changes.
+    pub(crate) ends: u32,
+    /// Nodes go and come back within seconds, of a thousand changes.
+    pub(crate) blinks: u32,
+    pub(crate) admission: Admission,
+    /// Nothing goes wrong but that the server is busy now and then.
+    pub(crate) only_busy: bool,
     pub(crate) writes: Rates,
     pub(crate) watches: WatchRates,
     /// Before each change of the cluster, of a thousand.
@@ -43,6 +54,8 @@ pub(crate) struct WatchRates {
     pub(crate) back: u32,
     /// What is shown is seconds old.
     pub(crate) slow: u32,
+    /// Nothing is shown for long, and nothing tells.
+    pub(crate) stall: u32,
 }
 
 impl Profile {
@@ -55,8 +68,19 @@ impl Profile {
         let rate = |rng: &mut Rng, on: bool, most: u32| {
             if on { u32::try_from(rng.below(most as usize)).expect("small") } else { 0 }
         };
-        Profile {
-            settings: settings(rng),
+        let settings = settings(rng);
+        let built_in = match settings.scope {
+            Scope::All => rng.chance(100),
+            Scope::Annotated => rng.chance(700),
+        };
+        let admission = match rng.below(12) {
+            0 => Admission::NoNodeHints,
+            1 => Admission::NoHints,
+            2 => Admission::Label,
+            _ => Admission::AsSent,
+        };
+        let mut profile = Profile {
+            settings,
             zones: rng.between(2, 4),
             nodes: rng.between(1, 6),
             services: rng.between(1, 3),
@@ -64,12 +88,19 @@ impl Profile {
             processes: if rivals { 2 } else { 1 },
             steps: if rng.chance(50) { 60 } else { rng.between(3, 22) },
             adopts: rng.chance(500),
+            built_in,
+            opts: if rng.chance(500) { rate(rng, true, 200) } else { 0 },
+            ends: if rng.chance(300) { rate(rng, true, 250) } else { 0 },
+            blinks: if rng.chance(400) { rate(rng, true, 200) } else { 0 },
+            admission,
+            only_busy: trouble == 0 && rng.chance(200),
             writes: Rates {
                 refused: rate(rng, faulty_writes, 200),
                 answer_lost: rate(rng, faulty_writes, 120),
                 lost: rate(rng, faulty_writes, 60),
                 ghost: rate(rng, faulty_writes && trouble >= 2, 60),
                 slow: rate(rng, trouble >= 1, 200),
+                busy: 0,
             },
             watches: WatchRates {
                 cut: rate(rng, faulty_watches, 150),
@@ -78,13 +109,19 @@ impl Profile {
                 behind: rate(rng, faulty_watches, 500),
                 back: rate(rng, faulty_watches && trouble == 4, 150),
                 slow: rate(rng, faulty_watches, 150),
+                stall: rate(rng, faulty_watches && trouble >= 3, 30),
             },
             crash: rate(rng, crashes, 150),
             pass_lease: rate(rng, rivals, 250),
             jump: rate(rng, trouble >= 1, 60),
             pause: rate(rng, trouble >= 2, 100),
             third_party: if rng.chance(400) { rate(rng, true, 250) } else { 0 },
+        };
+        if profile.only_busy {
+            profile.writes.busy = 200;
+            (profile.third_party, profile.built_in, profile.opts) = (0, false, 0);
         }
+        profile
     }
 }
 
@@ -101,6 +138,7 @@ fn settings(rng: &mut Rng) -> Settings {
     settings.max_in_flight = [1, 2, 32][rng.below(3)];
     settings.conditions = rng.chance(800);
     settings.batch_period = [Duration::ZERO, Duration::from_millis(500)][rng.below(2)];
+    settings.missing_node_grace = Duration::from_secs([0, 10, 10][rng.below(3)]);
     settings.max_backoff = Duration::from_secs([5, 60, 300][rng.below(3)]);
     settings
 }

@@ -1,5 +1,6 @@
 //! One seed from its start to its end: the agenda, and what each event does.
 
+mod built_in;
 mod cluster;
 mod instants;
 mod processes;
@@ -8,9 +9,11 @@ mod writes;
 
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc, time::Duration};
 
-use evenkeel_controller::engine::{Effect, Outcome, Ticket};
-use evenkeel_model::ServiceKey;
-use evenkeel_testkit::sim::{Agenda, Answer, Cursor, Fate, Key, Lease, Request, Rng, Store};
+use evenkeel_controller::engine::{Effect, Outcome, Settings, Ticket};
+use evenkeel_model::{Node, ServiceKey};
+use evenkeel_testkit::sim::{
+    Admission, Agenda, Answer, Cursor, Fate, Key, Lease, Request, Rng, Store,
+};
 use evenkeel_topology::EnabledEvent;
 
 use self::watches::head;
@@ -43,6 +46,20 @@ pub(crate) enum Sabotage {
     LostEndpoints,
     /// Slices are created twice, under two names.
     Twins,
+    /// Records of withdrawals are said to be stored and are not.
+    LostRecords,
+    /// Deletes of slices of Services that opted out are said to be done and are not.
+    KeptSlices,
+    /// A busy server is told as one of which nothing is known.
+    BusyIsUnknown,
+    /// A namespace that is being deleted is told as any refusal.
+    TerminatingIsRefused,
+    /// Writes are answered with what was sent, whatever was stored.
+    StoredAsSent,
+    /// Nodes have no grace, and the test thinks they have.
+    NoNodeGrace,
+    /// Creates are answered long before they are done.
+    EarlyAnswers,
 }
 
 #[derive(Debug)]
@@ -67,6 +84,21 @@ pub(crate) struct Tally {
     pub(crate) crashes: u64,
     pub(crate) lists: u64,
     pub(crate) rivals: u64,
+    /// Watches that showed nothing for long.
+    pub(crate) stalls: u64,
+    /// Nodes that went and came back.
+    pub(crate) blinks: u64,
+    /// Services that opted in or out.
+    pub(crate) opts: u64,
+    /// Namespaces that were deleted.
+    pub(crate) ended: u64,
+    /// Creates in them.
+    pub(crate) terminating: u64,
+    /// Writes of Kubernetes' own controller.
+    pub(crate) built_in: u64,
+    /// Writes that were stored otherwise.
+    pub(crate) altered: u64,
+    pub(crate) busy: u64,
 }
 
 /// Runs one seed. With `traced`, a failure tells all that happened.
@@ -89,6 +121,10 @@ enum Event {
     Roll(Key, usize),
     RemoveService(Key),
     RemoveSlice(Key, Arc<str>),
+    NodeIsBack(Key, Node),
+    EndNamespace(Arc<str>),
+    /// Kubernetes' own controller looks at all Services.
+    BuiltIn,
     Heal,
     Collect,
     Start(usize),
@@ -110,6 +146,10 @@ struct Flight {
     planned_after: u64,
     /// Its process had not been shown all changes of slices.
     blind: bool,
+    /// How many changes of slices there were when it was sent.
+    head: usize,
+    /// Its process knew the Service as one that opted in.
+    opted_in: bool,
     request: Request,
     sent: Duration,
     fate: Fate,
@@ -135,6 +175,8 @@ struct Run {
     /// Two may be writing at once: leaders, or one and what an earlier life left on its way.
     rivals: bool,
     healed: bool,
+    /// The agenda has the next look of Kubernetes' own controller.
+    built_in_due: bool,
     /// Endpoints that a third party touched, by Pod uid.
     disturbed: BTreeSet<Arc<str>>,
     /// Services of which a third party gave slices back to the built-in controller.
@@ -149,9 +191,11 @@ impl Run {
         let profile = Profile::draw(&mut rng);
         let mut store = Store::default();
         store.careless = sabotage == Sabotage::CarelessStore;
+        store.admission = profile.admission;
         let script = Script::set_up(&profile, &mut store, &mut rng);
         let processes = 0..profile.processes;
-        let processes = processes.map(|_| Process::new(&profile.settings, &mut rng)).collect();
+        let settings = settings(&profile, sabotage);
+        let processes = processes.map(|_| Process::new(&settings, &mut rng)).collect();
         let base = KINDS.map(|kind| head(&store, kind));
         let mut run = Run {
             steps_left: profile.steps,
@@ -167,6 +211,7 @@ impl Run {
             base,
             rivals: false,
             healed: false,
+            built_in_due: false,
             disturbed: BTreeSet::new(),
             released: BTreeSet::new(),
             tally: Tally::default(),
@@ -188,7 +233,7 @@ impl Run {
         }
         let settled = self.agenda.now() + SETTLES;
         self.pass_until(settled)?;
-        converged(&self.store, &self.profile.settings, &self.released)?;
+        converged(&self.store, &self.profile, &self.released)?;
         let Tally { writes, told, .. } = self.tally;
         self.pass_until(settled + QUIET)?;
         if self.tally.writes > writes {
@@ -221,6 +266,9 @@ impl Run {
             Event::Roll(service, left) => self.roll(&service, left),
             Event::RemoveService(key) => self.remove_service(&key),
             Event::RemoveSlice(key, uid) => self.remove_slice(&key, &uid),
+            Event::NodeIsBack(key, node) => self.node_is_back(&key, node),
+            Event::EndNamespace(namespace) => self.end_namespace(&namespace),
+            Event::BuiltIn => self.built_in(),
             Event::Heal => self.heal(),
             Event::Collect => self.collect(),
             Event::Start(process) => self.start(process),
@@ -255,11 +303,12 @@ impl Run {
 
     /// A process that starts on the final state has nothing to do or to say.
     fn fresh(&mut self) -> Result<(), String> {
-        let mut process = Process::new(&self.profile.settings, &mut self.rng);
+        let settings = settings(&self.profile, self.sabotage);
+        let mut process = Process::new(&settings, &mut self.rng);
         let (store, step) = (&self.store, self.tally.events);
         let mut cursor = Cursor::default();
         for shown in cursor.list(&store.nodes, usize::MAX) {
-            process.show_node(&shown, store, step);
+            process.show_node(&shown, store, step, Duration::ZERO);
         }
         for shown in cursor.list(&store.pods, usize::MAX) {
             process.show_pod(&shown, store, step);
@@ -273,7 +322,9 @@ impl Run {
         process.lead(true);
         // Without conditions nothing remembers what was told before, and Kubernetes tells anew.
         let settings = &self.profile.settings;
+        let alters = self.profile.admission != Admission::AsSent;
         let forgetful = !settings.conditions
+            || alters
             || settings.topology.enabled_event == EnabledEvent::WhenNotRemembered;
         let mut now = Duration::ZERO;
         for _ in 0..100 {
@@ -281,7 +332,8 @@ impl Run {
                 let quiet = match effect {
                     Effect::Synced(_) => true,
                     Effect::Event(_) => forgetful,
-                    Effect::Write(ref write) => self.has_forgotten(&write.service),
+                    // Whether the server still changes what it is sent must be tried.
+                    Effect::Write(_) => alters,
                 };
                 if !quiet {
                     return Err(format!("a fresh start on the final state wants {effect:?}"));
@@ -293,12 +345,6 @@ impl Run {
             }
         }
         Ok(())
-    }
-
-    /// Without conditions nothing remembers that a Service was left to the built-in controller.
-    fn has_forgotten(&self, service: &ServiceKey) -> bool {
-        let key = Key::new(service.namespace.clone(), service.name.clone());
-        !self.profile.settings.conditions && self.released.contains(&key)
     }
 
     fn lives(&self, process: usize, life: u32) -> bool {
@@ -318,24 +364,65 @@ impl Run {
 
 impl Tally {
     /// Every fault happened, and often.
-    pub(crate) fn has_everything(self) -> bool {
-        let Tally { events: _, writes, told, refused, timed_out, ghosts, crashes, lists, rivals } =
-            self;
-        let times = [writes, told, refused, timed_out, ghosts, crashes, lists, rivals];
-        times.iter().all(|&n| n >= 500)
+    pub(crate) fn has_everything(mut self) -> bool {
+        self.events = u64::MAX;
+        self.counts().iter().all(|n| **n >= 500)
     }
 
-    pub(crate) fn plus(self, other: Tally) -> Tally {
-        Tally {
-            events: self.events + other.events,
-            writes: self.writes + other.writes,
-            told: self.told + other.told,
-            refused: self.refused + other.refused,
-            timed_out: self.timed_out + other.timed_out,
-            ghosts: self.ghosts + other.ghosts,
-            crashes: self.crashes + other.crashes,
-            lists: self.lists + other.lists,
-            rivals: self.rivals + other.rivals,
+    pub(crate) fn plus(mut self, mut other: Tally) -> Tally {
+        for (sum, n) in self.counts().into_iter().zip(other.counts()) {
+            *sum = sum.saturating_add(*n);
         }
+        self
     }
+
+    fn counts(&mut self) -> [&mut u64; 17] {
+        let Tally {
+            events,
+            writes,
+            told,
+            refused,
+            timed_out,
+            ghosts,
+            crashes,
+            lists,
+            rivals,
+            stalls,
+            blinks,
+            opts,
+            ended,
+            terminating,
+            built_in,
+            altered,
+            busy,
+        } = self;
+        [
+            events,
+            writes,
+            told,
+            refused,
+            timed_out,
+            ghosts,
+            crashes,
+            lists,
+            rivals,
+            stalls,
+            blinks,
+            opts,
+            ended,
+            terminating,
+            built_in,
+            altered,
+            busy,
+        ]
+    }
+}
+
+/// Of the processes.
+fn settings(profile: &Profile, sabotage: Sabotage) -> Settings {
+    let mut settings = profile.settings.clone();
+    if sabotage == Sabotage::NoNodeGrace {
+        settings.missing_node_grace = Duration::ZERO;
+    }
+    settings
 }

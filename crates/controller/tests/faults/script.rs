@@ -22,7 +22,9 @@ use crate::{
     profile::Profile,
 };
 
-const NAMESPACES: [&str; 2] = ["default", "other"];
+const NAMESPACES: [&str; 2] = ["default", PASSING];
+/// The namespace that may be deleted.
+pub(crate) const PASSING: &str = "other";
 const TIERS: [&str; 2] = ["front", "back"];
 const MOST_PODS: usize = 24;
 const MOST_SERVICES: usize = 4;
@@ -116,6 +118,9 @@ impl Script {
         let Some(old) = pods.iter().find(|pod| !pod.labels.contains_key("rev")) else {
             return format!("rolling {service}: done");
         };
+        if store.terminating.contains(&service.namespace) {
+            return format!("rolling {service}: its namespace is being deleted");
+        }
         let mut new = self.new_pod(old.pod.namespace.clone(), store, rng);
         new.labels = old.labels.clone();
         new.labels.insert("rev".into(), "2".into());
@@ -149,7 +154,7 @@ impl Script {
         if store.pods.len() >= MOST_PODS {
             return "enough Pods".into();
         }
-        let namespace = NAMESPACES[usize::from(rng.chance(200))];
+        let namespace = namespace(store, rng);
         let mut seen = self.new_pod(namespace.into(), store, rng);
         seen.labels.insert("app".into(), self.app(rng));
         seen.labels.insert("tier".into(), TIERS[rng.below(2)].into());
@@ -298,6 +303,12 @@ impl Script {
             self.change_pod(store, rng);
         }
     }
+}
+
+/// Nothing new comes into one that is being deleted.
+fn namespace(store: &Store, rng: &mut Rng) -> &'static str {
+    let namespace = NAMESPACES[usize::from(rng.chance(350))];
+    if store.terminating.contains(namespace) { NAMESPACES[0] } else { namespace }
 }
 
 fn some_id() -> NodeId {

@@ -111,9 +111,7 @@ impl Brief for Answer {
     fn brief(&self) -> String {
         match self {
             Answer::Found(seen) => format!("found {}", seen.brief()),
-            Answer::Done(version) => {
-                format!("done, v{} g{}", version.resource_version, version.generation)
-            }
+            Answer::Stored(seen) => format!("stored {}", seen.brief()),
             other => format!("{other:?}"),
         }
     }

@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
+    time::Duration,
 };
 
 use evenkeel_model::{Node, SeenPod, SeenService, Watched};
@@ -11,6 +12,8 @@ use evenkeel_testkit::sim::Key;
 #[derive(Debug, Default)]
 pub(crate) struct View {
     pub(crate) nodes: Known<Node>,
+    /// When each Node that is no more was last seen to go, by the process's clock.
+    pub(crate) gone_nodes: BTreeMap<Key, Duration>,
     pub(crate) pods: Known<SeenPod>,
     pub(crate) services: Known<SeenService>,
 }
@@ -30,6 +33,10 @@ impl<T> Default for Known<T> {
 }
 
 impl<T> Known<T> {
+    pub(crate) fn keys(&self) -> BTreeSet<Key> {
+        self.objects.keys().cloned().collect()
+    }
+
     /// The object, if it has been so since before `step`.
     pub(crate) fn before(&self, key: &Key, step: u64) -> Option<&T> {
         let (value, since) = self.objects.get(key)?;

@@ -13,9 +13,12 @@
 //!    come out alike too. Started again, it writes nothing.
 //! 3. Ours stops and releases. The built-in controller, back again, writes nothing.
 //! 4. Many Services: ours, from nothing, against the built-in's.
+//! 5. Beside the built-in controller at work: Services opt in and out; the times of changes are the
+//!    same; ours withdraws where it is to have all Services, also if it is killed on the way.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
+mod beside;
 mod compare;
 mod many;
 mod objects;
@@ -48,6 +51,7 @@ fn main() {
         let built_in = BuiltIn { start, stop };
         phases::run(&client, &built_in).await;
         many::run(&client, &built_in, services).await;
+        beside::run(&client, &built_in).await;
     });
     say("all phases passed");
 }

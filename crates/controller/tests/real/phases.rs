@@ -6,7 +6,7 @@ use std::{
 };
 
 use evenkeel_controller::{
-    Settings, engine,
+    Settings, WatchSettings, engine,
     handover::{Scope, release},
 };
 use evenkeel_model::label;
@@ -183,11 +183,16 @@ pub(crate) struct Controller {
 
 impl Controller {
     pub(crate) async fn start(client: &Client) -> Controller {
+        Controller::start_with(client, engine::Scope::All).await
+    }
+
+    pub(crate) async fn start_with(client: &Client, scope: engine::Scope) -> Controller {
         let (stop, stopped) = oneshot::channel::<()>();
         let (ready, is_ready) = oneshot::channel();
         let client = client.clone();
-        let engine = engine::Settings::default();
-        let settings = Settings { engine, election: None, listen: None };
+        let engine = engine::Settings { scope, ..engine::Settings::default() };
+        let settings =
+            Settings { engine, election: None, listen: None, watches: WatchSettings::default() };
         let task = tokio::spawn(async move {
             let ready = |_| ready.send(()).unwrap_or_default();
             let stopped = async { drop(stopped.await) };
@@ -195,6 +200,12 @@ impl Controller {
         });
         tokio::time::timeout(PATIENCE, is_ready).await.unwrap().unwrap();
         Controller { stop, task }
+    }
+
+    /// Without a word to anybody, like a process that is killed.
+    pub(crate) async fn kill(self) {
+        self.task.abort();
+        assert!(self.task.await.unwrap_err().is_cancelled());
     }
 
     pub(crate) async fn stop(self) {

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use evenkeel_admin::lease;
-use evenkeel_controller::{Settings, engine, handover};
+use evenkeel_controller::{Settings, WatchSettings, engine, handover};
 use evenkeel_model::label;
 
 use crate::{
@@ -54,6 +54,10 @@ pub(crate) struct RunArgs {
     /// How long changes of one Service are gathered before they are written
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     pub endpoint_updates_batch_period: Duration,
+    /// How long to keep the endpoints of a Node that is deleted [default: 10s; with --profile
+    /// kubernetes: 0s]
+    #[arg(long, value_name = "DURATION", value_parser = duration)]
+    pub missing_node_grace: Option<Duration>,
     /// Whether to write TrafficDistributionAccepted and -Programmed to the status of Services
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub service_conditions: bool,
@@ -160,8 +164,13 @@ pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Err
     };
     gates(&mut topology.gates, &args.feature_gates)?;
     topology.validate()?;
+    let missing_node_grace = args.missing_node_grace.unwrap_or(match args.profile {
+        Profile::Kubernetes => Duration::ZERO,
+        Profile::Evenkeel => engine::Settings::default().missing_node_grace,
+    });
     let engine = engine::Settings {
         topology,
+        missing_node_grace,
         scope: match args.services {
             Services::All => engine::Scope::All,
             Services::Annotated => engine::Scope::Annotated,
@@ -172,7 +181,7 @@ pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Err
         ..engine::Settings::default()
     };
     let election = election(&args.election, identity)?;
-    Ok(Settings { engine, election, listen: Some(args.listen) })
+    Ok(Settings { engine, election, listen: Some(args.listen), watches: WatchSettings::default() })
 }
 
 fn election(args: &ElectionArgs, identity: String) -> Result<Option<lease::Settings>, Error> {
@@ -257,6 +266,10 @@ mod tests {
         let kubernetes = evenkeel_topology::Settings::kubernetes();
         assert_eq!(engine.topology.keep_threshold, kubernetes.keep_threshold);
         assert_eq!(&*engine.topology.controller_name, label::EVENKEEL);
+        assert_eq!(engine.missing_node_grace, Duration::ZERO, "as Kubernetes does");
+        let line = "controller --profile kubernetes --missing-node-grace 3s";
+        let engine = checked(line).unwrap().engine;
+        assert_eq!(engine.missing_node_grace, Duration::from_secs(3));
     }
 
     #[test]

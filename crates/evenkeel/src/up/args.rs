@@ -9,7 +9,7 @@ use std::{
 use clap::{Args, ValueEnum};
 use evenkeel_admin::lease;
 use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox};
-use evenkeel_controller::engine;
+use evenkeel_controller::{WatchSettings, engine};
 
 use super::unfinished;
 use crate::{
@@ -103,6 +103,7 @@ pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
         engine,
         election: Some(election()),
         listen: Some(controller_listen(args.controller_listen)?),
+        watches: WatchSettings::default(),
     };
     let sample = sample(args.sample, data.as_deref());
     Ok(Settings { api: api(args, data, features), controller, sample })

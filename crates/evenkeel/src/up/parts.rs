@@ -49,7 +49,7 @@ pub(super) struct Cluster {
 
 impl Cluster {
     pub(super) async fn connect(kubeconfig: PathBuf) -> Result<Cluster, Error> {
-        let client = live::client_without_retries(Some(kubeconfig.clone()), None).await?;
+        let client = live::controller_client(Some(kubeconfig.clone()), None).await?;
         Ok(Cluster { client, kubeconfig })
     }
 }

@@ -39,7 +39,7 @@ impl Places {
     pub(super) fn write(&self, kubeconfig: &Path) {
         let text = serde_json::to_string_pretty(self).expect("strings can be written as JSON");
         if let Err(error) = fs::write(beside(kubeconfig), text + "\n") {
-            tracing::warn!(%error, "where the parts run can't be noted");
+            tracing::warn!(%error, "recording the addresses of components failed");
         }
     }
 

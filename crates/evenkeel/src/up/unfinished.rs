@@ -23,6 +23,6 @@ pub(super) fn forget(data: &Path) {
 
 fn warn_of(done: io::Result<()>) {
     if let Err(error) = done {
-        tracing::warn!(%error, "how far the sample is can't be noted");
+        tracing::warn!(%error, "recording the progress of the sample failed");
     }
 }

@@ -25,17 +25,32 @@ pub(crate) fn from_facts(
     topology: &mut Topology,
     node: &impl NodeFacts,
 ) -> Result<Node, FieldError> {
+    let (node, problem) = with_problem(topology, node);
+    problem.map_or(Ok(node), Err)
+}
+
+/// A Node whose CPU can't be read is there all the same, with a CPU that is not known.
+pub(crate) fn with_problem(
+    topology: &mut Topology,
+    node: &impl NodeFacts,
+) -> (Node, Option<FieldError>) {
     let meta = node.meta();
     let zone = meta.label(label::ZONE).filter(|name| !name.is_empty());
-    Ok(Node {
+    let (cpu_milli, problem) = match node.cpu().map(cpu_milli) {
+        Some(Ok(cpu)) => (cpu, None),
+        Some(Err(problem)) => (0, Some(problem)),
+        None => (0, None),
+    };
+    let node = Node {
         id: topology.nodes.intern(meta.name.unwrap_or_default()),
         zone: zone.map(|name| topology.zones.intern(name)),
-        cpu_milli: node.cpu().map_or(Ok(0), cpu_milli)?,
+        cpu_milli,
         ready: field::is_ready(node.conditions()),
         control_plane: [label::CONTROL_PLANE, label::MASTER]
             .iter()
             .any(|role| meta.label(role).is_some()),
-    })
+    };
+    (node, problem)
 }
 
 fn cpu_milli(cpu: &str) -> Result<u64, FieldError> {

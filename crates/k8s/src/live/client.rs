@@ -7,7 +7,11 @@ use kube::{
     config::{KubeConfigOptions, Kubeconfig, KubeconfigError},
 };
 
-use super::{LiveError, error::is_unreachable};
+use super::{
+    LiveError,
+    error::is_unreachable,
+    transport::{Timeouts, long_lived},
+};
 
 /// A client for `context` of `kubeconfig`. Without either it is found as `kubectl` does:
 /// `KUBECONFIG`, `~/.kube/config`, and at last the service account of the Pod this runs in.
@@ -18,17 +22,17 @@ pub async fn client(
     kubeconfig: Option<PathBuf>,
     context: Option<String>,
 ) -> Result<Client, LiveError> {
-    connect(config(kubeconfig, context).await?).await
+    connect(config(kubeconfig, context).await?, Client::try_from).await
 }
 
-/// The same for those who try again by themselves, and know better when.
-pub async fn client_without_retries(
+/// The same for controllers: retries are left to them, and a connection that was lost without a
+/// word is given up in less than a minute. See [`Timeouts`].
+pub async fn controller_client(
     kubeconfig: Option<PathBuf>,
     context: Option<String>,
 ) -> Result<Client, LiveError> {
-    let mut config = config(kubeconfig, context).await?;
-    config.default_retry = false;
-    connect(config).await
+    let config = config(kubeconfig, context).await?;
+    connect(config, |config| long_lived(config, &Timeouts::default())).await
 }
 
 async fn config(kubeconfig: Option<PathBuf>, context: Option<String>) -> Result<Config, LiveError> {
@@ -46,9 +50,12 @@ async fn config(kubeconfig: Option<PathBuf>, context: Option<String>) -> Result<
     }
 }
 
-async fn connect(config: Config) -> Result<Client, LiveError> {
+async fn connect(
+    config: Config,
+    make: impl FnOnce(Config) -> kube::Result<Client>,
+) -> Result<Client, LiveError> {
     let server = config.cluster_url.to_string();
-    let client = Client::try_from(config)
+    let client = make(config)
         .map_err(|error| LiveError::Client { server: server.clone(), source: Box::new(error) })?;
     match client.apiserver_version().await {
         Err(error) if is_unreachable(&error) => Err(LiveError::unreachable(Some(server), error)),

@@ -104,7 +104,7 @@ impl LiveError {
 }
 
 /// Whether no answer came at all, in contrast to one that cannot be used.
-pub(super) fn is_unreachable(error: &kube::Error) -> bool {
+pub fn is_unreachable(error: &kube::Error) -> bool {
     matches!(error, kube::Error::Service(_) | kube::Error::HyperError(_))
 }
 

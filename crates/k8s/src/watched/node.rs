@@ -10,7 +10,7 @@ use crate::{
     convert::{
         field::ConditionFacts,
         metadata::Meta,
-        node::{NodeFacts, from_facts},
+        node::{NodeFacts, with_problem},
     },
 };
 
@@ -42,8 +42,9 @@ struct Allocatable {
 // === impl Node ===
 
 impl Node {
-    pub fn seen(&self, topology: &mut Topology) -> Result<evenkeel_model::Node, FieldError> {
-        from_facts(topology, self)
+    /// The Node, and what of it can't be read: its CPU, which is then not known.
+    pub fn seen(&self, topology: &mut Topology) -> (evenkeel_model::Node, Option<FieldError>) {
+        with_problem(topology, self)
     }
 }
 

@@ -50,7 +50,7 @@ impl Drop for File {
     }
 }
 
-fn file(name: &str, text: &str) -> File {
+pub(crate) fn file(name: &str, text: &str) -> File {
     let name = format!("evenkeel-k8s-{}-{name}", std::process::id());
     let path = env::temp_dir().join(name);
     fs::write(&path, text).unwrap();

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "what tests share may unwrap as tests may")]
 #![expect(clippy::needless_pass_by_value, reason = "a literal reads better without a borrow")]
 
+mod controller_client;
 mod convert_node;
 mod convert_pod;
 mod convert_service;

@@ -51,11 +51,11 @@ fn null_and_nothing_are_the_same_everywhere() {
     let mut topology = Topology::default();
     let [pod, node, service] = [(); 3].map(|()| json!({}));
     let pod = object::<watched::Pod>(pod).seen(&mut topology).unwrap();
-    let node = object::<watched::Node>(node).seen(&mut topology).unwrap();
+    let node = object::<watched::Node>(node).seen(&mut topology);
     let service = object::<watched::Service>(service).seen();
     for given in nulls {
         assert_eq!(object::<watched::Pod>(given.clone()).seen(&mut topology).unwrap(), pod);
-        assert_eq!(object::<watched::Node>(given.clone()).seen(&mut topology).unwrap(), node);
+        assert_eq!(object::<watched::Node>(given.clone()).seen(&mut topology), node);
         assert_eq!(object::<watched::Service>(given.clone()).seen(), service);
         let mut slice = given;
         slice["addressType"] = "IPv4".into();
@@ -81,7 +81,7 @@ fn null_in_a_list_is_an_empty_item() {
 fn wrong_values_are_told_by_the_object_that_has_them() {
     let pod = |json| object::<watched::Pod>(json).seen(&mut Topology::default()).err();
     let slice = |json| object::<watched::EndpointSlice>(json).seen(&mut Topology::default()).err();
-    let node = |json| object::<watched::Node>(json).seen(&mut Topology::default()).err();
+    let node = |json| object::<watched::Node>(json).seen(&mut Topology::default()).1;
     let port = |number: Value| {
         let ports = json!([{"name": "x", "containerPort": number}]);
         pod(json!({"spec": {"containers": [{"ports": ports}]}}))

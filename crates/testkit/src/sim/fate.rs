@@ -20,14 +20,16 @@ pub struct Rates {
     pub ghost: u32,
     /// A write takes seconds.
     pub slow: u32,
+    /// A write is answered with 429, besides those that are refused.
+    pub busy: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// 409, although nothing is in conflict.
     Conflict,
-    /// 429 with Retry-After.
-    TooManyRequests { retry_after: Duration },
+    /// 429, with or without Retry-After.
+    TooManyRequests { retry_after: Option<Duration> },
     /// 500.
     Internal,
     /// 403.
@@ -57,6 +59,9 @@ impl Fate {
         let fine = Fate { arrives: Some(there), refusal: None, answered: Some(back) };
         if falls(rates.refused) {
             Fate { refusal: Some(Refusal::draw(rng)), ..fine }
+        } else if falls(rates.busy) {
+            let retry_after = Some(rng.millis(1, 5) * 1000);
+            Fate { refusal: Some(Refusal::TooManyRequests { retry_after }), ..fine }
         } else if falls(rates.answer_lost) {
             Fate { answered: None, ..fine }
         } else if falls(rates.lost) {
@@ -77,7 +82,8 @@ impl Refusal {
     fn draw(rng: &mut Rng) -> Refusal {
         match rng.below(16) {
             0..5 => Refusal::Conflict,
-            5..10 => Refusal::TooManyRequests { retry_after: rng.millis(1, 10) * 1000 },
+            5..9 => Refusal::TooManyRequests { retry_after: Some(rng.millis(1, 10) * 1000) },
+            9 => Refusal::TooManyRequests { retry_after: None },
             10..15 => Refusal::Internal,
             _ => Refusal::Forbidden,
         }
@@ -91,7 +97,8 @@ mod tests {
     #[test]
     fn every_fate_is_met_and_none_without_its_rate() {
         let mut rng = Rng::new(3);
-        let rates = Rates { refused: 200, answer_lost: 200, lost: 200, ghost: 200, slow: 100 };
+        let rates =
+            Rates { refused: 200, answer_lost: 200, lost: 200, ghost: 200, slow: 100, busy: 0 };
         let fates: Vec<Fate> = (0..500).map(|_| Fate::draw(&rates, &mut rng)).collect();
         let late = |f: &Fate| f.arrives.is_some_and(|there| there > TIMEOUT);
         let soon = |f: &Fate| f.arrives.is_some_and(|there| there <= TIMEOUT);

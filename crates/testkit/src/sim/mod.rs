@@ -26,7 +26,7 @@ pub use self::{
     request::{Answer, Request},
     rng::Rng,
     shelf::{Change, Entry, Key, Shelf},
-    store::Store,
+    store::{Admission, Store},
     translate::Translation,
     watch::Cursor,
 };

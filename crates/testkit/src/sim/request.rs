@@ -45,7 +45,10 @@ pub enum Request {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    Done(Version),
+    /// A slice was created or updated, and is this now.
+    Stored(Box<SeenSlice>),
+    /// Conditions were written.
+    Done,
     /// Deleted.
     Gone,
     /// 404.
@@ -55,6 +58,8 @@ pub enum Answer {
     Exists,
     /// 409 `Conflict`.
     Conflict,
+    /// 403 with the cause `NamespaceTerminating`.
+    Terminating,
     /// 422, with the field.
     Invalid(&'static str),
 }

@@ -4,10 +4,13 @@
 //! version where nothing changes, a generation of slices that counts changes of content and
 //! labels, preconditions, an immutable address type.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use evenkeel_model::{
-    Condition, Node, SeenPod, SeenService, SeenSlice, Service, Slice, Topology, Version, label,
+    Condition, Few, Node, SeenPod, SeenService, SeenSlice, Service, Slice, Topology, Version, label,
 };
 
 use crate::sim::{Answer, Key, Request, Shelf};
@@ -23,9 +26,52 @@ pub struct Store {
     /// The annotation of slices.
     triggers: BTreeMap<Key, Option<i64>>,
     revision: u64,
+    /// What becomes of slices on their way in.
+    pub admission: Admission,
+    /// Namespaces that are being deleted: nothing is created in them.
+    pub terminating: BTreeSet<Arc<str>>,
     /// Preconditions are not looked at: for tests of tests.
     pub careless: bool,
 }
+
+/// What a server makes of a slice before it stores it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Admission {
+    #[default]
+    AsSent,
+    /// It does not know `forNodes`.
+    NoNodeHints,
+    /// A webhook takes all hints out.
+    NoHints,
+    /// A webhook adds a label.
+    Label,
+}
+
+impl Admission {
+    pub fn admit(self, slice: &Slice) -> Slice {
+        let mut slice = slice.clone();
+        for endpoint in &mut slice.endpoints {
+            match (self, &mut endpoint.hints) {
+                (Admission::NoNodeHints, Some(hints)) => hints.nodes = Few::None,
+                (Admission::NoHints, hints) => *hints = None,
+                _ => {}
+            }
+        }
+        if self == Admission::Label {
+            slice.labels.insert(ADMITTED.into(), "yes".into());
+        }
+        slice
+    }
+
+    /// The slice without what admission added.
+    pub fn bare(self, slice: &Slice) -> Slice {
+        let mut slice = slice.clone();
+        slice.labels.remove(ADMITTED);
+        slice
+    }
+}
+
+const ADMITTED: &str = "admitted";
 
 impl Store {
     /// Carries a request out.
@@ -131,6 +177,24 @@ impl Store {
         self.slices.put(key.clone(), Arc::clone(&seen.version.uid), seen);
     }
 
+    /// A namespace is gone, with all that was in it. One of the same name may come.
+    pub fn end_namespace(&mut self, namespace: &str) {
+        fn keys<T>(shelf: &Shelf<T>, namespace: &str) -> Vec<Key> {
+            let keys = shelf.iter().map(|(key, _)| key);
+            keys.filter(|key| *key.namespace == *namespace).cloned().collect()
+        }
+        for key in keys(&self.slices, namespace) {
+            self.remove_slice(&key);
+        }
+        for key in keys(&self.pods, namespace) {
+            self.pods.remove(&key);
+        }
+        for key in keys(&self.services, namespace) {
+            self.services.remove(&key);
+        }
+        self.terminating.remove(namespace);
+    }
+
     pub fn remove_slice(&mut self, key: &Key) {
         self.revision += 1;
         self.triggers.remove(key);
@@ -148,6 +212,9 @@ impl Store {
     // === requests ===
 
     fn create(&mut self, key: &Key, slice: &Slice, trigger: Option<i64>) -> Answer {
+        if self.terminating.contains(&key.namespace) {
+            return Answer::Terminating;
+        }
         if self.slices.get(key).is_some() {
             return Answer::Exists;
         }
@@ -155,13 +222,13 @@ impl Store {
         let version = self.next_version(&uid, 1);
         let seen = SeenSlice {
             namespace: Arc::clone(&key.namespace),
-            slice: slice.clone(),
-            version: version.clone(),
+            slice: self.admission.admit(slice),
+            version,
             deleting: false,
         };
-        self.slices.put(key.clone(), uid, seen);
+        self.slices.put(key.clone(), uid, seen.clone());
         self.triggers.insert(key.clone(), trigger);
-        Answer::Done(version)
+        Answer::Stored(Box::new(seen))
     }
 
     fn guarded(
@@ -178,7 +245,7 @@ impl Store {
             return Answer::Conflict;
         }
         let slice = match patch(&seen.slice) {
-            Ok(slice) => slice,
+            Ok(slice) => self.admission.admit(&slice),
             Err(field) => return Answer::Invalid(field),
         };
         let same = slice == seen.slice;
@@ -188,7 +255,7 @@ impl Store {
             (true, true) => self.touch_slice(key),
             (false, _) => self.store_slice(key, &seen, slice),
         }
-        Answer::Done(self.slices.get(key).expect("just stored").version.clone())
+        Answer::Stored(Box::new((**self.slices.get(key).expect("just stored")).clone()))
     }
 
     fn store_slice(&mut self, key: &Key, old: &SeenSlice, slice: Slice) {
@@ -208,7 +275,7 @@ impl Store {
         }
         if seen.deleting {
             // It still waits for its finalizer; asking again changes nothing.
-            return Answer::Done(seen.version.clone());
+            return Answer::Gone;
         }
         self.remove_slice(key);
         Answer::Gone
@@ -234,13 +301,11 @@ impl Store {
         new.conditions.extend(set.iter().cloned());
         // A watch shows them in the order of their types.
         new.conditions.sort_by(|a, b| a.kind.cmp(&b.kind));
-        if new == **seen {
-            return Answer::Done(new.version);
+        if new != **seen {
+            new.version = self.next_version(&new.version.uid, new.version.generation);
+            self.services.put(key.clone(), Arc::clone(&new.version.uid), new);
         }
-        new.version = self.next_version(&new.version.uid, new.version.generation);
-        let version = new.version.clone();
-        self.services.put(key.clone(), Arc::clone(&version.uid), new);
-        Answer::Done(version)
+        Answer::Done
     }
 
     fn next_version(&mut self, uid: &Arc<str>, generation: i64) -> Version {

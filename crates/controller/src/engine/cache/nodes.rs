@@ -1,5 +1,7 @@
 //! Nodes, and which Pods are on them.
 
+use std::time::Duration;
+
 use evenkeel_model::{Gone, Node, NodeId};
 use rustc_hash::FxHashSet;
 
@@ -19,7 +21,7 @@ impl Cache {
         let gone = self.nodes.iter().map(|node| node.id);
         let gone: Vec<NodeId> = gone.filter(|id| !self.listed_nodes.contains(id)).collect();
         for id in gone {
-            self.drop_node(id);
+            self.missing_nodes.add(id);
         }
         self.listed_nodes = FxHashSet::default();
         // That there are none is known only now.
@@ -27,6 +29,7 @@ impl Cache {
     }
 
     pub(in crate::engine) fn apply_node(&mut self, node: Node) {
+        self.missing_nodes.remove(node.id);
         let old = self.nodes.get(node.id);
         if old == Some(&node) {
             return;
@@ -41,9 +44,22 @@ impl Cache {
     }
 
     pub(in crate::engine) fn delete_node(&mut self, gone: &Gone) {
-        if let Some(id) = self.topology.nodes.find(&gone.name) {
+        let id = self.topology.nodes.find(&gone.name);
+        if let Some(id) = id.filter(|id| self.nodes.get(*id).is_some()) {
+            self.missing_nodes.add(id);
+        }
+    }
+
+    /// Nodes that have been gone for `grace` are so from now on.
+    pub(in crate::engine) fn expire_nodes(&mut self, now: Duration, grace: Duration) {
+        for id in self.missing_nodes.expire(now, grace) {
             self.drop_node(id);
         }
+    }
+
+    /// When [`Cache::expire_nodes`] is to be called.
+    pub(in crate::engine) fn nodes_expire(&self) -> Option<Duration> {
+        self.missing_nodes.next_due()
     }
 
     pub(super) fn drop_node(&mut self, id: NodeId) {

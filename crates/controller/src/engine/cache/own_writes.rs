@@ -2,33 +2,51 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_model::{Slice, Version};
+use evenkeel_model::{SeenSlice, Slice, Version};
 
 use super::{Cache, Deleted, SliceEntry, is_older};
+use crate::engine::table::Name;
 
 impl Cache {
-    /// A slice was created or updated to this content.
-    pub(in crate::engine) fn wrote(&mut self, id: u32, slice: &Slice, version: Version) {
-        let Some(home) = self.slots.name(id).cloned() else { return };
-        let slot = self.slots.get_mut(id).expect("it has a name");
-        if slot.ended.contains(&version.uid) {
+    /// A slice was created or updated: what was sent, and what the server made of it. Says whether
+    /// endpoints, hints or ports differ.
+    pub(in crate::engine) fn wrote(&mut self, id: u32, sent: Slice, stored: SeenSlice) -> bool {
+        let Some(home) = self.slots.name(id).cloned() else { return false };
+        let SeenSlice { slice: stored, version, deleting, .. } = stored;
+        if self.has_moved(&home, &sent.name, &version) {
             self.touched.push(id);
-            return;
+            return false;
         }
-        let known = slot.slices.get(&slice.name);
-        if known.is_some_and(|known| is_older(&version, &known.version)) {
+        let slot = self.slots.get_mut(id).expect("it has a name");
+        let known = slot.slices.get(&sent.name);
+        if slot.ended.contains(&version.uid)
+            || known.is_some_and(|known| is_older(&version, &known.version))
+        {
             self.touched.push(id);
-            return;
+            return false;
         }
         let confirmed = known.is_some_and(|k| k.confirmed && k.version.uid == version.uid);
         // A list that came in between may have been made after the slice had gone again.
         let is_doubtful = slot.begun_at_list != self.slice_lists;
-        let entry = SliceEntry { slice: slice.clone(), version, deleting: false, confirmed };
-        slot.slices.insert(Arc::clone(&slice.name), entry);
-        self.homes.insert((Arc::clone(&home.0), Arc::clone(&slice.name)), home);
+        let name = Arc::clone(&sent.name);
+        let altered = (stored != sent).then(|| Box::new(stored));
+        let entry = SliceEntry { slice: sent, altered, version, deleting, confirmed };
+        let is_altered = entry.is_altered();
+        slot.slices.insert(Arc::clone(&name), entry);
+        self.homes.insert((Arc::clone(&home.0), Arc::clone(&name)), home);
         if is_doubtful {
-            self.doubt(id, &slice.name, Duration::ZERO);
+            self.doubt(id, &name, Duration::ZERO);
         }
+        is_altered
+    }
+
+    /// Somebody has given the slice to another Service since, and the watch has shown it.
+    fn has_moved(&self, home: &Name, slice: &Arc<str>, version: &Version) -> bool {
+        let name = (Arc::clone(&home.0), Arc::clone(slice));
+        let other = self.homes.get(&name).filter(|other| *other != home);
+        let slot = other.and_then(|other| self.slots.get(self.slots.id(other)?));
+        let known = slot.and_then(|slot| slot.slices.get(slice));
+        known.is_some_and(|known| is_older(version, &known.version))
     }
 
     /// What the server has under this name is not known: it is to be read before the Service is
@@ -45,6 +63,7 @@ impl Cache {
         let slice_lists = self.slice_lists;
         let Some(slot) = self.slots.get_mut(id) else { return };
         slot.running = running;
+        slot.outdated = false;
         slot.begun_at_list = slice_lists;
         slot.ended.clear();
     }

@@ -81,6 +81,10 @@ impl Cache {
         selected.map(|entry| (&entry.pod, entry.ready_since)).collect()
     }
 
+    pub(in crate::engine) fn has_node(&self, pod: &Pod) -> bool {
+        pod.node.is_some_and(|id| self.nodes.get(id).is_some())
+    }
+
     pub(in crate::engine) fn n_pods(&self) -> usize {
         self.pods.len()
     }

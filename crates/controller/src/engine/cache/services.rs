@@ -58,6 +58,7 @@ impl Cache {
         let slot = self.slots.get_mut(id).expect("just made");
         slot.service = Some(Box::new(ServiceEntry { seen, selector: pairs }));
         if !unchanged {
+            slot.outdated = slot.running;
             self.touched.push(id);
         }
         id

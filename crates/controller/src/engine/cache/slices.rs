@@ -85,7 +85,7 @@ impl Cache {
         let known = slot.slices.get(&slice.name);
         let confirmed =
             by_watch || known.is_some_and(|k| k.confirmed && k.version.uid == version.uid);
-        let entry = SliceEntry { slice, version, deleting, confirmed };
+        let entry = SliceEntry { slice, altered: None, version, deleting, confirmed };
         slot.slices.insert(Arc::clone(&name.1), entry);
         // Whatever was in doubt was about an older version.
         slot.doubts.remove(&name.1);

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_model::{SeenSlice, label};
+use evenkeel_model::{Node, SeenSlice, label};
 use evenkeel_testkit::sim::Key;
 
 use super::{Event, Run};
@@ -19,6 +19,9 @@ impl Run {
         }
         self.steps_left -= 1;
         self.trouble();
+        if self.special() {
+            return self.step_later();
+        }
         let others = self.rng.chance(self.profile.third_party);
         let done = others.then(|| script::third_party(&mut self.store, &mut self.rng)).flatten();
         let done = done.unwrap_or_else(|| self.script.step(&mut self.store, &mut self.rng));
@@ -54,6 +57,10 @@ impl Run {
                 self.disturb(&before);
             }
         }
+        self.step_later();
+    }
+
+    fn step_later(&mut self) {
         self.notify();
         let delay = match self.rng.below(10) {
             0..4 => self.rng.millis(0, 30),
@@ -61,6 +68,54 @@ impl Run {
             _ => self.rng.millis(3_000, 60_000),
         };
         self.agenda.after(delay, Event::Script);
+    }
+
+    /// What only some runs have. Says whether anything happened.
+    fn special(&mut self) -> bool {
+        if self.rng.chance(self.profile.blinks) {
+            self.blink()
+        } else if self.rng.chance(self.profile.opts) {
+            self.tally.opts += 1;
+            let what = self.script.opt(&mut self.store, &mut self.rng);
+            self.note(|| what);
+            true
+        } else if self.rng.chance(self.profile.ends) && self.store.terminating.is_empty() {
+            self.note(|| "a namespace is being deleted".into());
+            self.tally.ended += 1;
+            self.store.terminating.insert(script::PASSING.into());
+            let delay = self.rng.millis(100, 40_000);
+            self.agenda.after(delay, Event::EndNamespace(script::PASSING.into()));
+            true
+        } else {
+            false
+        }
+    }
+
+    /// A Node goes, and is back within the grace.
+    fn blink(&mut self) -> bool {
+        let nodes = self.store.nodes.iter().map(|(key, node)| (key.clone(), (**node).clone()));
+        let nodes: Vec<(Key, Node)> = nodes.collect();
+        let Some((key, node)) = self.rng.pick(&nodes).cloned() else { return false };
+        self.note(|| format!("{} goes for a moment", key.name));
+        self.tally.blinks += 1;
+        self.store.nodes.remove(&key);
+        let delay = self.rng.millis(10, 8_000);
+        self.agenda.after(delay, Event::NodeIsBack(key, node));
+        true
+    }
+
+    pub(super) fn node_is_back(&mut self, key: &Key, node: Node) {
+        if self.store.nodes.get(key).is_none() {
+            self.note(|| format!("{} is back", key.name));
+            self.store.put_node(&key.name, node);
+            self.notify();
+        }
+    }
+
+    pub(super) fn end_namespace(&mut self, namespace: &str) {
+        self.note(|| format!("namespace {namespace} is gone"));
+        self.store.end_namespace(namespace);
+        self.notify();
     }
 
     pub(super) fn roll(&mut self, service: &Key, left: usize) {

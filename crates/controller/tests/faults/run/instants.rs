@@ -18,7 +18,9 @@ impl Run {
             return Ok(answer);
         }
         let before = self.own_slices(&flight.service);
-        let foreign = self.is_foreign(flight.request.key(), &flight.service);
+        let listed_before = self.listed_slices(&flight.service);
+        let blind = flight.blind || flight.head < self.store.slices.head();
+        let foreign = self.is_foreign(flight);
         let head = self.store.slices.head();
         let answer = self.store.request(&flight.request);
         self.note(|| {
@@ -39,17 +41,28 @@ impl Run {
         {
             return Err(format!("listed twice by one leader: {what}"));
         }
-        self.nothing_lost(flight, &before, &after)?;
+        if let (
+            Answer::Stored(seen),
+            Request::Create { slice, .. } | Request::Update { slice, .. },
+        ) = (&answer, &flight.request)
+        {
+            self.tally.altered += u64::from(seen.slice.endpoints != slice.endpoints);
+        }
+        let listed_after = self.listed_slices(&flight.service);
+        // What Kubernetes' own controller does meanwhile is not the write's fault.
+        if !(self.profile.built_in && blind) {
+            self.nothing_lost(flight, &listed_before, &listed_after)?;
+        }
         self.notify();
         Ok(answer)
     }
 
-    /// Who signs slices of this Service that the controller may write.
-    pub(super) fn managers(&self, service: &ServiceKey) -> Vec<&str> {
+    /// Who signs slices of this Service that the controller may write. `opted_in`: as it knew.
+    pub(super) fn managers(&self, service: &ServiceKey, opted_in: bool) -> Vec<&str> {
         let key = Key::new(service.namespace.clone(), service.name.clone());
         let service = self.store.services.get(&key);
         // Of one that is gone nobody knows.
-        let opted_in = service.is_none_or(|seen| seen.service.opted_in);
+        let opted_in = opted_in || service.is_none_or(|seen| seen.service.opted_in);
         let ours = &*self.profile.settings.topology.controller_name;
         match self.profile.settings.scope {
             Scope::Annotated if !opted_in => vec![ours],
@@ -57,18 +70,35 @@ impl Run {
         }
     }
 
-    pub(super) fn is_foreign(&self, slice: &Key, service: &ServiceKey) -> bool {
-        let stored = self.store.slices.get(slice);
-        stored.is_some_and(|seen| !checks::managed_by(&seen.slice, &self.managers(service)))
+    fn is_foreign(&self, flight: &Flight) -> bool {
+        let stored = self.store.slices.get(flight.request.key());
+        let managers = self.managers(&flight.service, flight.opted_in);
+        stored.is_some_and(|seen| !checks::managed_by(&seen.slice, &managers))
     }
 
-    /// The slices of a Service, but not those of an earlier one of its name or on their way out.
+    /// The slices of a Service that the controller answers for.
     pub(super) fn own_slices(&self, service: &ServiceKey) -> Vec<Arc<SeenSlice>> {
+        let ours = &*self.profile.settings.topology.controller_name;
+        match self.profile.built_in || self.profile.opts > 0 {
+            // Slices of both list the same Pods while one takes over from the other.
+            true => self.slices(service, &[ours]),
+            false => self.slices(service, &self.managers(service, false)),
+        }
+    }
+
+    /// All slices of a Service that list Pods for consumers.
+    fn listed_slices(&self, service: &ServiceKey) -> Vec<Arc<SeenSlice>> {
+        let ours = &*self.profile.settings.topology.controller_name;
+        self.slices(service, &[ours, label::BUILT_IN])
+    }
+
+    /// Not those of an earlier Service of its name, nor those on their way out.
+    fn slices(&self, service: &ServiceKey, managers: &[&str]) -> Vec<Arc<SeenSlice>> {
         let key = Key::new(service.namespace.clone(), service.name.clone());
         let Some(seen) = self.store.services.get(&key) else {
             return Vec::new();
         };
-        let slices = checks::slices_of(&self.store, &seen.service, &self.managers(service));
+        let slices = checks::slices_of(&self.store, &seen.service, managers);
         let uid = Some(&seen.service.uid);
         let owned = |seen: &&&Arc<SeenSlice>| seen.slice.owner.as_ref() == uid && !seen.deleting;
         let owned = slices.iter().filter(owned).copied();
@@ -92,7 +122,7 @@ impl Run {
                 let times = |slices| checks::rightly_listed(slices, service, &pod.pod, family);
                 if times(before) > 0
                     && times(after) == 0
-                    && checks::belongs(&self.store, service, pod, family)
+                    && checks::belongs(service, pod, family)
                     && !self.disturbed.contains(&pod.pod.uid)
                     && self.knew(flight, service, pod)
                 {
@@ -115,8 +145,15 @@ impl Run {
         let pod_key = Key::new(pod.pod.namespace.clone(), pod.pod.name.clone());
         let node = pod.pod.node.map(|id| self.store.topology.nodes.name(id));
         let node_key = Key::new("", node.map_or("", |name| &**name));
+        // A Node that went a moment ago counts as there.
+        let grace = self.profile.settings.missing_node_grace;
+        let clock = flight.sent + self.processes[flight.process].ahead;
+        let gone = view.gone_nodes.get(&node_key);
+        let knew_node = view.nodes.before(&node_key, step).is_some()
+            || (view.nodes.before(&node_key, u64::MAX).is_none()
+                && gone.is_some_and(|gone| (*gone..*gone + grace).contains(&clock)));
         view.services.before(&service_key, step).is_some_and(|seen| seen.service == *service)
             && view.pods.before(&pod_key, step).is_some_and(|seen| same_pod(seen, pod))
-            && view.nodes.before(&node_key, step).is_some()
+            && (knew_node || service.publish_not_ready)
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use evenkeel_testkit::sim::Rates;
 
-use super::{Event, Run, Sabotage};
+use super::{Event, Run, Sabotage, settings};
 use crate::{
     process::{Kind, Process},
     profile::WatchRates,
@@ -51,8 +51,8 @@ impl Run {
         }
         self.note(|| format!("process {process} starts"));
         let life = self.processes[process].life;
-        let settings = &self.profile.settings;
-        self.processes[process] = Process::new(settings, &mut self.rng);
+        let settings = settings(&self.profile, self.sabotage);
+        self.processes[process] = Process::new(&settings, &mut self.rng);
         self.processes[process].life = life;
         self.watch(process);
         if self.lease.holder == Some(process) {
@@ -108,7 +108,10 @@ impl Run {
             let delay = Duration::from_secs(30);
             self.agenda.after(delay, Event::Lead(process, process == holder));
         }
-        self.agenda.after(Duration::from_secs(60), Event::Collect);
+        // The second time when watches that stalled have shown everything.
+        for seconds in [60, 600] {
+            self.agenda.after(Duration::from_secs(seconds), Event::Collect);
+        }
         self.notify();
     }
 }

@@ -21,6 +21,10 @@ impl Run {
 
     /// After a change: whoever follows is shown it in a while.
     pub(super) fn notify(&mut self) {
+        if self.profile.built_in && !std::mem::replace(&mut self.built_in_due, true) {
+            let delay = self.rng.millis(5, 3_000);
+            self.agenda.after(delay, Event::BuiltIn);
+        }
         for process in 0..self.processes.len() {
             for kind in KINDS {
                 let watch = self.processes[process].watches[kind as usize];
@@ -32,8 +36,14 @@ impl Run {
     }
 
     pub(super) fn schedule(&mut self, process: usize, kind: Kind) {
-        let slow = self.rng.chance(self.profile.watches.slow);
-        let delay = if slow { self.rng.millis(100, 15_000) } else { self.rng.millis(1, 60) };
+        let delay = if self.rng.chance(self.profile.watches.stall) {
+            self.tally.stalls += 1;
+            self.rng.millis(15_000, 120_000)
+        } else if self.rng.chance(self.profile.watches.slow) {
+            self.rng.millis(100, 15_000)
+        } else {
+            self.rng.millis(1, 60)
+        };
         let life = self.processes[process].life;
         let watch = &mut self.processes[process].watches[kind as usize];
         if !std::mem::replace(&mut watch.due, true) {
@@ -57,7 +67,13 @@ impl Run {
             return Ok(());
         }
         match kind {
-            Kind::Nodes => self.show(process, kind, |s| &s.nodes, Process::show_node),
+            Kind::Nodes => {
+                let now = self.agenda.now();
+                let tell = |p: &mut Process, shown: &_, store: &_, step| {
+                    p.show_node(shown, store, step, now);
+                };
+                self.show(process, kind, |s| &s.nodes, tell);
+            }
             Kind::Pods => self.show(process, kind, |s| &s.pods, Process::show_pod),
             Kind::Services => {
                 self.show(

@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use evenkeel_controller::engine::{Effect, Outcome, ServiceEvent, Ticket, Write};
-use evenkeel_model::Version;
-use evenkeel_testkit::sim::{Fate, Refusal, Request, TIMEOUT};
+use evenkeel_controller::engine::{Action, Effect, Outcome, ServiceEvent, Ticket, Write};
+use evenkeel_model::{SeenSlice, ServiceKey, Version, label};
+use evenkeel_testkit::sim::{Answer, Fate, Key, Refusal, Request, TIMEOUT};
 
 use super::{Event, Flight, Run, Sabotage, Told};
-use crate::{process::Kind, trace::Brief};
+use crate::{checks, process::Kind, trace::Brief};
 
 impl Run {
     /// Lets a process do what it wants to do now.
@@ -35,6 +35,10 @@ impl Run {
                     });
                 }
                 Effect::Synced(report) => {
+                    let problem = report.problem.as_deref().unwrap_or_default();
+                    if problem.contains(TERMINATING) {
+                        return Err(format!("a sync failed: {problem}"));
+                    }
                     target.synced.insert(report.service.clone(), self.tally.events);
                     self.note(|| {
                         let problem = report.problem.unwrap_or_default();
@@ -82,25 +86,37 @@ impl Run {
         if target.not_before(&write.service).is_some_and(|moment| now < moment) {
             return Err(format!("the server wanted to be asked later: {write:?}"));
         }
-        if target.busy().contains(&write.service) {
-            return Err(format!("two writes of {} at once: {write:?}", write.service));
+        let object = (write.service.clone(), write.action.slice_name().cloned());
+        if target.is_writing(&object) {
+            return Err(format!("two writes of one object at once: {write:?}"));
+        }
+        if self.profile.only_busy && matches!(write.action, Action::Read { .. }) {
+            return Err(format!("reads what nobody doubts: {write:?}"));
         }
         if target.open.len() >= self.profile.settings.max_in_flight {
             return Err(format!("{} writes were under way: {write:?}", target.open.len()));
         }
-        if target.open.insert(write.ticket, write.service.clone()).is_some() {
+        if target.open.insert(write.ticket, object).is_some() {
             return Err(format!("{:?} is used twice", write.ticket));
         }
         let (life, ticket) = (target.life, write.ticket);
         let planned_after = target.planned_after(&write.service);
         let blind = target.watches[Kind::Slices as usize].cursor.is_behind(&self.store.slices);
+        let opted_in = target.knows_as_opted_in(&write.service);
         let mut request = target.request(write, &mut self.store);
         self.tamper(&mut request);
-        let fate = self.fate();
+        let mut fate = self.fate();
+        let early = self.sabotage == Sabotage::EarlyAnswers
+            && matches!(request, Request::Create { .. })
+            && fate.refusal.is_none();
+        if early {
+            fate.arrives = Some(Duration::from_secs(5));
+        }
         self.note(|| format!("process {process} sends {ticket:?} {}: {fate:?}", request.brief()));
-        if let Some(told) = self.foretold(fate) {
+        if let Some(told) = self.foretold(fate, &request, early) {
             let delay = fate.answered.unwrap_or(TIMEOUT);
             self.agenda.after(delay, Event::Answer(process, life, ticket, told));
+            fate.answered = fate.answered.filter(|_| !early);
         }
         if let Some(delay) = fate.arrives {
             let (service, sent) = (write.service.clone(), self.agenda.now());
@@ -111,6 +127,8 @@ impl Run {
                 service,
                 planned_after,
                 blind,
+                head: self.store.slices.head(),
+                opted_in,
                 request,
                 sent,
                 fate,
@@ -127,11 +145,11 @@ impl Run {
     }
 
     /// What a client is told that does not depend on the store.
-    fn foretold(&self, fate: Fate) -> Option<Told> {
-        if self.is_answered_falsely() {
+    fn foretold(&self, fate: Fate, request: &Request, early: bool) -> Option<Told> {
+        if self.is_answered_falsely() || early {
             let resource_version = format!("false-{}", self.tally.writes).into();
             let version = Version { resource_version, ..Version::default() };
-            return Some(Told::Outcome(Outcome::Done(version)));
+            return Some(Told::Answer(as_sent(request, version)));
         }
         let message = "no answer".into();
         let unknown = Outcome::Unknown { after: None, message };
@@ -170,9 +188,9 @@ impl Run {
         let told = match flight.fate.refusal {
             Some(refusal) => {
                 self.tally.refused += 1;
-                Told::Outcome(refused(refusal))
+                Told::Outcome(self.refused(refusal))
             }
-            None => Told::Answer(self.apply(flight)?),
+            None => self.sabotaged(flight)?,
         };
         if let Some(delay) = flight.fate.answered {
             let event = Event::Answer(process, life, ticket, told);
@@ -197,9 +215,13 @@ impl Run {
             Told::Answer(answer) => target.outcome(answer, &self.store),
             Told::Outcome(outcome) => outcome,
         };
-        let service = target.open.remove(&ticket);
-        if let (Outcome::Unknown { after: Some(after), .. }, Some(service)) = (&outcome, service) {
-            target.ask_later(service, now + target.ahead + *after);
+        let service = target.open.remove(&ticket).map(|(service, _)| service);
+        let after = match &outcome {
+            Outcome::Unknown { after, .. } | Outcome::Busy { after } => *after,
+            _ => None,
+        };
+        if let (Some(after), Some(service)) = (after, service) {
+            target.ask_later(service, now + target.ahead + after);
         }
         self.note(|| {
             let outcome = format!("{outcome:?}");
@@ -209,15 +231,70 @@ impl Run {
         target.engine.done(now + target.ahead, ticket, outcome);
         self.pump(process)
     }
+
+    fn refused(&mut self, refusal: Refusal) -> Outcome {
+        match refusal {
+            Refusal::Conflict => Outcome::Conflict,
+            Refusal::TooManyRequests { retry_after: after } => {
+                self.tally.busy += 1;
+                match self.sabotage {
+                    Sabotage::BusyIsUnknown => Outcome::Unknown { after, message: "429".into() },
+                    _ => Outcome::Busy { after },
+                }
+            }
+            Refusal::Internal => Outcome::Unknown { after: None, message: "500".into() },
+            Refusal::Forbidden => Outcome::Refused { code: 403, message: "not now".into() },
+        }
+    }
+
+    /// Carries a write out, and says what came of it unless that is sabotaged.
+    fn sabotaged(&mut self, flight: &Flight) -> Result<Told, String> {
+        let lies = match (self.sabotage, &flight.request) {
+            (Sabotage::LostRecords, Request::Create { slice, .. }) => {
+                slice.labels.contains_key(label::WITHDRAWN)
+            }
+            (Sabotage::KeptSlices, Request::Delete { .. }) => self.has_opted_out(&flight.service),
+            _ => false,
+        };
+        if lies {
+            let version = Version { uid: "none".into(), ..Version::default() };
+            return Ok(Told::Answer(as_sent(&flight.request, version)));
+        }
+        let answer = self.apply(flight)?;
+        Ok(match (self.sabotage, answer) {
+            (_, Answer::Terminating) => {
+                self.tally.terminating += 1;
+                match self.sabotage {
+                    Sabotage::TerminatingIsRefused => {
+                        Told::Outcome(Outcome::Refused { code: 403, message: TERMINATING.into() })
+                    }
+                    _ => Told::Answer(Answer::Terminating),
+                }
+            }
+            (Sabotage::StoredAsSent, Answer::Stored(seen)) => {
+                Told::Answer(as_sent(&flight.request, seen.version))
+            }
+            (_, answer) => Told::Answer(answer),
+        })
+    }
+
+    fn has_opted_out(&self, service: &ServiceKey) -> bool {
+        let key = Key::new(service.namespace.clone(), service.name.clone());
+        let seen = self.store.services.get(&key);
+        seen.is_some_and(|seen| !checks::is_ours(&seen.service, self.profile.settings.scope))
+    }
 }
 
-fn refused(refusal: Refusal) -> Outcome {
-    match refusal {
-        Refusal::Conflict => Outcome::Conflict,
-        Refusal::TooManyRequests { retry_after } => {
-            Outcome::Unknown { after: Some(retry_after), message: "429".into() }
+const TERMINATING: &str = "the namespace is being terminated";
+
+/// The answer to a write that was done to the letter.
+fn as_sent(request: &Request, version: Version) -> Answer {
+    match request {
+        Request::Create { key, slice, .. } | Request::Update { key, slice, .. } => {
+            let (namespace, slice) = (key.namespace.clone(), slice.clone());
+            Answer::Stored(Box::new(SeenSlice { namespace, slice, version, deleting: false }))
         }
-        Refusal::Internal => Outcome::Unknown { after: None, message: "500".into() },
-        Refusal::Forbidden => Outcome::Refused { code: 403, message: "not now".into() },
+        Request::Conditions { .. } => Answer::Done,
+        Request::Relabel { .. } | Request::Delete { .. } | Request::Read { .. } => Answer::Gone,
     }
 }

@@ -7,7 +7,7 @@ use evenkeel_testkit::{
     sim::{Key, Rng, Store},
 };
 
-use super::{MOST_SERVICES, NAMESPACES, Script, TIERS, pick};
+use super::{MOST_SERVICES, Script, TIERS, namespace, pick};
 
 impl Script {
     pub(super) fn add_service(&mut self, store: &mut Store, rng: &mut Rng) -> String {
@@ -16,7 +16,7 @@ impl Script {
         }
         self.services += 1;
         let number = rng.between(1, self.apps + 1);
-        let namespace = NAMESPACES[usize::from(rng.chance(200))];
+        let namespace = namespace(store, rng);
         let key = Key::new(namespace, format!("web-{number}"));
         if store.services.get(&key).is_some() {
             return format!("{key} is there");
@@ -32,6 +32,24 @@ impl Script {
         let what = format!("{key} comes, {:?}", service.selector);
         store.add_service(service);
         what
+    }
+
+    /// A Service opts in, gets its selector back, or has neither.
+    pub(crate) fn opt(&mut self, store: &mut Store, rng: &mut Rng) -> String {
+        let Some(key) = pick(store.services.iter().map(|(key, _)| key.clone()), rng) else {
+            return "no Service to opt".into();
+        };
+        let app = self.app(rng);
+        let selector = || Some([("app".into(), app.into())].into());
+        let mut said = "";
+        store.change_service(&key, |service| {
+            (service.opted_in, service.selector, said) = match rng.below(5) {
+                0 | 1 => (true, selector(), "opts in"),
+                2 | 3 => (false, selector(), "has a selector"),
+                _ => (false, None, "has neither selector nor annotation"),
+            };
+        });
+        format!("{key} {said}")
     }
 
     pub(super) fn change_service(&mut self, store: &mut Store, rng: &mut Rng) -> String {

@@ -35,7 +35,7 @@ fn a_second_create_of_a_name_is_refused() {
     let create = Request::Create { key: key(), slice, trigger: None };
     assert_eq!(store.request(&create), Answer::Exists);
     store.remove_slice(&key());
-    assert!(matches!(store.request(&create), Answer::Done(_)));
+    assert!(matches!(store.request(&create), Answer::Stored(_)));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn the_generation_counts_changes_of_content_and_labels() {
     assert_ne!(touched.resource_version, first.resource_version);
     slice.endpoints.pop();
     let answer = store.request(&update(&slice, &touched, &[]));
-    assert_eq!(answer, Answer::Done(version(&store)));
+    assert!(matches!(answer, Answer::Stored(seen) if seen.version == version(&store)));
     assert_eq!(version(&store).generation, first.generation + 1);
     store.change_slice(&key(), |slice| {
         slice.labels.insert("tier".into(), "front".into());
@@ -133,4 +133,28 @@ fn conditions_are_merged_by_type_and_only_for_their_service() {
     assert_eq!(store.services.head(), head, "nothing changed");
     set(&mut store, "uid-web", "A", "Two", &["B"]);
     assert_eq!(conditions(&store), [condition("A", "Two")]);
+}
+
+#[test]
+fn nothing_is_created_in_a_namespace_that_is_being_deleted() {
+    let (mut store, slice) = store();
+    store.terminating.insert("default".into());
+    let other = Key::new("default", "web-2");
+    let create = Request::Create { key: other, slice: slice.clone(), trigger: None };
+    assert_eq!(store.request(&create), Answer::Terminating);
+    let change = update(&slice, &version(&store), &[]);
+    assert!(matches!(store.request(&change), Answer::Stored(_)), "what is there can be changed");
+    store.end_namespace("default");
+    assert!(store.slices.is_empty() && store.services.is_empty() && store.terminating.is_empty());
+}
+
+#[test]
+fn what_is_stored_need_not_be_what_was_sent() {
+    let (mut store, slice) = store();
+    store.admission = Admission::Label;
+    let Answer::Stored(seen) = store.request(&update(&slice, &version(&store), &[])) else {
+        panic!("it is done")
+    };
+    assert_eq!(seen.slice, Admission::Label.admit(&slice));
+    assert_ne!(seen.slice, slice);
 }

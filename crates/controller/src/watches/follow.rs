@@ -1,0 +1,183 @@
+//! Carries out what a reflector asks for.
+
+use std::{fmt::Debug, time::Duration};
+
+use evenkeel_model::Watched;
+use futures_util::{Stream, StreamExt as _};
+use kube::{
+    Api,
+    api::{ListParams, WatchParams},
+    core::Request,
+};
+use serde::de::DeserializeOwned;
+use tokio::time::{Instant, sleep, timeout, timeout_at};
+
+use super::{
+    Watch,
+    failure::{Cause, Failure, Verb},
+    reflector::{Reflector, Step},
+    stream::{self, Line},
+};
+
+/// What is sent at once at most.
+const BATCH: usize = 512;
+
+/// How far a watch is that is open.
+struct Open {
+    since: Instant,
+    /// When the API server ends it.
+    ends: Instant,
+    /// The last sign of life.
+    seen: Instant,
+    had_events: bool,
+}
+
+impl<T> Watch<T>
+where
+    T: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
+{
+    /// Until nobody takes batches any more.
+    pub(super) async fn follow(self, api: Api<T>) {
+        let mut reflector = Reflector::new(self.gone);
+        while !self.send.is_closed() {
+            let done = match reflector.next() {
+                Step::List { limit, token } => self.list(&api, &mut reflector, limit, token).await,
+                Step::Watch { version } => self.watch(&api, &mut reflector, &version).await,
+            };
+            if let Err(failure) = done {
+                let pause = reflector.failed(&failure, rand::random());
+                self.failed(&failure, pause);
+                sleep(pause).await;
+            }
+        }
+    }
+
+    async fn list(
+        &self,
+        api: &Api<T>,
+        reflector: &mut Reflector<T>,
+        limit: Option<u32>,
+        token: Option<String>,
+    ) -> Result<(), Failure> {
+        let params = ListParams {
+            label_selector: self.labels.map(str::to_owned),
+            limit,
+            continue_token: token,
+            ..ListParams::default()
+        };
+        let page = within(Verb::List, self.settings.list, api.list(&params)).await?;
+        self.conditions.alive(self.resource, Instant::now());
+        self.pass_on(reflector.page(page)?).await;
+        Ok(())
+    }
+
+    async fn watch(
+        &self,
+        api: &Api<T>,
+        reflector: &mut Reflector<T>,
+        version: &str,
+    ) -> Result<(), Failure> {
+        let (lines, mut open) = self.open(api, version).await?;
+        self.established();
+        let mut chunks = std::pin::pin!(lines.ready_chunks(BATCH));
+        loop {
+            let deadline = open.ends.max(open.seen) + self.settings.grace;
+            match timeout_at(deadline, chunks.next()).await {
+                Ok(Some(chunk)) => self.lines(reflector, chunk, &mut open).await?,
+                Ok(None) => return self.ended(reflector, &open),
+                Err(_) => {
+                    let cause = Cause::Silent { since: open.seen.elapsed() };
+                    return Err(Failure { verb: Verb::Watch, cause });
+                }
+            }
+        }
+    }
+
+    async fn open(
+        &self,
+        api: &Api<T>,
+        version: &str,
+    ) -> Result<(impl Stream<Item = Line<T>> + use<T>, Open), Failure> {
+        let seconds = self.settings.timeout_seconds(rand::random());
+        let params = WatchParams {
+            label_selector: self.labels.map(str::to_owned),
+            timeout: Some(seconds),
+            ..WatchParams::default()
+        };
+        let request = Request::new(api.resource_url()).watch(&params, version);
+        let request = request.map_err(|error| failed(kube::Error::BuildRequest(error)))?;
+        let (client, since) = (api.clone().into_client(), Instant::now());
+        let lines = stream::open(&client, request);
+        let lines = within(Verb::Watch, self.settings.open, lines).await?;
+        let ends = since + Duration::from_secs(seconds.into());
+        Ok((lines, Open { since, ends, seen: Instant::now(), had_events: false }))
+    }
+
+    /// What came before a failure is passed on.
+    async fn lines(
+        &self,
+        reflector: &mut Reflector<T>,
+        chunk: Vec<Line<T>>,
+        open: &mut Open,
+    ) -> Result<(), Failure> {
+        self.conditions.alive(self.resource, Instant::now());
+        let mut batch = Vec::with_capacity(chunk.len());
+        let mut done = Ok(());
+        for line in chunk {
+            match self.line(reflector, line) {
+                Ok(told) => batch.extend(told),
+                Err(failure) => {
+                    done = Err(failure);
+                    break;
+                }
+            }
+        }
+        open.had_events |= !batch.is_empty();
+        self.pass_on(batch).await;
+        // However long it took until the batch was taken.
+        open.seen = Instant::now();
+        done
+    }
+
+    /// An object that can't be decoded stays as it was last seen, and the watch goes on.
+    fn line(
+        &self,
+        reflector: &mut Reflector<T>,
+        line: Line<T>,
+    ) -> Result<Option<Watched<T>>, Failure> {
+        match line {
+            Line::Event(event) => reflector.event(event),
+            Line::Odd(error) => {
+                self.undecodable(&error);
+                Ok(None)
+            }
+            Line::Broken(error) => Err(failed(kube::Error::ReadEvents(error))),
+        }
+    }
+
+    fn ended(&self, reflector: &mut Reflector<T>, open: &Open) -> Result<(), Failure> {
+        self.conditions.alive(self.resource, Instant::now());
+        reflector.ended(open.since.elapsed(), open.had_events)
+    }
+
+    async fn pass_on(&self, batch: Vec<Watched<T>>) {
+        if !batch.is_empty() {
+            // Who has gone is noticed before the next request.
+            let _ = self.send.send((self.batch)(batch)).await;
+        }
+    }
+}
+
+fn failed(error: kube::Error) -> Failure {
+    Failure { verb: Verb::Watch, cause: Cause::Request(error) }
+}
+
+async fn within<R>(
+    verb: Verb,
+    limit: Duration,
+    request: impl Future<Output = kube::Result<R>>,
+) -> Result<R, Failure> {
+    let answer = timeout(limit, request).await;
+    let answer = answer.map_err(|_| Failure { verb, cause: Cause::NoAnswer { within: limit } })?;
+    answer.map_err(|error| Failure { verb, cause: Cause::Request(error) })
+}
