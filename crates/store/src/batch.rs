@@ -1,5 +1,5 @@
-//! Writes on their way: checked against the committed state and the writes before them in the
-//! same batch, numbered, and visible to nobody until the batch is durable.
+//! Pending writes. Each is checked against the committed state and the earlier writes of the same
+//! batch and gets a revision; nothing is visible until the batch is durable.
 
 use std::sync::Arc;
 
@@ -11,25 +11,25 @@ use crate::{
     state::State,
 };
 
-/// What someone wants to write.
+/// A requested write.
 #[derive(Clone, Debug)]
 pub struct Write {
     pub resource: ResourceId,
     pub key: Box<str>,
     pub expect: Expect,
-    /// The object from now on; `None` deletes.
+    /// The new version of the object; `None` deletes it.
     pub object: Option<NewObject>,
 }
 
-/// What must be there for the write to count.
+/// Precondition of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Absent,
-    /// This version and no other.
+    /// Exactly this version exists.
     Revision(Revision),
 }
 
-/// A version that has no revision yet.
+/// A new version, not yet assigned a revision.
 #[derive(Clone, Debug)]
 pub struct NewObject {
     pub labels: Box<[(Box<str>, Box<str>)]>,
@@ -37,7 +37,7 @@ pub struct NewObject {
     pub tail: Bytes,
 }
 
-/// Why a write does not count.
+/// Why a write is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     #[error("it exists")]
@@ -48,21 +48,21 @@ pub enum Refused {
     Changed { at: Revision, expected: Revision },
 }
 
-/// What became of a write.
+/// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Written(Arc<Object>),
-    /// The version that is there says the same: nothing was written.
+    /// The stored version is identical: nothing was written.
     Unchanged(Arc<Object>),
-    /// What was there, and the revision of the delete.
+    /// The deleted version, and the revision of the delete.
     Deleted(Arc<Object>, Revision),
 }
 
-/// Writes that will be made durable and visible together.
+/// Writes that become durable and visible together.
 #[derive(Debug, Default)]
 pub struct Batch {
     changes: Vec<Change>,
-    /// What the batch has made of a key so far.
+    /// The staged result per key.
     staged: FxHashMap<(ResourceId, Box<str>), Option<Arc<Object>>>,
 }
 
@@ -71,7 +71,7 @@ impl Batch {
         Batch::default()
     }
 
-    /// Adds a write, or says why it does not count; then the batch is as it was.
+    /// Stages a write. If it is rejected, the batch is unchanged.
     pub fn stage(&mut self, state: &State, write: Write) -> Result<Outcome, Refused> {
         let place = (write.resource, write.key);
         let present = match self.staged.get(&place) {
@@ -94,8 +94,7 @@ impl Batch {
         Ok(Outcome::Written(object))
     }
 
-    /// Adds a version that is deleted at once: both are in the history, and they happen together or
-    /// not at all.
+    /// Stages a version and its deletion: both enter the history, together or not at all.
     pub fn stage_last(&mut self, state: &State, last: Write) -> Result<Outcome, Refused> {
         let (resource, key) = (last.resource, last.key.clone());
         let last = match self.stage(state, last)? {

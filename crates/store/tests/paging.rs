@@ -1,4 +1,4 @@
-//! What a page costs: the keys it looks at, not those of the collection.
+//! The cost of a page is the keys it visits, not the size of the collection.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
@@ -36,7 +36,7 @@ fn delete(state: &mut State, keys: impl Iterator<Item = String>) {
     state.publish(batch.changes());
 }
 
-/// A page, and how many keys were looked at for it.
+/// A page, and the number of keys visited for it.
 fn page(
     state: &State,
     selector: &Selector,
@@ -64,7 +64,7 @@ fn a_page_of_the_past_looks_at_no_more_keys_in_a_larger_collection() {
             let (page, visited) = page(&state, &Selector::all(), at, Some(&key(from)), limit);
             let keys: Vec<_> = page.items.iter().map(|object| object.key.to_string()).collect();
             assert_eq!(keys, (from + 1..=from + limit).map(key).collect::<Vec<_>>());
-            // Each key may be looked at in the present and in the past.
+            // Each key may be visited in the present and in the past.
             assert!(visited <= 2 * (limit + 2), "{visited} keys for {limit} of {n}");
         }
     }
@@ -109,7 +109,7 @@ fn a_view_shows_what_it_was_taken_from_whatever_comes_later() {
     let selector = Selector::all();
     let query = Query { resource: RESOURCE, selector: &selector, at: None, after: None, limit: 0 };
     let mut listing = Listing::new(&view, &query).unwrap();
-    // In pieces, as it is read where others have work to do as well.
+    // In steps, as a server that must yield reads it.
     while !listing.go_on(100) {}
     let page = listing.page();
     assert_eq!((page.items.len(), page.revision), (3_000, 3_000));

@@ -1,14 +1,14 @@
 //! Strategic merge patch.
 //!
 //! Objects are merged field by field. A list is replaced, unless its field has the strategy
-//! `merge`: then elements with the same merge key are merged, and scalars united. Directives in
-//! the patch say otherwise: `$patch` (`replace`, `delete`) in an object, `$retainKeys` for the
-//! fields of an object that stay, `$deleteFromPrimitiveList/FIELD`, and
-//! `$setElementOrder/FIELD` for the order of a merged list.
+//! `merge`: then elements with the same merge key are merged, and scalars are united. Directives in
+//! the patch override this: `$patch` (`replace`, `delete`) in an object, `$retainKeys` for the
+//! fields of an object to keep, `$deleteFromPrimitiveList/FIELD`, and `$setElementOrder/FIELD` for
+//! the order of a merged list.
 //!
-//! Order of a merged list, the directive or else the patch being the order wanted: what is in both
-//! comes in that order, what only the document has keeps its order, and the two are merged; an
-//! element that the document did not have goes before what is left of the others.
+//! The desired order of a merged list is that of the directive, or else that of the patch. Elements
+//! in both lists follow the desired order, elements only in the document keep their order, and the
+//! two sequences are merged; an element new to the document goes before the remaining others.
 //!
 //! Source: `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
 
@@ -31,11 +31,11 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
 
-/// What all merges of lists in one patch may handle, in elements. A patch may name an element
-/// many times, and each time the lists inside of it are merged anew.
+/// Maximum number of list elements merged by one patch. A patch may name an element many times, and
+/// its inner lists are merged again each time.
 const MOST_MERGED: usize = 300_000;
 
-/// Merges a patch into a document of a type. If it fails, the document is merged in part.
+/// Merges a patch into a document of a type. On failure the document is partly merged.
 pub fn strategic(
     schema: &Schema,
     of: &Type,
@@ -58,24 +58,24 @@ pub fn strategic(
     Ok(decoded.unknown)
 }
 
-/// What is known about the object being merged.
+/// Type information about the object being merged.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     schema: &'a Schema,
     inside: Inside<'a>,
-    /// Elements of lists that this patch has merged so far.
+    /// The number of list elements merged by this patch so far.
     merged: &'a Cell<usize>,
 }
 
 #[derive(Clone, Copy)]
 enum Inside<'a> {
     Struct(&'a Type),
-    /// Go's word for what it is instead.
+    /// Go's name for the actual type.
     Other(&'static str),
 }
 
 impl<'a> Place<'a> {
-    /// Counts what a merge of lists handles.
+    /// Adds to the number of merged list elements.
     fn merges(&self, elements: usize) -> Result<(), PatchError> {
         self.merged.set(self.merged.get().saturating_add(elements));
         if self.merged.get() <= MOST_MERGED {
@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
         Err(PatchError::BadRequest(words))
     }
 
-    /// A field, for which there must be one in the type.
+    /// A field, which must exist in the type.
     fn field(&self, name: &str) -> Result<&'a Field, PatchError> {
         match self.inside {
             Inside::Struct(of) => of.field(name).ok_or_else(|| {
@@ -159,7 +159,7 @@ fn bad_directive(directive: &Value, mut patch: Object) -> PatchError {
     PatchError::Internal(format!("unknown patch type: {directive} in map: {patch}"))
 }
 
-/// Drops what the patch does not name to be kept.
+/// Drops the fields that the patch does not name in `$retainKeys`.
 fn retain_keys(
     place: Place<'_>,
     original: &mut Object,
@@ -221,7 +221,7 @@ fn merge_member(
     Ok(())
 }
 
-/// Nulls in what is new delete nothing.
+/// Nulls in a new value delete nothing.
 fn discard_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -233,7 +233,7 @@ fn discard_nulls(value: &mut Value) {
     }
 }
 
-/// Objects with a directive have nothing to act on in what is new, and go.
+/// Objects with a directive have nothing to act on in a new value, and are dropped.
 fn without_directives(value: Value) -> Option<Value> {
     Some(match value {
         Value::Object(members) if members.contains_key(PATCH) => return None,

@@ -23,7 +23,7 @@ fn one(n: u32, text: u32) -> One {
     One { key: format!("{:05}", n / 3), revision: u64::from(n % 3), text }
 }
 
-/// Entries in order, positions, and that no node is too large and none at another depth.
+/// Checks entry order and positions, and that no node is too large or at another depth.
 fn check(tree: &Tree<One>, model: &Model) {
     assert_eq!(tree.len(), model.len());
     let all: Model =
@@ -51,7 +51,7 @@ fn shape(node: &Node<One>) -> (usize, usize) {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many neighbours from here on.
+    /// This many neighbours from here on.
     Insert(u32, u32),
     Remove(u32, u32),
     Keep,
@@ -79,7 +79,7 @@ proptest! {
         for (text, step) in (0..).zip(steps) {
             match step {
                 Step::Insert(from, n) => for n in from..from + n {
-                    // Not in order, so that nodes split in the middle too.
+                    // Out of order, so that nodes also split in the middle.
                     let new = one(n * 7 % 3_000, text);
                     let place = (new.key.clone(), new.revision);
                     let before = tree.insert(new).map(|one| one.text);

@@ -1,4 +1,4 @@
-//! A walk through a tree, in order.
+//! Iteration over a tree, in order.
 
 use std::slice;
 
@@ -6,7 +6,7 @@ use super::{Child, Entry, Node, Place, way};
 
 #[derive(Debug)]
 pub(crate) struct Walk<'a, T> {
-    /// What is still to come, the nearest last.
+    /// The remaining children, the next last.
     above: Vec<slice::Iter<'a, Child<T>>>,
     leaf: slice::Iter<'a, T>,
 }
@@ -33,7 +33,7 @@ impl<'a, T: Entry> Walk<'a, T> {
         Walk { above: Vec::new(), leaf: [].iter() }
     }
 
-    /// The next entry, which stays the next.
+    /// The next entry, without advancing.
     pub(crate) fn peek(&mut self) -> Option<&'a T> {
         while self.leaf.as_slice().is_empty() {
             let Some(child) = self.above.last_mut()?.next() else {

@@ -1,4 +1,4 @@
-//! Lists that are merged.
+//! Merging of lists.
 
 use std::collections::BTreeSet;
 
@@ -43,8 +43,8 @@ pub(super) fn merge_lists(
     Ok(arranged(wanted, others, &order, &server_order))
 }
 
-/// `$deleteFromPrimitiveList/FIELD`: takes scalars out of a list. `rest` is what follows the name
-/// of the directive.
+/// `$deleteFromPrimitiveList/FIELD`: removes scalars from a list. `rest` is the rest of the key
+/// after the directive's name.
 pub(super) fn delete_from(
     place: Place<'_>,
     original: &mut Object,
@@ -77,7 +77,7 @@ pub(super) fn delete_from(
     Ok(())
 }
 
-/// Whether two lists are of objects. All elements must be of one type.
+/// Whether two lists contain objects. All elements must have the same type.
 pub(super) fn are_objects(original: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
     let mut elements = original.iter().chain(patch);
     let Some(first) = elements.next() else {
@@ -95,7 +95,7 @@ pub(super) fn are_objects(original: &[Value], patch: &[Value]) -> Result<bool, P
     Ok(first.is_object())
 }
 
-/// Go's word for the type of a value without one.
+/// Go's name for the type of an untyped value.
 pub(in crate::patch) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
@@ -108,13 +108,13 @@ pub(in crate::patch) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Each scalar once. Go fills the place of one that goes with the last; the order is made later.
+/// Removes duplicate scalars. Go moves the last one into the gap; the order is established later.
 fn united(values: impl Iterator<Item = Value>) -> Vec<Value> {
     let mut seen = BTreeSet::new();
     values.filter(|value| seen.insert(value.to_string())).collect()
 }
 
-/// Does what elements with `$patch` say, and returns the lists without those.
+/// Applies the elements with `$patch`, and returns the lists without them.
 fn apply_directives(
     key: &str,
     mut original: Vec<Value>,
