@@ -1,4 +1,4 @@
-//! Answers: objects, lists and statuses in the form that was asked for.
+//! Responses: objects, lists and statuses in the requested format.
 
 mod indent;
 mod list;
@@ -22,7 +22,7 @@ use crate::{
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// An answer on its way, with its warnings.
+/// A response in progress, with its warnings.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -30,13 +30,13 @@ pub(crate) struct Answer {
     pub(crate) body: Body,
     pub(crate) warnings: Vec<String>,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// It has no end of its own.
+    /// The response has no end of its own.
     pub(crate) long_running: bool,
-    /// An answer that is complete as it is.
+    /// A response that needs no further encoding.
     whole: Option<Response>,
 }
 
-/// How to show objects: the form, and what a table shows of each.
+/// How to render objects: the format, and what a table includes of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(crate) form: Form,
@@ -46,18 +46,18 @@ pub(crate) struct View {
 }
 
 impl View {
-    /// Whether an object is shown with all that is stored, and nothing else.
+    /// Whether an object is shown with all stored fields, and nothing else.
     pub(crate) fn is_as_stored(self, kind: &Kind) -> bool {
         let shape = self.form.shape;
         shape == Shape::Object && kind.alias.is_none() && self.hidden(kind).is_empty()
     }
 
-    /// Whether the stored bytes themselves will do.
+    /// Whether the stored bytes can be sent unchanged.
     fn is_stored_text(self, kind: &Kind) -> bool {
         self.form.media == Media::Json && !self.form.pretty && self.is_as_stored(kind)
     }
 
-    /// Takes away what this server does not show.
+    /// Removes fields that this server does not expose.
     pub(crate) fn hide(self, kind: &Kind, value: &mut Value) {
         for path in self.hidden(kind) {
             remove(value, path);
@@ -114,7 +114,7 @@ impl Answer {
     pub(crate) fn failure(failure: &Failure, form: Form) -> Answer {
         if failure.plain {
             let mut answer = Answer::text(failure.code, failure.message().to_owned());
-            // As Go's `http.Error` has it: a path must not become a page.
+            // As Go's `http.Error` does: a path must not be rendered as a page.
             let nosniff = HeaderValue::from_static("nosniff");
             answer.headers.push((header::X_CONTENT_TYPE_OPTIONS, nosniff));
             return answer;
@@ -168,7 +168,7 @@ pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Ans
     }
 }
 
-/// An object that is a value already, in the kind's own form.
+/// An object that is already a value, in the kind's own version.
 pub(crate) fn shown(code: u16, kind: &Kind, mut value: Value, view: View) -> Answer {
     view.hide(kind, &mut value);
     let body = match view.form.shape {
@@ -227,7 +227,7 @@ fn not_a_list(kind: &Kind) -> Failure {
     Failure::not_a_list(&internal_type(kind))
 }
 
-/// Go's name for what Kubernetes holds of this kind.
+/// Go's name for Kubernetes' internal type of this kind.
 fn internal_type(kind: &Kind) -> String {
     let stored = kind.stored_kind();
     format!("*{}.{}", body::internal(stored.group), stored.kind)

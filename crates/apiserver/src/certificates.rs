@@ -1,11 +1,11 @@
-//! The keys and certificates of a server: its authority, its serving certificate, and the
-//! administrator's client certificate. They are made at the first start, kept in `DATA/pki`, and
-//! renewed when they no longer name all addresses of the server, or, also while it runs, when they
-//! come near their end.
+//! The keys and certificates of a server: its CA, its serving certificate, and the administrator's
+//! client certificate. They are created at the first start, stored in `DATA/pki`, and renewed when
+//! they don't cover all addresses of the server, or when they are about to expire, also at run
+//! time.
 //!
-//! A key is written before its certificate. So after a crash there may be a key alone or one that
-//! does not fit its certificate: both are made anew, except that a new certificate of the authority
-//! keeps the authority's key, since all others hang on it.
+//! A key is written before its certificate. After a crash there may therefore be a key alone, or
+//! one that does not match its certificate: both are recreated, except that a new CA certificate
+//! keeps the CA's key, since all others depend on it.
 
 mod files;
 mod folder;
@@ -40,7 +40,7 @@ use self::{
     read::Pair,
 };
 
-/// All that a server shows and gives out.
+/// Everything that a server presents and hands out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Certificates {
     pub(crate) authority: String,
@@ -48,7 +48,7 @@ pub(crate) struct Certificates {
     pub(crate) admin: Pair,
 }
 
-/// Why there are no certificates to serve with.
+/// Why the certificates can't be loaded or created.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CertificateError {
@@ -87,7 +87,7 @@ fn if_deleted(path: &Path) -> String {
     }
 }
 
-/// Takes the certificates from `folder`, making and renewing what is needed.
+/// Loads the certificates from `folder`, creating and renewing them as needed.
 pub(crate) fn certificates(
     folder: &Path,
     names: &[Name],

@@ -1,11 +1,12 @@
-//! The way of every request: who, what, may they, do it, count it.
+//! The handler chain of every request: authenticate, resolve, authorize, execute, record.
 //!
 //! ```text
 //! serve ─► authenticate ─► target ─► impersonate ─► authorize ─► read the body ─► verb ─► answer
 //! ```
 //!
-//! A failure at any step becomes an answer in one place. A client that goes ends its request up to the
-//! body; a verb that changes something then runs to its end, with all that the request holds.
+//! A failure at any step becomes a response in one place. If the client disconnects before the body
+//! is read, the request is cancelled; after that a mutating verb runs to completion, with
+//! everything the request holds.
 
 mod documents;
 
@@ -42,7 +43,7 @@ use crate::{
     verbs::{self, Asking},
 };
 
-/// How long a client may take to send its body.
+/// Timeout for reading a request body.
 const BODY_TIME: Duration = Duration::from_secs(60);
 
 const PLAIN: Form = Form { media: Media::Json, shape: Shape::Object, pretty: false };
@@ -104,12 +105,12 @@ async fn answered(
     let work = pin!(allowed(api, parts, body, target, &attributes));
     match limit.filter(|_| is_read(&parts.method)) {
         Some(limit) => within(limit, work).await.unwrap_or_else(|| Err(Failure::timed_out())),
-        // A write that has begun is carried out.
+        // A write in progress is completed.
         None => work.await,
     }
 }
 
-/// `None`: it has taken longer. What is done at once needs no timer, as most reads are.
+/// `None` on timeout. Work that completes immediately, such as most reads, needs no timer.
 async fn within<T>(limit: Duration, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     let at_once = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
     match at_once {
@@ -164,7 +165,7 @@ async fn on_resource(
     if change == Change::Mutating
         && let Some(shield) = parts.extensions.get::<Shield>()
     {
-        // A client that goes now must not leave the change half done.
+        // A client that disconnects from now on must not leave the change half done.
         shield.raise();
     }
     let call = Call {
@@ -224,7 +225,7 @@ fn view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<Vie
     Ok(View { form, include, now: Timestamp::now(), features })
 }
 
-/// The body, if it is not too large and comes in time.
+/// The body, if it is within the size limit and arrives in time.
 async fn whole(body: Body) -> Result<Bytes> {
     let read = Limited::new(body, body::LIMIT).collect();
     match tokio::time::timeout(BODY_TIME, read).await {
@@ -248,7 +249,7 @@ fn is_read(method: &Method) -> bool {
 
 // === Who may what ===
 
-/// Who asks is known: to the lines of this request, and to those who count connections.
+/// Records the user: for the log lines of this request, and for the connection limits.
 fn asked_by(parts: &Parts, peer: &Peer, user: &Arc<User>) {
     if let Some(asker) = parts.extensions.get::<Asker>() {
         asker.is(user);
@@ -296,7 +297,7 @@ fn details(group: &str, kind: &str, name: &str) -> serde_json::Value {
         .collect()
 }
 
-/// The verb in the words of Kubernetes' metrics.
+/// The verb as in Kubernetes' metrics.
 fn metric_verb(parts: &Parts, target: Option<&Target>) -> &'static str {
     let resource = match target {
         Some(Target::Resource(resource)) => Some(resource),

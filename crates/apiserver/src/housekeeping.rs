@@ -1,15 +1,16 @@
-//! What nobody asks for and everybody expects: objects go when their owners are gone, namespaces
-//! are emptied before they go, events are forgotten after an hour.
+//! Housekeeping: garbage collection of objects whose owners are gone, namespace deletion, and
+//! expiry of Events after an hour.
 //!
 //! ```text
 //! history ─► follow (pieces) ─► graph: opened ─┬► queue of objects ──► look ─► one write each
 //!                                              └► queue of namespaces ► empty: list, delete, tell
 //! ```
 //!
-//! Decisions are in `graph` and `namespace`; deletes go the way of any client's, of the version that
-//! was looked at. Objects are taken in turn from their owners, and each namespace is emptied beside
-//! the others: nothing waits for what it has nothing to do with. What fails is tried again by itself,
-//! after a pause of its own. While the state is locked only pointers are copied, and a few at a time.
+//! Decisions are in `graph` and `namespace`; deletes take the same path as a client's, with the
+//! version that was examined as precondition. Objects are processed round-robin by owner, and
+//! namespaces are emptied concurrently: unrelated work never waits. Each failure is retried
+//! separately, with its own backoff. Only pointers are copied while the state is locked, a few at a
+//! time.
 
 mod empty;
 mod events;
@@ -42,13 +43,13 @@ use crate::{
     verbs::{self, rewrite},
 };
 
-/// Objects with a write under way. The writer puts what comes together into one batch.
+/// Maximum number of objects with a write in progress. The writer batches concurrent writes.
 const OBJECTS_AT_ONCE: usize = 64;
-/// Namespaces that are emptied at the same time.
+/// Maximum number of namespaces emptied concurrently.
 const NAMESPACES_AT_ONCE: usize = 10;
-/// Looks in a row, after which others have a turn.
+/// Objects examined in a row before yielding.
 const LOOKS: usize = 256;
-/// Changes in a namespace that ends are gathered for so long before it is looked at again.
+/// Delay before a terminating namespace is examined again, to collect changes.
 const GATHERED: Duration = Duration::from_millis(50);
 
 /// Runs until the server stops.
@@ -82,7 +83,7 @@ async fn sleep_until(time: Option<Instant>) {
     }
 }
 
-/// What is known and what is due.
+/// The index and the work queues.
 struct House {
     follower: Follower,
     graph: Graph,
@@ -91,7 +92,7 @@ struct House {
     under_way: JoinSet<Ended>,
 }
 
-/// What was worked on, and what was wrong.
+/// A finished task, and its error.
 enum Ended {
     Object(At, Option<String>),
     Namespace(Box<str>, Option<String>),
@@ -110,7 +111,7 @@ impl House {
         }
     }
 
-    /// Takes in a piece of what has changed. Whether there is more.
+    /// Takes in a chunk of changes. Returns whether there are more.
     fn follow(&mut self, api: &Api) -> bool {
         #[cfg(test)]
         api.faults.housekeeping();
@@ -179,7 +180,7 @@ impl House {
         }
     }
 
-    /// When there is something to start for which there is room.
+    /// When there is work that can be started.
     fn next_due(&self) -> Option<Instant> {
         let now = Instant::now();
         let objects =
@@ -203,7 +204,7 @@ impl House {
                 let pause = self.namespaces.failed(name.clone(), now);
                 tracing::warn!(namespace = %name, problem, "deleting the contents of a namespace failed, retrying in {pause:?}");
             }
-            // Panics are caught before, and nobody aborts.
+            // Panics are caught earlier, and nothing aborts the task.
             Err(problem) => tracing::error!(%problem, "housekeeping task failed"),
         }
     }
@@ -222,8 +223,8 @@ impl Objects for Storage {
     }
 }
 
-/// Done also where it need not be done any more: one who was faster made a change, with which it is
-/// looked at again.
+/// Succeeds also if the work is no longer necessary: a concurrent change causes the object to be
+/// examined again.
 async fn act(api: &Api, due: &Due) -> Result<()> {
     let done = match due {
         Due::Delete(place, revision, propagation) => {
@@ -242,7 +243,7 @@ async fn act(api: &Api, due: &Due) -> Result<()> {
     }
 }
 
-/// Only the version that was looked at: another may have other owners.
+/// Only the examined version: another may have different owners.
 async fn delete(
     api: &Api,
     place: &Place,
@@ -259,7 +260,7 @@ fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> D
     DeleteOptions {
         resource_version: Some(revision.to_string()),
         propagation,
-        // Without the sandbox no kubelet is there to say that a Pod has ended.
+        // Without the sandbox there is no kubelet to report the end of a Pod.
         grace_seconds: api.settings.sandbox.is_none().then_some(0),
         ..DeleteOptions::default()
     }

@@ -1,4 +1,4 @@
-//! What is wrong with an object, field by field, in Kubernetes' words.
+//! Validation errors of an object, field by field, in Kubernetes' wording.
 //!
 //! A validation returns a list of [`FieldError`]; `status` turns it into a 422 with its causes.
 //! Source of the wording: `k8s.io/apimachinery/pkg/util/validation/field/errors.go`.
@@ -8,20 +8,20 @@ use std::{cell::Cell, collections::BTreeSet, fmt};
 pub(crate) use evenkeel_store::schema::quoted;
 use serde_json::Value;
 
-/// Where in an object: `spec.ports[0].nodePort`, `metadata.labels[a/b]`, `data[key]`.
+/// A field path: `spec.ports[0].nodePort`, `metadata.labels[a/b]`, `data[key]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path(String);
 
-/// One thing wrong with one field.
+/// One error of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldError {
     pub(crate) path: Path,
     pub(crate) wrong: Wrong,
-    /// What follows the fixed words, or stands for them.
+    /// The text after the fixed words, or in place of them.
     pub(crate) detail: String,
 }
 
-/// The kinds of wrong, with the value printed as Kubernetes prints it.
+/// The types of error, with the value printed as Kubernetes prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Wrong {
     Required,
@@ -38,18 +38,18 @@ pub(crate) enum Wrong {
 
 pub(crate) type Errors = Vec<FieldError>;
 
-/// What the texts of all errors of one object may have in bytes: those beyond are not listed.
-/// Kubernetes lists them all, whose texts together can be the square of the object.
+/// Maximum number of bytes in the texts of all errors of one object: further errors are not listed.
+/// Kubernetes lists all of them, whose total size can be quadratic in the object.
 const MOST_TEXT: usize = 1 << 20;
 
-/// A text that many errors of an object show, such as the whole list that they are about.
+/// A text that many errors of an object show, such as the whole list that they concern.
 #[derive(Debug)]
 pub(crate) struct Shown {
     text: String,
     left: Cell<usize>,
 }
 
-/// Each text once, at its first place, as far as they are listed.
+/// Removes duplicate texts, as far as they are listed.
 pub(crate) fn distinct(errors: Errors) -> Errors {
     let mut seen = BTreeSet::new();
     let mut size = 0;
@@ -78,7 +78,7 @@ pub(crate) fn listed(errors: &[FieldError]) -> &[FieldError] {
     &errors[..errors.iter().take_while(fits).count()]
 }
 
-/// Several errors as one text: each once.
+/// Several errors as one text, without duplicates.
 pub(crate) fn aggregated(errors: &[FieldError]) -> String {
     let texts: Vec<String> = distinct(errors.to_vec()).iter().map(ToString::to_string).collect();
     match texts.as_slice() {
@@ -94,7 +94,7 @@ impl Shown {
         Shown { text, left: Cell::new(MOST_TEXT) }
     }
 
-    /// The text, or nothing where the errors that it is for are not listed any more.
+    /// The text, or nothing if its errors are no longer listed.
     pub(crate) fn text(&self) -> String {
         let left = self.left.get();
         self.left.set(left.saturating_sub(self.text.len()));
@@ -109,7 +109,7 @@ impl Path {
         Path(name.to_owned())
     }
 
-    /// The empty path, shown as `<nil>` by Kubernetes.
+    /// The empty path, which Kubernetes shows as `<nil>`.
     pub(crate) fn none() -> Path {
         Path::default()
     }
@@ -229,7 +229,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// A value as Kubernetes shows it: strings quoted, structures as compact JSON, nothing as `null`.
+/// A value as Kubernetes prints it: strings quoted, structures as compact JSON, nothing as `null`.
 fn printed(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),

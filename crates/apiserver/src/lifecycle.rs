@@ -1,8 +1,8 @@
-//! What a delete does to an object: a pure decision.
+//! The effect of a delete on an object: a pure decision.
 //!
 //! Finalizers, grace periods and propagation as in `k8s.io/apiserver/pkg/registry/rest/delete.go`
-//! and `registry/store.go`: an object that others still need is marked and stays; a Pod on a node
-//! lives on for its grace period; everything else goes at once.
+//! and `registry/store.go`: an object with finalizers is marked and kept; a Pod on a node is kept
+//! for its grace period; everything else is removed at once.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::{
     status::{Failure, Result},
 };
 
-/// How to delete.
+/// Options of a delete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteOptions {
     pub(crate) grace_seconds: Option<i64>,
@@ -29,25 +29,25 @@ pub(crate) struct DeleteOptions {
     pub(crate) dry_run: bool,
 }
 
-/// What becomes of those that the object owns.
+/// What happens to the dependents of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Propagation {
-    /// They go first.
+    /// They are deleted first.
     Foreground,
-    /// They go later.
+    /// They are deleted later.
     Background,
-    /// They stay.
+    /// They are kept.
     Orphan,
 }
 
-/// What is to be done.
+/// The resulting action.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Deletion {
-    /// It is on its way already.
+    /// It is already being deleted.
     Pending,
-    /// It stays, marked.
+    /// It is marked and kept.
     Mark(Value),
-    /// It is marked for a moment and then goes: watchers see both.
+    /// It is marked and then removed: watchers see both.
     MarkThenRemove(Value),
     Remove,
 }
@@ -92,7 +92,7 @@ pub(crate) fn decide(
     }
 }
 
-/// A namespace is marked first and goes when its content is gone.
+/// A namespace is marked first and removed when it is empty.
 fn namespace(mut object: Value, options: &DeleteOptions, now: Timestamp) -> Deletion {
     if object["metadata"]["deletionTimestamp"].is_null() {
         settle_finalizers(&mut object, options);
@@ -103,12 +103,12 @@ fn namespace(mut object: Value, options: &DeleteOptions, now: Timestamp) -> Dele
 
 enum Shortened {
     Pending,
-    /// Its time is up.
+    /// Its grace period has passed.
     Over,
     To(i64),
 }
 
-/// A second delete may only shorten what is left.
+/// A second delete may only shorten the remaining grace period.
 fn shortened(object: &mut Value, asked: Option<i64>, now: Timestamp) -> Shortened {
     let present = number(object, &["metadata", "deletionGracePeriodSeconds"]).unwrap_or_default();
     if present == 0 {
@@ -154,7 +154,7 @@ fn count_generation(object: &mut Value) {
     }
 }
 
-/// The finalizers that stand for a propagation are those that this delete asks for.
+/// Sets the finalizers for the requested propagation.
 fn settle_finalizers(object: &mut Value, options: &DeleteOptions) {
     let present = list(object, &["metadata", "finalizers"]);
     let has = |name: &str| present.iter().any(|finalizer| finalizer == name);
@@ -177,7 +177,7 @@ fn settle_finalizers(object: &mut Value, options: &DeleteOptions) {
     object["metadata"]["finalizers"] = json!(next);
 }
 
-/// An object that is not the one that was asked for is left alone.
+/// An object that does not match the preconditions is not changed.
 pub(crate) fn check_preconditions(
     kind: &Kind,
     object: &Value,

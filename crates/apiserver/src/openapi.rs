@@ -1,10 +1,9 @@
-//! The server's description of itself: OpenAPI documents, version 3 one per group and version,
-//! version 2 one for all.
+//! OpenAPI documents: version 3 has one per group and version, version 2 one for everything.
 //!
-//! Paths come from the table of kinds, schemas from the table of types, the words beside the
-//! fields from `k8s-openapi`. A document is made when it is first asked for and then kept: a
-//! server that nobody asks pays nothing. The documents are the same for the life of the process,
-//! so their hash names them and an answer with the right hash may be cached for ever.
+//! Paths come from the table of kinds, schemas from the table of types, descriptions from
+//! `k8s-openapi`. A document is generated on first request and then cached. The documents never
+//! change during the life of the process, so they are identified by their hash, and a response with
+//! the right hash may be cached forever.
 
 mod connect;
 mod described;
@@ -26,7 +25,7 @@ use serde_json::{Map, Value, json};
 use self::reply::Form;
 pub(crate) use self::reply::{Asked, Reply};
 
-/// A document in both its forms.
+/// A document in both encodings.
 #[derive(Debug)]
 pub(crate) struct Document {
     name: String,
@@ -36,7 +35,7 @@ pub(crate) struct Document {
     hash: String,
 }
 
-/// The index: every document with the address that names its hash.
+/// The index: every document with the URL that includes its hash.
 pub(crate) fn v3_index() -> &'static Document {
     static INDEX: OnceLock<Document> = OnceLock::new();
     INDEX.get_or_init(|| Document::new("", Form::Index, &index()))
@@ -54,7 +53,7 @@ pub(crate) fn v2() -> &'static Document {
     DOCUMENT.get_or_init(|| Document::new("", Form::V2, &v2::document()))
 }
 
-/// Names are few and known before any document is made.
+/// Names are few and known before any document is generated.
 fn v3_documents() -> &'static [(String, OnceLock<Document>)] {
     static DOCUMENTS: OnceLock<Vec<(String, OnceLock<Document>)>> = OnceLock::new();
     DOCUMENTS.get_or_init(|| v3::names().into_iter().map(|name| (name, OnceLock::new())).collect())
@@ -80,7 +79,7 @@ impl Document {
         self.json.clone()
     }
 
-    /// Few ask for it: the parsed document is not kept for them.
+    /// Rarely requested: the parsed document is not cached for it.
     pub(crate) fn protobuf(&self) -> Bytes {
         let encode = || {
             let value = serde_json::from_slice(&self.json).expect("a document is JSON");
@@ -91,19 +90,19 @@ impl Document {
         self.protobuf.get_or_init(encode).clone()
     }
 
-    /// What `?hash=` carries.
+    /// The value of `?hash=`.
     pub(crate) fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// The hash in quotes, as the header `ETag` has it. Both forms share it, as with Kubernetes:
-    /// `Vary: Accept` tells them apart.
+    /// The hash in quotes, as in the header `ETag`. Both encodings share it, as in Kubernetes:
+    /// `Vary: Accept` distinguishes them.
     pub(crate) fn etag(&self) -> String {
         format!("\"{}\"", self.hash)
     }
 }
 
-/// 128 bits of FNV-1a in upper-case hexadecimal. It tells versions of our own documents apart;
+/// 128 bits of FNV-1a in upper-case hexadecimal. It identifies versions of our own documents;
 /// nobody gains from a collision, so it need not be cryptographic.
 fn hash(bytes: &[u8]) -> String {
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

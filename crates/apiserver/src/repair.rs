@@ -1,7 +1,7 @@
-//! At the start and every few minutes: do the pools hold what the stored Services have?
+//! The repair loop: at startup and every few minutes, compares the pools with the stored Services.
 //!
-//! Decided by [`pools::repair`](crate::pools::repair). What is found is counted, logged and reported as
-//! Events on the Services, as the repair loops of Kubernetes do.
+//! Decided by [`pools::repair`](crate::pools::repair). Findings are counted, logged and reported as
+//! Events on the Services, like those of Kubernetes' repair loops.
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
 
@@ -20,18 +20,18 @@ use crate::{
     verbs::{admit, rewrite},
 };
 
-/// As Kubernetes has it.
+/// Same as Kubernetes.
 const INTERVAL: Duration = Duration::from_secs(180);
 
-/// What is known of the passes before.
+/// The results of earlier passes.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     leaks: Leaks,
     told: Told,
 }
 
-/// The key of the Event about a Service's problem, by the uid, the reason and the note; and how often it
-/// was told.
+/// The key of the Event about a Service's problem, by uid, reason and note; and how often it was
+/// reported.
 type Told = BTreeMap<(String, &'static str, String), (String, u64)>;
 
 /// Runs until the server stops.
@@ -45,14 +45,14 @@ pub(crate) async fn repair(api: Arc<Api>) {
     }
 }
 
-/// Looks once.
+/// Runs one pass.
 pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
     let Memory { leaks, mut told } = memory;
     let looking = tokio::task::spawn_blocking({
         let api = api.clone();
         move || look(&api, &leaks)
     });
-    // It fails only where the runtime is at its end.
+    // It fails only if the runtime is shutting down.
     let Ok((services, examined)) = looking.await else { return Memory::default() };
     let Examined { findings, corrections, suspects, leaks } = examined;
     for number in suspects {
@@ -79,7 +79,7 @@ pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
     Memory { leaks, told: still_told }
 }
 
-/// Services and pools as of one moment; they are read when nobody waits for the state any more.
+/// Services and pools at one moment; they are parsed after the state is unlocked.
 fn look(api: &Api, leaks: &Leaks) -> (Vec<Service>, Examined) {
     let (objects, held) = {
         let state = api.storage.state();
@@ -95,7 +95,7 @@ fn look(api: &Api, leaks: &Leaks) -> (Vec<Service>, Examined) {
     (services, examined)
 }
 
-/// While the state is held, nothing commits.
+/// While the state is locked, nothing commits.
 fn correct(api: &Api, services: &[Service], correction: &Correction) {
     let Correction { number, problem, services: owners, .. } = correction;
     let state = api.storage.state();
@@ -114,7 +114,7 @@ fn correct(api: &Api, services: &[Service], correction: &Correction) {
     }
 }
 
-/// Writes an Event, or counts one more in the one that was written before.
+/// Writes an Event, or increments the count of the existing one.
 async fn tell(
     api: &Api,
     service: &Service,
@@ -125,7 +125,7 @@ async fn tell(
     if let Some((event, count)) = before {
         let series = json!({"count": count + 1, "lastObservedTime": micros(now)});
         let again = |event: &mut Value| *entry(event, &["series"]) = series.clone();
-        // One that was deleted is written anew.
+        // A deleted one is written anew.
         if rewrite(api, &EVENT, &event, again).await.is_ok() {
             return Ok((event, count + 1));
         }
@@ -135,7 +135,7 @@ async fn tell(
     api.check_namespace(&EVENT, namespace, name_of(&event))?;
     let mut admitted = admit::create(api, &EVENT, event, false, now)?;
     let key = format!("{namespace}/{}", name_of(&admitted.value));
-    // The name is random; if it is taken, the next pass finds another.
+    // The name is random; if it is taken, the next pass picks another.
     let _ = admitted.write_new(api, &EVENT, &key).await?;
     Ok((key, 1))
 }

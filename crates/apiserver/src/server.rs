@@ -1,4 +1,4 @@
-//! A server, from its settings to its end.
+//! A server, from its settings to its shutdown.
 
 pub(crate) mod assemble;
 pub(crate) mod builtin;
@@ -36,10 +36,10 @@ use crate::{
     writer::probe::probe,
 };
 
-/// How often watchers are looked after.
+/// How often watchers are checked.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// What is to be known of a server that answers.
+/// Information about a running server.
 #[derive(Clone, Debug)]
 pub struct Ready {
     pub address: SocketAddr,
@@ -48,7 +48,7 @@ pub struct Ready {
     api: Weak<Api>,
 }
 
-/// Why a server does not run.
+/// Why a server can't start or stops.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -69,7 +69,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// What to do about it, where the error itself does not say.
+    /// Advice, if the error itself gives none.
     pub fn help(&self) -> Option<String> {
         match self {
             Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
@@ -88,7 +88,8 @@ impl Error {
 }
 
 impl Ready {
-    /// Forgets all history, as a compaction does: older versions are gone for lists and watches.
+    /// Drops all history, like a compaction: older versions are no longer available to lists and
+    /// watches.
     pub fn forget_history(&self) {
         if let Some(api) = self.api.upgrade() {
             api.storage.forget_history();
@@ -96,7 +97,7 @@ impl Ready {
     }
 }
 
-/// Runs a server until `stop`, then ends it in order.
+/// Runs a server until `stop`, then shuts it down in order.
 pub async fn run(
     settings: Settings,
     ready: impl FnOnce(Ready),
@@ -141,21 +142,21 @@ pub async fn run(
     };
     let (_cut, ()) = tokio::join!(serving, begin);
     tasks.iter().for_each(JoinHandle::abort);
-    // The journal is complete before the process says that it is done.
+    // The journal is complete before shutdown is reported.
     let stopped = tokio::task::spawn_blocking(move || writer.stop()).await;
     stopped.map_err(|problem| Error::Writer(io::Error::other(problem)))
 }
 
-/// Each connection is a file, and the usual limit is meant for programs that wait for one at a time.
-/// Returns how many files there may be.
+/// Each connection is a file, and the usual limit is meant for smaller programs. Returns the file
+/// limit.
 fn raise_file_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    // Where that is not allowed, connections are evicted earlier.
+    // If that is not allowed, connections are evicted earlier.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// What runs beside the requests.
+/// Background tasks.
 pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     let mut tasks = vec![
         supervised(api, "watchers", look_after_watchers),
@@ -172,7 +173,7 @@ pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     tasks
 }
 
-/// Runs as long as the server does, whatever happens to it; a health check has its name.
+/// Runs as long as the server does, with restarts; a health check has its name.
 fn supervised<F>(
     api: &Arc<Api>,
     name: &'static str,
@@ -210,7 +211,7 @@ fn tokens(settings: &Settings) -> Result<Tokens, Error> {
     Tokens::load(path).map_err(|source| Error::Tokens { path: path.clone(), source })
 }
 
-/// The address that the Service `kubernetes` has.
+/// The address of the Service `kubernetes`.
 fn first_service(range: &IpRange) -> IpAddr {
     match range.first {
         IpAddr::V4(first) => IpAddr::V4((u32::from(first) + 1).into()),

@@ -1,5 +1,5 @@
-//! What the verbs see of the store: reads from memory, writes through the one writer, and a bell
-//! for those who wait for changes.
+//! The store as the verbs see it: reads from memory, writes through the single writer, and
+//! notification of changes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -17,7 +17,7 @@ use crate::{
     writer::{Order, Settle, WriteError, Writes},
 };
 
-/// How long a read waits for a revision that has not come yet. As Kubernetes does.
+/// How long a read waits for a future revision. Same as Kubernetes.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Storage {
     pools: Arc<Pools>,
 }
 
-/// What is at a key after a write.
+/// The desired content of a key.
 #[derive(Debug)]
 pub(crate) enum Next {
     Version(NewObject),
@@ -37,7 +37,7 @@ pub(crate) enum Next {
     NothingAfter(NewObject),
 }
 
-/// One bell a resource, and one for all.
+/// One notifier per resource, and one for all.
 #[derive(Debug)]
 pub(crate) struct Bells {
     each: Vec<Notify>,
@@ -58,7 +58,7 @@ impl Storage {
         self.state.read()
     }
 
-    /// What a resource has, to be read without the lock.
+    /// A resource, to be read without the lock.
     pub(crate) fn view(&self, resource: ResourceId) -> View {
         self.state().view(resource)
     }
@@ -75,7 +75,7 @@ impl Storage {
         self.state.write().compact();
     }
 
-    /// Waits until a revision is there, or answers with Kubernetes' time-out.
+    /// Waits until a revision is reached, or fails with Kubernetes' timeout.
     pub(crate) async fn reach(&self, revision: Revision) -> Result<()> {
         if self.state().revision() >= revision {
             return Ok(());
@@ -93,8 +93,8 @@ impl Storage {
         waited.map_err(|_| Failure::future_version(revision, self.state().revision()))
     }
 
-    /// Writes, and says what is there now. `before` is the version that must be there. What the write
-    /// has reserved stays reserved until it is decided, whether or not this is still waited for.
+    /// Writes, and returns the result. `before` is the version that must be present. The
+    /// reservation of the write is held until it is decided, even if the caller stops waiting.
     pub(crate) async fn write(
         &self,
         kind: &Kind,
@@ -125,13 +125,13 @@ impl Storage {
         }
     }
 
-    /// Has a journal that refuses writes try again, and waits for that.
+    /// Makes a journal that rejects writes try again, and waits for that.
     pub(crate) async fn probe(&self) {
         self.writer.probe().await;
     }
 
-    /// What the change of a Service does to the pools follows from its two versions. They are read here,
-    /// not in the writer's thread.
+    /// The effect of a change of a Service on the pools follows from its two versions. They are
+    /// parsed here, not in the writer's thread.
     fn settle(
         &self,
         before: Option<&Object>,
@@ -148,12 +148,12 @@ impl Storage {
             if answer.is_ok() && before != after {
                 pools.committed(&before, &after);
             }
-            // Last: what was taken is then held by the Service, or by nobody.
+            // Last: what was reserved is then held by the Service, or released.
             drop(reservation);
         })
     }
 
-    /// Rings at the next change of anything.
+    /// Notified at the next change of any object.
     pub(crate) fn any_change(&self) -> tokio::sync::futures::Notified<'_> {
         self.bells.any.notified()
     }

@@ -1,15 +1,15 @@
-//! The one writer: a thread that takes writes in the order they come and answers when they are
+//! The single writer: a thread that takes writes in order of arrival and answers when they are
 //! durable.
 //!
-//! It takes the first write that comes and whatever else is there by then, checks each against the
-//! committed state plus the batch so far, appends, syncs once, publishes to readers, tells
-//! watchers, and only then answers. So a batch is what came in during the sync before it: one
-//! connection pays for one sync, many share it. If the journal fails, the whole batch is refused
-//! and nothing of it was ever visible, not even in a refusal. If it fails for want of space, what
-//! makes the state smaller is tried again without the others (`reserved`).
+//! It takes the first write and everything else queued by then, checks each against the committed
+//! state plus the batch so far, appends, syncs once, publishes to readers, notifies watchers, and
+//! only then answers. So a batch is what arrived during the previous sync: one connection pays for
+//! one sync, many share it. If the journal fails, the whole batch is rejected and nothing of it was
+//! ever visible, not even in an error. If it fails for lack of space, writes that shrink the state
+//! are retried without the others (`reserved`).
 //!
-//! What a write holds until it is decided goes with it (see [`Settle`]): who asked for it may be gone
-//! by then.
+//! Resources held by a write until it is decided are passed along (see [`Settle`]): the client may
+//! be gone by then.
 
 mod commit;
 pub(crate) mod probe;
@@ -32,11 +32,11 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use self::commit::Committer;
 
-/// Writes in a batch at most. Bounds the time a write waits for others, and the frame.
+/// Maximum number of writes in a batch. Bounds the time a write waits for others, and the frame.
 const BATCH: usize = 512;
-/// Bytes in a batch, about, after which it takes no more.
+/// Approximate number of bytes after which a batch takes no more writes.
 const BATCH_BYTES: usize = 8 << 20;
-/// Writes that wait for the next batch at most; more wait where they come from.
+/// Maximum number of queued writes; further senders wait.
 const QUEUE: usize = 1024;
 
 /// Sends writes to the writer. Cheap to clone.
@@ -45,14 +45,15 @@ pub struct Writes {
     queue: mpsc::Sender<Pending>,
 }
 
-/// The writer's thread. It stops when it is dropped or all [`Writes`] are, after what was sent.
+/// The writer's thread. It stops when it or all [`Writes`] are dropped, after processing what was
+/// sent.
 #[derive(Debug)]
 pub struct Writer {
     thread: Option<JoinHandle<()>>,
     queue: mpsc::WeakSender<Pending>,
 }
 
-/// Why a write did not happen.
+/// Why a write failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -64,17 +65,17 @@ pub enum WriteError {
     Stopped,
 }
 
-/// What happens to a write.
+/// The result of a write.
 pub type Answer = Result<Outcome, WriteError>;
 
-/// Called once with what happened to a write: before readers can see the change, and whether or not
-/// somebody waits for the answer. Dropped without a call where the write was never looked at.
+/// Called once with the result of a write: before readers can see the change, and whether or not
+/// the client still waits. Dropped without a call if the write was never processed.
 pub type Settle = Box<dyn FnOnce(&Answer) + Send>;
 
-/// A write with what belongs to it.
+/// A write with its options.
 pub struct Order {
     pub write: Write,
-    /// Delete what was written, in the same batch.
+    /// Delete the written version, in the same batch.
     pub then_delete: bool,
     pub settle: Option<Settle>,
 }
@@ -99,8 +100,8 @@ impl std::fmt::Debug for Order {
 }
 
 impl Writes {
-    /// Writes, and says what came of it once that is durable. Dropping the future does not take
-    /// the write back.
+    /// Writes, and returns the result once it is durable. Dropping the future does not cancel the
+    /// write.
     pub async fn write(&self, order: impl Into<Order>) -> Answer {
         let (answer, answered) = oneshot::channel();
         let sent = self.queue.send(Pending::Write(order.into(), answer)).await;
@@ -108,7 +109,7 @@ impl Writes {
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
 
-    /// Has a journal that refuses writes try whether it would keep them again, and waits for that.
+    /// Makes a journal that rejects writes try again, and waits for that.
     pub async fn probe(&self) {
         let (done, is_done) = oneshot::channel();
         if self.queue.send(Pending::Probe(done)).await.is_ok() {
@@ -116,14 +117,14 @@ impl Writes {
         }
     }
 
-    /// Whether the writer takes no more writes: it was stopped, or it panicked.
+    /// Whether the writer accepts no more writes: it was stopped, or it panicked.
     pub fn is_closed(&self) -> bool {
         self.queue.is_closed()
     }
 }
 
 impl Writer {
-    /// Starts the thread. `published` is told what readers can see from now on, before the answers.
+    /// Starts the thread. `published` is called with newly visible changes, before the answers.
     pub fn start(
         journal: impl Journal + 'static,
         state: Arc<RwLock<State>>,
@@ -140,7 +141,7 @@ impl Writer {
         Ok((writer, Writes { queue }))
     }
 
-    /// Refuses new writes, does those that were sent, and waits for that.
+    /// Rejects new writes, processes those that were sent, and waits for that.
     pub fn stop(mut self) {
         self.finish();
     }
@@ -165,7 +166,7 @@ impl Drop for Writer {
     }
 }
 
-/// What a panic left in the journal only a replay can say: the thread is not started again.
+/// Only a replay can tell what a panic left in the journal: the thread is not restarted.
 struct TellsOfPanic;
 
 impl Drop for TellsOfPanic {
@@ -195,7 +196,7 @@ fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pendi
             next = more.then(|| waiting.try_recv().ok()).flatten();
         }
         for (answer, outcome) in answers.drain(..).zip(committer.commit(orders.drain(..))) {
-            // Who asked may be gone; the write stays.
+            // The client may be gone; the write stands.
             let _ = answer.send(outcome);
         }
         if !probes.is_empty() {

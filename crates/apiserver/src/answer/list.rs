@@ -1,9 +1,9 @@
-//! Lists, in every form, written while they are sent.
+//! Lists, in every format, encoded while they are sent.
 //!
-//! An item is a short prefix before the bytes that the store keeps, or what is made of them: a row,
-//! the metadata alone, indented lines, YAML. Either way one is made at a time, when the client has
-//! read what came before: its first byte does not wait for the last object, and no list needs as
-//! much memory again as its objects.
+//! An item is a short prefix followed by the stored bytes, or derived from them: a row, the
+//! metadata alone, indented lines, YAML. Items are encoded one at a time, as the client reads: the
+//! first byte does not wait for the last object, and a list never needs as much memory again as its
+//! objects.
 
 mod items;
 #[cfg(test)]
@@ -30,30 +30,30 @@ use crate::{
     negotiate::{Form, Media},
 };
 
-/// About as much as TLS takes at once.
+/// About as much as TLS sends at once.
 const PIECE: usize = 64 << 10;
 
-/// What a list is beside its items.
+/// The parts of a list around its items.
 struct Around {
     head: Bytes,
-    /// Before each item but the first.
+    /// Before each item except the first.
     between: &'static [u8],
     end: Bytes,
 }
 
-/// What of a list is still to be sent.
+/// The part of a list not yet sent.
 struct Pieces {
-    /// What is made already, or the head.
+    /// Encoded and not yet sent; initially the head.
     made: BytesMut,
     items: vec::IntoIter<Arc<Object>>,
     print: Items,
     between: &'static [u8],
     end: Bytes,
-    /// Bytes, where that is known.
+    /// Remaining bytes, if known.
     left: Option<usize>,
 }
 
-/// `shell` is the list without its items, which are its field `name`.
+/// `shell` is the list without its items, which go into its field `name`.
 pub(super) fn body(
     kind: &'static Kind,
     items: Vec<Arc<Object>>,
@@ -70,7 +70,7 @@ pub(super) fn body(
     let mut pieces = Pieces { made: BytesMut::from(head), items, print, between, end, left };
     pieces.make();
     match pieces.is_made() {
-        // Its length is known, and there is nothing to wait for.
+        // Its length is known and it is ready.
         true => Body::from(pieces.made.freeze()),
         false => Body::new(pieces),
     }
@@ -83,7 +83,7 @@ fn around(shell: &Map<String, Value>, name: &str, form: Form, is_empty: bool) ->
     }
 }
 
-/// Kubernetes' order of fields, the items last.
+/// Kubernetes' field order, with the items last.
 fn in_json(shell: &Map<String, Value>, name: &str, pretty: bool, is_empty: bool) -> Around {
     let order = ["kind", "apiVersion", "metadata", "columnDefinitions"];
     let fields = order.iter().filter_map(|name| Some((name, shell.get(*name)?)));
@@ -102,7 +102,7 @@ fn in_json(shell: &Map<String, Value>, name: &str, pretty: bool, is_empty: bool)
     }
 }
 
-/// In the order of the names, as Kubernetes' YAML is.
+/// Sorted by name, as in Kubernetes' YAML.
 fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> Around {
     let part = |wanted: &dyn Fn(&str) -> bool| {
         let fields = shell.iter().filter(|(field, _)| wanted(field));
@@ -117,7 +117,7 @@ fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> Around {
 }
 
 impl Pieces {
-    /// Makes items until they are a piece.
+    /// Encodes items until they fill a chunk.
     fn make(&mut self) {
         self.made.reserve(self.left.unwrap_or(PIECE).min(PIECE));
         while self.made.len() < PIECE

@@ -1,4 +1,4 @@
-//! What the server says about itself: discovery, OpenAPI, version, health, metrics.
+//! The server's documents about itself: discovery, OpenAPI, version, health, metrics.
 
 use axum::body::Body;
 use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
@@ -72,7 +72,7 @@ fn aggregated_answer(parts: &Parts, document: &Value) -> Answer {
     answer
 }
 
-/// A document in JSON or YAML, as asked.
+/// A document in JSON or YAML, as requested.
 fn shown(parts: &Parts, value: &Value) -> Result<Answer> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let pretty = query.has("pretty").then(|| query.text("pretty"));

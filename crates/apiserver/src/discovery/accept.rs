@@ -1,18 +1,18 @@
-//! Which form of a discovery document a client wants.
+//! Content negotiation for discovery documents.
 
-/// The media type of the aggregated form.
+/// The media type of the aggregated format.
 pub(crate) const AGGREGATED_TYPE: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Form {
-    /// The documents of old, in whichever encoding.
+    /// The unaggregated documents, in any encoding.
     Plain,
     Aggregated,
 }
 
-/// The form of the first clause that can be served, higher weights first; `None` is a 406. A version
-/// of the aggregated form that is not served is passed over, like an unknown type.
+/// The format of the first clause that can be served, higher weights first; `None` is a 406. An
+/// unsupported version of the aggregated format is ignored, like an unknown type.
 pub(crate) fn negotiate(accept: &str) -> Option<Form> {
     if accept.trim().is_empty() {
         return Some(Form::Plain);
@@ -23,7 +23,7 @@ pub(crate) fn negotiate(accept: &str) -> Option<Form> {
     clauses.first().map(|(_, form)| *form)
 }
 
-/// The weight in thousandths and the form, if served.
+/// The weight in thousandths and the format, if supported.
 fn clause(clause: &str) -> Option<(i64, Form)> {
     let mut parts = clause.split(';').map(str::trim);
     let type_ = parts.next()?;

@@ -1,14 +1,14 @@
-//! Documents against recorded ones.
+//! Documents compared with recorded ones.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::kinds::{KINDS, facts};
 
-/// Kinds that the recordings leave out.
+/// Kinds missing in the recordings.
 const NOT_RECORDED: [&str; 2] = ["controllerrevisions", "podtemplates"];
 
-/// Whether a recorded resource is of a kind that the table has.
+/// Whether the table has the kind of a recorded resource.
 fn is_here(name: &str) -> bool {
     let resource = name.split('/').next().unwrap_or_default();
     resource == "bindings" || KINDS.iter().any(|kind| kind.plural == resource)
@@ -46,7 +46,7 @@ fn resources_are_listed_as_recorded() {
             .iter()
             .filter(|entry| is_here(&named(entry)))
             .collect();
-        // The recording leaves this one out, as of another group's kind.
+        // The recording omits this one, since its kind belongs to another group.
         let listed: Vec<Value> = ours["resources"]
             .as_array()
             .unwrap()

@@ -1,4 +1,4 @@
-//! A server without sockets that is asked about what it stored in every way there is.
+//! A server without sockets whose stored objects are read in every supported way.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::{
 
 const JSON: &str = "application/json";
 
-/// Each way to read what is stored: `Accept`, and the query.
+/// Each way to read a stored object: `Accept`, and the query.
 const READS: &[(&str, &str)] = &[
     (JSON, ""),
     (JSON, "?pretty=true"),
@@ -45,13 +45,13 @@ const LISTS: &[(&str, &str)] = &[
     ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", ""),
 ];
 
-/// A server with a journal of its own. What it stores must be readable in every way, before and
+/// A server with its own journal. Everything it stores must be readable in every way, before and
 /// after a restart, and can be written and deleted; anything else panics.
 pub struct Server {
     runtime: Runtime,
     folder: Folder,
     running: Option<(Arc<Api>, Writer)>,
-    /// The objects that were created: kind and path.
+    /// The created objects: kind and path.
     stored: Vec<(&'static Kind, String)>,
 }
 
@@ -61,7 +61,7 @@ struct Said {
 }
 
 impl Server {
-    /// `None` where the machine has no place for it.
+    /// `None` if the machine lacks the resources for it.
     pub fn start() -> Option<Server> {
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
         let folder = Folder::temporary().ok()?;
@@ -72,7 +72,8 @@ impl Server {
         (said.code == 201).then_some(server)
     }
 
-    /// Creates an object of a resource such as `pods`, and reads it. Whether it was taken.
+    /// Creates an object of a resource such as `pods`, and reads it. Returns whether it was
+    /// accepted.
     pub fn create(&mut self, resource: &str, object: &str) -> bool {
         let Some(kind) = of_plural(resource) else { return false };
         let collection = collection(kind);
@@ -84,14 +85,14 @@ impl Server {
         let name = created["metadata"]["name"].as_str().expect("an object has a name");
         let path = format!("{collection}/{name}");
         self.read(kind, &path);
-        // What was read can be written again.
+        // A read object can be written again.
         let again = self.ask(Method::PUT, &path, JSON, said.body);
         assert_eq!(again.code, 200, "{path}: {again:?}");
         self.stored.push((kind, path));
         true
     }
 
-    /// Patches the last object that was created. `form` is `json`, `merge` or `strategic`.
+    /// Patches the object created last. `form` is `json`, `merge` or `strategic`.
     pub fn patch(&mut self, form: &str, patch: &str) -> bool {
         let Some((kind, path)) = self.stored.last().cloned() else { return false };
         let media = match form {
@@ -106,7 +107,7 @@ impl Server {
         said.code == 200
     }
 
-    /// Restarts, reads all again, changes it in each way and deletes it.
+    /// Restarts, reads everything again, changes each object in each way and deletes it.
     pub fn finish(mut self) {
         let before = self.texts();
         self.restart();
@@ -136,7 +137,7 @@ impl Server {
         self.stored.iter().map(text).collect()
     }
 
-    /// In every way, each of which must succeed.
+    /// Reads in every way; each must succeed.
     fn read(&self, kind: &Kind, path: &str) {
         for (accept, query) in READS {
             let said = self.get(&format!("{path}{query}"), accept);

@@ -1,7 +1,7 @@
-//! Events are forgotten an hour after they were last written, as Kubernetes' leases in etcd do it.
+//! Events expire an hour after their last write, like Kubernetes' leases in etcd.
 //!
-//! Their ends are kept in order, so a look costs what ends and what was written since the last one.
-//! Of an Event that was there before, its own times tell when it was written.
+//! Expiry times are kept in order, so a pass costs the expired Events and those written since the
+//! last pass. For an Event listed at startup, its own timestamps tell when it was written.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -21,9 +21,9 @@ use crate::{
 
 const KEPT: SignedDuration = SignedDuration::from_hours(1);
 const LOOK: Duration = Duration::from_secs(1);
-/// Until the next try to delete one that could not be deleted.
+/// Delay before a failed delete is retried.
 const AGAIN: SignedDuration = SignedDuration::from_mins(1);
-/// Ends in a row, after which others have a turn.
+/// Deletes in a row before yielding.
 const MOST: usize = 1_000;
 
 /// Runs until the server stops.
@@ -66,7 +66,7 @@ async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
         };
         let targets: Vec<Target> = due.iter().map(target).collect();
         for (index, failure) in remove_each(api, &targets, now, true).await {
-            // One that was written in the meantime has a new end already.
+            // An Event written meanwhile already has a new expiry time.
             if failure.code != 409 {
                 tracing::warn!(problem = failure.message(), "deleting an Event failed");
                 let (key, revision) = &due[index];
@@ -79,7 +79,7 @@ async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
     }
 }
 
-/// When each Event ends.
+/// The expiry time of each Event.
 #[derive(Debug, Default)]
 struct Ends {
     of: FxHashMap<Box<str>, (Timestamp, Revision)>,
@@ -110,7 +110,7 @@ impl Ends {
         }
     }
 
-    /// Those whose time has come, which are then no longer known: so many at most.
+    /// Removes and returns up to `most` expired Events.
     fn due(&mut self, now: Timestamp, most: usize) -> Vec<(Box<str>, Revision)> {
         let mut due = Vec::new();
         while due.len() < most && self.order.first().is_some_and(|(end, _)| *end <= now) {
@@ -126,7 +126,7 @@ fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
     time.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// When an Event was last written, as far as it says; never in the future.
+/// When an Event was last written, according to its timestamps; never in the future.
 fn written(event: &Object, now: Timestamp) -> Timestamp {
     let text = document::text(&EVENT, event, event.revision);
     let value: Value = serde_json::from_slice(&text).unwrap_or_default();

@@ -1,9 +1,10 @@
-//! Who owns whom, and what is due: an index that follows the changes.
+//! The ownership graph, and the pending work: an index that follows the changes.
 //!
-//! Kept: for each owner's uid who depends on it, and who waits for its dependents. A change costs
-//! the owners it names, an owner's end the dependents it leaves: those are opened, to be looked at
-//! one by one. A look is about one object and comes to at most one thing to do with it; whatever that
-//! changes opens it again. Source of the rules: `k8s.io/kubernetes/pkg/controller/garbagecollector`.
+//! The index maps each owner's uid to its dependents, and records which objects wait for their
+//! dependents. A change costs the owners it names; the deletion of an owner costs its dependents,
+//! which are queued to be examined one by one. Examining an object yields at most one action; any
+//! change caused by that queues the object again. Source of the rules:
+//! `k8s.io/kubernetes/pkg/controller/garbagecollector`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,10 +22,10 @@ use crate::{
     lifecycle::Propagation,
 };
 
-/// Where an object is.
+/// The resource and key of an object.
 pub(super) type At = (ResourceId, Box<str>);
 
-/// An object, wherever it is.
+/// A reference to an object, with its uid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     pub(super) resource: ResourceId,
@@ -32,27 +33,27 @@ pub(super) struct Place {
     pub(super) uid: String,
 }
 
-/// Something to be done to an object.
+/// An action on an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Due {
-    /// `Propagation`: `None` goes by the finalizers that are there.
+    /// `Propagation`: `None` follows the existing finalizers.
     Delete(Place, Revision, Option<Propagation>),
-    /// These owners are gone or let it go, others are not.
+    /// These owners are gone or orphan it; others remain.
     DropOwners(Place, Vec<String>),
     DropFinalizer(Place, &'static str),
 }
 
-/// What is to be looked at.
+/// An item to examine.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Opened {
-    /// Because of the owner with this uid, or by itself.
+    /// Because of the owner with this uid, or on its own.
     Object(Box<str>, At),
-    /// A namespace that ends has changed.
+    /// A terminating namespace has changed.
     Ending(Box<str>),
-    /// In a namespace that ends something has changed.
+    /// Something in a terminating namespace has changed.
     Inside(Box<str>),
-    /// Something is new in a namespace, or it has just gone: what is in one that is not there came
-    /// too late, and goes.
+    /// Something is new in a namespace, or the namespace is gone: objects in a missing namespace
+    /// came too late, and are deleted.
     Doubtful(Box<str>),
 }
 
@@ -70,16 +71,16 @@ impl Objects for State {
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     dependents: FxHashMap<Box<str>, Dependents>,
-    /// Objects that stay until their dependents are gone or set free, by uid.
+    /// Objects that wait until their dependents are deleted or orphaned, by uid.
     waiting: FxHashMap<String, Waiting>,
-    /// Namespaces on their way out.
+    /// Terminating namespaces.
     ending: BTreeSet<Box<str>>,
     opened: Vec<Opened>,
 }
 
 #[derive(Debug, Default)]
 struct Dependents {
-    /// And whether it holds its owner.
+    /// And whether it blocks its owner's deletion.
     places: BTreeMap<Place, bool>,
     n_blocking: usize,
 }
@@ -91,7 +92,7 @@ struct Waiting {
 }
 
 impl Graph {
-    /// What was opened since the last call, in order.
+    /// The items queued since the last call, in order.
     pub(super) fn opened(&mut self) -> Vec<Opened> {
         std::mem::take(&mut self.opened)
     }
@@ -146,7 +147,7 @@ impl Graph {
         }
     }
 
-    /// An object that begins to wait for its dependents takes those along that hold it.
+    /// When an object begins to wait for its dependents, those that block its deletion are queued.
     fn await_dependents(&mut self, place: &Place, new: &Metadata) {
         let finalizer = [ORPHAN, FOREGROUND].into_iter().find(|name| new.waits_for(name));
         let Some(finalizer) = finalizer else {
@@ -169,7 +170,7 @@ impl Graph {
         self.open_dependents(&old.uid, |_| true);
     }
 
-    /// An owner that waits for its dependents looks again when one no longer holds it.
+    /// An owner that waits for its dependents is queued again when one no longer blocks it.
     fn let_go(&mut self, owner: &Owner, new: Option<&Metadata>) {
         let holds = |now: &Owner| {
             now.uid == owner.uid && now.block_owner_deletion == owner.block_owner_deletion
@@ -184,7 +185,7 @@ impl Graph {
         }
     }
 
-    /// Whether there is nobody any more that this finalizer waits for.
+    /// Whether nothing is left that this finalizer waits for.
     fn is_free(&self, uid: &str, finalizer: &str) -> bool {
         self.dependents.get(uid).is_none_or(|dependents| match finalizer {
             ORPHAN => dependents.places.is_empty(),
@@ -213,7 +214,7 @@ impl Graph {
         self.opened.extend(opened);
     }
 
-    /// What is due for an object now.
+    /// The pending action for an object.
     pub(super) fn look(&self, objects: &impl Objects, at: &At) -> Option<Due> {
         let (resource, key) = at;
         let metadata = Metadata::of(&*objects.object(*resource, key)?);
@@ -223,14 +224,14 @@ impl Graph {
                 return Some(Due::DropFinalizer(place, finalizer));
             }
         }
-        // Who waits for its dependents takes them along before it asks for its owners.
+        // An object that waits for its dependents handles them before its own owners.
         match metadata.waits_for(FOREGROUND) {
             true => None,
             false => self.for_owners(objects, place, &metadata),
         }
     }
 
-    /// An object whose owners are all gone goes too.
+    /// An object whose owners are all gone is deleted.
     fn for_owners(&self, objects: &impl Objects, place: Place, metadata: &Metadata) -> Option<Due> {
         let namespace = place.key.split_once('/').map(|(namespace, _)| namespace);
         let (mut gone, mut free) = (Vec::new(), Vec::new());
@@ -238,7 +239,7 @@ impl Graph {
         for owner in &metadata.owner_references {
             match owner.found(objects, namespace)? {
                 None => gone.push(owner.uid.clone()),
-                // An owner that waits in the foreground takes its dependents with it.
+                // An owner deleted in the foreground deletes its dependents.
                 Some(there) if there.waits_for(FOREGROUND) => {
                     awaited = true;
                     gone.push(owner.uid.clone());
@@ -247,7 +248,7 @@ impl Graph {
                 Some(_) => {}
             }
         }
-        // The others are looked at when this is done.
+        // The others are handled after this.
         if !free.is_empty() {
             return Some(Due::DropOwners(place, free));
         }
@@ -262,7 +263,7 @@ impl Graph {
         }
     }
 
-    /// It has dependents to wait for, and none that wait for it in turn.
+    /// It has dependents to wait for, and none of them waits for it in turn.
     fn can_wait(&self, uid: &str) -> bool {
         let waits = |place: &Place| {
             self.waiting.get(&place.uid).is_some_and(|waiting| waiting.finalizer == FOREGROUND)
@@ -275,7 +276,7 @@ impl Graph {
 
 impl Dependents {
     fn link(&mut self, place: Place, blocks: bool) {
-        // Named twice as an owner, one that is held once is held.
+        // If an owner is named twice, one blocking reference is enough.
         let blocks = blocks || self.places.get(&place).copied().unwrap_or_default();
         self.unlink(&place);
         self.n_blocking += usize::from(blocks);
@@ -292,8 +293,8 @@ impl Dependents {
 // === impl Owner ===
 
 impl Owner {
-    /// `None`: it can't be said where. That is so also for an owner in a namespace whose dependent
-    /// is in none.
+    /// `None`: the location is unknown. That includes a namespaced owner of a cluster-scoped
+    /// dependent.
     fn place(&self, namespace: Option<&str>) -> Option<(ResourceId, String)> {
         let kind = kinds::of_kind(&self.api_version, &self.kind)?;
         match (kind.namespaced, namespace) {
@@ -303,7 +304,7 @@ impl Owner {
         }
     }
 
-    /// `None`: nobody knows where it would be; `Some(None)`: it is gone.
+    /// `None`: the location is unknown; `Some(None)`: it is gone.
     fn found(&self, objects: &impl Objects, namespace: Option<&str>) -> Option<Option<Metadata>> {
         let (resource, key) = self.place(namespace)?;
         let there = objects.object(resource, &key).map(|object| Metadata::of(&object));

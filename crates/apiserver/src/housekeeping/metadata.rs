@@ -1,4 +1,4 @@
-//! What of an object's metadata matters here.
+//! The metadata that matters for housekeeping.
 
 use evenkeel_store::{Object, Revision};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 pub(super) const ORPHAN: &str = "orphan";
 
-/// Of an object that can't be read nothing is known: it has no owners and can be deleted.
+/// Metadata that can't be read is empty: the object has no owners and can be deleted.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Metadata {
@@ -32,12 +32,12 @@ pub(super) struct Owner {
     pub(super) block_owner_deletion: bool,
 }
 
-/// Whether there is anything to follow: spares most objects the parsing.
+/// Whether there is anything to follow: avoids parsing most objects.
 pub(super) fn has_relations(object: &Object) -> bool {
     has(object, b"\"ownerReferences\"") || is_held_or_dying(object)
 }
 
-/// Whether a delete may find it marked, or leave it: spares most objects the parsing.
+/// Whether a delete may only mark it, or is already marked: avoids parsing most objects.
 pub(super) fn is_held_or_dying(object: &Object) -> bool {
     has(object, b"\"deletionTimestamp\"") || has(object, b"\"finalizers\"")
 }
@@ -45,9 +45,9 @@ pub(super) fn is_held_or_dying(object: &Object) -> bool {
 // === impl Metadata ===
 
 impl Metadata {
-    /// Reads no further than to the end of the metadata.
+    /// Reads no further than the end of the metadata.
     pub(super) fn of(object: &Object) -> Metadata {
-        // The tail begins inside the metadata, which ends where its brace does.
+        // The encoding begins inside the metadata, which ends at its closing brace.
         let text = std::io::Read::chain(&b"{"[..], &object.tail[..]);
         let mut values = serde_json::Deserializer::from_reader(text).into_iter::<Metadata>();
         let read = values.next().and_then(Result::ok).unwrap_or_default();
@@ -58,7 +58,7 @@ impl Metadata {
         self.deletion_timestamp.is_some()
     }
 
-    /// It waits until this finalizer is dropped.
+    /// Whether it waits until this finalizer is removed.
     pub(super) fn waits_for(&self, finalizer: &str) -> bool {
         self.is_dying() && self.finalizers.iter().any(|name| name == finalizer)
     }

@@ -1,9 +1,9 @@
-//! What is to be looked at: taken in turn from its sources, so that one with much to do does not
-//! delay another with little.
+//! A fair work queue: keys are taken round-robin from their sources, so that a busy source does not
+//! delay the others.
 //!
-//! A key is in the queue once. While it is being worked on it is not given out again; what comes in
-//! the meantime brings it back after that. A key that failed waits for a pause of its own, which
-//! doubles each time. All is O(log n).
+//! A key is queued once. While it is processed it is not handed out again; if it is added
+//! meanwhile, it is queued again afterwards. A failed key has its own backoff, which doubles each
+//! time. All operations are O(log n).
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -20,28 +20,28 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub(super) struct Queue<K> {
     places: FxHashMap<K, Place>,
-    /// The sources with keys that are due, in the order of their turns.
+    /// The sources with ready keys, in round-robin order.
     turns: VecDeque<Source>,
     due: FxHashMap<Source, VecDeque<K>>,
     later: BTreeSet<(Instant, K)>,
-    /// How often in a row a key failed.
+    /// Consecutive failures per key.
     failures: FxHashMap<K, u32>,
     n_busy: usize,
 }
 
-/// Where work comes from.
+/// The origin of work.
 pub(super) type Source = Box<str>;
 
 #[derive(Debug)]
 enum Place {
     Due,
     Later(Instant, Source),
-    /// It is looked at again from then on, if anybody asked for that.
+    /// It is queued again at this time, if it was added meanwhile.
     Busy(Source, Option<Instant>),
 }
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
-    /// Due from `at` on. Never later than it was before, except after a failure.
+    /// Ready at `at`, or earlier if it already was, except after a failure.
     pub(super) fn push(&mut self, source: Source, key: K, at: Instant, now: Instant) {
         match self.places.get_mut(&key) {
             None => self.put(source, key, at, now),
@@ -57,7 +57,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// The next key, which is busy from now on.
+    /// The next key, which is processing from now on.
     pub(super) fn pop(&mut self, now: Instant) -> Option<K> {
         self.wake(now);
         let source = self.turns.pop_front()?;
@@ -73,7 +73,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         Some(key)
     }
 
-    /// How many keys are being worked on.
+    /// The number of keys being processed.
     pub(super) fn n_busy(&self) -> usize {
         self.n_busy
     }
@@ -85,7 +85,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Returns the pause after which it is tried again.
+    /// Returns the backoff before the retry.
     pub(super) fn failed(&mut self, key: K, now: Instant) -> Duration {
         let Some((source, _)) = self.release(&key) else { return Duration::ZERO };
         let failures = self.failures.entry(key.clone()).or_default();
@@ -95,7 +95,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         pause
     }
 
-    /// When there is something to do; in the past: now.
+    /// When the next key is ready; in the past: now.
     pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
         if !self.turns.is_empty() {
             return Some(now);
@@ -123,7 +123,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         keys.push_back(key);
     }
 
-    /// What waited for its time becomes due.
+    /// Delayed keys become ready.
     fn wake(&mut self, now: Instant) {
         while self.later.first().is_some_and(|(at, _)| *at <= now) {
             let Some((at, key)) = self.later.pop_first() else { return };
@@ -200,7 +200,7 @@ mod tests {
         for _ in 0..12 {
             assert_eq!(queue.pop(at), Some(1));
             pauses.push(queue.failed(1, at).as_millis());
-            // A change does not shorten it, and others are not held.
+            // A change does not shorten the backoff, and others are not held up.
             push(&mut queue, "a", [1, 2], at);
             assert_eq!(taken(&mut queue, at), [2]);
             queue.done(&2, at);

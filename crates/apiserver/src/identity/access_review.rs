@@ -1,5 +1,5 @@
-//! SelfSubjectAccessReview, SubjectAccessReview and LocalSubjectAccessReview: may somebody do
-//! something?
+//! SelfSubjectAccessReview, SubjectAccessReview and LocalSubjectAccessReview: is a user allowed to
+//! do something?
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::{Attributes, On, User};
 use crate::invalid::{Errors, FieldError, Path};
 
-/// Whose access is reviewed.
+/// The subject of the review.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Whose<'a> {
-    /// That of who asks: SelfSubjectAccessReview.
+    /// The requesting user: SelfSubjectAccessReview.
     Own(&'a User),
-    /// That of the user in the spec: SubjectAccessReview.
+    /// The user in the spec: SubjectAccessReview.
     Named,
-    /// The same in one namespace, which the review names: LocalSubjectAccessReview.
+    /// The user in the spec, in one namespace: LocalSubjectAccessReview.
     NamedIn(&'a str),
 }
 
@@ -29,7 +29,7 @@ impl Whose<'_> {
     }
 }
 
-/// The review with its status, or what is wrong with it. `may` is how requests are authorized.
+/// The review with its status, or its error. `may` is the authorizer.
 pub(crate) fn access_review(
     review: &Value,
     whose: Whose<'_>,
@@ -65,7 +65,7 @@ fn validate(review: &Value, whose: Whose<'_>) -> Errors {
     let (spec, at) = (&review["spec"], Path::root("spec"));
     let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let mut errors = Errors::new();
-    // Kubernetes prints its internal type, which has other names.
+    // Kubernetes prints its internal type, whose fields have different names.
     let shown = match other.is_object() {
         true => json!({"Path": text(other, "path"), "Verb": text(other, "verb")}),
         false => Value::Null,

@@ -1,9 +1,9 @@
-//! The user that a client certificate names.
+//! The user of a client certificate.
 //!
-//! As in Kubernetes a certificate that our authority has not signed does not end the handshake: the
-//! client hears 401 in words that it understands, and a token beside it still counts. The handshake
-//! only checks that the client has the key; [`Judge`] then decides, once for each connection, also
-//! for a resumed one. The time is looked at again with each request.
+//! As in Kubernetes, a certificate not signed by our CA does not fail the handshake: the client
+//! gets a 401 that it understands, and a token beside it still counts. The handshake only checks
+//! that the client has the key; [`Judge`] then verifies the certificate, once per connection, also
+//! for a resumed one. Expiry is checked again with each request.
 
 use std::sync::Arc;
 
@@ -21,30 +21,30 @@ use x509_parser::{certificate::X509Certificate, der_parser::oid, prelude::FromDe
 
 use super::User;
 
-/// What the certificate of a connection proves.
+/// The result of verifying a connection's certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Certificate {
-    /// None was shown.
+    /// No certificate.
     None,
-    /// Ours did not sign it, it is not valid now, or it names nobody.
+    /// Not signed by our CA, not valid now, or without a user.
     Refused,
     /// `ends` is in seconds since 1970.
     Of { user: Arc<User>, ends: i64 },
 }
 
-/// Decides about client certificates.
+/// Verifies client certificates.
 #[derive(Clone, Debug)]
 pub(crate) struct Judge {
     verifier: Arc<dyn ClientCertVerifier>,
 }
 
-/// Where the fingerprint of a certificate is in a user's extra, as in Kubernetes.
+/// The key of a certificate's fingerprint in a user's extra, as in Kubernetes.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
 // === impl Judge ===
 
 impl Judge {
-    /// A judge that trusts `authority`; `None` if that is no usable authority.
+    /// A verifier that trusts `authority`; `None` if that is not a usable CA.
     pub(crate) fn new(authority: &CertificateDer<'static>) -> Option<Judge> {
         let mut roots = RootCertStore::empty();
         roots.add(authority.clone()).ok()?;
@@ -53,12 +53,12 @@ impl Judge {
         Some(Judge { verifier: builder.allow_unauthenticated().build().ok()? })
     }
 
-    /// For the handshake: takes any certificate whose key the client has.
+    /// For the handshake: accepts any certificate whose key the client has.
     pub(crate) fn handshake(&self) -> Arc<dyn ClientCertVerifier> {
         Arc::new(AnyOwned(Arc::clone(&self.verifier)))
     }
 
-    /// Decides what the certificates shown prove, the client's own first.
+    /// Verifies the presented certificates, the client's own first.
     pub(crate) fn judge(&self, shown: Option<&[CertificateDer<'_>]>) -> Certificate {
         let Some([own, others @ ..]) = shown else { return Certificate::None };
         let verified = self.verifier.verify_client_cert(own, others, UnixTime::now());
@@ -90,7 +90,7 @@ fn named(own: &CertificateDer<'_>) -> Option<Certificate> {
     (!name.is_empty()).then(|| Certificate::Of { user: Arc::new(user.authenticated()), ends })
 }
 
-/// Leaves the decision about the certificate to [`Judge::judge`]; signatures are checked here.
+/// Leaves the verification of the certificate to [`Judge::judge`]; checks signatures.
 #[derive(Debug)]
 struct AnyOwned(Arc<dyn ClientCertVerifier>);
 

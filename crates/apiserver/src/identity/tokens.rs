@@ -1,7 +1,7 @@
-//! Bearer tokens of a file, as `--token-auth-file` of Kubernetes reads it.
+//! Bearer tokens from a file, in the format of Kubernetes' `--token-auth-file`.
 //!
 //! Each record is `token,user,uid` or `token,user,uid,"group1,group2"`. Only digests of the tokens
-//! are kept, and a look-up compares with all of them in constant time.
+//! are kept, and a lookup compares with all of them in constant time.
 
 use std::{fmt, fs, io, path::Path, sync::Arc};
 
@@ -17,7 +17,7 @@ pub(crate) struct Tokens {
     entries: Vec<([u8; 32], Arc<User>)>,
 }
 
-/// Why a token file can't be used. Never shows what is in it.
+/// Why a token file can't be used. Never shows its content.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TokenFileError {
@@ -74,7 +74,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// The user of a token. Takes as long for a wrong token as for a right one.
+    /// The user of a token. Takes as long for an invalid token as for a valid one.
     pub(crate) fn user(&self, token: &str) -> Option<Arc<User>> {
         let given = digest(token);
         let none = u64::MAX;
@@ -131,7 +131,7 @@ fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, TokenFileError> {
 
 fn plain_column(rest: &str, line: usize) -> Result<(String, &str), TokenFileError> {
     let (column, after) = rest.split_at(rest.find([',', '\n']).unwrap_or(rest.len()));
-    // A carriage return belongs to the line's end, or to the column if a comma follows.
+    // A carriage return belongs to the line ending, or to the column if a comma follows.
     let column = match after.starts_with(',') {
         true => column,
         false => column.strip_suffix('\r').unwrap_or(column),

@@ -1,5 +1,5 @@
-//! Rounds of writes with power cuts, kills, failing syncs and a full disk, against a sequential
-//! model. `EVENKEEL_SEED=N` runs one round.
+//! Rounds of writes with power failures, kills, failing syncs and a full disk, checked against a
+//! sequential model. `EVENKEEL_SEED=N` runs one round.
 
 mod model;
 
@@ -23,7 +23,7 @@ use super::{
 use crate::writer::{Answer, Committer, WriteError};
 
 const ROUNDS: u64 = 10_000;
-/// Changes that watches may start before.
+/// Changes that watches can resume from.
 const RETAINED: usize = 16;
 
 const SMALL: Limits = Limits {
@@ -36,7 +36,7 @@ const SMALL: Limits = Limits {
     background: Background::Steps,
 };
 
-/// What was met in all rounds, so that the rounds cannot come to test nothing.
+/// Counts of what occurred in all rounds, to prove that the rounds test something.
 #[derive(Clone, Copy, Debug, Default)]
 struct Met {
     acknowledged: u64,
@@ -44,19 +44,19 @@ struct Met {
     cuts_at_start: u64,
     failed_syncs: u64,
     full: u64,
-    /// Deletes that were taken on a full disk.
+    /// Deletes that were accepted on a full disk.
     reserved: u64,
-    /// Times that a full disk came back, by a probe or a write, and without history.
+    /// How often a full disk recovered, by a probe or a write, and without history.
     regained: u64,
     forgotten: u64,
-    /// Writes that were not answered, and are there.
+    /// Writes that were not answered, and survived.
     kept_unanswered: u64,
     snapshots: u64,
 }
 
-/// What a life ended with.
+/// How a run ended.
 enum Ended {
-    /// In good order, or by a fault.
+    /// Cleanly, or by a fault.
     Well,
     /// Before it could serve.
     AtStart(JournalError),
@@ -101,7 +101,8 @@ fn without_the_sync_the_same_rounds_report_a_loss() {
     }
 }
 
-/// A few lives of one disk, each ended by a cut or a kill, and a last look without faults.
+/// A few runs on one disk, each ended by a power failure or a kill, and a last check without
+/// faults.
 fn round(seed: u64, faults: Faults, met: &mut Met) -> Result<(), String> {
     let mut chance = Chance(seed);
     let disk = Disk::new(chance.next());
@@ -173,7 +174,7 @@ fn life(
     Ok(Ended::Well)
 }
 
-/// Whether the journal found no space.
+/// Returns whether the journal ran out of space.
 fn check(
     model: &mut Model,
     writes: &[Write],
@@ -213,7 +214,7 @@ fn random_write(chance: &mut Chance, state: &State) -> Write {
     let expect = match chance.below(7) {
         0 | 1 => Expect::Absent,
         2 => Expect::Revision(known.saturating_sub(1)),
-        // What the first write of the batch may have made.
+        // The revision that the first write of the batch may have created.
         3 => Expect::Revision(state.revision() + 1),
         _ if known == 0 => Expect::Absent,
         _ => Expect::Revision(known),

@@ -1,8 +1,8 @@
-//! Reads everything that is kept, in order, and finds where it ends.
+//! Reads everything stored, in order, and finds its end.
 //!
-//! All but the last segment were whole when the next one was made, so each must reach exactly
-//! the end that the next one's header gives. The last one ends where its frames end; see `frame`
-//! for how that is told from damage.
+//! All segments but the last were complete when the next one was created, so each must reach
+//! exactly the end recorded in the next one's header. The last one ends where its frames end; see
+//! `frame` for how that is distinguished from corruption.
 
 use evenkeel_store::{
     journal::{JournalError, Replayed},
@@ -18,12 +18,12 @@ use super::{
     segment::Position,
 };
 
-/// What was found.
+/// The result of reading.
 #[derive(Debug)]
 pub(super) struct Found {
     /// `None` in an empty directory.
     pub(super) end: Option<Position>,
-    /// Where in the last segment the frames begin that may not be durable yet.
+    /// Start of the frames in the last segment that may not be durable yet.
     pub(super) unproven: Option<u64>,
     pub(super) n_segments: usize,
     /// Of the segments since the snapshot.
@@ -31,11 +31,11 @@ pub(super) struct Found {
     pub(super) snapshot_bytes: u64,
 }
 
-/// Hands over everything in order, checking that nothing is missing.
+/// Passes on everything in order, checking that nothing is missing.
 struct Replay<'a> {
     each: &'a mut dyn FnMut(Replayed),
     revision: Revision,
-    /// A revision that did not follow the one before.
+    /// A revision that did not follow the previous one.
     disorder: Option<Revision>,
 }
 
@@ -47,7 +47,7 @@ struct Opened<F> {
     size: u64,
 }
 
-/// The oldest format among the files, if there are any. Refuses newer ones.
+/// The oldest format among the files, if there are any. Rejects newer ones.
 pub(super) fn oldest_format(files: &impl Files) -> Result<Option<u32>, JournalError> {
     let layout = Layout::read(files)?;
     let mut oldest = None;
@@ -110,8 +110,8 @@ pub(super) fn replay<D: Files>(
     Ok(found)
 }
 
-/// Makes the end that was found durable, whether it came from the disk or from memory that the
-/// last process left behind: a sync that failed may have marked pages as clean that never were.
+/// Makes the end that was found durable, whether it was read from disk or from memory left by the
+/// last process: a failed sync may have marked pages as clean that were never written.
 pub(super) fn settle(files: &impl Files, found: &Found) -> Result<(), JournalError> {
     let Some(end) = found.end else { return Ok(()) };
     let name = segment_name(end.number);

@@ -1,4 +1,4 @@
-//! What the crash rounds do not reach, or not by name.
+//! Cases that the crash rounds do not reach, or not by name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::{
 use crate::metrics::Metrics;
 
 const NAMES: [&str; 2] = ["configmaps", "deployments.apps"];
-/// With room for those that a test adds.
+/// Room for those that a test adds.
 const N_RESOURCES: usize = 4;
 const SMALL: Limits = Limits {
     snapshot_after: 8 << 10,
@@ -86,7 +86,7 @@ fn retaining(changes: usize) -> State {
     State::new(N_RESOURCES, history::Limits { changes, bytes: usize::MAX })
 }
 
-/// A directory of its own, gone afterwards.
+/// A temporary directory, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -288,7 +288,8 @@ fn a_newer_format_is_refused() {
     assert_eq!(error, JournalError::Newer { path, found: VERSION + 1, known: VERSION });
 }
 
-/// At whatever operation the power goes, the next start has it all, and the backup is whole.
+/// Whichever operation the power fails at, the next start recovers everything, and the backup is
+/// complete.
 #[test]
 fn an_older_format_is_migrated_after_a_backup() {
     for cut_at in (1..80).map(Some).chain([None]) {
@@ -321,7 +322,7 @@ fn header(version: u32) -> Header {
     }
 }
 
-/// A segment of format 0, which had no fields; its bytes.
+/// Writes a segment of format 0, which had no fields; returns its bytes.
 fn format_0(disk: &Disk) -> Vec<u8> {
     let mut bytes = header(0).bytes();
     frame::put(&mut bytes, 9, 1, 0, |out| {

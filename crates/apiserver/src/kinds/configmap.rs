@@ -45,7 +45,7 @@ pub(crate) static CONFIG_MAP: Kind = Kind {
     rules: &ConfigMapRules,
 };
 
-/// What the values of a ConfigMap or Secret may take together: 1 MiB.
+/// Maximum total size of the values of a ConfigMap or Secret: 1 MiB.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Rules for ConfigMapRules {
     }
 }
 
-/// What may not change once `immutable` is set, the setting included.
+/// Fields that may not change once `immutable` is set, including `immutable` itself.
 pub(super) fn immutable(new: &Value, old: &Value, fields: &[&str]) -> Errors {
     if !flag(old, &["immutable"]) {
         return Errors::new();
@@ -78,7 +78,7 @@ pub(super) fn immutable(new: &Value, old: &Value, fields: &[&str]) -> Errors {
     unset.into_iter().chain(changed).collect()
 }
 
-/// How many bytes a base64 text stands for. Line breaks in it do not count, as in Go.
+/// The decoded length of a base64 text. Line breaks do not count, as in Go.
 pub(super) fn decoded_len(text: &str) -> usize {
     text.bytes().filter(|digit| !b"=\r\n".contains(digit)).count() * 3 / 4
 }
@@ -100,7 +100,8 @@ fn validate(object: &Value) -> Errors {
         size += decoded_len(value.as_str().unwrap_or_default());
     }
     if size > MOST_BYTES {
-        // Kubernetes names the whole object by a path of one empty name, which prints like this.
+        // Kubernetes names the whole object by a path of one empty name, which is printed like
+        // this.
         errors.push(FieldError::too_long(Path::root("[]"), MOST_BYTES));
     }
     errors

@@ -1,4 +1,4 @@
-//! ControllerRevision: a state that a controller can go back to.
+//! ControllerRevision: a state that a controller can roll back to.
 
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! DaemonSet.
 //!
-//! The generation of the template alone is kept in an annotation, for readers of older versions.
+//! The generation of the template alone is stored in an annotation, for older clients.
 
 use serde_json::{Value, json};
 

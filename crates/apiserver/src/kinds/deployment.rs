@@ -125,7 +125,7 @@ impl Rules for DeploymentRules {
     }
 }
 
-/// Annotations count for the generation of a Deployment: they are copied to its ReplicaSets.
+/// Annotations increment the generation of a Deployment: they are copied to its ReplicaSets.
 fn annotated_anew(new: &Value, old: &Value) -> bool {
     let annotations = |object: &Value| match at(object, &["metadata", "annotations"]) {
         Value::Null => json!({}),
@@ -199,7 +199,7 @@ fn strategy(errors: &mut Errors, strategy: &Value, path: &Path) {
     }
 }
 
-/// A strategy as JSON of Kubernetes' own structure.
+/// A strategy as JSON of Kubernetes' internal type.
 pub(crate) fn declared(strategy: &Value) -> String {
     let rolling = &strategy["rollingUpdate"];
     let rolling = match rolling.is_object() {

@@ -1,6 +1,6 @@
 //! EndpointSlices.
 //!
-//! The generation counts the addresses, ports and labels; annotations do not count.
+//! Changes of addresses, ports and labels increment the generation; annotations do not.
 
 mod columns;
 mod validate;
@@ -17,7 +17,7 @@ use crate::{
 };
 
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
-/// Controllers that write only proper addresses, so that theirs need not be looked at.
+/// Controllers that write only valid addresses, so that theirs are not checked.
 const TRUSTED: [&str; 2] =
     ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];
 
@@ -99,7 +99,7 @@ impl Rules for EndpointSliceRules {
     }
 }
 
-/// Whether anything but the metadata differs. What is empty and what is absent are the same.
+/// Whether anything but the metadata differs. Empty and absent are equal.
 fn differ(new: &Value, old: &Value) -> bool {
     text(new, &["addressType"]) != text(old, &["addressType"])
         || ["endpoints", "ports"]
@@ -112,8 +112,8 @@ fn same_list(new: &[Value], old: &[Value]) -> bool {
         && new.iter().zip(old).all(|(new, old)| without_empty(new) == without_empty(old))
 }
 
-/// A copy without empty lists, maps and structures, for comparing what clients wrote to what is
-/// stored.
+/// A copy without empty lists, maps and structures, to compare a client's object with the stored
+/// one.
 fn without_empty(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -137,7 +137,7 @@ fn entries_of(labels: &Value) -> Vec<(&str, &Value)> {
     entries(labels, &[]).collect()
 }
 
-/// `deprecatedTopology` comes from an older version of the API: this one takes it and forgets it.
+/// `deprecatedTopology` comes from an older version of the API: this one accepts and drops it.
 fn drop_topology(slice: &mut Value) {
     let endpoints = slice.get_mut("endpoints").and_then(Value::as_array_mut);
     for endpoint in endpoints.into_iter().flatten() {

@@ -1,7 +1,8 @@
-//! Event, under its two names.
+//! Event, in its two API groups.
 //!
-//! Core and `events.k8s.io` show the same stored object. It is kept in the form of core; [`to_v1`] and
-//! [`from_v1`] change the names of its fields. Rules, columns and selectable fields take either form.
+//! Core and `events.k8s.io` show the same stored object. It is stored in the form of core;
+//! [`to_v1`] and [`from_v1`] convert the field names. Strategy, columns and selectable fields
+//! accept either form.
 
 mod columns;
 mod convert;
@@ -28,7 +29,7 @@ pub(crate) static EVENT: Kind = Kind {
     schema: "io.k8s.api.core.v1.Event",
     verbs: EVERY_VERB,
     subresources: &[],
-    // The order of the two kinds agrees as far as both have a field: they share stored objects.
+    // Fields that both kinds have are in the same order: the kinds share stored objects.
     fields: &[
         ("involvedObject.kind", |object| involved(object, "kind")),
         ("involvedObject.namespace", |object| involved(object, "namespace")),
@@ -82,7 +83,7 @@ pub(crate) static EVENT_V1: Kind = Kind {
     rules: &EventRules { strict: true },
 };
 
-/// Core checks little, for the sake of old clients; `events.k8s.io` is strict.
+/// Core validates little, for compatibility with old clients; `events.k8s.io` is strict.
 #[derive(Debug)]
 struct EventRules {
     strict: bool,

@@ -43,8 +43,8 @@ pub(crate) static LEASE: Kind = Kind {
     rules: &LeaseRules,
 };
 
-/// Fields of coordinated leader election, a feature that is off: they are dropped unless the
-/// stored object has them.
+/// Fields of coordinated leader election, a feature that is off: they are dropped unless the stored
+/// object has them.
 const COORDINATED: [&str; 2] = ["strategy", "preferredHolder"];
 
 #[derive(Debug)]
@@ -99,7 +99,7 @@ fn wrong_strategy(strategy: &Value, path: &Path) -> Errors {
     let Some(name) = strategy.as_str() else {
         return Errors::new();
     };
-    // The name stands twice in Kubernetes' path.
+    // The name occurs twice in Kubernetes' path.
     let path = path.child("strategy");
     if name.contains('/') {
         let wrong = names::qualified_name(name).into_iter();

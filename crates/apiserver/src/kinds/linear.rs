@@ -1,10 +1,10 @@
-//! Whatever list is long, the work is near-linear in the body.
+//! Whichever list is long, the work is near-linear in the body.
 //!
 //! Every list and map of every kind is found in the table of types and filled with n entries: some
-//! equal, some that share names and ports, some with nothing in common. Reading, checking, warning,
-//! storing and showing it is then timed for n and 4n, and so is a change from such an object to
-//! itself. Linear work takes four times as long, quadratic work up to sixteen times; where that can
-//! not yet be told, n grows. Time is that of this thread on the processor.
+//! equal, some sharing names and ports, some with nothing in common. Decoding, validating, warning,
+//! storing and rendering it is then timed for n and 4n, and so is an update of such an object to
+//! itself. Linear work takes four times as long, quadratic work up to sixteen times; if the result
+//! is not clear, n grows. The time is this thread's CPU time.
 
 use std::collections::BTreeSet;
 
@@ -18,17 +18,18 @@ use serde_json::{Map, Value, json};
 use super::{Admission, KINDS, Kind, Part, metadata, read::entry};
 use crate::{document, settings::Features, status::Failure, types, warnings::Warnings};
 
-/// A place in an object: the names on the way to a list or map, `0` standing for an element.
+/// The path of a list or map in an object; `0` stands for an element.
 type Place = Vec<&'static str>;
 
-/// What four times as much may cost: far from linear, and so near that more must be tried.
+/// Maximum ratio for four times the size: far from linear, and close enough that larger sizes must
+/// be tried.
 const QUADRATIC: f64 = 8.0;
 const LINEAR: f64 = 5.0;
-/// So many sizes in a row must look quadratic.
+/// This many sizes in a row must look quadratic.
 const IN_A_ROW: usize = 3;
-/// How many of a struct's scalars an entry has: the first ones, which tell it from others.
+/// How many of a struct's scalars an entry has: the first ones, which identify it.
 const SCALARS: usize = 4;
-/// No list is longer.
+/// Maximum list length.
 const LONGEST: usize = 64_000;
 
 #[test]
@@ -88,7 +89,7 @@ fn admission() -> Admission {
     Admission { now: "2026-01-01T00:00:00Z".parse().unwrap(), features: Features::default() }
 }
 
-/// All steps of a create, whether the one before refuses it or not.
+/// All steps of a create, whether the previous one rejects it or not.
 fn created(kind: &Kind, body: &str) {
     let of = types::schema().named(kind.schema).unwrap();
     let value = schema::decode(types::schema(), of, body.as_bytes()).unwrap().value;
@@ -113,7 +114,7 @@ fn created(kind: &Kind, body: &str) {
     }
 }
 
-/// The object as it would be stored, were it allowed.
+/// The object as it would be stored if it were allowed.
 fn stored(kind: &Kind, value: &Value) -> Value {
     let mut stored = value.clone();
     kind.rules.default(&mut stored, &admission());
@@ -121,7 +122,7 @@ fn stored(kind: &Kind, value: &Value) -> Value {
     stored
 }
 
-/// All steps of an update and of one of its status.
+/// All steps of an update and of a status update.
 fn updated(kind: &Kind, value: &Value, old: &Value) {
     for part in [Part::Main, Part::Status] {
         let mut new = value.clone();
@@ -136,10 +137,10 @@ fn updated(kind: &Kind, value: &Value, old: &Value) {
     }
 }
 
-/// Patches of all three forms that say what is there already.
+/// Patches of all three types that change nothing.
 fn patched(kind: &Kind, value: &Value, patch: &str) {
     let of = types::schema().named(kind.schema).unwrap();
-    // Either outcome is right: some of the lists have no merge key.
+    // Either result is correct: some of the lists have no merge key.
     let mut merged = value.clone();
     if patch::strategic(types::schema(), of, &mut merged, patch.as_bytes()).is_ok() {
         let _ = patch::converted(types::schema(), of, merged);
@@ -154,8 +155,8 @@ fn patched(kind: &Kind, value: &Value, patch: &str) {
 
 type Work = Box<dyn Fn()>;
 
-/// Times work of growing size until it is plain that it is linear, or that it is not: a machine with
-/// other work to do may spoil one size, not several in a row.
+/// Times work of growing size until it is clearly linear, or clearly not: other load on the machine
+/// may spoil one size, not several in a row.
 fn check(what: &str, least: usize, work: impl Fn(usize) -> Work) {
     let (mut n, mut tries, mut in_a_row) = (least, 1, 0);
     loop {
@@ -200,7 +201,7 @@ fn least_time(work: &Work, tries: usize) -> f64 {
     times.fold(f64::MAX, f64::min).max(1.0)
 }
 
-/// What this thread has had of a processor.
+/// CPU time of this thread.
 fn clock() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
@@ -208,7 +209,7 @@ fn clock() -> f64 {
 
 // === objects ===
 
-/// Each list and map of each kind. Where a type has been seen, its fields are not looked at again.
+/// Each list and map of each kind. A type that was already visited is not visited again.
 fn places() -> Vec<(&'static Kind, Place)> {
     let mut places = Vec::new();
     let mut seen = BTreeSet::new();
@@ -231,7 +232,7 @@ fn collect(
     if !seen.insert(&of.name) {
         return;
     }
-    // Regular containers first: what the others share with them is looked at there.
+    // Regular containers first: what the others share with them is covered there.
     let mut fields: Vec<&Field> = of.fields.iter().collect();
     fields.sort_by_key(|field| &*field.name != "containers");
     for field in fields {
@@ -259,7 +260,7 @@ fn into(
     }
 }
 
-/// An object with n entries at one place.
+/// An object with n entries at one path.
 fn object(kind: &Kind, place: &Place, n: usize) -> Value {
     let mut value = json!({"metadata": {"name": "a", "namespace": "b"}});
     fill(kind, &mut value, place, n);
@@ -309,8 +310,8 @@ fn fill(kind: &Kind, value: &mut Value, place: &Place, n: usize) {
     }
 }
 
-/// Every third entry is as the others of its third; every third shares half of what it says; the
-/// rest has nothing in common.
+/// Every third entry equals the others of its third; every third shares half of its fields; the
+/// rest have nothing in common.
 fn share(i: usize) -> usize {
     match i % 3 {
         0 => 0,

@@ -1,4 +1,4 @@
-//! Namespace: what it defaults and checks, and the two writes of its own, termination and finalize.
+//! Namespace: its strategy, and its two special writes, termination and finalize.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -50,7 +50,7 @@ pub(crate) static NAMESPACE: Kind = Kind {
 const LABEL: &str = "kubernetes.io/metadata.name";
 const FINALIZER: &str = "kubernetes";
 
-/// Begins the termination: from then on the namespace takes no new objects. It is gone when
+/// Starts the termination: the namespace accepts no new objects. It is removed when
 /// `spec.finalizers` is empty and no finalizer is left in its metadata.
 pub(crate) fn terminate(namespace: &mut Value, now: Timestamp) {
     if at(namespace, &["metadata", "deletionTimestamp"]).is_null() {
@@ -60,18 +60,18 @@ pub(crate) fn terminate(namespace: &mut Value, now: Timestamp) {
     *entry(namespace, &["status", "phase"]) = json!("Terminating");
 }
 
-/// Whether a namespace that is being deleted may go.
+/// Whether a terminating namespace can be removed.
 pub(crate) fn is_finalized(namespace: &Value) -> bool {
     list(namespace, &["spec", "finalizers"]).is_empty()
         && list(namespace, &["metadata", "finalizers"]).is_empty()
 }
 
-/// As `prepare_update`, for `namespaces/finalize`, which may change all but the status.
+/// Like `prepare_update`, for `namespaces/finalize`, which may change everything but the status.
 fn prepare_finalize(new: &mut Value, old: &Value) {
     carry_over(new, old, &["status"]);
 }
 
-/// As `validate_update`, for `namespaces/finalize`.
+/// Like `validate_update`, for `namespaces/finalize`.
 fn validate_finalize(new: &Value, _: &Value) -> Errors {
     let path = Path::root("spec").child("finalizers");
     let finalizers = list(new, &["spec", "finalizers"]).iter().enumerate();
@@ -129,8 +129,8 @@ impl Rules for NamespaceRules {
     }
 }
 
-/// The label that lets selectors choose namespaces by name. A name still to be generated is not
-/// there yet when defaults are set, so it is done again after.
+/// The label that lets selectors match namespaces by name. A generated name does not exist yet when
+/// defaults are set, so this runs again afterwards.
 fn label(object: &mut Value) {
     let name = text(object, &["metadata", "name"]).to_owned();
     if !name.is_empty() {

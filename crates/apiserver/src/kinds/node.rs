@@ -83,7 +83,7 @@ impl Rules for NodeRules {
     }
 
     fn validate_update(&self, part: Part, new: &Value, old: &Value, _: &Admission) -> Errors {
-        // Kubernetes runs both validations on an update, so some findings come twice.
+        // Kubernetes runs both validations on an update, so some errors occur twice.
         let mut errors = if part == Part::Main { validate::node(new) } else { Errors::new() };
         errors.extend(validate::update(new, old));
         errors
@@ -94,14 +94,14 @@ impl Rules for NodeRules {
     }
 }
 
-/// Fields of features that are off stay only where they are.
+/// Fields of disabled features are kept only if already stored.
 fn drop_unused(new: &mut Value, old: &Value, path: &[&str]) {
     if at(old, path).is_null() {
         remove(new, path);
     }
 }
 
-/// `podCIDR` is the first of `podCIDRs`; it decides where the two differ.
+/// `podCIDR` is the first of `podCIDRs`; it takes precedence if they differ.
 fn agree_on_pod_cidr(object: &mut Value) {
     let single = text(object, &["spec", "podCIDR"]).to_owned();
     let first = list(object, &["spec", "podCIDRs"]).first().and_then(Value::as_str);

@@ -68,7 +68,7 @@ pub(crate) static POD: Kind = Kind {
         ("status.podIP", |pod| {
             pod["status"]["podIPs"][0]["ip"].as_str().unwrap_or_default().to_owned()
         }),
-        // Accepted, though no pod has a value for it.
+        // Accepted, though pods have no value for it.
         ("status.podIPs", |_| String::new()),
     ],
     creates_on_update: false,
@@ -156,7 +156,7 @@ impl Rules for PodRules {
         warnings
     }
 
-    /// A pod is always marked before it goes, if only for no time at all.
+    /// A pod is always marked before it is removed, even with a grace period of zero.
     fn grace(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
         let own = number(object, &["spec", "terminationGracePeriodSeconds"]);
         let runs_nowhere = text(object, &["spec", "nodeName"]).is_empty();
@@ -169,14 +169,14 @@ impl Rules for PodRules {
     }
 }
 
-/// A pod whose spec is another one is a generation on.
+/// A changed spec increments the generation.
 fn count_generation(new: &mut Value, old: &Value) {
     let changed = i64::from(!equal::same(&new["spec"], &old["spec"]));
     let generation = number(old, &["metadata", "generation"]).unwrap_or_default() + changed;
     *entry(new, &["metadata", "generation"]) = json!(generation);
 }
 
-/// What a subresource that changes a part of the spec may not touch.
+/// What a subresource that changes part of the spec may not touch.
 fn keep_metadata(new: &mut Value, old: &Value) {
     carry_over(new, old, &["status"]);
     for name in ["annotations", "deletionTimestamp", "finalizers", "labels", "ownerReferences"] {
@@ -184,7 +184,7 @@ fn keep_metadata(new: &mut Value, old: &Value) {
     }
 }
 
-/// Why admission turns a new pod away: what follows `forbidden: ` in the message of the 403.
+/// Why admission rejects a new pod: the text after `forbidden: ` in the message of the 403.
 pub(crate) fn refused(pod: &Value) -> Option<String> {
     let class = text(pod, &["spec", "priorityClassName"]);
     let Some(priority) = priority_of(class) else {
@@ -212,7 +212,7 @@ pub(crate) fn refused(pod: &Value) -> Option<String> {
     })
 }
 
-/// The two classes that are always there, and no class at all.
+/// The two built-in priority classes, and no class at all.
 fn priority_of(class: &str) -> Option<i64> {
     match class {
         "" => Some(0),

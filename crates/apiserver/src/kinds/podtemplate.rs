@@ -1,4 +1,4 @@
-//! PodTemplate: a template of pods, kept for controllers that name it.
+//! PodTemplate: a pod template stored for controllers that refer to it.
 
 use serde_json::{Value, json};
 

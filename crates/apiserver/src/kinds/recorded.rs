@@ -1,6 +1,6 @@
-//! The recorded scenarios, as far as rules, metadata and pools decide them: creates, replaces, merge
-//! patches and deletes of Services and EndpointSlices, and the metadata of ConfigMaps. A scenario is
-//! followed until a step needs more than that.
+//! The recorded scenarios, as far as strategies, metadata and pools determine them: creates,
+//! replaces, merge patches and deletes of Services and EndpointSlices, and the metadata of
+//! ConfigMaps. A scenario is followed until a step needs more than that.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -50,7 +50,7 @@ struct Server {
     pools: Arc<Pools>,
     stored: BTreeMap<String, Value>,
     seed: u64,
-    /// What the placeholders of the scenario stand for.
+    /// The values of the scenario's placeholders.
     bound: BTreeMap<String, Value>,
 }
 
@@ -132,7 +132,7 @@ impl Server {
         Answer::Object(new, warnings)
     }
 
-    /// `false`: the scenario goes on with what is not known here.
+    /// `false`: the scenario continues with something not supported here.
     fn step(&mut self, id: &str, step: &Value, tally: &mut Tally) -> bool {
         let request = &step["request"];
         let path = text(request, &["path"]);
@@ -159,7 +159,7 @@ impl Server {
         let status = step["response"]["status"].as_u64().unwrap_or_default();
         let undecoded = expected_field(step) == "patch";
         if method == "GET" || status >= 400 && status != 422 || undecoded {
-            // Reads, and what the verbs, the schema and the store refuse.
+            // Reads, and rejections by the verbs, the schema and the store.
             return true;
         }
         if name.len() > 1 || !request["body_raw"].is_null() || !request["body_repeat"].is_null() {
@@ -244,7 +244,7 @@ impl Server {
                 tally.compared += 1;
                 refused(kind, name, errors, &expected["body"])
             }
-            // What a ConfigMap's own rules refuse.
+            // Rejections by a ConfigMap's own strategy.
             _ if !ours => return false,
             Answer::Object(..) => {
                 vec![format!("accepted instead of {status} {}", expected["body"]["message"])]
@@ -260,7 +260,7 @@ impl Server {
     }
 }
 
-/// What the first cause of a recorded refusal is about.
+/// The field of the first cause in a recorded error.
 fn expected_field(step: &Value) -> &str {
     let causes = list(&step["response"], &["body", "details", "causes"]);
     causes.first().map(|cause| text(cause, &["field"])).unwrap_or_default()
@@ -295,8 +295,8 @@ fn refused(kind: &Kind, name: &str, errors: &Errors, expected: &Value) -> Vec<St
     differ
 }
 
-/// Compares what was recorded with what came out, before the schema drops what is empty and adds
-/// what Go always writes.
+/// Compares the recorded object with the result, before the schema drops empty values and adds
+/// those that Go always writes.
 fn same(
     path: &str,
     recorded: &Value,

@@ -98,7 +98,7 @@ impl Rules for SecretRules {
     }
 }
 
-/// `stringData` is for writing only: it overwrites `data`, encoded.
+/// `stringData` is write-only: it overwrites `data`, encoded.
 fn merge_string_data(object: &mut Value) {
     let Some(Value::Object(texts)) = remove(object, &["stringData"]) else {
         return;
@@ -124,7 +124,7 @@ fn validate(object: &Value) -> Errors {
     errors
 }
 
-/// What the known types require.
+/// The requirements of the known types.
 fn wrong_content(object: &Value) -> Errors {
     let path = |key: &str| Path::root("data").key(key);
     let required = |key: &str| FieldError::required(path(key), "");

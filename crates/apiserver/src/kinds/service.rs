@@ -1,7 +1,7 @@
 //! Services.
 //!
-//! Addresses and node ports come from [`crate::pools`], which runs *before* `prepare_*` and
-//! `validate_*`: the checks expect them to be there.
+//! Addresses and node ports are allocated by [`crate::pools`] *before* `prepare_*` and `validate_*`
+//! run: the validation expects them to be set.
 
 mod columns;
 mod defaults;
@@ -120,8 +120,9 @@ impl Rules for ServiceRules {
 
 const DISTRIBUTION: [&str; 2] = ["spec", "trafficDistribution"];
 
-/// Without the gate `ServiceTrafficDistribution` the server is one that does not know the field:
-/// nobody is shown it, so nobody who writes back what he has read may take away what is stored.
+/// Without the gate `ServiceTrafficDistribution` the server behaves like one that does not know the
+/// field: it is not shown, so a client that writes back what it has read must not remove the stored
+/// value.
 fn keep_distribution(new: &mut Value, old: Option<&Value>, admission: &Admission) {
     if !admission.features.service_traffic_distribution {
         carry_over(new, old.unwrap_or(&Value::Null), &DISTRIBUTION);

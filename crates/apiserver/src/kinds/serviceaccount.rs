@@ -58,7 +58,7 @@ impl Rules for ServiceAccountRules {
     }
 }
 
-/// A secret of the account is in its namespace, so the reference is its name and nothing else.
+/// A secret of the account is in its namespace, so the reference consists only of a name.
 fn keep_names_of_secrets(object: &mut Value) {
     if object.get("secrets").is_none() {
         return;

@@ -49,7 +49,7 @@ fn what_cannot_be_had_is_refused_in_two_wordings() {
     assert!(
         words("application/json;as=Table;v=v9;g=meta.k8s.io").starts_with("only the following")
     );
-    // We do not offer what we cannot give.
+    // Formats that we cannot produce are not offered.
     assert!(!words("application/vnd.kubernetes.protobuf").contains("protobuf"));
 }
 

@@ -1,4 +1,4 @@
-//! Parameters of operations: their names, places and types.
+//! Parameters of operations: their names, locations and types.
 
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub(super) const DELETE: &[Parameter] = &[
     text("propagationPolicy"),
 ];
 
-/// Of a deletecollection, besides those of a delete.
+/// For a deletecollection, in addition to those of a delete.
 pub(super) const DELETE_WHICH: &[Parameter] = &[
     text("continue"),
     text("fieldSelector"),

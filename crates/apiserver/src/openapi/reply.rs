@@ -1,13 +1,13 @@
-//! How a document is answered: in which form, cached for how long, or only named.
+//! Responses with a document: encoding, caching and redirects.
 //!
-//! Source: `k8s.io/kube-openapi/pkg/handler` and `handler3`. Media types with `@` are what
-//! clients ask for; they are not well formed, so the answer names the type without it.
+//! Source: `k8s.io/kube-openapi/pkg/handler` and `handler3`. Clients send media types with `@`,
+//! which are not well formed, so the response names the type without it.
 
 use bytes::Bytes;
 
 use super::Document;
 
-/// What of a request counts.
+/// The relevant parts of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Asked<'a> {
     pub(crate) accept: Option<&'a str>,
@@ -29,7 +29,7 @@ pub(crate) enum Reply {
     NotAcceptable,
 }
 
-/// What a document is, which decides the media types it comes in.
+/// The type of a document, which determines its media types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
     Index,
@@ -63,7 +63,7 @@ impl Document {
         Reply::Document { body, content_type, etag: self.etag(), immutable: hash.is_some() }
     }
 
-    /// The address that names the hash.
+    /// The URL that includes the hash.
     pub(super) fn location(&self) -> String {
         format!("/openapi/v3/{}?hash={}", self.name, self.hash())
     }
@@ -78,7 +78,7 @@ impl Document {
 // === impl Form ===
 
 impl Form {
-    /// The index does not negotiate, and says that it is text; it is JSON.
+    /// The index is not negotiated, and is labelled as text; it is JSON.
     fn media(self, accept: Option<&str>) -> Option<Media> {
         if self == Form::Index {
             return Some(Media::Json);
@@ -118,7 +118,7 @@ impl Form {
     }
 }
 
-/// A media type of an `Accept` header, and how much it is wanted.
+/// A media type of an `Accept` header, and its weight.
 fn clause(text: &str) -> (&str, f32) {
     let mut parts = text.split(';').map(str::trim);
     let media = parts.next().unwrap_or_default();

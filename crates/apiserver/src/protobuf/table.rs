@@ -1,10 +1,10 @@
-//! The table of field numbers, read once from `numbers.txt`.
+//! The table of field numbers, parsed once from `numbers.txt`.
 
 use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-/// What a field's value is.
+/// The type of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Text,
@@ -22,9 +22,9 @@ pub(super) enum Type {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Its zero value is as good as absent.
+    /// Its zero value is equivalent to absence.
     Plain,
-    /// Present is a fact of its own.
+    /// Its zero value differs from absence.
     Pointer,
     List,
     Map,
@@ -34,9 +34,9 @@ pub(super) enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Key(&'static str),
-    /// The message's fields are fields of the object around it.
+    /// The message's fields are fields of the enclosing object.
     Inline,
-    /// The message is nothing but this list.
+    /// The message consists only of this list.
     Whole,
 }
 
@@ -70,7 +70,7 @@ impl Table {
         TABLE.get_or_init(|| Table::read(include_str!("numbers.txt")))
     }
 
-    /// The message of a kind. Options of a delete are a kind of every group.
+    /// The message of a kind. Delete options are a kind of every group.
     pub(super) fn kind(&self, version: &str, kind: &str) -> Option<usize> {
         if kind == "DeleteOptions" {
             return self.by_name.get("meta.DeleteOptions").copied();

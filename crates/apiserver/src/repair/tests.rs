@@ -22,7 +22,8 @@ fn service(name: &str, spec: &Value) -> Value {
     service
 }
 
-/// What a server without our care would have stored: a Service with the same addresses as another.
+/// Stores what a server without the repair loop could have: a Service with the same addresses as
+/// another.
 async fn copy(server: &Server, of: &Value, name: &str) {
     let mut copy = of.clone();
     copy["metadata"]["name"] = name.into();
@@ -114,7 +115,7 @@ async fn a_leak_is_freed_after_three_passes() {
     server.stop();
 }
 
-/// Polls so often at most, as it is woken, and then drops the future. Where it sends one write
+/// Polls the future at most this often, when it is woken, and then drops it. If it sends one write
 /// (`is_one`), nothing commits during the first poll. With several, a second lock of this thread
 /// would wait for a writer that waits for the first.
 async fn polled<T>(
@@ -139,7 +140,7 @@ async fn polled<T>(
     .await
 }
 
-/// The lives of a Service, of one that waits for a finalizer, and of a Pod.
+/// The life cycles of a Service, of one with a finalizer, and of a Pod.
 fn steps(n: usize) -> Vec<(Method, String, Value)> {
     let (name, held) = (format!("s-{n}"), format!("f-{n}"));
     let (path, held_path) = (format!("{SERVICES}/{name}"), format!("{SERVICES}/{held}"));
@@ -188,7 +189,7 @@ async fn requests_dropped_at_any_await_leave_nothing_to_repair() {
                     }
                     false => drop(asked.await),
                 }
-                // Writes are decided in order: when this one is, so are those before it.
+                // Writes are decided in order: when this one is, so are all earlier ones.
                 let marker = json!({"metadata": {"generateName": "marker-"}});
                 let path = "/api/v1/namespaces/default/configmaps";
                 assert_eq!(server.ask(Method::POST, path, &marker).await.0, 201);

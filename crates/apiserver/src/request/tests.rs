@@ -52,7 +52,7 @@ fn paths_name_what_kubernetes_says_they_name() {
         ("/apis/apps/v1/namespaces/a", "404"),
         ("/apis/nope.example.com/v1/things", "404t"),
         ("/nope", "404t"),
-        // Nothing is cleaned.
+        // Paths are not cleaned.
         ("//api/v1/pods", "404t"),
         ("/api//v1/pods", "404"),
         ("/api/v1//pods", "404"),

@@ -1,14 +1,14 @@
-//! How long a client gives a request: `?timeout=30s`.
+//! The client's timeout for a request: `?timeout=30s`.
 //!
-//! Durations are Go's (`time.ParseDuration`), and so are the words of the refusal.
-//! Source: `k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go`.
+//! Durations and error messages are Go's (`time.ParseDuration`). Source:
+//! `k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go`.
 
 use std::{fmt::Write as _, time::Duration};
 
 use super::Query;
 use crate::status::{Failure, Result};
 
-/// No request that has an end takes longer, whatever its client gives it.
+/// Maximum duration of any request that is not long-running, whatever its client requests.
 pub(crate) const MOST: Duration = Duration::from_secs(60);
 
 /// Go counts durations in nanoseconds, up to 2^63.
@@ -25,7 +25,7 @@ const UNITS: [(&str, u128); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// No time, or a negative one, is the server's own.
+/// Zero or a negative duration means the server's own.
 pub(crate) fn asked(query: &Query<'_>) -> Result<Duration> {
     let text = query.text("timeout");
     if text.is_empty() {
@@ -84,7 +84,7 @@ fn term(text: &str) -> std::result::Result<(u128, &str), Wrong<'_>> {
     if whole.is_empty() && fraction.is_empty() {
         return Err(Wrong::Invalid);
     }
-    // What is longer is larger than all that a duration can be.
+    // More digits exceed the range of a duration.
     let count: u128 = match whole.trim_start_matches('0') {
         "" => 0,
         long if long.len() > 20 => return Err(Wrong::Invalid),
@@ -108,7 +108,7 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// A fraction of a unit; beyond 18 digits nothing is left to count.
+/// A fraction of a unit; more than 18 digits have no effect.
 fn part(fraction: &str, of_unit: u128) -> u128 {
     let mut scale = 1;
     let mut sum = 0;

@@ -1,4 +1,4 @@
-//! Does what parts want done, the way of any client's write.
+//! Executes the actions of parts, on the same path as a client's writes.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use evenkeel_store::{Outcome as Written, Refused, Revision, patch};
@@ -26,23 +26,23 @@ use crate::{
     },
 };
 
-/// Of one key.
+/// Per key.
 const ACTIONS_AT_ONCE: usize = 32;
-/// How often a generated name is tried.
+/// Attempts with a generated name.
 const NAMES: usize = 8;
-/// How often a write that names no version is tried against changes by others.
+/// Attempts of an unconditional write that conflicts with others.
 const TRIES: usize = 20;
 
-/// What came of the actions of a key.
+/// The result of the actions of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     Done,
-    /// Somebody else was faster, or the namespace ends: to be decided anew.
+    /// A conflict, or the namespace is terminating: to be decided again.
     Overtaken,
     Failed,
 }
 
-/// What came of the worst of them.
+/// The worst result of all actions.
 pub(super) async fn all(api: &Api, actions: &[Action]) -> Outcome {
     let each: Vec<_> = actions.iter().map(|action| one(api, action)).collect();
     let outcomes: Vec<Outcome> =
@@ -80,7 +80,7 @@ async fn one(api: &Api, action: &Action) -> Outcome {
         }
     };
     let Err(failure) = done else { return Outcome::Done };
-    // A 403 is a namespace that ends.
+    // A 403 means that the namespace is terminating.
     if matches!(failure.code, 403 | 404 | 409) {
         tracing::debug!(?action, problem = failure.message(), "overtaken");
         return Outcome::Overtaken;
@@ -117,7 +117,7 @@ async fn create(
     Err(Failure::already_exists(kind, name_of(&object), false))
 }
 
-/// An object that is to be the one that was looked at.
+/// A reference to the examined object.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     kind: &'a Kind,
@@ -126,8 +126,8 @@ struct Target<'a> {
     now: Timestamp,
 }
 
-/// A patch of the object, then of its status, each by its own rules. Annotations alone go with the
-/// status, as Kubernetes' controllers write them: so they do not raise the generation.
+/// A patch of the object, then of its status, each by its own strategy. Annotations alone go with
+/// the status, as Kubernetes' controllers write them, so that they do not increment the generation.
 async fn patched(api: &Api, target: Target<'_>, patch: &Value) -> Result<()> {
     let mut main = patch.clone();
     let status = main.as_object_mut().and_then(|main| main.remove("status"));
@@ -146,13 +146,13 @@ async fn patched(api: &Api, target: Target<'_>, patch: &Value) -> Result<()> {
     rewrite(api, target, version, Way::Rules(Part::Status), edit).await.map(drop)
 }
 
-/// Whether all parts of a patch are without fields.
+/// Whether all parts of a patch are empty.
 fn is_empty(patch: &Value) -> bool {
     let mut parts = patch.as_object().into_iter().flat_map(Map::values);
     parts.all(|part| part.as_object().is_some_and(Map::is_empty))
 }
 
-/// Whether a patch is about annotations only.
+/// Whether a patch changes only annotations.
 fn is_annotations(patch: &Value) -> bool {
     let is_only = |value: &Value, key: &str| {
         value.as_object().is_some_and(|fields| fields.keys().all(|one| one == key))
@@ -165,7 +165,7 @@ fn merge(object: &mut Value, patch: &Value) -> Result<()> {
     merged.map(drop).map_err(|problem| Failure::internal(problem.to_string()))
 }
 
-/// Writes the next version, again if another was faster and no version was asked for.
+/// Writes the next version; retries on a conflict unless a version was required.
 async fn rewrite(
     api: &Api,
     target: Target<'_>,
@@ -215,7 +215,7 @@ fn lost_seconds(api: &Api) -> i64 {
     eviction.map_or(300, nodes::whole_seconds)
 }
 
-/// A token that names its Secret and that nobody can guess; one that is there already stays.
+/// An unpredictable token that names its Secret; an existing one is kept.
 async fn token(api: &Api, secret: Target<'_>, account_uid: &str) -> Result<()> {
     let namespace = secret.key.split('/').next().unwrap_or_default();
     let token = STANDARD.encode(service_account::new_token(secret.key, &random::secret()));
@@ -257,7 +257,7 @@ fn event(about: Target<'_>, warning: bool, reason: &str, message: &str) -> Value
 // === impl Action ===
 
 impl Action {
-    /// The object that it changes, if that is there already.
+    /// The object that it changes, if it exists already.
     pub(super) fn place(&self) -> Option<(&'static Kind, &str)> {
         match self {
             Action::Create { .. } | Action::Event { .. } => None,

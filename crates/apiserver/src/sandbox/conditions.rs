@@ -1,5 +1,5 @@
-//! Conditions of Pods and Nodes. The time of a condition moves only when its status changes; one
-//! that a client gave without a time gets one.
+//! Conditions of Pods and Nodes. The transition time of a condition changes only with its status; a
+//! condition that a client set without a time gets one.
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -11,7 +11,7 @@ use serde_json::json;
 use super::action::Action;
 use crate::kinds::POD;
 
-/// What a condition says.
+/// The content of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Says {
     pub(super) kind: &'static str,
@@ -76,7 +76,7 @@ pub(super) fn patch_of_pod(pod: &Pod, conditions: &[PodCondition]) -> Action {
     Action::patch(&POD, &pod.metadata, patch)
 }
 
-/// In whole seconds, as objects keep times.
+/// In whole seconds, as in objects.
 pub(super) fn time(now: Timestamp) -> Time {
     Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }

@@ -1,4 +1,4 @@
-//! The whole of it in one process: requests go through the chain, the parts play.
+//! The whole server in one process: requests go through the chain, and the sandbox runs.
 
 mod endings;
 mod lives;

@@ -27,8 +27,8 @@ pub(crate) fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     }
 }
 
-/// Gives a Pod what the admission plugin gives it, and says whether it lacked anything. `seconds`:
-/// how long it stays on a Node that does not answer.
+/// Adds the tolerations of the admission plugin to a Pod, and returns whether any was missing.
+/// `seconds`: how long it stays on an unresponsive Node.
 pub(crate) fn default(pod: &mut Value, seconds: i64) -> bool {
     let mut added = false;
     for taint in [NOT_READY, UNREACHABLE] {

@@ -1,4 +1,4 @@
-//! The loop that accepts, and the end of it.
+//! The accept loop, and its shutdown.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use tokio::{
 
 use super::{Answers, Limits, connection::Server};
 
-/// How many connections are cut when the system has no more files.
+/// How many connections are evicted when the system runs out of files.
 const CUT_FOR_FILES: usize = 8;
 
-/// Between two attempts when the system has no more to give, as when all files are in use.
+/// Pause between attempts while the system is out of resources, such as files.
 const LEAST_PAUSE: Duration = Duration::from_millis(5);
 const MOST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -30,7 +30,7 @@ pub(super) async fn run<S: Answers>(listener: TcpListener, server: Arc<Server<S>
     finish(&server, connections).await
 }
 
-/// Readiness fails for a while before connections do.
+/// Readiness fails for a while before connections are refused.
 async fn unready<S>(server: &Server<S>) {
     server.stop.stopping().await;
     tracing::info!(in_flight = server.stop.in_flight().requests(), "shutting down");
@@ -46,7 +46,7 @@ async fn accept<S: Answers>(
 ) -> Never {
     let mut pause = LEAST_PAUSE;
     loop {
-        // What has ended is let go of here, so that the set does not grow.
+        // Removes finished tasks, so that the set does not grow.
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, address)) => {
@@ -68,7 +68,7 @@ async fn accept<S: Answers>(
     }
 }
 
-/// The peer is gone already; the next one may be well.
+/// This peer is already gone; the next one may be fine.
 fn is_of_one_peer(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
@@ -80,7 +80,7 @@ fn is_exhausted(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
 }
 
-/// Cuts connections that are idle, so that others, and the journal, find files. Says how many.
+/// Evicts idle connections, to free files for others and for the journal. Returns how many.
 fn make_room<S>(server: &Server<S>) -> usize {
     (0..CUT_FOR_FILES).take_while(|_| server.connections.evict()).count()
 }
@@ -103,7 +103,7 @@ async fn finish<S: Answers>(server: &Server<S>, mut connections: JoinSet<()>) ->
     cut
 }
 
-/// Tells a client without TLS what is wrong, as Go's servers do. `false` if it speaks TLS.
+/// Sends an error to a client without TLS, as Go's servers do. `false` if it speaks TLS.
 pub(super) async fn is_plain_http(stream: &mut TcpStream) -> io::Result<bool> {
     use tokio::io::AsyncWriteExt;
 

@@ -1,4 +1,4 @@
-//! One request: counted, traced, guarded against panics, and told from which peer it comes.
+//! Handles one request: counts it, logs it, catches panics, and attaches the peer.
 
 use std::{
     convert::Infallible,
@@ -23,12 +23,12 @@ use super::{
 };
 use crate::{identity::Certificate, logs::Trace, shutdown::Stop};
 
-/// A mark in the extensions of a response that has no end of its own, as that of a watch. A server
-/// that stops does not wait for it.
+/// An extension of a response that has no end of its own, such as a watch. Shutdown does not wait
+/// for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LongRunning;
 
-/// Answers the requests of one connection.
+/// Handles the requests of one connection.
 #[derive(Debug)]
 pub(super) struct Answering<S> {
     pub(super) service: S,
@@ -51,7 +51,7 @@ impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
         let shield = Shield::default();
         request.extensions_mut().insert(shield.clone());
         let answered = async move {
-            // Within the task that writes the answer.
+            // In the task that writes the response.
             let progress = Progress::current();
             let kill = progress.kill();
             let peer = Peer { certificate, kill, connection: Some(connection) };
@@ -74,7 +74,7 @@ impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
 
 struct Panicked;
 
-/// The panic hook has told about the panic itself; this keeps it from ending the connection.
+/// The panic hook has logged the panic; this keeps it from closing the connection.
 async fn guarded<S: Answers>(
     mut service: S,
     request: Request<Body>,

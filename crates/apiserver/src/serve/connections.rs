@@ -1,5 +1,4 @@
-//! All connections: what each is doing, and the place it has. What follows from that is decided in
-//! `registry`.
+//! All connections: their activity and slots. The decisions are in `registry`.
 
 use std::{
     sync::{
@@ -22,10 +21,10 @@ use super::{
     registry::{self, Counts, Doing, Room, Seen},
 };
 
-/// Between two looks for a place where nobody may be sent away yet.
+/// Pause between attempts to get a slot while no connection may be evicted yet.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// The longest time between two sweeps.
+/// Maximum time between two sweeps.
 const SWEEP: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -44,7 +43,7 @@ struct Table {
     authenticated: FxHashMap<u64, Arc<Connection>>,
 }
 
-/// A place among the connections, given back when this is dropped.
+/// The slot of a connection, released on drop.
 #[derive(Debug)]
 pub(super) struct Place(Arc<Connection>);
 
@@ -56,9 +55,9 @@ pub(crate) struct Connection {
     accepted: Duration,
     is_authenticated: AtomicBool,
     requests: AtomicUsize,
-    /// Milliseconds since the start; counts while no request is open.
+    /// Milliseconds since startup; valid while no request is open.
     idle_since: AtomicU64,
-    /// Milliseconds since the start; 0: no head has begun.
+    /// Milliseconds since startup; 0: no head has begun.
     head_since: AtomicU64,
     is_closing: AtomicBool,
     close: Notify,
@@ -83,7 +82,7 @@ impl Connections {
         })
     }
 
-    /// A place for a new connection; another may be cut for it.
+    /// Gets a slot for a new connection; another one may be evicted for it.
     pub(super) async fn admit(self: &Arc<Self>) -> Place {
         loop {
             let freed = self.freed.notified();
@@ -97,13 +96,14 @@ impl Connections {
         }
     }
 
-    /// Cuts the connection that matters least, for what it holds. `false`: there is none to cut.
+    /// Evicts the least important connection, to free its resources. `false`: there is none to
+    /// evict.
     pub(super) fn evict(&self) -> bool {
         let mut table = self.table.lock();
         self.evict_from(&mut table, Room::ForAnybody)
     }
 
-    /// Closes what has been idle for too long, for as long as the server runs.
+    /// Closes connections that were idle for too long, while the server runs.
     pub(super) async fn look_after(&self) {
         let Limits { idle, stranger_idle, headers, .. } = self.limits;
         let shortest = idle.min(stranger_idle).min(headers);
@@ -151,7 +151,7 @@ impl Connections {
         Some(Place(connection))
     }
 
-    /// Its place is free at once; its task ends in a moment.
+    /// Its slot is free at once; its task ends soon.
     fn evict_from(&self, table: &mut Table, room: Room) -> bool {
         let strangers = table.strangers.values();
         let others = table.authenticated.values();
@@ -202,13 +202,13 @@ impl Drop for Place {
 // === impl Connection ===
 
 impl Connection {
-    /// From now on it is no stranger's.
+    /// From now on it counts as authenticated.
     pub(crate) fn authenticated(&self) {
         if self.is_authenticated.swap(true, Ordering::Relaxed) {
             return;
         }
         let mut table = self.all.table.lock();
-        // One that was evicted stays away.
+        // It may have been evicted already.
         if let Some(own) = table.strangers.remove(&self.id) {
             table.authenticated.insert(self.id, own);
         }
@@ -220,7 +220,7 @@ impl Connection {
         Open(Arc::clone(self))
     }
 
-    /// Bytes have come.
+    /// Bytes were received.
     pub(super) fn heard(&self) {
         if !self.is_busy() && self.head_since.load(Ordering::Relaxed) == 0 {
             self.head_since.store(millis(self.all.now()).max(1), Ordering::Relaxed);
@@ -231,12 +231,12 @@ impl Connection {
         self.requests.load(Ordering::Acquire) > 0
     }
 
-    /// Until it is to close, having been idle for too long.
+    /// Completes when it should close for being idle too long.
     pub(super) async fn is_to_close(&self) {
         self.close.notified().await;
     }
 
-    /// Until its place is another's.
+    /// Completes when it is evicted.
     pub(super) async fn is_cut(&self) {
         self.cut.notified().await;
     }
@@ -263,7 +263,7 @@ impl Connection {
 impl Drop for Open {
     fn drop(&mut self) {
         let connection = &self.0;
-        // Before the count, so that nobody sees an idle connection with an old time.
+        // Before the count, so that no reader sees an idle connection with an old time.
         connection.idle_since.store(millis(connection.all.now()), Ordering::Relaxed);
         connection.requests.fetch_sub(1, Ordering::AcqRel);
     }

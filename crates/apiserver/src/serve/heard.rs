@@ -1,4 +1,4 @@
-//! A connection's stream that says when bytes come.
+//! A stream that records when bytes are received.
 
 use std::{
     io::{self, IoSlice},
@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connections::Connection;
 
-/// `connection` hears of what is read; `None` where that says nothing about requests, as on HTTP/2.
+/// `connection` is notified of reads; `None` where reads don't indicate requests, as on HTTP/2.
 pub(super) struct Heard<S> {
     pub(super) stream: S,
     pub(super) connection: Option<Arc<Connection>>,

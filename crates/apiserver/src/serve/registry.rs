@@ -1,12 +1,12 @@
-//! Which connections are closed, and when: decisions on what is known of each.
+//! Which connections are closed, and when: pure decisions.
 //!
-//! Everyone starts as a stranger. A client that has authenticated may be idle for longer, and
-//! strangers have a tenth of all places. Where places run out the oldest idle stranger goes, then
-//! the oldest stranger, then the idle client that has been so for longest; a client that has
-//! authenticated and has a request open never goes. One pass over the connections, and only where
-//! places have run out.
+//! Every connection starts unauthenticated. An authenticated client may be idle for longer;
+//! unauthenticated clients have a tenth of all slots. If slots run out, the oldest idle
+//! unauthenticated connection is evicted, then the oldest unauthenticated one, then the
+//! authenticated client that has been idle longest; an authenticated client with an open request is
+//! never evicted. One pass over the connections, and only if slots have run out.
 //!
-//! Times are counted from the start of the server.
+//! Times are relative to startup.
 
 use std::time::Duration;
 
@@ -17,35 +17,35 @@ use super::Limits;
 pub(super) struct Seen {
     pub(super) id: u64,
     pub(super) accepted: Duration,
-    /// A request or the client certificate has proved a user.
+    /// A request or the client certificate has authenticated.
     pub(super) is_authenticated: bool,
     pub(super) doing: Doing,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Doing {
-    /// No request is open; the handshake counts as this.
+    /// No request is open; includes the handshake.
     Idle { since: Duration },
-    /// A request's head has begun to come, on HTTP/1.
+    /// The head of a request is being received, on HTTP/1.
     Head { since: Duration },
     /// Requests are open.
     Requests,
 }
 
-/// How many connections there are.
+/// The number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) strangers: usize,
     pub(super) authenticated: usize,
 }
 
-/// Whether there is a place for one more.
+/// Whether there is a slot for one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Room {
     Free,
-    /// If a stranger goes.
+    /// If an unauthenticated one is evicted.
     ForStranger,
-    /// If anybody goes.
+    /// If any is evicted.
     ForAnybody,
 }
 
@@ -60,8 +60,8 @@ pub(super) fn room(counts: Counts, limits: &Limits) -> Room {
     }
 }
 
-/// Who goes for another. Nobody is sent away in the first moments: whoever comes in a crowd must
-/// be able to finish a handshake.
+/// Which connection to evict. None is evicted in its first moments: in a burst every client must be
+/// able to finish its handshake.
 pub(super) fn victim(
     all: impl Iterator<Item = Seen>,
     now: Duration,
@@ -72,7 +72,7 @@ pub(super) fn victim(
     ranked.min().map(|(_, id)| id)
 }
 
-/// Whether it has done nothing for too long.
+/// Whether it has been idle for too long.
 pub(super) fn is_expired(seen: &Seen, now: Duration, limits: &Limits) -> bool {
     let idle = if seen.is_authenticated { limits.idle } else { limits.stranger_idle };
     match seen.doing {
@@ -82,7 +82,7 @@ pub(super) fn is_expired(seen: &Seen, now: Duration, limits: &Limits) -> bool {
     }
 }
 
-/// The lowest goes first; `None`: never.
+/// The lowest is evicted first; `None`: never.
 fn rank(seen: &Seen) -> Option<(u8, Duration)> {
     match (seen.is_authenticated, seen.doing) {
         (false, Doing::Idle { since } | Doing::Head { since }) => Some((0, since)),

@@ -1,9 +1,10 @@
-//! Requests that run to their end although their client is gone.
+//! Requests that run to completion although their client has disconnected.
 //!
-//! HTTP tells of a client that is gone by dropping the request's future. Before it changes anything, a
-//! request is best ended by that. From then on it raises its [`Shield`], and a drop only moves the
-//! future to a task of its own: with all it holds (its place in the count of requests, its span, what
-//! it has reserved) it goes on where it was. While the client stays, this costs nothing.
+//! HTTP signals a disconnected client by dropping the request's future. Before it changes anything,
+//! a request should be cancelled by that. From then on it sets its [`Shield`], and a drop only
+//! moves the future to its own task, where it continues with everything it holds (its entry in the
+//! count of requests, its span, its reservations). While the client is connected, this costs
+//! nothing.
 
 use std::{
     pin::Pin,
@@ -16,11 +17,11 @@ use std::{
 
 use tokio::runtime::Handle;
 
-/// An extension of each request: from when on it runs to its end.
+/// An extension of each request: whether it runs to completion.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shield(Arc<AtomicBool>);
 
-/// A future that a drop does not end once its shield is raised.
+/// A future that continues after a drop if its flag is set.
 pub(super) struct Shielded<T: Send + 'static> {
     future: Option<Running<T>>,
     shield: Shield,
@@ -29,7 +30,7 @@ pub(super) struct Shielded<T: Send + 'static> {
 type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
 impl Shield {
-    /// From now on a client that goes does not end the request.
+    /// From now on a disconnect does not cancel the request.
     pub(crate) fn raise(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
@@ -61,7 +62,7 @@ impl<T: Send + 'static> Future for Shielded<T> {
 impl<T: Send + 'static> Drop for Shielded<T> {
     fn drop(&mut self) {
         let Some(future) = self.future.take().filter(|_| self.shield.is_raised()) else { return };
-        // Without a runtime the process is at its end.
+        // Without a runtime the process is exiting.
         if let Ok(runtime) = Handle::try_current() {
             tracing::debug!("client is gone, the request runs to its end");
             runtime.spawn(async move { drop(future.await) });

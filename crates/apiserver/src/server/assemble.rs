@@ -1,4 +1,4 @@
-//! Puts a server together: what was kept, the writer, the pools, the metrics.
+//! Assembles a server: the stored state, the writer, the pools, the metrics.
 
 use std::{
     net::SocketAddr,
@@ -32,7 +32,7 @@ use crate::{
     writer::{Writer, Writes},
 };
 
-/// What is known before the first object is.
+/// What is known before the objects are loaded.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) tokens: Tokens,
@@ -40,7 +40,7 @@ pub(crate) struct Known {
     pub(crate) authority: String,
 }
 
-/// `data`: where the journal is; `None` keeps nothing.
+/// `data`: the folder of the journal; `None` stores nothing.
 pub(crate) fn assemble(
     settings: Settings,
     data: Option<&Path>,
@@ -109,7 +109,7 @@ fn started(
     Ok((state, writer, writes))
 }
 
-/// For a server that keeps nothing.
+/// For a server that stores nothing.
 #[derive(Debug)]
 struct Nowhere;
 

@@ -1,4 +1,4 @@
-//! A server without sockets, asked as its administrator.
+//! A server without sockets, called as its administrator.
 
 use std::{path::Path, sync::Arc};
 
@@ -22,14 +22,14 @@ use crate::{
     writer::Writer,
 };
 
-/// Without anything beside the requests.
+/// Without background tasks.
 pub(crate) struct Server {
     pub(crate) api: Arc<Api>,
     writer: Writer,
 }
 
 impl Server {
-    /// On the objects in a folder.
+    /// With the objects in a folder.
     pub(crate) async fn start(data: Option<&Path>) -> Server {
         let address = "127.0.0.1:6443".parse().unwrap();
         let settings = Settings {
@@ -55,7 +55,7 @@ impl Server {
         self.writer.stop();
     }
 
-    /// Dropping the future is what a client does that goes.
+    /// Dropping the future simulates a client that disconnects.
     pub(crate) fn ask(
         &self,
         method: Method,

@@ -12,7 +12,7 @@ use crate::{
     writer::Writer,
 };
 
-/// Says that a sync began, then waits for its result.
+/// Signals that a sync began, then waits for its result.
 struct Gate {
     began: mpsc::Sender<()>,
     result: mpsc::Receiver<std::result::Result<(), JournalError>>,
@@ -25,7 +25,7 @@ impl Journal for Gate {
 
     fn sync(&mut self) -> std::result::Result<(), JournalError> {
         self.began.send(()).unwrap();
-        // A test that is over lets all through.
+        // After the test, syncs succeed.
         self.result.recv().unwrap_or(Ok(()))
     }
 
@@ -65,7 +65,7 @@ fn reserved(pools: &Arc<Pools>, name: &str) -> (Value, Option<Reservation>) {
     (new, Some(reservation))
 }
 
-/// How many addresses and ports Services hold, and how many writes under way.
+/// How many addresses and ports are held by Services, and by writes in progress.
 fn held(pools: &Pools) -> (usize, usize) {
     // Without the address that is always held.
     (pools.held().n_holders() - 1, pools.n_pending())
@@ -104,7 +104,7 @@ async fn a_write_that_was_never_sent_gives_back_at_once() {
     let mut first = fill(0);
     assert!(poll!(&mut first).is_pending());
     began.recv().unwrap();
-    // More than the queue takes while the first is being synced.
+    // More than fit into the queue while the first is being synced.
     let mut others: Vec<_> = (1..1100).map(fill).collect();
     for other in &mut others {
         assert!(poll!(other).is_pending());

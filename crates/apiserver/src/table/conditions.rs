@@ -1,4 +1,4 @@
-//! What a row says about its object as a whole: a pod that is done is left out by some readers.
+//! Conditions of a row: some clients omit completed pods.
 
 use serde_json::{Value, json};
 

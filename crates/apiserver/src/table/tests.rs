@@ -1,4 +1,4 @@
-//! Tables against recorded ones.
+//! Tables compared with recorded ones.
 
 use super::*;
 use crate::kinds::{KINDS, facts};
@@ -14,7 +14,7 @@ fn now() -> Timestamp {
     "2020-01-01T00:00:00Z".parse().unwrap()
 }
 
-/// Ages differ with the clock.
+/// Ages depend on the clock.
 fn masked(mut table: Value) -> Value {
     let columns = table["columnDefinitions"].clone();
     for row in table["rows"].as_array_mut().unwrap() {

@@ -1,5 +1,5 @@
-//! The way of an object from a client's value to what is written: defaults, what the server owns,
-//! checks. The same for creates and updates, whatever verb they come from.
+//! Admission of an object, from a client's value to what is written: defaults, server-owned fields,
+//! validation. The same for creates and updates, whatever the verb.
 
 use evenkeel_store::{Object, Outcome, Refused};
 use jiff::Timestamp;
@@ -20,7 +20,7 @@ use crate::{
     storage::Next,
 };
 
-/// An object ready to be written, with what it holds of the pools until it is.
+/// An object ready to be written, with its reservations until it is.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     pub(crate) value: Value,
@@ -28,18 +28,18 @@ pub(crate) struct Admitted {
     reservation: Option<Reservation>,
 }
 
-/// Who made the new version.
+/// The author of the new version.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {
-    /// A client: all rules apply.
+    /// A client: the kind's whole strategy applies.
     Rules(Part),
-    /// A client, by a part with rules of its own.
+    /// A client, through a subresource with its own strategy.
     Edit(Edit),
     /// The server itself.
     AsIs,
 }
 
-/// What an update is about.
+/// An update.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Update<'a> {
     pub(crate) kind: &'a Kind,
@@ -114,7 +114,7 @@ pub(crate) fn update(api: &Api, change: Update<'_>, mut value: Value) -> Result<
     Ok(Admitted { value, warnings, reservation })
 }
 
-/// A Pod that is made for a Node has the Node's place in its labels.
+/// A Pod created for a Node gets the Node's topology labels.
 fn label_pod(api: &Api, pod: &mut Value) {
     let name = text(pod, &["spec", "nodeName"]);
     if let Some(node) = node(api, name) {
@@ -122,7 +122,7 @@ fn label_pod(api: &Api, pod: &mut Value) {
     }
 }
 
-/// The same by way of a binding, from which the Pod takes its labels.
+/// The same for a binding, from which the Pod takes its labels.
 pub(crate) fn label_binding(api: &Api, binding: &mut Value) {
     let target = &binding["target"];
     if target["kind"] != "Node" {
@@ -164,7 +164,7 @@ impl Admitted {
         api.storage.write(kind, key, None, new, self.reservation.take()).await
     }
 
-    /// Writes the next version of an object, or removes it where that was all it waited for.
+    /// Writes the next version of an object, or removes it if it only waited for this.
     pub(crate) async fn write_over(
         &mut self,
         api: &Api,
@@ -213,7 +213,7 @@ fn invalid(kind: &Kind, value: &Value, errors: crate::invalid::Errors) -> Failur
     Failure::invalid(kind, name_of(value), &metadata::distinct(errors))
 }
 
-/// The old name of a version's place, which one error text still shows.
+/// The deprecated registry key of an object, which one error message still shows.
 pub(crate) fn registry_key(kind: &Kind, key: &str) -> String {
     let place = match kind.plural {
         "services" => "services/specs",
@@ -223,7 +223,7 @@ pub(crate) fn registry_key(kind: &Kind, key: &str) -> String {
     format!("/registry/{place}/{key}")
 }
 
-/// What a dry run shows of a new object: no revision.
+/// A dry run's new object: without revision.
 pub(crate) fn without_revision(mut value: Value) -> Value {
     if let Some(metadata) = value["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
@@ -231,7 +231,7 @@ pub(crate) fn without_revision(mut value: Value) -> Value {
     value
 }
 
-/// A value with the revision of a version that is there.
+/// A value with the revision of the present version.
 pub(crate) fn at_revision(mut value: Value, revision: u64) -> Value {
     value["metadata"]["resourceVersion"] = json!(revision.to_string());
     value

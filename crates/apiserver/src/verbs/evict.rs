@@ -1,7 +1,7 @@
-//! `pods/eviction`: a delete that a disruption budget could refuse. There are no budgets yet.
+//! `pods/eviction`: a delete that a disruption budget could reject. There are no budgets yet.
 //!
-//! The Pod first gets a condition that says why it goes; then it is deleted as by anybody.
-//! Source: `pkg/registry/core/pod/storage/eviction.go`.
+//! The Pod first gets a condition with the reason; then it is deleted normally. Source:
+//! `pkg/registry/core/pod/storage/eviction.go`.
 
 use evenkeel_store::{Outcome, schema};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ pub(crate) async fn evict(api: &Api, call: &Call<'_>) -> Result<Answer> {
     Ok(Answer::value(201, &done, call.view.form).with_warnings(read.warnings))
 }
 
-/// Clients from before policy/v1 have the same object in v1beta1.
+/// Clients from before policy/v1 send the same object in v1beta1.
 fn version(body: &[u8]) -> &'static str {
     let claimed = schema::type_meta(body).unwrap_or_default();
     if claimed.api_version == "policy/v1beta1" { "v1beta1" } else { "v1" }
@@ -66,7 +66,7 @@ fn check(eviction: &Value, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// `asked`: the dry run of the request, with which that of the body must agree.
+/// `asked`: the dry run of the request, which must match that of the body.
 fn options(given: &Value, asked: &[&str]) -> Result<DeleteOptions> {
     let own: Vec<&str> = list(given, &["dryRun"]).iter().filter_map(Value::as_str).collect();
     if !own.is_empty() && !asked.is_empty() && own != asked {
@@ -93,8 +93,8 @@ fn options(given: &Value, asked: &[&str]) -> Result<DeleteOptions> {
     })
 }
 
-/// Writes the condition, again if another was faster. A version that was asked for goes on to the
-/// one that this makes.
+/// Writes the condition, and retries on conflicts. A required version is replaced by the one that
+/// this creates.
 async fn mark(api: &Api, call: &Call<'_>, options: &mut DeleteOptions) -> Result<()> {
     let (kind, name, now) = (call.kind(), &call.resource.name, call.now());
     let key = call.key(name);

@@ -1,7 +1,7 @@
-//! `patch`: the next version of an object, told by how it differs.
+//! `patch`: the next version of an object, as a difference.
 //!
-//! The patch is applied to the object in the form that clients see, the result is read like any
-//! client's object, and goes the way of an update. Source: `endpoints/handlers/patch.go`.
+//! The patch is applied to the object in the form that clients see, the result is decoded like any
+//! client's object, and handled as an update. Source: `endpoints/handlers/patch.go`.
 
 use evenkeel_store::{
     patch::{self, PatchError},
@@ -35,7 +35,7 @@ pub(crate) async fn patch(api: &Api, call: &Call<'_>) -> Result<Answer> {
     apply(api, call, Way::Rules(Part::Main)).await
 }
 
-/// A patch of the object or of a part.
+/// A patch of the object or of a subresource.
 pub(crate) async fn apply(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer> {
     let kind = call.kind();
     form(call)?;
@@ -51,14 +51,14 @@ pub(crate) async fn apply(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer
     Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
 }
 
-/// A patch moves nothing: name and namespace stay those of the path.
+/// A patch can't move an object: name and namespace stay those of the path.
 pub(crate) fn placed_as_asked(call: &Call<'_>, value: Value) -> Result<Value> {
     let value = placed(value, call.kind(), call.namespace())?;
     check_name(&value, &call.resource.name)?;
     Ok(value)
 }
 
-/// What the call's patch makes of a document.
+/// The result of applying the call's patch to a document.
 pub(crate) fn patched(
     call: &Call<'_>,
     of: Expected<'_>,
@@ -69,7 +69,7 @@ pub(crate) fn patched(
     let schema = types::schema();
     let typed = schema.named(of.schema).expect("every kind has its type");
     let form = form(call)?;
-    // An object that an earlier version stored may stay as deep as it is, so that it can be changed.
+    // An object stored by an earlier version may stay as deep as it is, so that it can be changed.
     let levels = schema::MOST_LEVELS.max(schema::levels(&document));
     let mut findings = match form {
         Form::Json => patch::json(&mut document, &call.body),
@@ -140,7 +140,7 @@ fn check_kind(document: &Value, of: Expected<'_>, shown: &str) -> Result<()> {
     let Some(other) = kinds::of_kind(version, kind) else {
         return Err(invalid(shown, &not_registered(version, kind, body::SCHEME)));
     };
-    // Kubernetes reads it as what it says it is, and then finds that this is another kind.
+    // Kubernetes decodes it as the kind it declares, and then finds that it is a different kind.
     let schema = types::schema();
     let typed = schema.named(other.schema).expect("every kind has its type");
     let why = match schema::check(schema, typed, document.clone()) {

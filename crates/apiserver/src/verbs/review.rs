@@ -1,4 +1,4 @@
-//! Kinds that are only asked: who am I, whose token is this, may I.
+//! Reviews: who am I, whose token is this, am I allowed.
 
 use serde_json::Value;
 
@@ -15,7 +15,7 @@ use crate::{
     verbs::{Asking, create::placed_in},
 };
 
-/// What is asked, and of whom.
+/// Handles a review.
 pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
     let Asking { plural, namespace, user, view, body } = asking;
     let read = |group, kind, schema| {
@@ -63,7 +63,7 @@ pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
     Ok(shown(&value, view.form)?.with_warnings(warnings))
 }
 
-/// Whole, or its metadata.
+/// Whole, or metadata only.
 fn shown(value: &Value, form: Form) -> Result<Answer> {
     match form.shape {
         Shape::Object | Shape::Table(_) => Ok(Answer::value(201, value, form)),

@@ -1,4 +1,4 @@
-//! Parts of an object, and actions on it.
+//! Subresources: parts of an object, and actions on it.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -102,7 +102,7 @@ async fn patch_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
     .await
 }
 
-/// `next` makes the wanted scale of the present one.
+/// `next` computes the desired scale from the present one.
 async fn rescale(
     api: &Api,
     call: &Call<'_>,
@@ -128,7 +128,7 @@ async fn rescale(
     Ok(answer::shown(code, &scale::SCALE, shown, call.view).with_warnings(warnings))
 }
 
-/// Puts a Pod on a node: by `pods/binding`, or by a `Binding` in the namespace.
+/// Binds a Pod to a node: by `pods/binding`, or by a `Binding` in the namespace.
 pub(crate) async fn bind(api: &Api, call: &Call<'_>, pod: &str) -> Result<Answer> {
     let options = call.query.write_options("CreateOptions")?;
     let read = body::typed(call.body(), BINDING, options.field_validation)?;
@@ -150,7 +150,7 @@ pub(crate) async fn bind(api: &Api, call: &Call<'_>, pod: &str) -> Result<Answer
     Ok(Answer::value(201, &done, call.view.form).with_warnings(warnings))
 }
 
-/// A binding may say which Pod it means by more than the name.
+/// A binding may identify its Pod by more than the name.
 fn check_bound(call: &Call<'_>, binding: &Value, pod: &Value) -> Result<()> {
     for (field, what) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
         let [wanted, present] = [binding, pod].map(|object| text(object, &["metadata", field]));

@@ -18,15 +18,15 @@ use crate::{
 
 pub(crate) use crate::verbs::admit::Way;
 
-/// How often a write that names no version is tried against changes by others. Each try that fails
-/// means that another write has succeeded, so this many in a row are more than bad luck.
+/// Attempts of an unconditional write that conflicts with others. Each failed attempt means that
+/// another write has succeeded, so this many in a row are more than bad luck.
 pub(crate) const TRIES: usize = 100;
 
 pub(crate) async fn update(api: &Api, call: &Call<'_>) -> Result<Answer> {
     replace(api, call, Way::Rules(Part::Main)).await
 }
 
-/// `PUT` of the object or of a part.
+/// `PUT` of the object or of a subresource.
 pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer> {
     let kind = call.kind();
     let options = call.query.write_options("UpdateOptions")?;
@@ -40,9 +40,9 @@ pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answ
     Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
 }
 
-/// Writes what `next` makes of the present version, again if another was faster. A client that
-/// named a version is then refused, for it is not the present one. `next` sees the present in the
-/// call's own kind; `None` leaves it.
+/// Writes the result of `next` for the present version, and retries on conflicts. A client that
+/// required a version then gets an error, for it is not the present one. `next` sees the present
+/// object in the call's own kind; `None` leaves it unchanged.
 pub(crate) async fn write(
     api: &Api,
     call: &Call<'_>,
@@ -90,19 +90,19 @@ pub(crate) async fn write(
                 warnings.append(&mut found);
                 return Ok((200, kind.presented(at_revision(admitted.value, written.revision))));
             }
-            // The object shows its last revision, though the delete took a new one.
+            // The object shows its last revision, though the delete has a new one.
             Ok(Outcome::Deleted(gone, _)) => {
                 warnings.append(&mut found);
                 return Ok((200, kind.presented(at_revision(admitted.value, gone.revision))));
             }
-            // Whoever named a version is refused at the next try, for it is no longer present.
+            // A required version is rejected at the next attempt, for it is no longer present.
             Err(_) => {}
         }
     }
     Err(Failure::modified(kind, name))
 }
 
-/// A version, if there is one, must be the present one.
+/// A version, if given, must be the present one.
 fn check_version(
     call: &Call<'_>,
     value: &Value,
@@ -140,7 +140,7 @@ fn check_version(
     }
 }
 
-/// An object that is not the one that was meant; `what` is `UID` or `ResourceVersion`.
+/// A different object than expected; `what` is `UID` or `ResourceVersion`.
 pub(crate) fn failed_precondition(
     kind: &Kind,
     key: &str,
@@ -156,7 +156,7 @@ pub(crate) fn failed_precondition(
     Failure::conflict(kind, key.rsplit('/').next().unwrap_or_default(), &why)
 }
 
-/// The name in the body is that of the path.
+/// The name in the body must be that of the path.
 pub(crate) fn check_name(value: &Value, name: &str) -> Result<()> {
     match name_of(value) {
         "" => Err(Failure::bad_request(format!(
@@ -170,8 +170,8 @@ pub(crate) fn check_name(value: &Value, name: &str) -> Result<()> {
     }
 }
 
-/// A change by the server itself: written as it is, again where others are faster. An object that
-/// waited for just this to go goes.
+/// A change by the server itself: written without validation, and retried on conflicts. An object
+/// that only waited for this is removed.
 pub(crate) async fn rewrite(
     api: &Api,
     kind: &Kind,

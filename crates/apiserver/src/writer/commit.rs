@@ -1,4 +1,4 @@
-//! What is done with one batch.
+//! The commit of one batch.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ pub struct Committer<J> {
 }
 
 impl<J: Journal> Committer<J> {
-    /// `published` is told what readers can see from now on.
+    /// `published` is called with newly visible changes.
     pub fn new(
         journal: J,
         state: Arc<RwLock<State>>,
@@ -31,9 +31,9 @@ impl<J: Journal> Committer<J> {
         Committer { journal, state, published: Box::new(published) }
     }
 
-    /// Commits a batch. An answer for each write, in order, to be given once this has returned.
+    /// Commits a batch. Returns a result for each write, in order, to be sent after this returns.
     pub fn commit<O: Into<Order>>(&mut self, orders: impl IntoIterator<Item = O>) -> Vec<Answer> {
-        // Only this thread writes, so what was staged still holds when it is published.
+        // Only this thread writes, so what was staged is still valid when it is published.
         let Staged { answers, settles, changes } =
             staged(&self.state.read(), orders.into_iter().map(Into::into));
         if changes.is_empty() {
@@ -49,18 +49,18 @@ impl<J: Journal> Committer<J> {
         answers
     }
 
-    /// Tries whether a journal that has refused writes would keep them again.
+    /// Makes a journal that has rejected writes check whether it can accept them again.
     pub fn probe(&mut self) {
         self.journal.probe();
     }
 
-    /// To be called when the answers were given: the journal may have something to do.
+    /// To be called after the answers were sent: the journal may have work to do.
     pub fn tidy(&mut self) {
         let state = &self.state;
         self.journal.compact(&mut || state.read().clone());
     }
 
-    /// Of a batch that found no space, what makes the state smaller.
+    /// Commits the part of a batch that shrinks the state, after it found no space.
     fn keep_reserved(
         &mut self,
         answers: Vec<Answer>,
@@ -78,7 +78,7 @@ impl<J: Journal> Committer<J> {
         }
     }
 
-    /// Whoever looks at the state sees it agree with what was settled.
+    /// Under the lock, so that readers see the state and the callbacks' effects together.
     fn publish(&mut self, settles: Vec<(usize, Settle)>, answers: &[Answer], changes: &[Change]) {
         if changes.is_empty() {
             return settle(settles, answers);

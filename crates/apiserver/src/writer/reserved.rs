@@ -1,4 +1,4 @@
-//! What of a batch is kept when the disk is full: what makes the state smaller.
+//! The part of a batch that is accepted on a full disk: writes that shrink the state.
 
 use std::collections::HashSet;
 
@@ -13,8 +13,8 @@ use serde::{Deserialize, de::IgnoredAny};
 
 use super::{Answer, WriteError};
 
-/// Stages again, without the others, those writes of a batch that make the state smaller. The
-/// others are refused, and so is what came after them on the same object.
+/// Stages again, without the others, the writes of a batch that shrink the state. The others are
+/// rejected, and so are later writes to the same objects.
 pub(super) fn stage(
     state: &State,
     answers: Vec<Answer>,
@@ -28,10 +28,10 @@ pub(super) fn stage(
         let revision = match answer {
             Ok(Outcome::Written(object)) => object.revision,
             Ok(Outcome::Deleted(_, revision)) => revision,
-            // These may be about what is refused now.
+            // These may depend on a write that is now rejected.
             Ok(Outcome::Unchanged(_)) | Err(_) => return None,
         };
-        // A delete may come after the last version of its object: that one is left out.
+        // A delete may follow the last version of its object: that version is skipped.
         let change = changes.find(|change| change.revision == revision)?;
         let present = state.object(change.resource, &change.key);
         if !touched.insert((change.resource, change.key.clone())) {
@@ -42,7 +42,7 @@ pub(super) fn stage(
             Write {
                 resource: change.resource,
                 key: change.key,
-                // No write of the batch has touched it before, so this is what was expected.
+                // No earlier write of the batch changed it, so this is what was expected.
                 expect: Expect::Revision(present.revision),
                 object: change.object.as_deref().map(|Object { labels, fields, tail, .. }| {
                     NewObject { labels: labels.clone(), fields: fields.clone(), tail: tail.clone() }
@@ -56,14 +56,14 @@ pub(super) fn stage(
     (answers.collect(), batch.into_changes())
 }
 
-/// Whether a write leads to less: a delete, the mark of one that has to wait, or what takes away
-/// from an object with that mark, such as a finalizer.
+/// Whether a write shrinks the state: a delete, a deletion mark, or a removal from a marked object,
+/// such as of a finalizer.
 fn is_smaller(present: &Object, new: Option<&Object>) -> bool {
     let Some(new) = new else { return true };
     is_ending(new) && (!is_ending(present) || new.tail.len() < present.tail.len())
 }
 
-/// Whether `metadata.deletionTimestamp` is there. Only the metadata is read: the text begins in it.
+/// Whether `metadata.deletionTimestamp` is set. Only the metadata is read: the text begins in it.
 fn is_ending(object: &Object) -> bool {
     #[derive(Deserialize)]
     struct Metadata {
@@ -113,7 +113,7 @@ mod tests {
         state
     }
 
-    /// Which of some writes are taken when the disk is full.
+    /// Which of some writes are accepted on a full disk.
     fn taken(writes: &[(&str, u64, Option<&str>)]) -> Vec<bool> {
         let (state, mut batch) = (state(), Batch::new());
         let answers: Vec<Answer> = writes

@@ -1,4 +1,4 @@
-//! One item of a list, in the form that was asked for.
+//! One item of a list, in the requested format.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::{
     table,
 };
 
-/// How deep the items of a list lie.
+/// Nesting depth of list items.
 const DEPTH: usize = 2;
 
 pub(super) struct Items {
     kind: &'static Kind,
     view: View,
-    /// The text of one, before it is printed.
+    /// The text of one item, before printing.
     text: BytesMut,
 }
 
@@ -29,7 +29,7 @@ impl Items {
         Items { kind, view, text: BytesMut::new() }
     }
 
-    /// How long all of them are, where that is known before they are made.
+    /// The total length of all items, if known before they are encoded.
     pub(super) fn lengths(&self, items: &[Arc<Object>]) -> Option<usize> {
         let known = self.view.is_stored_text(self.kind);
         known.then(|| items.iter().map(|item| document::item_len(item)).sum())
@@ -39,7 +39,7 @@ impl Items {
         let form = self.view.form;
         match form.media {
             Media::Yaml => {
-                // Of a list that has this one: its lines are then where they belong.
+                // Printed inside a list of one item, so that its lines are indented correctly.
                 let list = yaml(&json!({"items": [self.value(object)]}));
                 out.put_slice(list.strip_prefix("items:\n").unwrap_or(&list).as_bytes());
             }
@@ -83,7 +83,8 @@ impl Items {
         }
     }
 
-    /// An object that can't be read is shown by its name: the list is about the others too.
+    /// An object that can't be read is shown by its name, so that the rest of the list remains
+    /// readable.
     fn parsed(&self, object: &Object) -> Value {
         document::value(self.kind.stored_kind(), object).unwrap_or_else(|_| {
             let mut metadata = super::super::revision_meta(object.revision);

@@ -1,4 +1,5 @@
-//! A small world without a server: objects, deletes, and what is due carried out until nothing is.
+//! A small cluster without a server: objects, deletes, and the pending work carried out until none
+//! is left.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,7 +19,7 @@ use crate::{
 struct World {
     state: State,
     graph: Graph,
-    /// What was done, in order.
+    /// The actions taken, in order.
     done: Vec<String>,
 }
 
@@ -33,7 +34,7 @@ fn kind(plural: &str) -> &'static Kind {
     kinds::named("", plural).expect("a kind of the core group")
 }
 
-/// A reference that blocks its owner.
+/// A blocking owner reference.
 fn owned_by((plural, key): Name<'_>) -> Value {
     let name = key.rsplit('/').next().unwrap_or_default();
     let kind = kind(plural).kind;
@@ -117,7 +118,7 @@ impl World {
         self.write(kind(at.0), at.1, new);
     }
 
-    /// Until nothing is open.
+    /// Until nothing is queued.
     fn settle(&mut self) {
         for _ in 0..100 {
             let opened = self.graph.opened();
@@ -358,12 +359,12 @@ fn a_namespace_waits_for_the_finalizers_of_others() {
 #[test]
 fn what_came_too_late_for_its_namespace_goes() {
     let namespace = ("namespaces", "n");
-    // After the end of the namespace.
+    // After the namespace is gone.
     let mut world = World::new().after(namespace, Propagation::Background);
     world.put(A, json!({}));
     world.settle();
     assert_eq!([A, namespace].map(|at| world.has(at)), [false, false]);
-    // Between the last look at the namespace and its end.
+    // Between the last look at the namespace and its deletion.
     let mut world = World::new();
     world.delete(namespace, Some(Propagation::Background));
     world.put(A, json!({"finalizers": ["x/held"]}));
@@ -387,7 +388,7 @@ fn pods_go_before_everything_else_in_their_namespace() {
     let told = world.value(namespace).unwrap_or_default()["status"]["conditions"][3].clone();
     assert_eq!(told["message"], "Some resources are remaining: pods. has 1 resource instances");
     world.edit(pod, |object| object["metadata"]["finalizers"] = json!([]));
-    // Its node has stopped it.
+    // Its kubelet has stopped it.
     world.write(kind("pods"), "n/p", None);
     world.settle();
     assert_eq!([pod, A, B, namespace].map(|at| world.has(at)), [false; 4]);
@@ -395,7 +396,7 @@ fn pods_go_before_everything_else_in_their_namespace() {
     assert_eq!(emptied.collect::<Vec<_>>()[..2], ["emptied n/p", "emptied n/a"]);
 }
 
-/// What follows an owner's end costs its dependents, and each is looked at by itself.
+/// The deletion of an owner costs its dependents, each examined separately.
 #[test]
 fn the_last_of_many_dependents_frees_its_owner_and_the_others_do_not() {
     for (how, blocks) in [(Propagation::Foreground, true), (Propagation::Orphan, false)] {

@@ -1,4 +1,4 @@
-//! Taints: a key and an effect are there once, with or without a value.
+//! Taints: each combination of key and effect is unique, with or without a value.
 
 use std::collections::BTreeSet;
 
@@ -46,7 +46,7 @@ fn wrong_taint(taint: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// As Go prints its own struct, which has names of its own and an order.
+/// As Go prints its internal struct, which has different names and field order.
 fn printed(taint: &Value) -> String {
     let [key, value, effect] =
         ["key", "value", "effect"].map(|field| quoted(text(taint, &[field])));

@@ -1,4 +1,4 @@
-//! What is checked of a node: of a new one, and of a change.
+//! Validation of nodes: of a create, and of an update.
 
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::invalid::{Errors, FieldError, Path, Wrong, quoted};
 
-/// Resources counted in whole numbers; so are those of other domains than Kubernetes'.
+/// Resources counted in whole numbers; those of domains other than Kubernetes' are too.
 const COUNTED: [&str; 9] = [
     "pods",
     "resourcequotas",

@@ -1,5 +1,5 @@
-//! What may change in a pod once it is there.
-//! Source: `ValidatePodUpdate` in `pkg/apis/core/validation/validation.go`.
+//! Validation of pod updates. Source: `ValidatePodUpdate` in
+//! `pkg/apis/core/validation/validation.go`.
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::{
 const CHANGEABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// All but the metadata that every kind shares.
+/// Everything but the metadata common to all kinds.
 pub(crate) fn validate(new: &Value, old: &Value) -> Errors {
     let mut errors = validate::pod(new);
     annotations(&mut errors, new, old);
@@ -25,7 +25,7 @@ pub(crate) fn validate(new: &Value, old: &Value) -> Errors {
     errors
 }
 
-/// Annotations that stand for something a running pod cannot change.
+/// Annotations for settings that can't change on a running pod.
 pub(crate) fn annotations(errors: &mut Errors, new: &Value, old: &Value) {
     let path = Path::root("metadata").child("annotations");
     let annotation = |object: &Value, key: &str| object["metadata"]["annotations"][key].clone();
@@ -50,7 +50,7 @@ pub(crate) fn annotations(errors: &mut Errors, new: &Value, old: &Value) {
     validate::annotations(errors, new, &path);
 }
 
-/// The fields that may change, each in its own way. `None` when the rest need not be looked at.
+/// The mutable fields, each with its own rule. `None` if the rest need not be checked.
 fn spec(errors: &mut Errors, new: &Value, old: &Value) -> Option<()> {
     let path = Path::root("spec");
     for name in ["containers", "initContainers"] {
@@ -81,7 +81,7 @@ fn containers(errors: &mut Errors, new: &[Value], old: &[Value], path: &Path) ->
     Some(())
 }
 
-/// A deadline may appear, and may come nearer.
+/// A deadline may be added, and may be shortened.
 fn deadline(errors: &mut Errors, new: &Value, old: &Value, path: &Path) -> Option<()> {
     let before = number(old, &["activeDeadlineSeconds"]);
     let Some(after) = number(new, &["activeDeadlineSeconds"]) else {
@@ -126,7 +126,7 @@ fn gates(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
     }
 }
 
-/// Whatever is left after the changeable fields are put back must be as it was.
+/// After the mutable fields are restored, everything else must be unchanged.
 fn immutable(errors: &mut Errors, new: &Value, old: &Value) {
     let mut rest = new.clone();
     for name in ["containers", "initContainers"] {
@@ -155,7 +155,7 @@ fn immutable(errors: &mut Errors, new: &Value, old: &Value) {
     }
 }
 
-/// A pod that is not yet to be scheduled may still be narrowed down to fewer nodes.
+/// A pod with scheduling gates may still be restricted to fewer nodes.
 fn gated(errors: &mut Errors, rest: &mut Value, old: &Value, put_back: &mut Vec<&'static str>) {
     let path = Path::root("spec");
     let kept =
@@ -211,7 +211,7 @@ fn node_terms(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
     }
 }
 
-/// A node selector term as JSON of Kubernetes' own structure.
+/// A node selector term as JSON of Kubernetes' internal type.
 fn declared_term(term: &Value) -> String {
     let requirement = |requirement: &Value| {
         let [key, operator, values] = ["key", "operator", "values"].map(|name| &requirement[name]);
@@ -228,7 +228,7 @@ fn declared_term(term: &Value) -> String {
     )
 }
 
-/// The fields that differ, as they were and as they would be.
+/// The fields that differ, with old and new values.
 fn diff(new: &Value, old: &Value) -> String {
     let mut names: Vec<&str> =
         entries(new, &[]).chain(entries(old, &[])).map(|(name, _)| name).collect();

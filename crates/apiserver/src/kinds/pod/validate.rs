@@ -1,5 +1,5 @@
-//! What may stand in a pod spec, in Kubernetes' order and words.
-//! Source: `ValidatePodSpec` in `pkg/apis/core/validation/validation.go`.
+//! Validation of pod specs, in Kubernetes' order and wording. Source: `ValidatePodSpec` in
+//! `pkg/apis/core/validation/validation.go`.
 
 mod checks;
 mod containers;
@@ -28,7 +28,7 @@ use crate::{
     },
 };
 
-/// Where a spec stands.
+/// The context of a spec.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
     /// In a pod itself, not in a template.
@@ -37,17 +37,17 @@ pub(crate) struct Place<'a> {
     pub(crate) pod_name: &'a str,
 }
 
-/// What is shared by the checks of one spec.
+/// Shared by the checks of one spec.
 #[derive(Debug)]
 struct Scope<'a> {
     place: Place<'a>,
     spec: &'a Value,
-    /// Volumes without fault of their own, by name: others count as missing.
+    /// Valid volumes, by name: others count as missing.
     volumes: BTreeMap<&'a str, &'a Value>,
     claims: resources::Claims<'a>,
 }
 
-/// The spec of a template of pods, and what its annotations say about it.
+/// The spec of a pod template, and its annotations.
 pub(crate) fn template(template: &Value, path: &Path) -> Errors {
     let mut errors = Errors::new();
     labels(&mut errors, &template["metadata"]["labels"], &path.child("labels"));
@@ -63,7 +63,7 @@ pub(crate) fn template(template: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// A pod without its shared metadata: its annotations, its spec, and what only pods must keep.
+/// A pod without the common metadata: its annotations, its spec, and pod-only rules.
 pub(crate) fn pod(pod: &Value) -> Errors {
     let mut errors = Errors::new();
     let path = Path::root("spec");
@@ -225,7 +225,7 @@ fn hostname_override(errors: &mut Errors, spec: &Value, path: &Path) {
     invalid(errors, name, &path, names::dns1123_subdomain(name));
 }
 
-/// Whose pod it is, where it runs, how long, and what it is called there.
+/// Service account, node, deadline and host name.
 fn identity(errors: &mut Errors, spec: &Value, path: &Path) {
     for name in ["serviceAccountName", "nodeName"] {
         filled(errors, spec, name, path, names::dns1123_subdomain);
@@ -299,7 +299,7 @@ fn image_without_blanks(errors: &mut Errors, container: &Value, path: &Path) {
     }
 }
 
-/// Annotations that mean something to the cluster.
+/// Annotations with a meaning for the cluster.
 pub(super) fn annotations(errors: &mut Errors, object: &Value, path: &Path) {
     let annotation = |key: &str| object["metadata"]["annotations"][key].as_str();
     let mirror = "kubernetes.io/config.mirror";

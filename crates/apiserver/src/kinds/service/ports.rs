@@ -19,7 +19,7 @@ use crate::{
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
-/// Each port by itself, and their names among each other.
+/// Each port on its own, and the uniqueness of their names.
 pub(super) fn validate(service: &Value) -> Errors {
     let ports = ports(service);
     let mut seen = BTreeSet::new();
@@ -83,7 +83,7 @@ pub(super) fn wrong_number(path: &Path, number: i64) -> Errors {
     wrong.map(|text| FieldError::invalid(path.clone(), &json!(number), text)).collect()
 }
 
-/// Node ports where there are none to be, and numbers taken twice for one protocol.
+/// Node ports where none are allowed, and duplicate numbers for one protocol.
 pub(super) fn validate_uses(service: &Value) -> Errors {
     let mut errors = Errors::new();
     let numbered = |name: &'static str| {
@@ -115,7 +115,7 @@ pub(super) fn validate_uses(service: &Value) -> Errors {
     errors
 }
 
-/// A port of which only protocol and number count, as Kubernetes prints its own structure.
+/// A port with only protocol and number set, as Kubernetes prints its internal type.
 fn printed(protocol: &str, number: i64) -> String {
     format!(
         "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{number},\"TargetPort\":0,\"NodePort\":0}}",

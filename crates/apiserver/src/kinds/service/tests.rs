@@ -14,7 +14,7 @@ fn admission(service_traffic_distribution: bool) -> Admission {
     }
 }
 
-/// A Service that has all it needs, with these fields of its spec put over it (`null`: taken away).
+/// A complete Service, with these fields merged into its spec (`null`: removed).
 fn service(spec: &Value) -> Value {
     let mut service = json!({"metadata": {"name": "a"}, "spec": {
         "type": "ClusterIP", "clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.9"],
@@ -227,7 +227,7 @@ fn warnings_name_what_is_deprecated_or_ignored() {
     }
 }
 
-/// Any JSON, with the names of fields that the rules look at.
+/// Any JSON, with names of fields that the validation reads.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
         "metadata",

@@ -1,4 +1,4 @@
-//! Deployments, ReplicaSets and DaemonSets: what is turned away, and what counts as a change.
+//! Deployments, ReplicaSets and DaemonSets: what is rejected, and what counts as a change.
 
 use serde_json::{Value, json};
 

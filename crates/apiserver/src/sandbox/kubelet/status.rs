@@ -10,7 +10,7 @@ use crate::sandbox::{
     world::condition_of,
 };
 
-/// How far the containers are.
+/// The state of the containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Containers {
     Starting,
@@ -18,7 +18,7 @@ pub(super) enum Containers {
     Ready,
 }
 
-/// Of a Pod whose containers have just started.
+/// For a Pod whose containers have just started.
 pub(super) fn started(pod: &Pod, node: &Node, ips: Vec<PodIP>, now: Timestamp) -> PodStatus {
     let mut status = pod.status.clone().unwrap_or_default();
     let host: Vec<String> = nodes::addresses(node).map(str::to_owned).collect();
@@ -41,7 +41,7 @@ pub(super) fn started(pod: &Pod, node: &Node, ips: Vec<PodIP>, now: Timestamp) -
     status
 }
 
-/// Of a Pod that runs.
+/// For a running Pod.
 pub(super) fn running(pod: &Pod, are: Containers, now: Timestamp) -> PodStatus {
     let mut status = pod.status.clone().unwrap_or_default();
     for container in status.container_statuses.iter_mut().flatten() {
@@ -52,7 +52,7 @@ pub(super) fn running(pod: &Pod, are: Containers, now: Timestamp) -> PodStatus {
     status
 }
 
-/// Of a Pod whose containers have all ended with a code.
+/// For a Pod whose containers have all exited with a code.
 pub(super) fn ended(pod: &Pod, code: i32, now: Timestamp) -> PodStatus {
     let mut status = pod.status.clone().unwrap_or_default();
     status.phase = Some(if code == 0 { "Succeeded" } else { "Failed" }.to_owned());
@@ -83,7 +83,7 @@ fn set_readiness(pod: &Pod, conditions: &mut Vec<PodCondition>, are: Containers,
     set_of_pod(conditions, &containers, now);
 }
 
-/// What the readiness gates of a Pod still wait for.
+/// The readiness gates that a Pod still waits for.
 fn closed_gates(pod: &Pod) -> Option<String> {
     let gates = pod.spec.as_ref()?.readiness_gates.iter().flatten();
     let closed = gates.filter_map(|gate| {

@@ -1,4 +1,4 @@
-//! What a Node tells of itself, and what is known of it when it is silent.
+//! The status that a Node reports, and the one of an unresponsive Node.
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -13,7 +13,7 @@ use crate::sandbox::{
     world::name_of,
 };
 
-/// What a Node has that does not say it.
+/// Default capacity of a Node that does not specify it.
 const CAPACITY: [(&str, &str); 3] = [("cpu", "4"), ("memory", "16Gi"), ("pods", "110")];
 const PRESSURES: [(&str, &str, &str); 3] = [
     ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -57,7 +57,7 @@ pub(super) fn alive(node: &Node, now: Timestamp) -> NodeStatus {
 
 pub(super) fn lost(node: &Node, now: Timestamp) -> NodeStatus {
     let mut status = node.status.clone().unwrap_or_default();
-    // One that was never heard of has nothing to be unknown but that.
+    // A Node that never reported has no other conditions to make unknown.
     let (reason, message) = match ready_status(node) {
         Some(_) => ("NodeStatusUnknown", "Kubelet stopped posting node status."),
         None => ("NodeStatusNeverUpdated", "Kubelet never posted node status."),
@@ -73,7 +73,7 @@ pub(super) fn lost(node: &Node, now: Timestamp) -> NodeStatus {
     status
 }
 
-/// An address that stays the same for a name: of 172.16.0.0/12, the private range in the middle.
+/// A stable address for a name: from 172.16.0.0/12, the private range in the middle.
 fn internal_ip(name: &str) -> String {
     let hash = Sha256::digest(name.as_bytes());
     format!("172.{}.{}.{}", 16 + hash[0] % 16, hash[1], 1 + hash[2] % 254)

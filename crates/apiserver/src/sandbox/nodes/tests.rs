@@ -102,7 +102,7 @@ fn heartbeats_come_at_multiples_of_their_interval() {
     assert!(matches!(step.actions[..], [Action::Patch { .. }]), "{step:?}");
     assert_eq!(step.again, Some(at(20)));
     assert_eq!(look(&mut world, 10), Step::nothing().again(at(20)));
-    // After a long pause it is heard at once, and nothing was lost.
+    // After a long pause a heartbeat arrives at once, and nothing was lost.
     look(&mut world, 5_000);
     assert!(is_ready(world.node("n1").unwrap()));
     assert_eq!(look(&mut world, 5_001), Step::nothing().again(at(5_010)));
@@ -177,7 +177,7 @@ fn pods_of_a_lost_node_are_unready_at_once_and_deleted_when_they_tolerate_it_no_
             "{step:?}"
         );
         carry_out(&mut world, &step, at(deleted));
-        // Nobody confirms the end, and nobody asks twice.
+        // The termination is never confirmed, and not requested twice.
         assert_eq!(evict(&world, "default/a", at(deleted + 500), &settings), Step::nothing());
     }
 }

@@ -1,4 +1,4 @@
-//! Ends of namespaces, and housekeeping that fails.
+//! Namespace deletion, and failures of housekeeping.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -96,7 +96,7 @@ async fn a_namespace_that_others_hold_says_that_it_is_empty() {
     server.stop().await;
 }
 
-/// An owner and what it owns.
+/// An owner and its dependent.
 async fn pair(server: &Server) -> (String, String) {
     let maps = "/api/v1/namespaces/default/configmaps";
     let owner = server.create(maps, &json!({"metadata": {"name": "owner"}})).await;

@@ -1,4 +1,4 @@
-//! Lives of Pods, Nodes and accounts.
+//! Life cycles of Pods, Nodes and accounts.
 
 use std::time::Duration;
 

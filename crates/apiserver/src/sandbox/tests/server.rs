@@ -1,4 +1,4 @@
-//! A server without sockets, asked as its administrator.
+//! A server without sockets, called as its administrator.
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
     writer::Writer,
 };
 
-/// No test waits longer for anything.
+/// Maximum time that a test waits for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) struct Server {
@@ -33,7 +33,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// On the objects in a folder.
+    /// With the objects in a folder.
     pub(super) async fn start(data: Option<&Path>, sandbox: Sandbox) -> Server {
         let address = "127.0.0.1:6443".parse().unwrap();
         let settings = Settings {
@@ -121,13 +121,13 @@ impl Server {
         assert_eq!(code, 200, "{path}: {answer}");
     }
 
-    /// `Null` if it is not there.
+    /// `Null` if it does not exist.
     pub(super) async fn get(&self, path: &str) -> Value {
         let (code, found) = self.ask(Method::GET, path, &Value::Null).await;
         if code == 200 { found } else { Value::Null }
     }
 
-    /// Waits until what is at a path is as wanted; each change is looked at.
+    /// Waits until the object at a path satisfies a condition; checks after each change.
     pub(super) async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let waiting = async {
             loop {

@@ -37,7 +37,7 @@ fn workload(name: &str, spec: &Value) -> Value {
     object
 }
 
-/// How `kubectl rollout status` sees it.
+/// As `kubectl rollout status` sees it.
 fn is_rolled_out(deployment: &Value) -> bool {
     let (spec, status) = (&deployment["spec"], &deployment["status"]);
     let count = |name: &str| status[name].as_i64().unwrap_or_default();
@@ -57,7 +57,7 @@ async fn a_deployment_is_rolled_out_scaled_and_goes_with_its_pods() {
     server.create(DEPLOYMENTS, &workload("web", &json!({"replicas": 4}))).await;
     let first = server.until(WEB, is_rolled_out).await;
     assert_eq!(revision(&first), "1");
-    // The revision that the controller writes is no change of the Deployment.
+    // The revision written by the controller does not count as a change of the Deployment.
     assert_eq!(first["metadata"]["generation"], 1);
     server.patch(WEB, &json!({"spec": {"template": template("web", "b"), "replicas": 6}})).await;
     let second = server.until(WEB, |web| is_rolled_out(web) && revision(web) == "2").await;

@@ -50,7 +50,7 @@ async fn a_resumed_session_keeps_its_user() {
     }
 }
 
-/// The first certificate has two weeks left, which is near its end.
+/// The first certificate has two weeks left, which counts as about to expire.
 #[tokio::test]
 async fn a_renewed_certificate_is_shown_to_the_next_connection() {
     let folder = Folder::temporary().unwrap();

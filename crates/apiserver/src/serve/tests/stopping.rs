@@ -16,7 +16,7 @@ use crate::{
     shutdown::Stop,
 };
 
-/// A request that waits until it may end, and says when it has begun.
+/// A request that waits until it may end, and signals that it has begun.
 fn waiting(begun: &Arc<Notify>, may_end: &Arc<Notify>) -> Router {
     let (begun, may_end) = (Arc::clone(begun), Arc::clone(may_end));
     let wait = move || async move {
@@ -105,7 +105,7 @@ async fn idle_connections_do_not_hold_a_stop() {
     assert_eq!(server.stop().await, 0);
 }
 
-/// Two requests on a connection that is cut: one has raised its shield, one has not.
+/// Two requests on an aborted connection: one runs to completion, one is cancelled.
 #[tokio::test]
 async fn a_request_with_a_raised_shield_outlives_its_client_and_a_stop_waits_for_it() {
     for alpn in [&b"http/1.1"[..], b"h2"] {
@@ -122,7 +122,7 @@ async fn a_request_with_a_raised_shield_outlives_its_client_and_a_stop_waits_for
         work.begun.acquire_many(2).await.unwrap().forget();
         clients.iter().for_each(tokio::task::JoinHandle::abort);
         work.dropped.acquire().await.unwrap().forget();
-        // The shielded one is left.
+        // The one that runs to completion is left.
         while server.stop.in_flight().requests() > 1 {
             tokio::task::yield_now().await;
         }
@@ -152,7 +152,7 @@ async fn a_panic_after_the_client_is_gone_ends_the_request_alone() {
     assert_eq!(server.stop().await, 0);
 }
 
-/// Handlers that wait until they may end, and say how far they are.
+/// Handlers that wait until they may end, and report their progress.
 #[derive(Clone)]
 struct Work {
     begun: Arc<Semaphore>,

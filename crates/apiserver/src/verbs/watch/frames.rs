@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Writes the lines of one watch in the form it asked for.
+/// Writes the lines of one watch in the requested format.
 #[derive(Debug)]
 pub(super) struct Frames {
     kind: &'static Kind,
@@ -54,7 +54,7 @@ impl Frames {
         }
     }
 
-    /// `last`: the one that says that the present is complete.
+    /// `last`: the one that ends the initial events.
     pub(super) fn bookmark(&self, out: &mut Lines, revision: Revision, last: bool) {
         let mut metadata = answer::revision_meta(revision);
         if last {
@@ -68,7 +68,7 @@ impl Frames {
             Shape::Object | Shape::PartialList(_) => object,
             Shape::Table(version) => {
                 let mut options = self.table_options(version, self.without_headers());
-                // Who asked for no objects still needs the annotation.
+                // The annotation is needed even if no objects were requested.
                 if last && options.include_object == table::IncludeObject::None {
                     options.include_object = table::IncludeObject::Metadata;
                 }
@@ -85,7 +85,7 @@ impl Frames {
         out.put_shared(&self.failed(&Failure::expired(why)));
     }
 
-    /// The last line of a watch that can't go on.
+    /// The last line of a watch that can't continue.
     pub(super) fn failed(&self, failure: &Failure) -> Bytes {
         value_line("ERROR", &failure.status())
     }
@@ -122,7 +122,7 @@ impl Frames {
         let mut value = self.kind.presented(value);
         self.view.hide(self.kind, &mut value);
         let shown = match self.view.form.shape {
-            // An event is no list: Kubernetes then sends it as it is.
+            // An event is not a list: Kubernetes then sends it unchanged.
             Shape::Object | Shape::PartialList(_) => value,
             Shape::Table(version) => {
                 let options = self.table_options(version, headless);

@@ -1,4 +1,4 @@
-//! Where a watch begins: the rules of `resourceVersion`, `sendInitialEvents` and bookmarks.
+//! Where a watch starts: the rules of `resourceVersion`, `sendInitialEvents` and bookmarks.
 
 use evenkeel_store::Revision;
 use serde_json::json;
@@ -12,7 +12,7 @@ use crate::{
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// All that is there comes first.
+    /// All existing objects come first.
     Present,
     After(Revision),
     Now,
@@ -24,7 +24,7 @@ pub(super) struct Asked {
     /// Wait for this revision first.
     pub(super) reach: Option<Revision>,
     pub(super) bookmarks: bool,
-    /// A bookmark says where the present ends.
+    /// A bookmark marks the end of the initial events.
     pub(super) ends_with_bookmark: bool,
 }
 
@@ -49,8 +49,8 @@ pub(super) fn start(query: &Query<'_>) -> Result<Asked> {
     Ok(Asked { start, reach, bookmarks, ends_with_bookmark: bookmarks && present })
 }
 
-/// Whether the present comes first. Who asks for no version in particular gets it.
-/// Source: `internalversion/defaults.go`.
+/// Whether the existing objects come first. They do if no particular version is requested. Source:
+/// `internalversion/defaults.go`.
 fn initial(query: &Query<'_>) -> Option<bool> {
     if query.has("sendInitialEvents") {
         return Some(query.flag("sendInitialEvents"));
@@ -64,7 +64,7 @@ fn check(query: &Query<'_>, initial: Option<bool>) -> Result<()> {
     let mut errors = Vec::new();
     let path = || Path::root("resourceVersionMatch");
     let rule = match query.text("resourceVersionMatch") {
-        // It comes with the present where nobody asked for that.
+        // It is implied by initial events that were not explicitly requested.
         "" if initial.is_some() && !query.has("sendInitialEvents") => "NotOlderThan",
         rule => rule,
     };

@@ -13,8 +13,8 @@ use crate::{
     },
 };
 
-/// The fields of a container's security context as Kubernetes' own structure declares them: an
-/// error that shows the whole context shows them so.
+/// The fields of a container's security context as declared in Kubernetes' internal type: errors
+/// that show the whole context use this order.
 const CONTEXT_FIELDS: &[(&str, &str)] = &[
     ("Capabilities", "capabilities"),
     ("Privileged", "privileged"),
@@ -76,7 +76,7 @@ fn escalation(errors: &mut Errors, context: &Value, path: &Path) {
         refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
     }
     let added = list(context, &["capabilities", "add"]);
-    // Kubernetes says it as often as it is added; the texts are the same, and listed once.
+    // Kubernetes reports it each time it is added; the texts are equal, and listed once.
     if added.iter().any(|capability| capability == "CAP_SYS_ADMIN") {
         refuse(
             "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN",
@@ -84,7 +84,7 @@ fn escalation(errors: &mut Errors, context: &Value, path: &Path) {
     }
 }
 
-/// A security context as JSON of Kubernetes' own structure.
+/// A security context as JSON of Kubernetes' internal type.
 fn declared(context: &Value) -> String {
     let field =
         |(shown, name): &(&str, &str)| format!("{shown:?}:{}", capitalized(&context[*name]));
@@ -116,7 +116,7 @@ fn id(errors: &mut Errors, id: Option<i64>, path: &Path) {
     }
 }
 
-/// A field that, if it is there, holds one of a few words.
+/// A field that, if present, has one of a few values.
 fn enumeration(errors: &mut Errors, context: &Value, name: &str, supported: &[&str], path: &Path) {
     if let Some(word) = context[name].as_str().filter(|word| !supported.contains(word)) {
         errors.push(FieldError::not_supported(path.child(name), &json!(word), supported));

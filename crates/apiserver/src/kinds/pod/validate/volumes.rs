@@ -1,4 +1,4 @@
-//! Volumes of a pod: one source each, and a name of its own.
+//! Volumes of a pod: each has one source and a unique name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +18,8 @@ use crate::{
     },
 };
 
-/// All sources, in the order they are looked at: the first one counts, others are one too many.
+/// All sources, in the order in which they are checked: the first one counts, others are one too
+/// many.
 const SOURCES: &[&str] = &[
     "emptyDir",
     "hostPath",
@@ -54,7 +55,7 @@ const SOURCES: &[&str] = &[
 
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// The volumes that are sound, by name; the others are in the errors.
+/// The valid volumes, by name; the others are in the errors.
 pub(super) fn validate<'a>(
     errors: &mut Errors,
     spec: &'a Value,
@@ -133,7 +134,7 @@ fn one_source(errors: &mut Errors, name: &str, source: &Value, path: &Path) {
     }
 }
 
-/// What a source that comes from elsewhere cannot do without.
+/// The required fields of a remote source.
 fn needed(source: &str) -> &'static [&'static str] {
     match source {
         "persistentVolumeClaim" => &["claimName"],
@@ -220,7 +221,7 @@ fn key_to_path(errors: &mut Errors, item: &Value, path: &Path) {
     id_range(errors, item, "user", path);
 }
 
-/// A relative path that leaves alone the names beginning with `..`, which the node uses itself.
+/// A relative path without names beginning with `..`, which the node uses itself.
 fn local_path(errors: &mut Errors, target: &str, path: &Path) {
     descending_path(errors, target, path);
     if target.starts_with("..") && !target.starts_with("../") {
@@ -235,7 +236,7 @@ fn mode(errors: &mut Errors, value: &Value, name: &str, path: &Path) {
     }
 }
 
-/// The paths named in these errors miss the index, as in Kubernetes.
+/// The paths in these errors lack the index, as in Kubernetes.
 fn downward(errors: &mut Errors, source: &Value, path: &Path) {
     mode(errors, source, "defaultMode", path);
     id_range(errors, source, "defaultUser", path);
@@ -373,7 +374,7 @@ fn image(errors: &mut Errors, source: &Value, path: &Path) {
     one_of(errors, policy, &path.child("pullPolicy"), &["Always", "IfNotPresent", "Never"]);
 }
 
-/// An ephemeral volume makes a claim named after pod and volume.
+/// An ephemeral volume creates a claim named after pod and volume.
 fn claim_name(errors: &mut Errors, volume: &Value, place: Place<'_>, path: &Path) {
     let name = text(volume, &["name"]);
     if place.pod_name.is_empty() || name.is_empty() {

@@ -1,5 +1,5 @@
-//! One Pod on each Node that is to have one, none elsewhere.
-//! Source: `k8s.io/kubernetes/pkg/controller/daemon`, `podsShouldBeOnNode`.
+//! One Pod on each eligible Node, none elsewhere. Source:
+//! `k8s.io/kubernetes/pkg/controller/daemon`, `podsShouldBeOnNode`.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
@@ -11,10 +11,10 @@ use crate::sandbox::{
     world::{is_dying, is_finished, key_of, name_of, node_of, phase_of},
 };
 
-/// How long a Pod that failed is left alone, so that one that always fails does not spin.
+/// How long a failed Pod is left alone, so that one that always fails is not recreated in a loop.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(1);
 
-/// What is to be made and deleted.
+/// The Pods to create and delete.
 #[derive(Debug, Default)]
 pub(super) struct Orders<'a> {
     /// Nodes that get a Pod.
@@ -27,7 +27,7 @@ pub(super) struct Orders<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Unwanted<'a> {
     pub(super) pod: &'a Pod,
-    /// Nobody is there to end it properly.
+    /// Nothing is left to terminate it gracefully.
     pub(super) at_once: bool,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn orders<'a>(look: &Look<'a>) -> Orders<'a> {
     orders
 }
 
-/// The one that is kept of several: on its Node before waiting for it, then older.
+/// The order in which one of several Pods is kept: assigned before unassigned, then older.
 pub(super) fn by_age<'a>(pod: &&'a Pod) -> (bool, Option<Timestamp>, &'a str) {
     (node_of(pod).is_empty(), pods::created(pod), name_of(&pod.metadata))
 }
@@ -93,7 +93,7 @@ fn thin_out<'a>(
     if !look.surges {
         return orders.delete.extend(running.into_iter().skip(1).map(Unwanted::new));
     }
-    // With surge a Pod that ends does not hold up the next.
+    // With surge a terminating Pod does not delay the next.
     if running.is_empty() && fit == Fit::Runs {
         return orders.create.push(node);
     }
@@ -103,8 +103,8 @@ fn thin_out<'a>(
     }
 }
 
-/// With surge an old and a new Pod may be there together, as long as the old one is ready and the
-/// new one is not yet available.
+/// With surge an old and a new Pod may coexist, as long as the old one is ready and the new one is
+/// not yet available.
 fn goes_of_surge<'a>(look: &Look<'_>, running: &[&'a Pod]) -> Vec<&'a Pod> {
     let (new, old): (Vec<&Pod>, Vec<&Pod>) = running.iter().partition(|pod| look.has_hash(pod));
     let mut goes: Vec<&Pod> = new.iter().skip(1).chain(old.iter().skip(1)).copied().collect();
@@ -116,7 +116,7 @@ fn goes_of_surge<'a>(look: &Look<'_>, running: &[&'a Pod]) -> Vec<&'a Pod> {
     goes
 }
 
-/// A Pod that has ended makes room for the next.
+/// A terminated Pod is deleted to make room for the next.
 fn replace<'a>(look: &Look<'a>, node: &str, pod: &'a Pod, orders: &mut Orders<'a>) {
     let failed = phase_of(pod) == "Failed";
     let rest = pods::created(pod).and_then(|created| created.checked_add(PATIENCE).ok());

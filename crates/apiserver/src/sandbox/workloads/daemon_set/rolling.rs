@@ -1,9 +1,9 @@
-//! Pods of former revisions replaced by new ones, no more Nodes at a time than allowed.
+//! Rolling update: replaces Pods of old revisions, on a limited number of Nodes at a time.
 //!
-//! Without surge an old Pod is deleted, and `placing` makes a new one once it is gone. With surge
-//! the new one comes first, and the old one goes when the new one is available. Source:
-//! `k8s.io/kubernetes/pkg/controller/daemon/update.go`, `rollingUpdate`; there Nodes come in the
-//! order of a map, here in that of their names. Linear in Nodes and Pods.
+//! Without surge an old Pod is deleted, and `placing` creates a new one once it is gone. With surge
+//! the new one comes first, and the old one is deleted when the new one is available. Source:
+//! `k8s.io/kubernetes/pkg/controller/daemon/update.go`, `rollingUpdate`; there Nodes come in map
+//! order, here sorted by name. Linear in Nodes and Pods.
 
 use k8s_openapi::{
     api::{apps::v1::DaemonSetSpec, core::v1::Pod},
@@ -20,14 +20,14 @@ use crate::sandbox::{
     world::is_dying,
 };
 
-/// At how many Nodes at a time.
+/// The number of Nodes at a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limits {
     pub(super) surge: i32,
     pub(super) unavailable: i32,
 }
 
-/// The Pods of a Node that are not on their way out.
+/// The Pods of a Node that are not terminating.
 enum There<'a> {
     Nothing,
     Old(&'a Pod),
@@ -36,33 +36,33 @@ enum There<'a> {
         old: &'a Pod,
         new: &'a Pod,
     },
-    /// `placing` is to clean up first.
+    /// `placing` must clean up first.
     TooMany,
 }
 
 // === impl Limits ===
 
 impl Limits {
-    /// For so many Nodes. Both are rounded up.
+    /// For this many Nodes. Both are rounded up.
     pub(super) fn of(spec: &DaemonSetSpec, n_nodes: i32) -> Limits {
         let strategy = spec.update_strategy.as_ref();
         let rolling = strategy.and_then(|strategy| strategy.rolling_update.as_ref());
         let of = |value: Option<&IntOrString>| share::of(value, n_nodes, Rounding::Up);
         let surge = of(rolling.and_then(|rolling| rolling.max_surge.as_ref()));
         let unavailable = of(rolling.and_then(|rolling| rolling.max_unavailable.as_ref()));
-        // With neither, nothing could ever be replaced.
+        // If both were zero, nothing could ever be replaced.
         let unavailable = if surge == 0 { unavailable.max(n_nodes.min(1)) } else { unavailable };
         Limits { surge, unavailable }
     }
 }
 
-/// Whether Pods are replaced without somebody deleting them.
+/// Whether Pods are replaced automatically.
 pub(super) fn is_rolling(spec: &DaemonSetSpec) -> bool {
     let strategy = spec.update_strategy.as_ref().and_then(|strategy| strategy.type_.as_deref());
     strategy != Some("OnDelete")
 }
 
-/// `look`: one for which `placing` has no orders.
+/// `look`: one for which `placing` has nothing to do.
 pub(super) fn orders<'a>(look: &Look<'a>) -> Orders<'a> {
     let wanted = look.fits.values().filter(|fit| **fit == Fit::Runs).count();
     let limits = Limits::of(look.spec, i32::try_from(wanted).unwrap_or(i32::MAX));
@@ -119,7 +119,7 @@ fn surged<'a>(look: &Look<'a>, limits: Limits, wanted: usize) -> Orders<'a> {
             }
         }
     }
-    // A Pod on a Node that is no longer wanted goes once there are enough without it.
+    // A Pod on a Node that is no longer eligible is deleted once there are enough without it.
     elsewhere.truncate(available.saturating_sub(wanted));
     orders.delete.append(&mut elsewhere);
     candidates.truncate(usize::try_from(limits.surge - surging).unwrap_or_default());
@@ -127,7 +127,7 @@ fn surged<'a>(look: &Look<'a>, limits: Limits, wanted: usize) -> Orders<'a> {
     orders
 }
 
-/// Those with Pods, and those that are to have one.
+/// Nodes with Pods, and eligible ones.
 fn nodes<'a>(look: &Look<'a>) -> impl Iterator<Item = &'a str> {
     let wanted = look.fits.iter().filter(|(_, fit)| **fit == Fit::Runs).map(|(node, _)| *node);
     let all: std::collections::BTreeSet<&str> = wanted.chain(look.pods.keys().copied()).collect();

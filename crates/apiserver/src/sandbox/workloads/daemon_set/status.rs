@@ -1,5 +1,5 @@
-//! The status of a DaemonSet: how many Nodes are how far.
-//! Source: `k8s.io/kubernetes/pkg/controller/daemon`, `updateDaemonSetStatus`.
+//! The status of a DaemonSet: counts of Nodes. Source: `k8s.io/kubernetes/pkg/controller/daemon`,
+//! `updateDaemonSetStatus`.
 
 use k8s_openapi::api::apps::v1::DaemonSetStatus;
 
@@ -39,7 +39,7 @@ pub(super) fn counted(look: &Look<'_>) -> DaemonSetStatus {
     }
 }
 
-/// A status in which no number is left out, so that two can be compared.
+/// A status with all numbers set, so that two can be compared.
 pub(super) fn filled(status: Option<&DaemonSetStatus>) -> DaemonSetStatus {
     let status = status.cloned().unwrap_or_default();
     DaemonSetStatus {

@@ -1,4 +1,4 @@
-//! What has been decided about a Deployment, as actions.
+//! The decisions about a Deployment, as actions.
 
 use k8s_openapi::{
     api::apps::v1::{DeploymentStatus, ReplicaSet, ReplicaSetSpec},
@@ -21,10 +21,10 @@ use crate::{
     },
 };
 
-/// Where the name of a ReplicaSet ends.
+/// Maximum length of a ReplicaSet's name.
 const LONGEST_NAME: usize = 253;
 
-/// One patch for all that is to change about a set, and the news of its size.
+/// One patch for all changes of a set, and an Event about its size.
 pub(super) fn resize(
     rollout: &Rollout<'_>,
     plan: &Plan,
@@ -62,7 +62,7 @@ pub(super) fn remove(set: &Set<'_>) -> Action {
     Action::delete(&REPLICA_SET, set.metadata(), None)
 }
 
-/// The set for the present template.
+/// The set for the current template.
 pub(super) fn new_set(rollout: &Rollout<'_>, size: i64) -> ReplicaSet {
     let collisions = rollout.deployment.status.as_ref().and_then(|status| status.collision_count);
     let hash = template::hash(&rollout.spec.template, collisions);
@@ -96,7 +96,7 @@ pub(super) fn create(rollout: &Rollout<'_>, set: &ReplicaSet) -> Vec<Action> {
     actions
 }
 
-/// Writes the status and the revision, if they differ from what is there.
+/// Writes the status and the revision if they differ.
 pub(super) fn tell(
     rollout: &Rollout<'_>,
     new: NewSet<'_>,
@@ -116,7 +116,7 @@ pub(super) fn tell(
     patch(&DEPLOYMENT, metadata, parts)
 }
 
-/// How long a Pod of a set must be ready is that of the Deployment.
+/// A set's minReadySeconds follows the Deployment's.
 fn patience(rollout: &Rollout<'_>, set: &Set<'_>) -> Option<(String, Value)> {
     let wanted = rollout.spec.min_ready_seconds.unwrap_or_default();
     let given = set.object.spec.as_ref().and_then(|spec| spec.min_ready_seconds);

@@ -52,7 +52,7 @@ fn status(cluster: &Cluster) -> Value {
     cluster.value("daemonsets", &key("agent"))["status"].clone()
 }
 
-/// The node and the image of every Pod that is not on its way out.
+/// The node and image of every Pod that is not terminating.
 fn places(cluster: &Cluster) -> Vec<(String, String)> {
     let place = |pod| (node_of(pod).to_owned(), Cluster::image(pod).to_owned());
     let mut places: Vec<(String, String)> = cluster.active().map(place).collect();
@@ -168,8 +168,8 @@ fn a_second_pod_on_a_node_goes() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever the order of the looks: the limits hold on nodes that stay, and in the end each
-    /// has its Pod of the last template.
+    /// Whatever the order of steps: the limits hold on nodes that stay, and in the end each has its
+    /// Pod of the last template.
     #[test]
     fn updates_stay_within_their_limits(
         seed: u64,

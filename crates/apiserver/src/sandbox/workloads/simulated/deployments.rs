@@ -57,7 +57,7 @@ fn condition(cluster: &Cluster, type_: &str) -> (String, String, String) {
     (text("status"), text("reason"), text("message"))
 }
 
-/// How `kubectl rollout status` sees it.
+/// As `kubectl rollout status` sees it.
 fn is_done(cluster: &Cluster) -> bool {
     let object = cluster.value("deployments", &key("web"));
     let (spec, status) = (&object["spec"], &object["status"]);
@@ -227,7 +227,7 @@ fn recreate_ends_all_old_pods_before_the_first_new_one() {
         rolled_out(4, &json!({"strategy": {"type": "Recreate", "rollingUpdate": null}}));
     use_image(&mut cluster, "b");
     cluster.settle(|cluster| {
-        // Those that are ending count, too.
+        // Terminating ones count, too.
         let mut images: Vec<&str> =
             cluster.world.pods.values().map(|pod| Cluster::image(pod)).collect();
         images.sort_unstable();
@@ -316,7 +316,7 @@ fn a_taken_name_is_evaded() {
     });
     let taken = foreign["metadata"]["name"].as_str().unwrap().to_owned();
     cluster = super::cluster(1);
-    // Not for the taking.
+    // Not available for adoption.
     foreign["metadata"]["ownerReferences"] = json!([
         {"apiVersion": "v1", "kind": "Other", "name": "x", "uid": "x", "controller": true}
     ]);
@@ -341,7 +341,7 @@ fn a_deployment_that_goes_makes_nothing_new() {
     assert!(cluster.world.replica_sets.is_empty());
 }
 
-/// A ReplicaSet by hand, without the label of a hash.
+/// A ReplicaSet created by hand, without the label of a hash.
 fn lone_set(image: &str, app: &str) -> Value {
     json!({
         "metadata": {"name": "lone", "labels": {"app": app},
@@ -424,8 +424,8 @@ fn a_deployment_that_goes_takes_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever the order of the looks, the sizes, and what comes in between: a new template, the
-    /// old one again, or one whose Pods never come up.
+    /// Whatever the order of steps, the sizes, and the changes in between: a new template, the old
+    /// one again, or one whose Pods never become ready.
     #[test]
     fn updates_stay_within_their_limits(
         seed: u64,
