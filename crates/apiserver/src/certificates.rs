@@ -32,7 +32,7 @@ pub(crate) use self::{
     folder::Folder,
     kubeconfig::kubeconfig,
     names::{Name, names},
-    renew::{Shown, keep_renewed},
+    renew::{ServedCertificates, keep_renewed},
     tls::{Serving, tls},
 };
 use self::{
@@ -297,21 +297,21 @@ mod tests {
         assert_eq!(mode(&key), 0o600);
     }
 
-    fn shown(folder: &Folder, at: Timestamp) -> Shown {
+    fn shown(folder: &Folder, at: Timestamp) -> ServedCertificates {
         let present = start(folder, at);
         let folder = folder.path().to_owned();
         let kubeconfig = folder.join("kubeconfig");
         let address = ([127, 0, 0, 1], 6443).into();
         write_secret(&kubeconfig, &super::kubeconfig(&present, address)).unwrap();
         let serving = tls(&present).unwrap().serving;
-        Shown { folder, names: local(), address, kubeconfig, serving, present }
+        ServedCertificates { folder, names: local(), address, kubeconfig, serving, present }
     }
 
     #[test]
     fn a_running_server_renews_what_is_near_its_end_and_its_kubeconfig() {
         let (_scratch, path) = scratch();
         let mut shown = shown(&Folder::open(&path).unwrap(), now());
-        let text = |shown: &Shown| fs::read_to_string(&shown.kubeconfig).unwrap();
+        let text = |shown: &ServedCertificates| fs::read_to_string(&shown.kubeconfig).unwrap();
         let (first, before) = (shown.present.clone(), text(&shown));
         shown.renew(days_later(300)).unwrap();
         assert_eq!((shown.present.clone(), text(&shown)), (first.clone(), before.clone()));

@@ -33,20 +33,21 @@ use crate::{
     api::{Api, Call},
     body,
     identity::{self, Anonymous, Attributes, On, Refusal, User},
-    logs::Asker,
+    logs::RequestUser,
     metrics::Change,
-    negotiate::{self, Form, Media, Offer, Shape},
+    negotiate::{self, Media, Offer, ResponseFormat, Shape},
     request::{self, Query, Resource, Target, info, timeout},
-    serve::{Peer, Shield},
+    serve::{DetachFlag, Peer},
     status::{Failure, Result},
     table::IncludeObject,
-    verbs::{self, Asking},
+    verbs::{self, ReviewRequest},
 };
 
 /// Timeout for reading a request body.
 const BODY_TIME: Duration = Duration::from_secs(60);
 
-const PLAIN: Form = Form { media: Media::Json, shape: Shape::Object, pretty: false };
+const PLAIN: ResponseFormat =
+    ResponseFormat { media: Media::Json, shape: Shape::Object, pretty: false };
 
 /// The chain as the service of each connection.
 #[derive(Clone, Debug)]
@@ -158,15 +159,15 @@ async fn on_resource(
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let tables = matches!(resource.subresource.as_str(), "" | "status" | "scale");
     let view = view(api, parts, &query, Offer { lists: resource.name.is_empty(), tables })?;
-    let failing = Form { shape: Shape::Object, ..view.form };
+    let failing = ResponseFormat { shape: Shape::Object, ..view.format };
     let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
     let _in_flight = api.metrics.in_flight(change);
     let body = if is_read(&parts.method) { Bytes::new() } else { whole(body).await? };
     if change == Change::Mutating
-        && let Some(shield) = parts.extensions.get::<Shield>()
+        && let Some(detach) = parts.extensions.get::<DetachFlag>()
     {
         // A client that disconnects from now on must not leave the change half done.
-        shield.raise();
+        detach.set();
     }
     let call = Call {
         method: &parts.method,
@@ -209,20 +210,20 @@ async fn on_review(
     let view = view(api, parts, &query, Offer { lists: false, tables: false })?;
     let bytes = whole(body).await?;
     let body = body::Body { content_type: content_type(parts), bytes: &bytes };
-    verbs::review(api, Asking { plural, namespace, user, view, body }).await
+    verbs::review(api, ReviewRequest { plural, namespace, user, view, body }).await
 }
 
 fn view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<View> {
     let pretty = query.has("pretty").then(|| query.text("pretty"));
-    let form = negotiate::form(&parts.headers, offer, pretty)?;
-    let include = match form.shape {
+    let format = negotiate::response_format(&parts.headers, offer, pretty)?;
+    let include = match format.shape {
         Shape::Table(_) => {
             IncludeObject::parse(query.text("includeObject")).map_err(Failure::bad_request)?
         }
         Shape::Object | Shape::Partial(_) | Shape::PartialList(_) => IncludeObject::Metadata,
     };
     let features = api.settings.features;
-    Ok(View { form, include, now: Timestamp::now(), features })
+    Ok(View { format, include, now: Timestamp::now(), features })
 }
 
 /// The body, if it is within the size limit and arrives in time.
@@ -251,7 +252,7 @@ fn is_read(method: &Method) -> bool {
 
 /// Records the user: for the log lines of this request, and for the connection limits.
 fn asked_by(parts: &Parts, peer: &Peer, user: &Arc<User>) {
-    if let Some(asker) = parts.extensions.get::<Asker>() {
+    if let Some(asker) = parts.extensions.get::<RequestUser>() {
         asker.is(user);
     }
     if user.name != identity::ANONYMOUS {

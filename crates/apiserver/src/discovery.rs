@@ -12,7 +12,7 @@ mod resource;
 mod root;
 
 pub(crate) use self::{
-    accept::{AGGREGATED_TYPE, Form, negotiate},
+    accept::{AGGREGATED_TYPE, DiscoveryFormat, negotiate},
     aggregated::aggregated,
     fingerprint::etag,
     legacy::{group, groups, resources, versions},

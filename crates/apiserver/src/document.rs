@@ -21,7 +21,7 @@ const MOST_STORED_LEVELS: usize = 600;
 
 /// The object to store for a value, which must be canonical.
 pub(crate) fn stored(kind: &Kind, value: &Value) -> NewObject {
-    NewObject { labels: labels(value), fields: fields(kind, value), tail: tail(value) }
+    NewObject { labels: labels(value), fields: fields(kind, value), encoded: encoded(value) }
 }
 
 /// Converts a value to the form that Kubernetes would print.
@@ -54,14 +54,14 @@ fn unreadable(kind: &Kind, object: &Object, problem: &schema::DecodeError) -> Fa
 
 /// The object as JSON.
 pub(crate) fn text(kind: &Kind, object: &Object, revision: Revision) -> Bytes {
-    let mut out = BytesMut::with_capacity(object.tail.len() + 128);
+    let mut out = BytesMut::with_capacity(object.encoded.len() + 128);
     write(&mut out, kind, object, revision);
     out.freeze()
 }
 
 pub(crate) fn write(out: &mut BytesMut, kind: &Kind, object: &Object, revision: Revision) {
     write_head(|part| out.put_slice(part), kind, revision);
-    out.put_slice(&object.tail);
+    out.put_slice(&object.encoded);
 }
 
 /// Writes the part that precedes an object's encoding.
@@ -82,13 +82,13 @@ pub(crate) fn write_item(out: &mut BytesMut, object: &Object) {
     out.put_slice(ITEM);
     out.put_slice(itoa::Buffer::new().format(object.revision).as_bytes());
     out.put_slice(b"\",");
-    out.put_slice(&object.tail);
+    out.put_slice(&object.encoded);
 }
 
 /// The length of a list item.
 pub(crate) fn item_len(object: &Object) -> usize {
     let digits = itoa::Buffer::new().format(object.revision).len();
-    ITEM.len() + digits + "\",".len() + object.tail.len()
+    ITEM.len() + digits + "\",".len() + object.encoded.len()
 }
 
 /// The labels, in the order in which Kubernetes prints them.
@@ -104,7 +104,7 @@ pub(crate) fn fields(kind: &Kind, value: &Value) -> Box<[Box<str>]> {
     kind.fields.iter().map(|(_, read)| read(value).into()).collect()
 }
 
-fn tail(value: &Value) -> Bytes {
+fn encoded(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(2048);
     let nothing = Map::new();
     let object = value.as_object().unwrap_or(&nothing);
@@ -139,9 +139,15 @@ mod tests {
     use super::*;
     use crate::kinds;
 
-    fn object(tail: &str) -> Object {
+    fn object(encoded: &str) -> Object {
         let (labels, fields) = (Box::default(), Box::default());
-        Object { key: "n/a".into(), revision: 7, labels, fields, tail: tail.to_owned().into() }
+        Object {
+            key: "n/a".into(),
+            revision: 7,
+            labels,
+            fields,
+            encoded: encoded.to_owned().into(),
+        }
     }
 
     fn deep(levels: usize) -> Object {

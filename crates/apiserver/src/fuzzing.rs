@@ -94,7 +94,7 @@ fn selectors(kind: &Kind, labels: &str, fields: &str) -> bool {
         revision: 1,
         labels: [("app".into(), "web".into()), ("tier".into(), "7".into())].into(),
         fields: known.iter().map(|name| (*name).into()).collect(),
-        tail: bytes::Bytes::new(),
+        encoded: bytes::Bytes::new(),
     };
     let selector = Selector::new(kind.namespaced, Some("default"), labels, fields);
     // The result does not matter, only that there is one.

@@ -31,7 +31,7 @@ use tokio::{task::JoinSet, time::Instant};
 pub(crate) use self::events::expire_events;
 use self::{
     follow::{Follower, News},
-    graph::{At, Due, Graph, Objects, Opened, Place},
+    graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},
     queue::Queue,
 };
 use crate::{
@@ -54,17 +54,17 @@ const GATHERED: Duration = Duration::from_millis(50);
 
 /// Runs until the server stops.
 pub(crate) async fn keep_house(api: Arc<Api>) {
-    let mut house = House::new();
+    let mut house = Housekeeper::new();
     loop {
-        let rung = api.storage.any_change();
-        tokio::pin!(rung);
-        rung.as_mut().enable();
+        let changed = api.storage.any_change();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
         let more = house.follow(&api);
         house.start_objects(&api);
         house.start_namespaces(&api);
         let next = house.next_due();
         tokio::select! {
-            () = rung, if !more => {}
+            () = changed, if !more => {}
             () = tokio::task::yield_now(), if more => {}
             Some(ended) = house.under_way.join_next() => house.ended(ended),
             () = sleep_until(next) => {}
@@ -84,7 +84,7 @@ async fn sleep_until(time: Option<Instant>) {
 }
 
 /// The index and the work queues.
-struct House {
+struct Housekeeper {
     follower: Follower,
     graph: Graph,
     objects: Queue<At>,
@@ -98,11 +98,11 @@ enum Ended {
     Namespace(Box<str>, Option<String>),
 }
 
-impl House {
-    fn new() -> House {
+impl Housekeeper {
+    fn new() -> Housekeeper {
         let all = 0..kinds::n_resources();
         let id = |index| ResourceId(u16::try_from(index).expect("fewer kinds than 65,536"));
-        House {
+        Housekeeper {
             follower: Follower::new(all.map(id)),
             graph: Graph::default(),
             objects: Queue::default(),
@@ -129,14 +129,14 @@ impl House {
     fn queue_opened(&mut self, api: &Api) {
         let now = Instant::now();
         let mut doubtful = BTreeSet::new();
-        for opened in self.graph.opened() {
-            match opened {
-                Opened::Object(source, at) => self.objects.push(source, at, now, now),
-                Opened::Ending(name) => self.namespaces.push(name.clone(), name, now, now),
-                Opened::Inside(name) => {
+        for queued in self.graph.take_queued() {
+            match queued {
+                WorkItem::Object(source, at) => self.objects.push(source, at, now, now),
+                WorkItem::Ending(name) => self.namespaces.push(name.clone(), name, now, now),
+                WorkItem::Inside(name) => {
                     self.namespaces.push(name.clone(), name, now + GATHERED, now);
                 }
-                Opened::Doubtful(name) => drop(doubtful.insert(name)),
+                WorkItem::Doubtful(name) => drop(doubtful.insert(name)),
             }
         }
         for name in doubtful {
@@ -149,7 +149,7 @@ impl House {
     fn start_objects(&mut self, api: &Arc<Api>) {
         let now = Instant::now();
         for _ in 0..LOOKS {
-            if self.objects.n_busy() >= OBJECTS_AT_ONCE {
+            if self.objects.n_processing() >= OBJECTS_AT_ONCE {
                 return;
             }
             let Some(at) = self.objects.pop(now) else { return };
@@ -170,7 +170,7 @@ impl House {
 
     fn start_namespaces(&mut self, api: &Arc<Api>) {
         let now = Instant::now();
-        while self.namespaces.n_busy() < NAMESPACES_AT_ONCE {
+        while self.namespaces.n_processing() < NAMESPACES_AT_ONCE {
             let Some(name) = self.namespaces.pop(now) else { return };
             let api = api.clone();
             self.under_way.spawn(async move {
@@ -184,9 +184,11 @@ impl House {
     fn next_due(&self) -> Option<Instant> {
         let now = Instant::now();
         let objects =
-            self.objects.next_due(now).filter(|_| self.objects.n_busy() < OBJECTS_AT_ONCE);
-        let namespaces =
-            self.namespaces.next_due(now).filter(|_| self.namespaces.n_busy() < NAMESPACES_AT_ONCE);
+            self.objects.next_due(now).filter(|_| self.objects.n_processing() < OBJECTS_AT_ONCE);
+        let namespaces = self
+            .namespaces
+            .next_due(now)
+            .filter(|_| self.namespaces.n_processing() < NAMESPACES_AT_ONCE);
         [objects, namespaces].into_iter().flatten().min()
     }
 
@@ -225,16 +227,16 @@ impl Objects for Storage {
 
 /// Succeeds also if the work is no longer necessary: a concurrent change causes the object to be
 /// examined again.
-async fn act(api: &Api, due: &Due) -> Result<()> {
+async fn act(api: &Api, due: &GcAction) -> Result<()> {
     let done = match due {
-        Due::Delete(place, revision, propagation) => {
-            delete(api, place, *revision, *propagation).await
+        GcAction::Delete(object_ref, revision, propagation) => {
+            delete(api, object_ref, *revision, *propagation).await
         }
-        Due::DropOwners(place, gone) => {
-            change(api, place, |object| graph::without_owners(object, gone)).await
+        GcAction::DropOwners(object_ref, gone) => {
+            change(api, object_ref, |object| graph::without_owners(object, gone)).await
         }
-        Due::DropFinalizer(place, finalizer) => {
-            change(api, place, |object| graph::without_finalizer(object, finalizer)).await
+        GcAction::DropFinalizer(object_ref, finalizer) => {
+            change(api, object_ref, |object| graph::without_finalizer(object, finalizer)).await
         }
     };
     match done {
@@ -246,14 +248,14 @@ async fn act(api: &Api, due: &Due) -> Result<()> {
 /// Only the examined version: another may have different owners.
 async fn delete(
     api: &Api,
-    place: &Place,
+    object_ref: &ObjectRef,
     revision: Revision,
     propagation: Option<Propagation>,
 ) -> Result<()> {
     // An object that waits for a finalizer is marked once and left alone.
     let options = options(api, revision, propagation);
-    let kind = kinds::of_id(place.resource);
-    verbs::remove(api, kind, &place.key, &options, Timestamp::now()).await.map(drop)
+    let kind = kinds::of_id(object_ref.resource);
+    verbs::remove(api, kind, &object_ref.key, &options, Timestamp::now()).await.map(drop)
 }
 
 fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> DeleteOptions {
@@ -266,9 +268,9 @@ fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> D
     }
 }
 
-async fn change(api: &Api, place: &Place, edit: impl Fn(&mut Value)) -> Result<()> {
-    rewrite(api, kinds::of_id(place.resource), &place.key, |object| {
-        if object["metadata"]["uid"] == *place.uid {
+async fn change(api: &Api, object_ref: &ObjectRef, edit: impl Fn(&mut Value)) -> Result<()> {
+    rewrite(api, kinds::of_id(object_ref.resource), &object_ref.key, |object| {
+        if object["metadata"]["uid"] == *object_ref.uid {
             edit(object);
         }
     })

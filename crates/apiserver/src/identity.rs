@@ -24,9 +24,9 @@ use serde_json::{Map, Value, json};
 
 pub use self::tokens::TokenFileError;
 pub(crate) use self::{
-    access_review::{Whose, access_review},
+    access_review::{Subject, access_review},
     authorize::{Attributes, On, authorize},
-    certificate::{Certificate, Judge},
+    certificate::{Certificate, CertificateVerifier},
     impersonate::{Refusal, impersonate},
     review::{self_subject_review, token_review},
     rules_review::rules_review,

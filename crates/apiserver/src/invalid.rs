@@ -16,14 +16,14 @@ pub(crate) struct Path(String);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldError {
     pub(crate) path: Path,
-    pub(crate) wrong: Wrong,
+    pub(crate) type_: FieldErrorType,
     /// The text after the fixed words, or in place of them.
     pub(crate) detail: String,
 }
 
 /// The types of error, with the value printed as Kubernetes prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
+pub(crate) enum FieldErrorType {
     Required,
     /// The value, already printed.
     Invalid(String),
@@ -144,11 +144,11 @@ impl fmt::Display for Path {
 
 impl FieldError {
     pub(crate) fn required(path: Path, detail: impl Into<String>) -> FieldError {
-        FieldError { path, wrong: Wrong::Required, detail: detail.into() }
+        FieldError { path, type_: FieldErrorType::Required, detail: detail.into() }
     }
 
     pub(crate) fn invalid(path: Path, value: &Value, detail: impl Into<String>) -> FieldError {
-        FieldError { path, wrong: Wrong::Invalid(printed(value)), detail: detail.into() }
+        FieldError { path, type_: FieldErrorType::Invalid(printed(value)), detail: detail.into() }
     }
 
     /// A field that may not change.
@@ -163,61 +163,61 @@ impl FieldError {
             true => String::new(),
             false => format!("supported values: {}", quoted.join(", ")),
         };
-        FieldError { path, wrong: Wrong::NotSupported(printed(value)), detail }
+        FieldError { path, type_: FieldErrorType::NotSupported(printed(value)), detail }
     }
 
     pub(crate) fn duplicate(path: Path, value: &Value) -> FieldError {
-        FieldError { path, wrong: Wrong::Duplicate(printed(value)), detail: String::new() }
+        FieldError { path, type_: FieldErrorType::Duplicate(printed(value)), detail: String::new() }
     }
 
     pub(crate) fn not_found(path: Path, value: &Value) -> FieldError {
-        FieldError { path, wrong: Wrong::NotFound(printed(value)), detail: String::new() }
+        FieldError { path, type_: FieldErrorType::NotFound(printed(value)), detail: String::new() }
     }
 
     pub(crate) fn forbidden(path: Path, detail: impl Into<String>) -> FieldError {
-        FieldError { path, wrong: Wrong::Forbidden, detail: detail.into() }
+        FieldError { path, type_: FieldErrorType::Forbidden, detail: detail.into() }
     }
 
     /// `Too long: may not be more than N bytes`.
     pub(crate) fn too_long(path: Path, most: usize) -> FieldError {
         let detail = format!("may not be more than {most} bytes");
-        FieldError { path, wrong: Wrong::TooLong, detail }
+        FieldError { path, type_: FieldErrorType::TooLong, detail }
     }
 
     /// `Too many: N: must have at most MOST items`.
     pub(crate) fn too_many(path: Path, actual: usize, most: usize) -> FieldError {
         let items = if most == 1 { "item" } else { "items" };
         let detail = format!("{actual}: must have at most {most} {items}");
-        FieldError { path, wrong: Wrong::TooMany, detail }
+        FieldError { path, type_: FieldErrorType::TooMany, detail }
     }
 
     /// The `reason` of the cause in a Status.
     pub(crate) fn reason(&self) -> &'static str {
-        match self.wrong {
-            Wrong::Required => "FieldValueRequired",
-            Wrong::Invalid(_) => "FieldValueInvalid",
-            Wrong::NotSupported(_) => "FieldValueNotSupported",
-            Wrong::Duplicate(_) => "FieldValueDuplicate",
-            Wrong::NotFound(_) => "FieldValueNotFound",
-            Wrong::Forbidden => "FieldValueForbidden",
-            Wrong::TooLong => "FieldValueTooLong",
-            Wrong::TooMany => "FieldValueTooMany",
-            Wrong::Internal => "InternalError",
+        match self.type_ {
+            FieldErrorType::Required => "FieldValueRequired",
+            FieldErrorType::Invalid(_) => "FieldValueInvalid",
+            FieldErrorType::NotSupported(_) => "FieldValueNotSupported",
+            FieldErrorType::Duplicate(_) => "FieldValueDuplicate",
+            FieldErrorType::NotFound(_) => "FieldValueNotFound",
+            FieldErrorType::Forbidden => "FieldValueForbidden",
+            FieldErrorType::TooLong => "FieldValueTooLong",
+            FieldErrorType::TooMany => "FieldValueTooMany",
+            FieldErrorType::Internal => "InternalError",
         }
     }
 
     /// The cause's message: everything but the path.
     pub(crate) fn message(&self) -> String {
-        let words = match &self.wrong {
-            Wrong::Required => "Required value".to_owned(),
-            Wrong::Invalid(value) => format!("Invalid value: {value}"),
-            Wrong::NotSupported(value) => format!("Unsupported value: {value}"),
-            Wrong::Duplicate(value) => format!("Duplicate value: {value}"),
-            Wrong::NotFound(value) => format!("Not found: {value}"),
-            Wrong::Forbidden => "Forbidden".to_owned(),
-            Wrong::TooLong => "Too long".to_owned(),
-            Wrong::TooMany => "Too many".to_owned(),
-            Wrong::Internal => "Internal error".to_owned(),
+        let words = match &self.type_ {
+            FieldErrorType::Required => "Required value".to_owned(),
+            FieldErrorType::Invalid(value) => format!("Invalid value: {value}"),
+            FieldErrorType::NotSupported(value) => format!("Unsupported value: {value}"),
+            FieldErrorType::Duplicate(value) => format!("Duplicate value: {value}"),
+            FieldErrorType::NotFound(value) => format!("Not found: {value}"),
+            FieldErrorType::Forbidden => "Forbidden".to_owned(),
+            FieldErrorType::TooLong => "Too long".to_owned(),
+            FieldErrorType::TooMany => "Too many".to_owned(),
+            FieldErrorType::Internal => "Internal error".to_owned(),
         };
         if self.detail.is_empty() { words } else { format!("{words}: {}", self.detail) }
     }

@@ -1,6 +1,6 @@
 //! The table of kinds, and the strategy of each kind.
 //!
-//! Adding a kind: one [`Kind`] with its properties, one [`Rules`] for its defaults and validation,
+//! Adding a kind: one [`Kind`] with its properties, one [`Strategy`] for its defaults and validation,
 //! one line in [`KINDS`]. Everything else (verbs, discovery, OpenAPI, tables, selectors) is derived
 //! from these.
 
@@ -98,7 +98,7 @@ pub(crate) struct Kind {
     /// Another kind's objects with different field names.
     pub(crate) alias: Option<Alias>,
     pub(crate) columns: &'static [Column],
-    pub(crate) rules: &'static dyn Rules,
+    pub(crate) strategy: &'static dyn Strategy,
 }
 
 /// The label of a field in a selector, and how to read it from an object.
@@ -123,9 +123,9 @@ pub(crate) enum Subresource {
     /// `pods/eviction` (POST).
     Eviction,
     /// `namespaces/finalize` (PUT).
-    Finalize(Edit),
+    Finalize(PartStrategy),
     /// A part with its own strategy (GET, PUT, PATCH).
-    Part(&'static str, Edit),
+    Part(&'static str, PartStrategy),
     /// In discovery, but answered with a Status that it is not supported: its name, its kind as in
     /// discovery, and its verbs.
     NotOffered(&'static str, &'static str, &'static [&'static str]),
@@ -168,7 +168,7 @@ pub(crate) enum Part {
 
 /// The strategy of a part that is neither the object nor its status.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Edit {
+pub(crate) struct PartStrategy {
     /// Restores the fields that the part may not change.
     pub(crate) prepare: fn(&mut Value, &Value),
     pub(crate) validate: fn(&Value, &Value) -> Errors,
@@ -180,7 +180,7 @@ pub(crate) struct Edit {
 ///
 /// Order: `default`, the metadata common to all kinds (`metadata`, not here), for Services the
 /// allocation, `prepare_*`, `validate_*`.
-pub(crate) trait Rules: std::fmt::Debug + Sync {
+pub(crate) trait Strategy: std::fmt::Debug + Sync {
     /// Sets defaults, on every decode of a client's object.
     fn default(&self, _object: &mut Value, _at: &Admission) {}
 

@@ -67,7 +67,7 @@ pub(crate) fn decide(
     }
     let asked = options.grace_seconds.map(|seconds| if seconds < 0 { 1 } else { seconds });
     let dying = !object["metadata"]["deletionTimestamp"].is_null();
-    let graceful = match kind.rules.grace(&object, asked) {
+    let graceful = match kind.strategy.grace(&object, asked) {
         None => None,
         Some(_) if dying => match shortened(&mut object, asked, now) {
             Shortened::Pending => return Ok(Deletion::Pending),
@@ -79,7 +79,7 @@ pub(crate) fn decide(
             Some(seconds)
         }
     };
-    settle_finalizers(&mut object, options);
+    set_finalizers(&mut object, options);
     let held = !list(&object, &["metadata", "finalizers"]).is_empty();
     match graceful {
         Some(0) if !held => Ok(Deletion::MarkThenRemove(object)),
@@ -95,7 +95,7 @@ pub(crate) fn decide(
 /// A namespace is marked first and removed when it is empty.
 fn namespace(mut object: Value, options: &DeleteOptions, now: Timestamp) -> Deletion {
     if object["metadata"]["deletionTimestamp"].is_null() {
-        settle_finalizers(&mut object, options);
+        set_finalizers(&mut object, options);
     }
     terminate(&mut object, now);
     if is_finalized(&object) { Deletion::Remove } else { Deletion::Mark(object) }
@@ -155,7 +155,7 @@ fn count_generation(object: &mut Value) {
 }
 
 /// Sets the finalizers for the requested propagation.
-fn settle_finalizers(object: &mut Value, options: &DeleteOptions) {
+fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
     let present = list(object, &["metadata", "finalizers"]);
     let has = |name: &str| present.iter().any(|finalizer| finalizer == name);
     let policy = options.propagation.or(match () {

@@ -29,7 +29,7 @@ pub(crate) struct AuditId(pub(crate) HeaderValue);
 
 /// Records the user of the request; an extension of the request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct RequestUser {
     span: Span,
     user: Arc<OnceLock<Arc<User>>>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Trace {
     user: Arc<OnceLock<Arc<User>>>,
 }
 
-impl Asker {
+impl RequestUser {
     /// The request is authenticated.
     pub(crate) fn is(&self, user: &Arc<User>) {
         self.span.record("user", &*user.name);
@@ -55,7 +55,7 @@ impl Asker {
 }
 
 impl Trace {
-    /// Begins, and adds the [`AuditId`] and the [`Asker`] to the request.
+    /// Begins, and adds the [`AuditId`] and the [`RequestUser`] to the request.
     pub(crate) fn begin(request: &mut Request<Body>) -> Trace {
         let headers = request.headers();
         let audit_id = audit_id(headers).unwrap_or_else(fresh_audit_id);
@@ -73,7 +73,9 @@ impl Trace {
         );
         let user: Arc<OnceLock<Arc<User>>> = Arc::default();
         request.extensions_mut().insert(AuditId(audit_id.clone()));
-        request.extensions_mut().insert(Asker { span: span.clone(), user: Arc::clone(&user) });
+        request
+            .extensions_mut()
+            .insert(RequestUser { span: span.clone(), user: Arc::clone(&user) });
         Trace { method, uri, audit_id, traceparent, begun: Instant::now(), span, user }
     }
 

@@ -9,7 +9,7 @@ use crate::status::{Failure, Result};
 
 /// The negotiated format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct ResponseFormat {
     pub(crate) media: Media,
     pub(crate) shape: Shape,
     pub(crate) pretty: bool,
@@ -56,18 +56,22 @@ struct Clause<'a> {
     quality: f32,
 }
 
-pub(crate) fn form(headers: &HeaderMap, offer: Offer, pretty: Option<&str>) -> Result<Form> {
+pub(crate) fn response_format(
+    headers: &HeaderMap,
+    offer: Offer,
+    pretty: Option<&str>,
+) -> Result<ResponseFormat> {
     let pretty = match pretty {
         Some(asked) => matches!(asked, "true" | "1"),
         None => for_people(headers),
     };
     let accept = headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
-        return Ok(Form { media: Media::Json, shape: Shape::Object, pretty });
+        return Ok(ResponseFormat { media: Media::Json, shape: Shape::Object, pretty });
     };
     // Sent by nearly all clients: needs no allocation.
     if accept == "application/json" {
-        return Ok(Form { media: Media::Json, shape: Shape::Object, pretty });
+        return Ok(ResponseFormat { media: Media::Json, shape: Shape::Object, pretty });
     }
     let clauses = clauses(accept);
     let routed = clauses.iter().any(|clause| {
@@ -82,7 +86,7 @@ pub(crate) fn form(headers: &HeaderMap, offer: Offer, pretty: Option<&str>) -> R
     let found =
         clauses.iter().find_map(|clause| Some((media(clause)?, shape(clause).filter(is_had)?)));
     match found {
-        Some((media, shape)) => Ok(Form { media, shape, pretty }),
+        Some((media, shape)) => Ok(ResponseFormat { media, shape, pretty }),
         None if clauses.iter().all(|clause| clause.sub == "vnd.kubernetes.protobuf") => {
             Err(Failure::cannot_encode(OURS))
         }

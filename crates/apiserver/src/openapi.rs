@@ -22,14 +22,14 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use self::reply::Form;
-pub(crate) use self::reply::{Asked, Reply};
+use self::reply::DocumentType;
+pub(crate) use self::reply::{DocumentRequest, Reply};
 
 /// A document in both encodings.
 #[derive(Debug)]
 pub(crate) struct Document {
     name: String,
-    form: Form,
+    type_: DocumentType,
     json: Bytes,
     protobuf: OnceLock<Bytes>,
     hash: String,
@@ -38,19 +38,19 @@ pub(crate) struct Document {
 /// The index: every document with the URL that includes its hash.
 pub(crate) fn v3_index() -> &'static Document {
     static INDEX: OnceLock<Document> = OnceLock::new();
-    INDEX.get_or_init(|| Document::new("", Form::Index, &index()))
+    INDEX.get_or_init(|| Document::new("", DocumentType::Index, &index()))
 }
 
 /// A document by its name in the index: `api/v1`, `apis/apps/v1`, `version`.
 pub(crate) fn v3(name: &str) -> Option<&'static Document> {
     let (_, document) = v3_documents().iter().find(|(known, _)| known == name)?;
-    Some(document.get_or_init(|| Document::new(name, Form::V3, &v3::document(name))))
+    Some(document.get_or_init(|| Document::new(name, DocumentType::V3, &v3::document(name))))
 }
 
 /// The one document of version 2.
 pub(crate) fn v2() -> &'static Document {
     static DOCUMENT: OnceLock<Document> = OnceLock::new();
-    DOCUMENT.get_or_init(|| Document::new("", Form::V2, &v2::document()))
+    DOCUMENT.get_or_init(|| Document::new("", DocumentType::V2, &v2::document()))
 }
 
 /// Names are few and known before any document is generated.
@@ -69,10 +69,10 @@ fn index() -> Value {
 // === impl Document ===
 
 impl Document {
-    fn new(name: &str, form: Form, value: &Value) -> Document {
+    fn new(name: &str, type_: DocumentType, value: &Value) -> Document {
         let json = Bytes::from(value.to_string());
         let hash = hash(&json);
-        Document { name: name.to_owned(), form, json, protobuf: OnceLock::new(), hash }
+        Document { name: name.to_owned(), type_, json, protobuf: OnceLock::new(), hash }
     }
 
     pub(crate) fn json(&self) -> Bytes {
@@ -83,8 +83,11 @@ impl Document {
     pub(crate) fn protobuf(&self) -> Bytes {
         let encode = || {
             let value = serde_json::from_slice(&self.json).expect("a document is JSON");
-            let encoded =
-                if self.form == Form::V2 { gnostic::v2(&value) } else { gnostic::v3(&value) };
+            let encoded = if self.type_ == DocumentType::V2 {
+                gnostic::v2(&value)
+            } else {
+                gnostic::v3(&value)
+            };
             encoded.into()
         };
         self.protobuf.get_or_init(encode).clone()

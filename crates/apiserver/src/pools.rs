@@ -129,7 +129,7 @@ impl Pools {
             carry_allocated(new, old);
         }
         align_cluster_ips(new, old);
-        families::settle(new, old, &self.families).map_err(PoolError::Invalid)?;
+        families::assign(new, old, &self.families).map_err(PoolError::Invalid)?;
         let mut state = self.state.lock();
         let mut taking = Taking { state: &mut state, dry_run, random, taken: Holdings::default() };
         let done = match old {

@@ -27,12 +27,12 @@ const INTERVAL: Duration = Duration::from_secs(180);
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     leaks: Leaks,
-    told: Told,
+    told: ReportedEvents,
 }
 
 /// The key of the Event about a Service's problem, by uid, reason and note; and how often it was
 /// reported.
-type Told = BTreeMap<(String, &'static str, String), (String, u64)>;
+type ReportedEvents = BTreeMap<(String, &'static str, String), (String, u64)>;
 
 /// Runs until the server stops.
 pub(crate) async fn repair(api: Arc<Api>) {
@@ -61,7 +61,7 @@ pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
     for correction in &corrections {
         correct(api, &services, correction);
     }
-    let mut still_told = Told::default();
+    let mut still_told = ReportedEvents::default();
     for finding in findings {
         let service = &services[finding.service];
         api.metrics.repair.found(finding.pool, finding.problem);
@@ -87,7 +87,7 @@ fn look(api: &Api, leaks: &Leaks) -> (Vec<Service>, Examined) {
         (objects, api.pools.held())
     };
     let read = |object: &evenkeel_store::Object| {
-        let claims = Claims::stored(&object.tail).unwrap_or_default();
+        let claims = Claims::stored(&object.encoded).unwrap_or_default();
         Service { key: object.key.clone(), revision: object.revision, claims }
     };
     let services: Vec<Service> = objects.iter().map(|object| read(object)).collect();

@@ -63,7 +63,7 @@ impl Fields {
         }
         self.buffer.clear();
         self.buffer.extend_from_slice(b"{\"metadata\":{");
-        self.buffer.extend_from_slice(&object.tail);
+        self.buffer.extend_from_slice(&object.encoded);
         let mut text = serde_json::Deserializer::from_slice(&self.buffer);
         object.fields = match Selectable.deserialize(&mut text) {
             Ok(value) => document::fields(kind, &value),
@@ -169,7 +169,8 @@ mod tests {
         let stored = document::stored(kind, value);
         let fields = kept.iter().map(|field| Box::from(*field)).collect();
         let key = "b/a".into();
-        let object = Object { key, revision: 1, labels: stored.labels, fields, tail: stored.tail };
+        let object =
+            Object { key, revision: 1, labels: stored.labels, fields, encoded: stored.encoded };
         match Fields::default().of(Replayed::Object(kind.id(), object)) {
             Replayed::Object(_, object) => object.fields,
             other => panic!("{other:?}"),
@@ -209,9 +210,9 @@ mod tests {
     #[test]
     fn an_object_that_cannot_be_read_keeps_what_was_kept_with_it() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        let tail = format!(r#""name":"a"}},"type":"t","x":{deep}}}"#).into_bytes().into();
+        let encoded = format!(r#""name":"a"}},"type":"t","x":{deep}}}"#).into_bytes().into();
         let fields = ["Opaque".into()].into();
-        let object = Object { key: "b/a".into(), revision: 1, labels: [].into(), fields, tail };
+        let object = Object { key: "b/a".into(), revision: 1, labels: [].into(), fields, encoded };
         let item = Fields::default().of(Replayed::Object(SECRET.id(), object));
         let Replayed::Object(_, object) = item else { panic!("{item:?}") };
         assert_eq!(*object.fields, ["Opaque".into()]);
@@ -235,8 +236,8 @@ mod tests {
             let stored = document::stored(kind, value);
             let fields = kept.iter().map(|field| Box::from(*field)).collect();
             let (key, revision) = (Box::<str>::from("b/a"), changes.len() as u64 + 1);
-            let (labels, tail) = (stored.labels, stored.tail);
-            let object = Arc::new(Object { key: key.clone(), revision, labels, fields, tail });
+            let (labels, encoded) = (stored.labels, stored.encoded);
+            let object = Arc::new(Object { key: key.clone(), revision, labels, fields, encoded });
             changes.push(Change { resource: kind.id(), revision, key, object: Some(object) });
         }
         let mut journal = open();

@@ -102,12 +102,12 @@ pub(crate) async fn play(api: Arc<Api>) {
     let Some(mut settings) = api.settings.sandbox.clone() else { return };
     settings.second_pod_cidr = second_range(&settings, &api.settings.service_ranges);
     let mut play =
-        Play { settings, world: World::default(), queue: Queue::default(), cursor: None };
+        SandboxState { settings, world: World::default(), queue: Queue::default(), cursor: None };
     let mut under_way = JoinSet::new();
     loop {
-        let rung = api.storage.any_change();
-        tokio::pin!(rung);
-        rung.as_mut().enable();
+        let changed = api.storage.any_change();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
         let now = Timestamp::now();
         play.follow(&api, now);
         play.look(now, AT_ONCE.saturating_sub(under_way.len()), |id, actions| {
@@ -115,7 +115,7 @@ pub(crate) async fn play(api: Arc<Api>) {
         });
         let rest = play.rest(under_way.len());
         tokio::select! {
-            () = rung => {}
+            () = changed => {}
             Some(done) = under_way.join_next() => {
                 match done {
                     Ok((id, actions, outcome)) => {
@@ -157,7 +157,7 @@ fn second_range(settings: &Sandbox, services: &[IpRange]) -> Option<IpRange> {
 
 /// The cluster as observed, and the queue.
 #[derive(Debug)]
-struct Play {
+struct SandboxState {
     settings: Sandbox,
     world: World,
     queue: Queue,
@@ -166,7 +166,7 @@ struct Play {
 
 type Changed = (&'static Kind, Box<str>, Option<Arc<Object>>);
 
-impl Play {
+impl SandboxState {
     /// Takes in the changes after the cursor, or everything.
     fn follow(&mut self, api: &Api, now: Timestamp) {
         let (known, changes) = changes(api, &mut self.cursor);

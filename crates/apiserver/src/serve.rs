@@ -8,10 +8,10 @@ mod answer;
 mod body;
 mod connection;
 mod connections;
-mod heard;
+mod detach;
 mod metrics;
+mod read_tracker;
 mod registry;
-mod shield;
 mod stall;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
@@ -24,11 +24,11 @@ use tower_service::Service;
 
 use self::connections::Connection;
 pub(crate) use self::{
-    answer::LongRunning, metrics::ConnectionMetrics, shield::Shield, stall::Kill,
+    answer::LongRunning, detach::DetachFlag, metrics::ConnectionMetrics, stall::Kill,
 };
 use crate::{
     certificates::Serving,
-    identity::{Certificate, Judge},
+    identity::{Certificate, CertificateVerifier},
     shutdown::Stop,
 };
 
@@ -36,7 +36,7 @@ use crate::{
 #[derive(Clone, Debug)]
 pub(crate) struct Tls {
     pub(crate) config: Arc<ServerConfig>,
-    pub(crate) judge: Judge,
+    pub(crate) verifier: CertificateVerifier,
     /// The certificate in the configuration, replaced on renewal.
     pub(crate) serving: Arc<Serving>,
 }

@@ -23,8 +23,8 @@ use tokio::{net::TcpListener, sync::Mutex, task::JoinHandle};
 use crate::{
     api::Api,
     certificates::{
-        CertificateError, Folder, FolderError, Shown, certificates, keep_renewed, kubeconfig,
-        names, tls, write_secret,
+        CertificateError, Folder, FolderError, ServedCertificates, certificates, keep_renewed,
+        kubeconfig, names, tls, write_secret,
     },
     chain::Chain,
     housekeeping,
@@ -123,7 +123,7 @@ pub async fn run(
     let known = assemble::Known { tokens, address, authority: certificates.authority.clone() };
     let (api, writer) = assemble::assemble(settings, data.as_deref(), known, &ending)?;
     builtin::create(&api).await.map_err(|failure| Error::Builtin(failure.message().to_owned()))?;
-    let shown = Shown {
+    let shown = ServedCertificates {
         folder: folder.path().to_owned(),
         names,
         address,
@@ -194,7 +194,7 @@ async fn look_after_watchers(api: Arc<Api>) {
     }
 }
 
-fn look_after_certificates(api: &Arc<Api>, shown: Shown) -> JoinHandle<()> {
+fn look_after_certificates(api: &Arc<Api>, shown: ServedCertificates) -> JoinHandle<()> {
     let shown = Arc::new(Mutex::new(shown));
     api.supervisor.spawn("certificates", move || {
         let shown = Arc::clone(&shown);

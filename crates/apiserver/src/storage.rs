@@ -14,7 +14,7 @@ use crate::{
     kinds::Kind,
     pools::{Holdings, Pools, Reservation},
     status::{Failure, Result},
-    writer::{Order, Settle, WriteError, Writes},
+    writer::{OnDecided, WriteError, WriteHandle, WriteRequest},
 };
 
 /// How long a read waits for a future revision. Same as Kubernetes.
@@ -23,8 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(3);
 #[derive(Debug)]
 pub(crate) struct Storage {
     state: Arc<RwLock<State>>,
-    writer: Writes,
-    bells: Arc<Bells>,
+    writer: WriteHandle,
+    notifier: Arc<ChangeNotifier>,
     pools: Arc<Pools>,
 }
 
@@ -37,9 +37,9 @@ pub(crate) enum Next {
     NothingAfter(NewObject),
 }
 
-/// One notifier per resource, and one for all.
+/// Wakes those who wait for changes: of one resource, or of any.
 #[derive(Debug)]
-pub(crate) struct Bells {
+pub(crate) struct ChangeNotifier {
     each: Vec<Notify>,
     any: Notify,
 }
@@ -47,11 +47,11 @@ pub(crate) struct Bells {
 impl Storage {
     pub(crate) fn new(
         state: Arc<RwLock<State>>,
-        writer: Writes,
-        bells: Arc<Bells>,
+        writer: WriteHandle,
+        notifier: Arc<ChangeNotifier>,
         pools: Arc<Pools>,
     ) -> Storage {
-        Storage { state, writer, bells, pools }
+        Storage { state, writer, notifier, pools }
     }
 
     pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
@@ -67,8 +67,8 @@ impl Storage {
         self.state().object(kind.id(), key).cloned()
     }
 
-    pub(crate) fn bell(&self, resource: ResourceId) -> &Notify {
-        &self.bells.each[usize::from(resource.0)]
+    pub(crate) fn notify_of(&self, resource: ResourceId) -> &Notify {
+        &self.notifier.each[usize::from(resource.0)]
     }
 
     pub(crate) fn forget_history(&self) {
@@ -82,18 +82,18 @@ impl Storage {
         }
         let arrival = async {
             loop {
-                let rung = self.bells.any.notified();
+                let changed = self.notifier.any.notified();
                 if self.state().revision() >= revision {
                     return;
                 }
-                rung.await;
+                changed.await;
             }
         };
         let waited = tokio::time::timeout(PATIENCE, arrival).await;
         waited.map_err(|_| Failure::future_version(revision, self.state().revision()))
     }
 
-    /// Writes, and returns the result. `before` is the version that must be present. The
+    /// WriteHandle, and returns the result. `before` is the version that must be present. The
     /// reservation of the write is held until it is decided, even if the caller stops waiting.
     pub(crate) async fn write(
         &self,
@@ -104,8 +104,8 @@ impl Storage {
         reservation: Option<Reservation>,
     ) -> Result<std::result::Result<Outcome, Refused>> {
         let expect = before.map_or(Expect::Absent, |before| Expect::Revision(before.revision));
-        let settle = match kind.is_service() {
-            true => Some(self.settle(before, &next, reservation)),
+        let on_decided = match kind.is_service() {
+            true => Some(self.on_decided(before, &next, reservation)),
             false => None,
         };
         let (object, then_delete) = match next {
@@ -114,7 +114,7 @@ impl Storage {
             Next::Nothing => (None, false),
         };
         let write = Write { resource: kind.id(), key: key.into(), expect, object };
-        match self.writer.write(Order { write, then_delete, settle }).await {
+        match self.writer.write(WriteRequest { write, then_delete, on_decided }).await {
             Ok(outcome) => Ok(Ok(outcome)),
             Err(WriteError::Refused(refused)) => Ok(Err(refused)),
             Err(WriteError::Journal(problem @ JournalError::Full { .. })) => {
@@ -132,15 +132,15 @@ impl Storage {
 
     /// The effect of a change of a Service on the pools follows from its two versions. They are
     /// parsed here, not in the writer's thread.
-    fn settle(
+    fn on_decided(
         &self,
         before: Option<&Object>,
         next: &Next,
         reservation: Option<Reservation>,
-    ) -> Settle {
-        let before = before.map(|before| Holdings::stored(&before.tail)).unwrap_or_default();
+    ) -> OnDecided {
+        let before = before.map(|before| Holdings::stored(&before.encoded)).unwrap_or_default();
         let after = match next {
-            Next::Version(object) => Holdings::stored(&object.tail),
+            Next::Version(object) => Holdings::stored(&object.encoded),
             Next::Nothing | Next::NothingAfter(_) => Holdings::default(),
         };
         let pools = Arc::clone(&self.pools);
@@ -155,16 +155,19 @@ impl Storage {
 
     /// Notified at the next change of any object.
     pub(crate) fn any_change(&self) -> tokio::sync::futures::Notified<'_> {
-        self.bells.any.notified()
+        self.notifier.any.notified()
     }
 }
 
-impl Bells {
-    pub(crate) fn new(n_resources: usize) -> Bells {
-        Bells { each: (0..n_resources).map(|_| Notify::new()).collect(), any: Notify::new() }
+impl ChangeNotifier {
+    pub(crate) fn new(n_resources: usize) -> ChangeNotifier {
+        ChangeNotifier {
+            each: (0..n_resources).map(|_| Notify::new()).collect(),
+            any: Notify::new(),
+        }
     }
 
-    pub(crate) fn ring(&self, resources: impl Iterator<Item = ResourceId>) {
+    pub(crate) fn notify(&self, resources: impl Iterator<Item = ResourceId>) {
         for resource in resources {
             self.each[usize::from(resource.0)].notify_waiters();
         }

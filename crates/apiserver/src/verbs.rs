@@ -33,7 +33,7 @@ use crate::{
 
 /// A review request, which is not a resource.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asking<'a> {
+pub(crate) struct ReviewRequest<'a> {
     pub(crate) plural: &'static str,
     pub(crate) namespace: Option<&'a str>,
     pub(crate) user: &'a User,

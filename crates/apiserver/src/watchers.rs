@@ -59,7 +59,7 @@ fn is_stuck(entry: &Entry, state: &State) -> bool {
     }
     let bytes: usize = events
         .filter_map(|event| event.object.as_ref().or(event.before.as_ref()))
-        .map(|object| object.tail.len())
+        .map(|object| object.encoded.len())
         .sum();
     bytes > 2 * MOST_BYTES_BEHIND
 }

@@ -8,7 +8,7 @@
 //! ever visible, not even in an error. If it fails for lack of space, writes that shrink the state
 //! are retried without the others (`reserved`).
 //!
-//! Resources held by a write until it is decided are passed along (see [`Settle`]): the client may
+//! Resources held by a write until it is decided are passed along (see [`OnDecided`]): the client may
 //! be gone by then.
 
 mod commit;
@@ -41,11 +41,11 @@ const QUEUE: usize = 1024;
 
 /// Sends writes to the writer. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Writes {
+pub struct WriteHandle {
     queue: mpsc::Sender<Pending>,
 }
 
-/// The writer's thread. It stops when it or all [`Writes`] are dropped, after processing what was
+/// The writer's thread. It stops when it or all [`WriteHandle`] are dropped, after processing what was
 /// sent.
 #[derive(Debug)]
 pub struct Writer {
@@ -66,45 +66,45 @@ pub enum WriteError {
 }
 
 /// The result of a write.
-pub type Answer = Result<Outcome, WriteError>;
+pub type WriteResult = Result<Outcome, WriteError>;
 
 /// Called once with the result of a write: before readers can see the change, and whether or not
 /// the client still waits. Dropped without a call if the write was never processed.
-pub type Settle = Box<dyn FnOnce(&Answer) + Send>;
+pub type OnDecided = Box<dyn FnOnce(&WriteResult) + Send>;
 
 /// A write with its options.
-pub struct Order {
+pub struct WriteRequest {
     pub write: Write,
     /// Delete the written version, in the same batch.
     pub then_delete: bool,
-    pub settle: Option<Settle>,
+    pub on_decided: Option<OnDecided>,
 }
 
 #[derive(Debug)]
 enum Pending {
-    Write(Order, oneshot::Sender<Answer>),
+    Write(WriteRequest, oneshot::Sender<WriteResult>),
     Probe(oneshot::Sender<()>),
     Stop,
 }
 
-impl From<Write> for Order {
-    fn from(write: Write) -> Order {
-        Order { write, then_delete: false, settle: None }
+impl From<Write> for WriteRequest {
+    fn from(write: Write) -> WriteRequest {
+        WriteRequest { write, then_delete: false, on_decided: None }
     }
 }
 
-impl std::fmt::Debug for Order {
+impl std::fmt::Debug for WriteRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Order").field("write", &self.write).finish_non_exhaustive()
+        f.debug_struct("WriteRequest").field("write", &self.write).finish_non_exhaustive()
     }
 }
 
-impl Writes {
-    /// Writes, and returns the result once it is durable. Dropping the future does not cancel the
+impl WriteHandle {
+    /// WriteHandle, and returns the result once it is durable. Dropping the future does not cancel the
     /// write.
-    pub async fn write(&self, order: impl Into<Order>) -> Answer {
+    pub async fn write(&self, request: impl Into<WriteRequest>) -> WriteResult {
         let (answer, answered) = oneshot::channel();
-        let sent = self.queue.send(Pending::Write(order.into(), answer)).await;
+        let sent = self.queue.send(Pending::Write(request.into(), answer)).await;
         sent.map_err(|_| WriteError::Stopped)?;
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
@@ -129,16 +129,16 @@ impl Writer {
         journal: impl Journal + 'static,
         state: Arc<RwLock<State>>,
         published: impl FnMut(&[Change]) + Send + 'static,
-    ) -> io::Result<(Writer, Writes)> {
+    ) -> io::Result<(Writer, WriteHandle)> {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let committer = Committer::new(journal, state, published);
         let thread = std::thread::Builder::new().name("writer".to_owned());
         let thread = thread.spawn(move || {
-            let _told = TellsOfPanic;
+            let _log_panic = LogPanic;
             run(committer, waiting);
         })?;
         let writer = Writer { thread: Some(thread), queue: queue.downgrade() };
-        Ok((writer, Writes { queue }))
+        Ok((writer, WriteHandle { queue }))
     }
 
     /// Rejects new writes, processes those that were sent, and waits for that.
@@ -167,9 +167,9 @@ impl Drop for Writer {
 }
 
 /// Only a replay can tell what a panic left in the journal: the thread is not restarted.
-struct TellsOfPanic;
+struct LogPanic;
 
-impl Drop for TellsOfPanic {
+impl Drop for LogPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
             tracing::error!("the writer panicked: no writes until the process is restarted");
@@ -178,7 +178,7 @@ impl Drop for TellsOfPanic {
 }
 
 fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pending>) {
-    let (mut orders, mut answers, mut probes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut requests, mut answers, mut probes) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(first) = waiting.blocking_recv() {
         let mut next = Some(first);
         let mut bytes = 0;
@@ -186,23 +186,23 @@ fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pendi
             match pending {
                 Pending::Stop => waiting.close(),
                 Pending::Probe(done) => probes.push(done),
-                Pending::Write(order, answer) => {
-                    bytes += order.write.object.as_ref().map_or(0, |object| object.tail.len());
-                    orders.push(order);
+                Pending::Write(request, answer) => {
+                    bytes += request.write.object.as_ref().map_or(0, |object| object.encoded.len());
+                    requests.push(request);
                     answers.push(answer);
                 }
             }
-            let more = orders.len() < BATCH && bytes < BATCH_BYTES;
+            let more = requests.len() < BATCH && bytes < BATCH_BYTES;
             next = more.then(|| waiting.try_recv().ok()).flatten();
         }
-        for (answer, outcome) in answers.drain(..).zip(committer.commit(orders.drain(..))) {
+        for (answer, outcome) in answers.drain(..).zip(committer.commit(requests.drain(..))) {
             // The client may be gone; the write stands.
             let _ = answer.send(outcome);
         }
         if !probes.is_empty() {
             committer.probe();
         }
-        committer.tidy();
+        committer.compact();
         for done in probes.drain(..) {
             let _ = done.send(());
         }

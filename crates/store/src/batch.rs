@@ -34,7 +34,7 @@ pub enum Expect {
 pub struct NewObject {
     pub labels: Box<[(Box<str>, Box<str>)]>,
     pub fields: Box<[Box<str>]>,
-    pub tail: Bytes,
+    pub encoded: Bytes,
 }
 
 /// Why a write is rejected.
@@ -85,11 +85,11 @@ impl Batch {
             self.push(place, revision, None);
             return Ok(Outcome::Deleted(gone, revision));
         };
-        if let Some(same) = present.filter(|present| present.tail == new.tail) {
+        if let Some(same) = present.filter(|present| present.encoded == new.encoded) {
             return Ok(Outcome::Unchanged(same.clone()));
         }
-        let NewObject { labels, fields, tail } = new;
-        let object = Arc::new(Object { key: place.1.clone(), revision, labels, fields, tail });
+        let NewObject { labels, fields, encoded } = new;
+        let object = Arc::new(Object { key: place.1.clone(), revision, labels, fields, encoded });
         self.push(place, revision, Some(object.clone()));
         Ok(Outcome::Written(object))
     }
@@ -142,9 +142,9 @@ mod tests {
     use super::*;
     use crate::history::Limits;
 
-    fn write(expect: Expect, tail: &'static str) -> Write {
-        let tail = Bytes::from_static(tail.as_bytes());
-        let object = Some(NewObject { labels: [].into(), fields: [].into(), tail });
+    fn write(expect: Expect, encoded: &'static str) -> Write {
+        let encoded = Bytes::from_static(encoded.as_bytes());
+        let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded });
         Write { resource: ResourceId(0), key: "k".into(), expect, object }
     }
 
@@ -160,7 +160,7 @@ mod tests {
         assert!(batch.changes().is_empty());
         let outcome = batch.stage_last(&state, write(Expect::Revision(1), "two")).unwrap();
         let Outcome::Deleted(last, 3) = outcome else { panic!("{outcome:?}") };
-        assert_eq!((last.revision, &last.tail[..]), (2, &b"two"[..]));
+        assert_eq!((last.revision, &last.encoded[..]), (2, &b"two"[..]));
         let seen: Vec<_> = batch
             .changes()
             .iter()

@@ -11,7 +11,7 @@ use std::{collections::VecDeque, sync::Arc};
 use crate::{
     object::{Change, Object, ResourceId, Revision},
     queue::{Clear, Queue},
-    tree::{Entry, Place, Tree},
+    tree::{Entry, SortKey, Tree},
 };
 
 /// Retention limits.
@@ -75,7 +75,7 @@ impl Event {
     }
 
     fn bytes(&self) -> usize {
-        self.before.as_ref().map_or(0, |object| object.tail.len())
+        self.before.as_ref().map_or(0, |object| object.encoded.len())
     }
 }
 
@@ -194,7 +194,7 @@ impl History {
 }
 
 impl Entry for Past {
-    fn place(&self) -> Place<'_> {
+    fn sort_key(&self) -> SortKey<'_> {
         (&self.object.key, self.until)
     }
 }
@@ -209,7 +209,7 @@ mod tests {
             revision,
             labels: [].into(),
             fields: [].into(),
-            tail: bytes::Bytes::new(),
+            encoded: bytes::Bytes::new(),
         };
         Event { revision, object: Some(Arc::new(object)), before: None }
     }

@@ -27,7 +27,7 @@ pub struct Object {
     pub labels: Box<[(Box<str>, Box<str>)]>,
     /// The values of selectable fields, in the order of the kind's table.
     pub fields: Box<[Box<str>]>,
-    pub tail: Bytes,
+    pub encoded: Bytes,
 }
 
 /// One committed write. Each has its own revision.

@@ -89,7 +89,7 @@ pub struct Field {
     pub keys: Box<[Box<str>]>,
     /// `x-kubernetes-map-type` of the field itself.
     pub map: Option<MapType>,
-    pub patch: Strategy,
+    pub patch: PatchStrategy,
     /// `patchMergeKey`.
     pub merge_key: Option<Box<str>>,
     /// The embedded structs that the field comes from, as errors name them: `VolumeSource`.
@@ -148,7 +148,7 @@ pub enum MapType {
 
 /// `patchStrategy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strategy {
+pub struct PatchStrategy {
     pub merge: bool,
     pub replace: bool,
     pub retain_keys: bool,

@@ -12,7 +12,7 @@ use crate::{
     history::{Event, History, Limits},
     journal::{Replayed, Snapshot},
     object::{Change, Object, ResourceId, Revision},
-    tree::{Entry, Place, Tree},
+    tree::{Entry, SortKey, Tree},
     view::View,
 };
 
@@ -77,7 +77,7 @@ impl State {
         resource: ResourceId,
         from: Bound<&str>,
     ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
-        let before = |(key, _): Place<'_>| match from {
+        let before = |(key, _): SortKey<'_>| match from {
             Bound::Included(from) => key < from,
             Bound::Excluded(from) => key <= from,
             Bound::Unbounded => false,
@@ -115,7 +115,7 @@ impl State {
                 self.history.forget_up_to(revision);
             }
             Replayed::Object(resource, object) => {
-                self.bytes += object.tail.len();
+                self.bytes += object.encoded.len();
                 if let Some(objects) = self.collections.get_mut(usize::from(resource.0)) {
                     objects.insert(Arc::new(object));
                 }
@@ -143,13 +143,13 @@ impl State {
         let objects = self.collections.get_mut(usize::from(change.resource.0))?;
         let before = match &change.object {
             Some(object) => {
-                self.bytes += object.tail.len();
+                self.bytes += object.encoded.len();
                 objects.insert(object.clone())
             }
             None => Some(objects.remove((&change.key, 0))?),
         };
         if let Some(gone) = &before {
-            self.bytes -= gone.tail.len();
+            self.bytes -= gone.encoded.len();
         }
         Some(Event { revision: change.revision, object: change.object.clone(), before })
     }
@@ -160,7 +160,7 @@ impl State {
 }
 
 impl Entry for Arc<Object> {
-    fn place(&self) -> Place<'_> {
+    fn sort_key(&self) -> SortKey<'_> {
         (&self.key, 0)
     }
 }
@@ -173,8 +173,8 @@ mod tests {
 
     fn object(number: u64, revision: Revision) -> Object {
         let (labels, fields) = ([].into(), [].into());
-        let tail = bytes::Bytes::from_static(b"text");
-        Object { key: format!("default/{number:06}").into(), revision, labels, fields, tail }
+        let encoded = bytes::Bytes::from_static(b"text");
+        Object { key: format!("default/{number:06}").into(), revision, labels, fields, encoded }
     }
 
     fn large() -> State {

@@ -14,11 +14,11 @@ pub(crate) use self::walk::Walk;
 use crate::object::Revision;
 
 /// The sort key of entries.
-pub(crate) type Place<'a> = (&'a str, Revision);
+pub(crate) type SortKey<'a> = (&'a str, Revision);
 
 pub(crate) trait Entry: Clone {
     /// Never changes.
-    fn place(&self) -> Place<'_>;
+    fn sort_key(&self) -> SortKey<'_>;
 }
 
 /// Maximum number of entries or children in a node.
@@ -59,23 +59,23 @@ impl<T: Entry> Tree<T> {
         self.len
     }
 
-    pub(crate) fn get(&self, place: Place<'_>) -> Option<&T> {
+    pub(crate) fn get(&self, key: SortKey<'_>) -> Option<&T> {
         let mut node = &*self.root;
         loop {
             match node {
-                Node::Inner(children) => node = &children[way(children, |p| p <= place)].node,
-                Node::Leaf(entries) => return entries.get(found(entries, place).ok()?),
+                Node::Inner(children) => node = &children[way(children, |p| p <= key)].node,
+                Node::Leaf(entries) => return entries.get(found(entries, key).ok()?),
             }
         }
     }
 
     /// All entries in order, except those for which `before` is true.
-    pub(crate) fn walk(&self, before: impl Fn(Place<'_>) -> bool) -> Walk<'_, T> {
+    pub(crate) fn walk(&self, before: impl Fn(SortKey<'_>) -> bool) -> Walk<'_, T> {
         Walk::new(&self.root, before)
     }
 
     /// The number of entries for which `before` is true.
-    pub(crate) fn position(&self, before: impl Fn(Place<'_>) -> bool) -> usize {
+    pub(crate) fn position(&self, before: impl Fn(SortKey<'_>) -> bool) -> usize {
         let (mut node, mut position) = (&*self.root, 0);
         loop {
             match node {
@@ -85,7 +85,7 @@ impl<T: Entry> Tree<T> {
                     node = &children[at].node;
                 }
                 Node::Leaf(entries) => {
-                    return position + entries.partition_point(|entry| before(entry.place()));
+                    return position + entries.partition_point(|entry| before(entry.sort_key()));
                 }
             }
         }
@@ -105,10 +105,10 @@ impl<T: Entry> Tree<T> {
         replaced
     }
 
-    pub(crate) fn remove(&mut self, place: Place<'_>) -> Option<T> {
+    pub(crate) fn remove(&mut self, key: SortKey<'_>) -> Option<T> {
         // Don't copy nodes for a missing entry.
-        self.get(place)?;
-        let removed = remove(&mut self.root, place)?;
+        self.get(key)?;
+        let removed = remove(&mut self.root, key)?;
         self.len -= 1;
         if self.len == 0 {
             *self = Tree::default();
@@ -123,29 +123,29 @@ impl<T: Entry> Tree<T> {
 }
 
 impl<T> Child<T> {
-    fn from(&self) -> Place<'_> {
+    fn from(&self) -> SortKey<'_> {
         (&self.from.0, self.from.1)
     }
 }
 
 /// The child in which the entries for which `before` is true end.
-fn way<T>(children: &[Child<T>], before: impl Fn(Place<'_>) -> bool) -> usize {
+fn way<T>(children: &[Child<T>], before: impl Fn(SortKey<'_>) -> bool) -> usize {
     children.get(1..).map_or(0, |rest| rest.partition_point(|child| before(child.from())))
 }
 
-fn found<T: Entry>(entries: &[T], place: Place<'_>) -> Result<usize, usize> {
-    entries.binary_search_by(|entry| entry.place().cmp(&place))
+fn found<T: Entry>(entries: &[T], key: SortKey<'_>) -> Result<usize, usize> {
+    entries.binary_search_by(|entry| entry.sort_key().cmp(&key))
 }
 
 /// The replaced entry, and the node split off to the right, if any.
 fn insert<T: Entry>(node: &mut Arc<Node<T>>, entry: T) -> (Option<T>, Option<Child<T>>) {
     match Arc::make_mut(node) {
-        Node::Leaf(entries) => match found(entries, entry.place()) {
+        Node::Leaf(entries) => match found(entries, entry.sort_key()) {
             Ok(at) => (Some(std::mem::replace(&mut entries[at], entry)), None),
             Err(at) => (None, add(entries, at, entry).map(leaf)),
         },
         Node::Inner(children) => {
-            let at = way(children, |place| place <= entry.place());
+            let at = way(children, |key| key <= entry.sort_key());
             let (replaced, split) = insert(&mut children[at].node, entry);
             if replaced.is_none() {
                 children[at].len += 1;
@@ -180,7 +180,7 @@ fn add<E>(entries: &mut Vec<E>, at: usize, new: E) -> Option<Vec<E>> {
 }
 
 fn leaf<T: Entry>(entries: Vec<T>) -> Child<T> {
-    let (key, revision) = entries[0].place();
+    let (key, revision) = entries[0].sort_key();
     let from = (key.into(), revision);
     Child { from, len: entries.len(), node: Arc::new(Node::Leaf(entries)) }
 }
@@ -190,15 +190,15 @@ fn inner<T>(children: Vec<Child<T>>) -> Child<T> {
     Child { from: children[0].from.clone(), len, node: Arc::new(Node::Inner(children)) }
 }
 
-fn remove<T: Entry>(node: &mut Arc<Node<T>>, place: Place<'_>) -> Option<T> {
+fn remove<T: Entry>(node: &mut Arc<Node<T>>, key: SortKey<'_>) -> Option<T> {
     match Arc::make_mut(node) {
         Node::Leaf(entries) => {
-            let at = found(entries, place).ok()?;
+            let at = found(entries, key).ok()?;
             Some(entries.remove(at))
         }
         Node::Inner(children) => {
-            let at = way(children, |from| from <= place);
-            let removed = remove(&mut children[at].node, place)?;
+            let at = way(children, |from| from <= key);
+            let removed = remove(&mut children[at].node, key)?;
             children[at].len -= 1;
             join(children, at);
             Some(removed)

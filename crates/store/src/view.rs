@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::{
     history::Past,
     object::{Object, Revision},
-    tree::{self, Place, Tree},
+    tree::{self, SortKey, Tree},
 };
 
 /// The versions of one resource since the history begins. Immutable.
@@ -57,7 +57,7 @@ impl View {
 
     /// The objects at a revision, except those for which `before` is true.
     pub(crate) fn walk(&self, at: Revision, before: impl Fn(&str) -> bool) -> Walk<'_> {
-        let before = |(key, _): Place<'_>| before(key);
+        let before = |(key, _): SortKey<'_>| before(key);
         let past = match at < self.revision {
             true => self.past.walk(before),
             false => tree::Walk::nothing(),
@@ -91,7 +91,7 @@ impl<'a> Walk<'a> {
         // The next candidate: a version replaced later, or another key's.
         let last = if past.until <= self.at { self.at } else { Revision::MAX };
         if self.past.peek().is_some_and(|next| *next.object.key == *key && next.until <= last) {
-            self.past = self.view.past.walk(|place| place <= (key, last));
+            self.past = self.view.past.walk(|at| at <= (key, last));
         }
         past.object.revision <= self.at && self.at < past.until
     }

@@ -66,7 +66,7 @@ fn new(label: u8, text: u8) -> NewObject {
     NewObject {
         labels: [("l".into(), label.to_string().into())].into(),
         fields: [text.to_string().into()].into(),
-        tail: format!("\"name\":\"{label}-{text}\"}}}}").into(),
+        encoded: format!("\"name\":\"{label}-{text}\"}}}}").into(),
     }
 }
 
@@ -353,7 +353,7 @@ proptest! {
             let kept: Vec<_> =
                 state.history().since(ResourceId(0), state.history().oldest()).unwrap().collect();
             let bytes: usize =
-                kept.iter().filter_map(|event| event.before.as_ref()).map(|old| old.tail.len()).sum();
+                kept.iter().filter_map(|event| event.before.as_ref()).map(|old| old.encoded.len()).sum();
             prop_assert!(kept.len() <= 10 && bytes <= 200);
         }
     }

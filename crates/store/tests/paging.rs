@@ -18,8 +18,8 @@ fn put(state: &mut State, keys: impl Iterator<Item = String>, text: &str) {
     for key in keys {
         let present = state.object(RESOURCE, &key).map(|object| object.revision);
         let expect = present.map_or(Expect::Absent, Expect::Revision);
-        let tail = format!("\"name\":\"{text}\"}}}}").into();
-        let object = Some(NewObject { labels: [].into(), fields: [].into(), tail });
+        let encoded = format!("\"name\":\"{text}\"}}}}").into();
+        let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded });
         let write = Write { resource: RESOURCE, key: key.into(), expect, object };
         batch.stage(state, write).unwrap();
     }

@@ -27,14 +27,14 @@ use self::items::Items;
 use super::{View, indent::indent, yaml};
 use crate::{
     kinds::Kind,
-    negotiate::{Form, Media},
+    negotiate::{Media, ResponseFormat},
 };
 
 /// About as much as TLS sends at once.
 const PIECE: usize = 64 << 10;
 
 /// The parts of a list around its items.
-struct Around {
+struct ListFrame {
     head: Bytes,
     /// Before each item except the first.
     between: &'static [u8],
@@ -61,7 +61,7 @@ pub(super) fn body(
     view: View,
 ) -> Body {
     let print = Items::new(kind, view);
-    let Around { head, between, end } = around(shell, name, view.form, items.is_empty());
+    let ListFrame { head, between, end } = around(shell, name, view.format, items.is_empty());
     let left = print.lengths(&items).map(|texts| {
         let commas = items.len().saturating_sub(1) * between.len();
         head.len() + texts + commas + end.len()
@@ -76,34 +76,39 @@ pub(super) fn body(
     }
 }
 
-fn around(shell: &Map<String, Value>, name: &str, form: Form, is_empty: bool) -> Around {
-    match form.media {
+fn around(
+    shell: &Map<String, Value>,
+    name: &str,
+    format: ResponseFormat,
+    is_empty: bool,
+) -> ListFrame {
+    match format.media {
         Media::Yaml => in_yaml(shell, name, is_empty),
-        Media::Json => in_json(shell, name, form.pretty, is_empty),
+        Media::Json => in_json(shell, name, format.pretty, is_empty),
     }
 }
 
 /// Kubernetes' field order, with the items last.
-fn in_json(shell: &Map<String, Value>, name: &str, pretty: bool, is_empty: bool) -> Around {
+fn in_json(shell: &Map<String, Value>, name: &str, pretty: bool, is_empty: bool) -> ListFrame {
     let order = ["kind", "apiVersion", "metadata", "columnDefinitions"];
     let fields = order.iter().filter_map(|name| Some((name, shell.get(*name)?)));
     let fields: String = fields.map(|(name, value)| format!("\"{name}\":{value},")).collect();
     let (head, end) = (format!("{{{fields}\"{name}\":["), "]}");
     match pretty {
-        false => Around { head: head.into(), between: b",", end: end.into() },
+        false => ListFrame { head: head.into(), between: b",", end: end.into() },
         true => {
             let mut text = BytesMut::new();
             indent(&mut text, format!("{head}{end}").as_bytes(), 0);
             text.truncate(text.len() - "]\n}".len());
             let (before, end) = if is_empty { ("", "]\n}\n") } else { ("\n    ", "\n  ]\n}\n") };
             text.put_slice(before.as_bytes());
-            Around { head: text.freeze(), between: b",\n    ", end: end.into() }
+            ListFrame { head: text.freeze(), between: b",\n    ", end: end.into() }
         }
     }
 }
 
 /// Sorted by name, as in Kubernetes' YAML.
-fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> Around {
+fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> ListFrame {
     let part = |wanted: &dyn Fn(&str) -> bool| {
         let fields = shell.iter().filter(|(field, _)| wanted(field));
         let fields: Map<String, Value> =
@@ -113,7 +118,7 @@ fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> Around {
     let (before, after) = (part(&|other| other < name), part(&|other| other > name));
     let none = if is_empty { " []" } else { "" };
     let head = format!("{before}{name}:{none}\n");
-    Around { head: head.into(), between: b"", end: after.into() }
+    ListFrame { head: head.into(), between: b"", end: after.into() }
 }
 
 impl Pieces {

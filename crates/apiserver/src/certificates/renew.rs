@@ -15,7 +15,7 @@ const EVERY: Duration = Duration::from_secs(3600);
 
 /// Every place that holds the server's certificates.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ServedCertificates {
     pub(crate) folder: PathBuf,
     pub(crate) names: Vec<Name>,
     pub(crate) address: SocketAddr,
@@ -25,7 +25,7 @@ pub(crate) struct Shown {
 }
 
 /// Runs until the server stops.
-pub(crate) async fn keep_renewed(shown: &mut Shown) {
+pub(crate) async fn keep_renewed(shown: &mut ServedCertificates) {
     let mut ticks = tokio::time::interval(EVERY);
     loop {
         ticks.tick().await;
@@ -36,7 +36,7 @@ pub(crate) async fn keep_renewed(shown: &mut Shown) {
     }
 }
 
-impl Shown {
+impl ServedCertificates {
     /// Renews certificates about to expire at `now`. Files are written first: after a partial
     /// failure, the next attempt finds the difference.
     pub(crate) fn renew(&mut self, now: Timestamp) -> Result<(), CertificateError> {

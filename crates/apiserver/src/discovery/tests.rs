@@ -152,8 +152,8 @@ fn recorded_accept_headers_get_the_recorded_form() {
     let scenario = facts::scenario("discovery", "discovery.aggregated-accept");
     for step in scenario["steps"].as_array().unwrap() {
         let expected = match step["response"]["body"]["kind"].as_str().unwrap() {
-            "APIGroupDiscoveryList" => Some(Form::Aggregated),
-            "APIVersions" => Some(Form::Plain),
+            "APIGroupDiscoveryList" => Some(DiscoveryFormat::Aggregated),
+            "APIVersions" => Some(DiscoveryFormat::Plain),
             _ => None,
         };
         assert_eq!(negotiate(step["request"]["accept"].as_str().unwrap()), expected);

@@ -55,7 +55,7 @@ pub struct Server {
     stored: Vec<(&'static Kind, String)>,
 }
 
-struct Said {
+struct Response {
     code: u16,
     body: Bytes,
 }
@@ -156,15 +156,15 @@ impl Server {
         }
     }
 
-    fn get(&self, path: &str, accept: &str) -> Said {
+    fn get(&self, path: &str, accept: &str) -> Response {
         self.send(Method::GET, path, accept, JSON, Bytes::new())
     }
 
-    fn ask(&self, method: Method, path: &str, media: &str, body: impl Into<Bytes>) -> Said {
+    fn ask(&self, method: Method, path: &str, media: &str, body: impl Into<Bytes>) -> Response {
         self.send(method, path, JSON, media, body.into())
     }
 
-    fn send(&self, method: Method, path: &str, accept: &str, media: &str, body: Bytes) -> Said {
+    fn send(&self, method: Method, path: &str, accept: &str, media: &str, body: Bytes) -> Response {
         let (api, _) = self.running.as_ref().expect("started before it is asked");
         let groups = vec![MASTERS.to_owned()];
         let user = Arc::new(User { name: "admin".to_owned(), groups, ..User::default() });
@@ -182,7 +182,7 @@ impl Server {
             let response = answered.unwrap_or_else(|never| match never {});
             let code = response.status().as_u16();
             let body = response.into_body().collect().await.expect("a body of ours has an end");
-            Said { code, body: body.to_bytes() }
+            Response { code, body: body.to_bytes() }
         })
     }
 
@@ -222,7 +222,7 @@ impl Drop for Server {
     }
 }
 
-impl std::fmt::Debug for Said {
+impl std::fmt::Debug for Response {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.code, String::from_utf8_lossy(&self.body))
     }

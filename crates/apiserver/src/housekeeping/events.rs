@@ -29,7 +29,7 @@ const MOST: usize = 1_000;
 /// Runs until the server stops.
 pub(crate) async fn expire_events(api: Arc<Api>) {
     let mut follower = Follower::new([EVENT.id()]);
-    let mut ends = Ends::default();
+    let mut ends = Expirations::default();
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -41,7 +41,7 @@ pub(crate) async fn expire_events(api: Arc<Api>) {
         loop {
             let piece = follower.next(&api.storage.state());
             if piece.restarted {
-                ends = Ends::default();
+                ends = Expirations::default();
             }
             piece.news.iter().for_each(|news| ends.take(news, now));
             if !piece.more {
@@ -53,7 +53,7 @@ pub(crate) async fn expire_events(api: Arc<Api>) {
     }
 }
 
-async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
+async fn forget(api: &Api, ends: &mut Expirations, now: Timestamp) {
     loop {
         let due = ends.due(now, MOST);
         let target = |(key, revision): &(Box<str>, Revision)| {
@@ -81,12 +81,12 @@ async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
 
 /// The expiry time of each Event.
 #[derive(Debug, Default)]
-struct Ends {
+struct Expirations {
     of: FxHashMap<Box<str>, (Timestamp, Revision)>,
     order: BTreeSet<(Timestamp, Box<str>)>,
 }
 
-impl Ends {
+impl Expirations {
     fn take(&mut self, news: &News, now: Timestamp) {
         match (&news.after, &news.before) {
             (Some(event), _) => {
@@ -148,13 +148,13 @@ mod tests {
         Timestamp::from_second(minutes * 60).unwrap()
     }
 
-    fn event(key: &str, revision: Revision, tail: &str) -> Arc<Object> {
+    fn event(key: &str, revision: Revision, encoded: &str) -> Arc<Object> {
         Arc::new(Object {
             key: key.into(),
             revision,
             labels: [].into(),
             fields: [].into(),
-            tail: tail.as_bytes().to_vec().into(),
+            encoded: encoded.as_bytes().to_vec().into(),
         })
     }
 
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn an_event_ends_an_hour_after_its_last_write() {
-        let mut ends = Ends::default();
+        let mut ends = Expirations::default();
         let [a, b, a2, c] =
             [("n/a", 1), ("n/b", 2), ("n/a", 3), ("n/c", 4)].map(|(key, n)| event(key, n, "}}"));
         ends.take(&news(None, Some(&a), false), at(0));
@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn one_that_was_there_before_says_when_it_was_written() {
         let now = at(100);
-        for (tail, expected) in [
+        for (encoded, expected) in [
             (r#""creationTimestamp":"1970-01-01T00:10:00Z"}}"#, at(10)),
             (
                 r#""creationTimestamp":"1970-01-01T00:10:00Z"},"lastTimestamp":"1970-01-01T00:20:00Z"}"#,
@@ -194,13 +194,13 @@ mod tests {
             (r#""creationTimestamp":"x"}}"#, now),
             ("\u{1}", now),
         ] {
-            assert_eq!(written(&event("n/a", 1, tail), now), expected, "{tail}");
+            assert_eq!(written(&event("n/a", 1, encoded), now), expected, "{encoded}");
         }
     }
 
     #[test]
     fn so_many_end_at_once_and_the_rest_stays() {
-        let mut ends = Ends::default();
+        let mut ends = Expirations::default();
         (0..10).for_each(|i| ends.set(&format!("n/{i}"), at(i), 1));
         assert_eq!(ends.due(at(100), 4).len(), 4);
         assert_eq!(ends.due(at(100), 100).len(), 6);

@@ -22,7 +22,7 @@ enum Position {
 
 /// The next changes. A change during a list may be reported twice, in order.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct ChangeChunk {
     /// Discard all earlier knowledge: a list begins.
     pub(super) restarted: bool,
     pub(super) news: Vec<News>,
@@ -45,8 +45,8 @@ impl Follower {
         Follower { resources: resources.into_iter().map(begin).collect() }
     }
 
-    pub(super) fn next(&mut self, state: &State) -> Piece {
-        let mut piece = Piece::default();
+    pub(super) fn next(&mut self, state: &State) -> ChangeChunk {
+        let mut piece = ChangeChunk::default();
         if self.resources.iter().any(|(resource, at)| at.is_behind(state, *resource)) {
             piece.restarted = true;
             for (_, position) in &mut self.resources {
@@ -140,7 +140,7 @@ mod tests {
             revision,
             labels: [].into(),
             fields: [].into(),
-            tail: bytes::Bytes::new(),
+            encoded: bytes::Bytes::new(),
         };
         let object = is_there.then(|| Arc::new(object));
         state.publish(&[Change { resource, revision, key: key.into(), object }]);
@@ -148,7 +148,7 @@ mod tests {
 
     type Known = BTreeMap<(ResourceId, Box<str>), Revision>;
 
-    fn take(known: &mut Known, piece: Piece) -> bool {
+    fn take(known: &mut Known, piece: ChangeChunk) -> bool {
         if piece.restarted {
             known.clear();
         }

@@ -48,7 +48,7 @@ impl Metadata {
     /// Reads no further than the end of the metadata.
     pub(super) fn of(object: &Object) -> Metadata {
         // The encoding begins inside the metadata, which ends at its closing brace.
-        let text = std::io::Read::chain(&b"{"[..], &object.tail[..]);
+        let text = std::io::Read::chain(&b"{"[..], &object.encoded[..]);
         let mut values = serde_json::Deserializer::from_reader(text).into_iter::<Metadata>();
         let read = values.next().and_then(Result::ok).unwrap_or_default();
         Metadata { revision: object.revision, ..read }
@@ -65,37 +65,37 @@ impl Metadata {
 }
 
 fn has(object: &Object, word: &[u8]) -> bool {
-    memchr::memmem::find(&object.tail, word).is_some()
+    memchr::memmem::find(&object.encoded, word).is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn object(tail: &str) -> Object {
+    fn object(encoded: &str) -> Object {
         Object {
             key: "n/a".into(),
             revision: 7,
             labels: [].into(),
             fields: [].into(),
-            tail: tail.as_bytes().to_vec().into(),
+            encoded: encoded.as_bytes().to_vec().into(),
         }
     }
 
     #[test]
     fn it_is_read_up_to_its_end_and_what_follows_does_not_matter() {
         let owner = r#"{"apiVersion":"v1","kind":"Pod","name":"p","uid":"o"}"#;
-        let tail = format!(r#""name":"a","uid":"u","ownerReferences":[{owner}]}},"spec":"#);
-        let read = Metadata::of(&object(&tail));
+        let encoded = format!(r#""name":"a","uid":"u","ownerReferences":[{owner}]}},"spec":"#);
+        let read = Metadata::of(&object(&encoded));
         assert_eq!((read.uid.as_str(), read.owner_references.len(), read.revision), ("u", 1, 7));
     }
 
     #[test]
     fn of_what_cannot_be_read_nothing_is_known() {
         let deep = format!(r#""uid":"u","x":{}{}}}"#, "[".repeat(500), "]".repeat(500));
-        for tail in ["", "}", r#""uid":7}"#, r#""ownerReferences":[{}]}"#, "\u{1}", &deep] {
-            let read = Metadata::of(&object(tail));
-            assert!(read.owner_references.is_empty() && !read.is_dying(), "{tail:?}");
+        for encoded in ["", "}", r#""uid":7}"#, r#""ownerReferences":[{}]}"#, "\u{1}", &deep] {
+            let read = Metadata::of(&object(encoded));
+            assert!(read.owner_references.is_empty() && !read.is_dying(), "{encoded:?}");
         }
     }
 }

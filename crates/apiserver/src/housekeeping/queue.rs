@@ -19,41 +19,43 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Queue<K> {
-    places: FxHashMap<K, Place>,
+    states: FxHashMap<K, KeyState>,
     /// The sources with ready keys, in round-robin order.
     turns: VecDeque<Source>,
     due: FxHashMap<Source, VecDeque<K>>,
     later: BTreeSet<(Instant, K)>,
     /// Consecutive failures per key.
     failures: FxHashMap<K, u32>,
-    n_busy: usize,
+    n_processing: usize,
 }
 
 /// The origin of work.
 pub(super) type Source = Box<str>;
 
 #[derive(Debug)]
-enum Place {
-    Due,
-    Later(Instant, Source),
+enum KeyState {
+    Ready,
+    Delayed(Instant, Source),
     /// It is queued again at this time, if it was added meanwhile.
-    Busy(Source, Option<Instant>),
+    Processing(Source, Option<Instant>),
 }
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Ready at `at`, or earlier if it already was, except after a failure.
     pub(super) fn push(&mut self, source: Source, key: K, at: Instant, now: Instant) {
-        match self.places.get_mut(&key) {
+        match self.states.get_mut(&key) {
             None => self.put(source, key, at, now),
-            Some(Place::Due) => {}
-            Some(Place::Later(known, _)) => {
+            Some(KeyState::Ready) => {}
+            Some(KeyState::Delayed(known, _)) => {
                 let known = *known;
                 if known > at && !self.failures.contains_key(&key) {
                     self.later.remove(&(known, key.clone()));
                     self.put(source, key, at, now);
                 }
             }
-            Some(Place::Busy(_, again)) => *again = Some(again.map_or(at, |known| known.min(at))),
+            Some(KeyState::Processing(_, again)) => {
+                *again = Some(again.map_or(at, |known| known.min(at)))
+            }
         }
     }
 
@@ -68,14 +70,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         } else {
             self.turns.push_back(source.clone());
         }
-        self.places.insert(key.clone(), Place::Busy(source, None));
-        self.n_busy += 1;
+        self.states.insert(key.clone(), KeyState::Processing(source, None));
+        self.n_processing += 1;
         Some(key)
     }
 
     /// The number of keys being processed.
-    pub(super) fn n_busy(&self) -> usize {
-        self.n_busy
+    pub(super) fn n_processing(&self) -> usize {
+        self.n_processing
     }
 
     pub(super) fn done(&mut self, key: &K, now: Instant) {
@@ -104,18 +106,20 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     fn release(&mut self, key: &K) -> Option<(Source, Option<Instant>)> {
-        let Some(Place::Busy(source, again)) = self.places.remove(key) else { return None };
-        self.n_busy -= 1;
+        let Some(KeyState::Processing(source, again)) = self.states.remove(key) else {
+            return None;
+        };
+        self.n_processing -= 1;
         Some((source, again))
     }
 
     fn put(&mut self, source: Source, key: K, at: Instant, now: Instant) {
         if at > now {
             self.later.insert((at, key.clone()));
-            self.places.insert(key, Place::Later(at, source));
+            self.states.insert(key, KeyState::Delayed(at, source));
             return;
         }
-        self.places.insert(key.clone(), Place::Due);
+        self.states.insert(key.clone(), KeyState::Ready);
         let keys = self.due.entry(source.clone()).or_default();
         if keys.is_empty() {
             self.turns.push_back(source);
@@ -127,7 +131,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     fn wake(&mut self, now: Instant) {
         while self.later.first().is_some_and(|(at, _)| *at <= now) {
             let Some((at, key)) = self.later.pop_first() else { return };
-            if let Some(Place::Later(_, source)) = self.places.remove(&key) {
+            if let Some(KeyState::Delayed(_, source)) = self.states.remove(&key) {
                 self.put(source, key, at, now);
             }
         }
@@ -137,12 +141,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 impl<K> Default for Queue<K> {
     fn default() -> Queue<K> {
         Queue {
-            places: FxHashMap::default(),
+            states: FxHashMap::default(),
             turns: VecDeque::new(),
             due: FxHashMap::default(),
             later: BTreeSet::new(),
             failures: FxHashMap::default(),
-            n_busy: 0,
+            n_processing: 0,
         }
     }
 }
@@ -188,7 +192,7 @@ mod tests {
         queue.done(&1, now);
         assert_eq!(taken(&mut queue, now), [1]);
         queue.done(&1, now);
-        assert_eq!((queue.pop(now), queue.places.len(), queue.n_busy()), (None, 0, 0));
+        assert_eq!((queue.pop(now), queue.states.len(), queue.n_processing()), (None, 0, 0));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! As in Kubernetes, a certificate not signed by our CA does not fail the handshake: the client
 //! gets a 401 that it understands, and a token beside it still counts. The handshake only checks
-//! that the client has the key; [`Judge`] then verifies the certificate, once per connection, also
+//! that the client has the key; [`CertificateVerifier`] then verifies the certificate, once per connection, also
 //! for a resumed one. Expiry is checked again with each request.
 
 use std::sync::Arc;
@@ -34,23 +34,23 @@ pub(crate) enum Certificate {
 
 /// Verifies client certificates.
 #[derive(Clone, Debug)]
-pub(crate) struct Judge {
+pub(crate) struct CertificateVerifier {
     verifier: Arc<dyn ClientCertVerifier>,
 }
 
 /// The key of a certificate's fingerprint in a user's extra, as in Kubernetes.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-// === impl Judge ===
+// === impl CertificateVerifier ===
 
-impl Judge {
+impl CertificateVerifier {
     /// A verifier that trusts `authority`; `None` if that is not a usable CA.
-    pub(crate) fn new(authority: &CertificateDer<'static>) -> Option<Judge> {
+    pub(crate) fn new(authority: &CertificateDer<'static>) -> Option<CertificateVerifier> {
         let mut roots = RootCertStore::empty();
         roots.add(authority.clone()).ok()?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-        Some(Judge { verifier: builder.allow_unauthenticated().build().ok()? })
+        Some(CertificateVerifier { verifier: builder.allow_unauthenticated().build().ok()? })
     }
 
     /// For the handshake: accepts any certificate whose key the client has.
@@ -59,7 +59,7 @@ impl Judge {
     }
 
     /// Verifies the presented certificates, the client's own first.
-    pub(crate) fn judge(&self, shown: Option<&[CertificateDer<'_>]>) -> Certificate {
+    pub(crate) fn verify(&self, shown: Option<&[CertificateDer<'_>]>) -> Certificate {
         let Some([own, others @ ..]) = shown else { return Certificate::None };
         let verified = self.verifier.verify_client_cert(own, others, UnixTime::now());
         if let Err(error) = verified {
@@ -90,7 +90,7 @@ fn named(own: &CertificateDer<'_>) -> Option<Certificate> {
     (!name.is_empty()).then(|| Certificate::Of { user: Arc::new(user.authenticated()), ends })
 }
 
-/// Leaves the verification of the certificate to [`Judge::judge`]; checks signatures.
+/// Leaves the verification of the certificate to [`CertificateVerifier::verify`]; checks signatures.
 #[derive(Debug)]
 struct AnyOwned(Arc<dyn ClientCertVerifier>);
 
@@ -144,17 +144,17 @@ mod tests {
     use super::*;
     use crate::certificates::testing::{Leaf, Made, authority, leaf};
 
-    fn judged(judge: &Judge, made: &Made) -> Certificate {
-        judge.judge(Some(std::slice::from_ref(&made.certificate)))
+    fn judged(verifier: &CertificateVerifier, made: &Made) -> Certificate {
+        verifier.verify(Some(std::slice::from_ref(&made.certificate)))
     }
 
     #[test]
     fn a_certificate_of_ours_names_its_user_and_groups() {
         let ours = authority();
-        let judge = Judge::new(&ours.certificate).unwrap();
+        let verifier = CertificateVerifier::new(&ours.certificate).unwrap();
         let made =
             leaf(&ours, &Leaf { name: "alice", groups: &["devs", "ops"], ..Leaf::default() });
-        let Certificate::Of { user, .. } = judged(&judge, &made) else { panic!("refused") };
+        let Certificate::Of { user, .. } = judged(&verifier, &made) else { panic!("refused") };
         assert_eq!(user.name, "alice");
         assert_eq!(user.groups, ["devs", "ops", "system:authenticated"]);
         let id = &user.extra[CREDENTIAL_ID][0];
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_certificate_that_proves_nothing_is_refused() {
         let (ours, other) = (authority(), authority());
-        let judge = Judge::new(&ours.certificate).unwrap();
+        let verifier = CertificateVerifier::new(&ours.certificate).unwrap();
         let cases = [
             ("of another authority", leaf(&other, &Leaf { name: "eve", ..Leaf::default() })),
             ("expired", leaf(&ours, &Leaf { name: "eve", expired: true, ..Leaf::default() })),
@@ -172,10 +172,10 @@ mod tests {
             ("without a name", leaf(&ours, &Leaf::default())),
         ];
         for (what, made) in &cases {
-            assert_eq!(judged(&judge, made), Certificate::Refused, "{what}");
+            assert_eq!(judged(&verifier, made), Certificate::Refused, "{what}");
         }
         let garbage = CertificateDer::from(b"garbage".to_vec());
-        assert_eq!(judge.judge(Some(&[garbage])), Certificate::Refused);
-        assert_eq!(judge.judge(None), Certificate::None);
+        assert_eq!(verifier.verify(Some(&[garbage])), Certificate::Refused);
+        assert_eq!(verifier.verify(None), Certificate::None);
     }
 }

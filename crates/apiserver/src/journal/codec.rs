@@ -70,7 +70,7 @@ pub(super) fn put_end(out: &mut Vec<u8>, revision: Revision) {
 pub(super) fn size_of(object: &Object) -> usize {
     let labels = object.labels.iter().map(|(key, value)| key.len() + value.len() + 8);
     let fields = object.fields.iter().map(|field| field.len() + 4);
-    32 + object.key.len() + object.tail.len() + labels.sum::<usize>() + fields.sum::<usize>()
+    32 + object.key.len() + object.encoded.len() + labels.sum::<usize>() + fields.sum::<usize>()
 }
 
 fn put_change(out: &mut Vec<u8>, change: &Change) {
@@ -97,7 +97,7 @@ fn put_written(out: &mut Vec<u8>, resource: ResourceId, revision: Revision, obje
     for field in &object.fields {
         put_bytes(out, field.as_bytes());
     }
-    put_bytes(out, &object.tail);
+    put_bytes(out, &object.encoded);
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -170,8 +170,8 @@ impl Reading {
         let n_fields = if self.version == 0 { 0 } else { rest.length()? };
         let fields = (0..n_fields).map(|_| Ok(rest.text()?.into()));
         let fields = fields.collect::<Result<_, Unreadable>>()?;
-        let tail = Bytes::copy_from_slice(rest.bytes()?);
-        Ok(Object { key, revision, labels, fields, tail })
+        let encoded = Bytes::copy_from_slice(rest.bytes()?);
+        Ok(Object { key, revision, labels, fields, encoded })
     }
 }
 

@@ -20,7 +20,7 @@ use super::{
     log::{Background, Limits, Log},
     simulated::{Chance, Disk, Faults},
 };
-use crate::writer::{Answer, Committer, WriteError};
+use crate::writer::{Committer, WriteError, WriteResult};
 
 const ROUNDS: u64 = 10_000;
 /// Changes that watches can resume from.
@@ -38,7 +38,7 @@ const SMALL: Limits = Limits {
 
 /// Counts of what occurred in all rounds, to prove that the rounds test something.
 #[derive(Clone, Copy, Debug, Default)]
-struct Met {
+struct Occurrences {
     acknowledged: u64,
     cuts: u64,
     cuts_at_start: u64,
@@ -66,12 +66,12 @@ enum Ended {
 fn what_was_answered_is_there_after_ten_thousand_rounds_of_crashes() {
     if let Ok(seed) = std::env::var("EVENKEEL_SEED") {
         let seed = seed.parse().expect("EVENKEEL_SEED is a number");
-        round(seed, Faults::default(), &mut Met::default()).unwrap();
+        round(seed, Faults::default(), &mut Occurrences::default()).unwrap();
         return;
     }
     let halves = [0..ROUNDS / 2, ROUNDS / 2..ROUNDS].map(|seeds| {
         std::thread::spawn(move || {
-            let mut met = Met::default();
+            let mut met = Occurrences::default();
             for seed in seeds {
                 if let Err(problem) = round(seed, Faults::default(), &mut met) {
                     panic!("EVENKEEL_SEED={seed}: {problem}");
@@ -96,14 +96,15 @@ fn without_the_sync_the_same_rounds_report_a_loss() {
     let lying = Faults { lying: true, ..Faults::default() };
     let lying_names = Faults { lying_names: true, ..Faults::default() };
     for faults in [lying, lying_names] {
-        let failed = (0..100).filter(|&seed| round(seed, faults, &mut Met::default()).is_err());
+        let failed =
+            (0..100).filter(|&seed| round(seed, faults, &mut Occurrences::default()).is_err());
         assert!(failed.count() > 10, "{faults:?}");
     }
 }
 
 /// A few runs on one disk, each ended by a power failure or a kill, and a last check without
 /// faults.
-fn round(seed: u64, faults: Faults, met: &mut Met) -> Result<(), String> {
+fn round(seed: u64, faults: Faults, met: &mut Occurrences) -> Result<(), String> {
     let mut chance = Chance(seed);
     let disk = Disk::new(chance.next());
     let mut model = Model::default();
@@ -130,7 +131,7 @@ fn life(
     disk: &Disk,
     chance: &mut Chance,
     model: &mut Model,
-    met: &mut Met,
+    met: &mut Occurrences,
 ) -> Result<Ended, String> {
     let names = ["configmaps", "deployments.apps"].map(Box::from).to_vec();
     let mut journal = Log::new(disk.clone(), names, SMALL);
@@ -169,7 +170,7 @@ fn life(
         if chance.one_in(3) {
             committer.probe();
         }
-        committer.tidy();
+        committer.compact();
     }
     Ok(Ended::Well)
 }
@@ -178,8 +179,8 @@ fn life(
 fn check(
     model: &mut Model,
     writes: &[Write],
-    answers: &[Answer],
-    met: &mut Met,
+    answers: &[WriteResult],
+    met: &mut Occurrences,
 ) -> Result<bool, String> {
     let failure = answers.iter().find_map(|answer| match answer {
         Err(WriteError::Journal(error)) => Some(error),
@@ -224,7 +225,7 @@ fn random_write(chance: &mut Chance, state: &State) -> Write {
     let object = (!chance.one_in(4)).then(|| NewObject {
         labels: [("app".into(), format!("{}", chance.below(9)).into())].into(),
         fields: ["Running".into(), "node-1".into()].into(),
-        tail: vec![fill; if chance.one_in(5) { 1 } else { length as usize }].into(),
+        encoded: vec![fill; if chance.one_in(5) { 1 } else { length as usize }].into(),
     });
     Write { resource, key, expect, object }
 }

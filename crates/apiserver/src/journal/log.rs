@@ -35,7 +35,7 @@ pub(super) struct Log<D: Files> {
     files: Arc<D>,
     names: Vec<Box<str>>,
     limits: Limits,
-    place: Place<D::File>,
+    position: WritePosition<D::File>,
     snapshot: Snapshotting<D>,
     /// Bytes of frames since the last snapshot was started.
     since: u64,
@@ -81,7 +81,7 @@ pub(super) enum Background {
 
 /// Where the next frame goes.
 #[derive(Debug)]
-enum Place<F> {
+enum WritePosition<F> {
     /// Not yet read.
     Unread,
     Writing(Segment<F>),
@@ -117,7 +117,7 @@ impl<D: Files> Log<D> {
             files: Arc::new(files),
             names,
             limits,
-            place: Place::Unread,
+            position: WritePosition::Unread,
             snapshot: Snapshotting::Idle,
             since: 0,
             due: limits.snapshot_after,
@@ -135,7 +135,7 @@ impl<D: Files> Log<D> {
 
     /// Whether the next write would be attempted.
     pub(super) fn is_writable(&self) -> bool {
-        !self.full && !matches!(self.place, Place::Lost(_))
+        !self.full && !matches!(self.position, WritePosition::Lost(_))
     }
 
     /// Reads everything and begins a new segment.
@@ -146,7 +146,7 @@ impl<D: Files> Log<D> {
             self.migrate(oldest)?;
         }
         let found = read::replay(&*self.files, &self.names, each)?;
-        read::settle(&*self.files, &found)?;
+        read::make_durable(&*self.files, &found)?;
         self.rotate(found.end.unwrap_or(Position::NONE))?;
         tidy(&*self.files)?;
         self.due = self.limits.snapshot_after.max(found.snapshot_bytes);
@@ -163,7 +163,7 @@ impl<D: Files> Log<D> {
     fn migrate(&mut self, oldest: u32) -> Result<(), JournalError> {
         migrate::back_up(&*self.files, oldest)?;
         let (found, mut out) = migrate::rewrite(&self.files, &self.names, self.limits)?;
-        read::settle(&*self.files, &found)?;
+        read::make_durable(&*self.files, &found)?;
         self.rotate(found.end.unwrap_or(Position::NONE))?;
         out.finish().map(|_| ())
     }
@@ -180,15 +180,15 @@ impl<D: Files> Log<D> {
             names: self.names.clone(),
         };
         let segment = self.drafted(&header)?;
-        self.place = Place::Lost(end);
+        self.position = WritePosition::Lost(end);
         segment.name(&*self.files)?;
         if end.number > 0 {
             // Only frees the preallocated space.
             let _ = self.files.open(&segment_name(end.number)).and_then(|f| f.truncate(end.offset));
         }
-        self.place = Place::Writing(segment);
-        match &mut self.place {
-            Place::Writing(segment) => Ok(segment),
+        self.position = WritePosition::Writing(segment);
+        match &mut self.position {
+            WritePosition::Writing(segment) => Ok(segment),
             _ => unreachable!("it was just set"),
         }
     }
@@ -204,26 +204,28 @@ impl<D: Files> Log<D> {
     }
 
     fn writable(&mut self) -> Result<&mut Segment<D::File>, JournalError> {
-        match self.place {
-            Place::Unread => self.start(&mut |_| {})?,
-            Place::Lost(end) => {
+        match self.position {
+            WritePosition::Unread => self.start(&mut |_| {})?,
+            WritePosition::Lost(end) => {
                 self.rotate(end)?;
             }
-            Place::Writing(_) => {}
+            WritePosition::Writing(_) => {}
         }
-        match &mut self.place {
-            Place::Writing(segment) => Ok(segment),
+        match &mut self.position {
+            WritePosition::Writing(segment) => Ok(segment),
             _ => unreachable!("starting and rotating end in a segment"),
         }
     }
 
     /// Discards everything not yet durable, and tries to continue in a new segment at once.
     fn give_up(&mut self) {
-        let Place::Writing(segment) = std::mem::replace(&mut self.place, Place::Unread) else {
+        let WritePosition::Writing(segment) =
+            std::mem::replace(&mut self.position, WritePosition::Unread)
+        else {
             return;
         };
         let end = segment.cut();
-        self.place = Place::Lost(end);
+        self.position = WritePosition::Lost(end);
         // If that fails too, each write tries again.
         let _ = self.rotate(end);
     }
@@ -320,7 +322,7 @@ impl<D: Files> Journal for Log<D> {
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
-        let Place::Writing(segment) = &mut self.place else { return Ok(()) };
+        let WritePosition::Writing(segment) = &mut self.position else { return Ok(()) };
         match segment.sync() {
             Ok(bytes) => {
                 self.since += bytes;
@@ -336,8 +338,8 @@ impl<D: Files> Journal for Log<D> {
     }
 
     fn replay(&mut self, each: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
-        match self.place {
-            Place::Unread => self.start(each),
+        match self.position {
+            WritePosition::Unread => self.start(each),
             _ => read::replay(&*self.files, &self.names, each).map(|_| ()),
         }
     }

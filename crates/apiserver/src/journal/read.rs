@@ -112,10 +112,10 @@ pub(super) fn replay<D: Files>(
 
 /// Makes the end that was found durable, whether it was read from disk or from memory left by the
 /// last process: a failed sync may have marked pages as clean that were never written.
-pub(super) fn settle(files: &impl Files, found: &Found) -> Result<(), JournalError> {
+pub(super) fn make_durable(files: &impl Files, found: &Found) -> Result<(), JournalError> {
     let Some(end) = found.end else { return Ok(()) };
     let name = segment_name(end.number);
-    let settled = files.open(&name).and_then(|file| {
+    let synced = files.open(&name).and_then(|file| {
         if let Some(start) = found.unproven {
             let mut bytes = vec![0; (end.offset - start) as usize];
             let there = file.read_at(&mut bytes, start)?;
@@ -123,7 +123,7 @@ pub(super) fn settle(files: &impl Files, found: &Found) -> Result<(), JournalErr
         }
         file.sync()
     });
-    settled.map_err(failed(files.path(&name)))
+    synced.map_err(failed(files.path(&name)))
 }
 
 fn opened<D: Files>(

@@ -41,18 +41,18 @@ fn named(disk: &Disk, names: &[&str]) -> Log<Disk> {
     Log::new(disk.clone(), names.iter().copied().map(Box::from).collect(), SMALL)
 }
 
-fn change(revision: u64, tail: &str) -> Change {
-    change_of(&format!("default/name-{revision}"), revision, tail)
+fn change(revision: u64, encoded: &str) -> Change {
+    change_of(&format!("default/name-{revision}"), revision, encoded)
 }
 
-fn change_of(key: &str, revision: u64, tail: &str) -> Change {
+fn change_of(key: &str, revision: u64, encoded: &str) -> Change {
     let key: Box<str> = key.into();
     let object = Object {
         key: key.clone(),
         revision,
         labels: [("app".into(), "a".into()), ("tier".into(), "".into())].into(),
         fields: ["Running".into()].into(),
-        tail: tail.as_bytes().to_vec().into(),
+        encoded: encoded.as_bytes().to_vec().into(),
     };
     Change { resource: ResourceId(1), revision, key, object: Some(Arc::new(object)) }
 }
@@ -301,7 +301,10 @@ fn an_older_format_is_migrated_after_a_backup() {
         disk.set(Faults::default());
         let state = replayed(&mut on(&disk)).unwrap();
         let object = state.object(ResourceId(1), "default/old").unwrap();
-        assert_eq!((&object.tail[..], object.fields.len(), object.revision), (&b"tail"[..], 0, 1));
+        assert_eq!(
+            (&object.encoded[..], object.fields.len(), object.revision),
+            (&b"tail"[..], 0, 1)
+        );
         let mut backup = vec![0; old.len() + 1];
         let file = disk.open("format-0.journal-0000000001").unwrap();
         let n = file.read_at(&mut backup, 0).unwrap();

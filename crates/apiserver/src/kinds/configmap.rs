@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, names,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
     read::{at, entries, flag},
 };
 use crate::{
@@ -42,16 +42,16 @@ pub(crate) static CONFIG_MAP: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &ConfigMapRules,
+    strategy: &ConfigMapStrategy,
 };
 
 /// Maximum total size of the values of a ConfigMap or Secret: 1 MiB.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
-struct ConfigMapRules;
+struct ConfigMapStrategy;
 
-impl Rules for ConfigMapRules {
+impl Strategy for ConfigMapStrategy {
     fn validate_create(&self, object: &Value, _: &Admission) -> Errors {
         validate(object)
     }
@@ -137,7 +137,7 @@ mod tests {
                 vec!["[]: Too long: may not be more than 1048576 bytes"],
             ),
         ] {
-            assert_eq!(facts::texts(&ConfigMapRules.validate_create(&object, &at)), wrong);
+            assert_eq!(facts::texts(&ConfigMapStrategy.validate_create(&object, &at)), wrong);
         }
     }
 
@@ -159,7 +159,7 @@ mod tests {
             ),
         ] {
             let at = facts::admission();
-            let errors = ConfigMapRules.validate_update(Part::Main, &new, &old, &at);
+            let errors = ConfigMapStrategy.validate_update(Part::Main, &new, &old, &at);
             assert_eq!(facts::texts(&errors), wrong);
         }
     }

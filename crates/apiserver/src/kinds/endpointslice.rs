@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     invalid::{Errors, Path},
     kinds::{
-        Admission, DeleteAnswers, Kind, Part, Rules,
+        Admission, DeleteAnswers, Kind, Part, Strategy,
         addresses::ip_warnings,
         read::{at, entries, entry, list, number, remove, text},
     },
@@ -39,13 +39,13 @@ pub(crate) static ENDPOINT_SLICE: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &EndpointSliceRules,
+    strategy: &EndpointSliceStrategy,
 };
 
 #[derive(Debug)]
-struct EndpointSliceRules;
+struct EndpointSliceStrategy;
 
-impl Rules for EndpointSliceRules {
+impl Strategy for EndpointSliceStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         let ports = object.get_mut("ports").and_then(Value::as_array_mut);
         for port in ports.into_iter().flatten() {
@@ -176,7 +176,7 @@ mod tests {
             let mut new = stored();
             let path: Vec<&str> = pointer.split('/').skip(1).collect();
             *entry(&mut new, &path) = value.clone();
-            EndpointSliceRules.prepare_update(Part::Main, &mut new, &stored(), &admission());
+            EndpointSliceStrategy.prepare_update(Part::Main, &mut new, &stored(), &admission());
             assert_eq!(new["metadata"]["generation"], generation, "{pointer} {value}");
         }
     }
@@ -213,15 +213,15 @@ mod tests {
     fn names_of_hosts_and_odd_addresses_are_warned_about() {
         let slice = json!({"addressType": "FQDN", "endpoints": [{"addresses": ["FD00::1"]}]});
         assert_eq!(
-            EndpointSliceRules.warnings(&slice, None),
+            EndpointSliceStrategy.warnings(&slice, None),
             [
                 "spec.addressType: FQDN endpoints are deprecated",
                 "endpoints[0].addresses[0]: IPv6 address \"FD00::1\" should be in RFC 5952 canonical format (\"fd00::1\")",
             ]
         );
-        assert_eq!(EndpointSliceRules.warnings(&slice, Some(&slice)).len(), 1);
+        assert_eq!(EndpointSliceStrategy.warnings(&slice, Some(&slice)).len(), 1);
         let mut trusted = slice;
         *entry(&mut trusted, &["metadata", "labels", MANAGED_BY]) = json!(TRUSTED[0]);
-        assert!(EndpointSliceRules.warnings(&trusted, Some(&stored())).is_empty());
+        assert!(EndpointSliceStrategy.warnings(&trusted, Some(&stored())).is_empty());
     }
 }

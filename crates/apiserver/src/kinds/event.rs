@@ -12,7 +12,7 @@ use serde_json::Value;
 
 pub(crate) use self::convert::{from_v1, to_v1};
 use super::{
-    Admission, Alias, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, names,
+    Admission, Alias, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
     read::{at, text},
 };
 use crate::invalid::Errors;
@@ -48,7 +48,7 @@ pub(crate) static EVENT: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &EventRules { strict: false },
+    strategy: &EventStrategy { strict: false },
 };
 
 pub(crate) static EVENT_V1: Kind = Kind {
@@ -80,16 +80,16 @@ pub(crate) static EVENT_V1: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: Some(Alias { of: &EVENT, from_stored: to_v1, to_stored: from_v1 }),
     columns: columns::COLUMNS,
-    rules: &EventRules { strict: true },
+    strategy: &EventStrategy { strict: true },
 };
 
 /// Core validates little, for compatibility with old clients; `events.k8s.io` is strict.
 #[derive(Debug)]
-struct EventRules {
+struct EventStrategy {
     strict: bool,
 }
 
-impl Rules for EventRules {
+impl Strategy for EventStrategy {
     fn validate_create(&self, object: &Value, _: &Admission) -> Errors {
         validate::create(&in_core_form(object), self.strict)
     }

@@ -162,9 +162,9 @@ impl Bench {
             *entry(&mut object, &["metadata", "namespace"]) = json!(namespace);
         }
         let at = admission();
-        kind.rules.default(&mut object, &at);
-        kind.rules.prepare_create(&mut object, &at);
-        let errors = kind.rules.validate_create(&object, &at);
+        kind.strategy.default(&mut object, &at);
+        kind.strategy.prepare_create(&mut object, &at);
+        let errors = kind.strategy.validate_create(&object, &at);
         self.compare(step, &object, &errors);
         if errors.is_empty() {
             self.stored.insert(key.to_owned(), object);
@@ -175,7 +175,7 @@ impl Bench {
         let at = admission();
         let old = self.stored[key].clone();
         *entry(&mut new, &["metadata", "namespace"]) = old["metadata"]["namespace"].clone();
-        kind.rules.default(&mut new, &at);
+        kind.strategy.default(&mut new, &at);
         let errors = if subresource == "finalize" {
             let Some(Subresource::Finalize(edit)) = kind.subresource(subresource) else {
                 panic!("{} has no finalize", kind.kind)
@@ -184,8 +184,8 @@ impl Bench {
             (edit.validate)(&new, &old)
         } else {
             let part = if subresource == "status" { Part::Status } else { Part::Main };
-            kind.rules.prepare_update(part, &mut new, &old, &at);
-            kind.rules.validate_update(part, &new, &old, &at)
+            kind.strategy.prepare_update(part, &mut new, &old, &at);
+            kind.strategy.validate_update(part, &new, &old, &at)
         };
         self.compare(step, &new, &errors);
         if errors.is_empty() {

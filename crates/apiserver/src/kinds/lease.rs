@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, names,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
     read::{at, number, remove, text},
 };
 use crate::{
@@ -40,7 +40,7 @@ pub(crate) static LEASE: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &LeaseRules,
+    strategy: &LeaseStrategy,
 };
 
 /// Fields of coordinated leader election, a feature that is off: they are dropped unless the stored
@@ -48,9 +48,9 @@ pub(crate) static LEASE: Kind = Kind {
 const COORDINATED: [&str; 2] = ["strategy", "preferredHolder"];
 
 #[derive(Debug)]
-struct LeaseRules;
+struct LeaseStrategy;
 
-impl Rules for LeaseRules {
+impl Strategy for LeaseStrategy {
     fn prepare_create(&self, object: &mut Value, _: &Admission) {
         for field in COORDINATED {
             remove(object, &["spec", field]);
@@ -154,10 +154,10 @@ mod tests {
         let at = facts::admission();
         let given = json!({"spec": {"strategy": "a", "preferredHolder": "x"}});
         let mut created = given.clone();
-        LeaseRules.prepare_create(&mut created, &at);
+        LeaseStrategy.prepare_create(&mut created, &at);
         assert_eq!(created, json!({"spec": {}}));
         let mut updated = given.clone();
-        LeaseRules.prepare_update(Part::Main, &mut updated, &given, &at);
+        LeaseStrategy.prepare_update(Part::Main, &mut updated, &given, &at);
         assert_eq!(updated, given);
     }
 }

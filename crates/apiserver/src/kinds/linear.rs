@@ -19,7 +19,7 @@ use super::{Admission, KINDS, Kind, Part, metadata, read::entry};
 use crate::{document, settings::Features, status::Failure, types, warnings::Warnings};
 
 /// The path of a list or map in an object; `0` stands for an element.
-type Place = Vec<&'static str>;
+type FieldPath = Vec<&'static str>;
 
 /// Maximum ratio for four times the size: far from linear, and close enough that larger sizes must
 /// be tried.
@@ -34,9 +34,9 @@ const LONGEST: usize = 64_000;
 
 #[test]
 fn a_create_is_linear_in_every_list_of_every_kind() {
-    for (kind, place) in places() {
-        check(&format!("create {} {}", kind.kind, place.join(".")), 600, |n| {
-            let body = object(kind, &place, n).to_string();
+    for (kind, path) in field_paths() {
+        check(&format!("create {} {}", kind.kind, path.join(".")), 600, |n| {
+            let body = object(kind, &path, n).to_string();
             Box::new(move || created(kind, &body))
         });
     }
@@ -44,9 +44,9 @@ fn a_create_is_linear_in_every_list_of_every_kind() {
 
 #[test]
 fn an_update_is_linear_in_every_list_of_every_kind() {
-    for (kind, place) in places() {
-        check(&format!("update {} {}", kind.kind, place.join(".")), 400, |n| {
-            let value = kind.converted(object(kind, &place, n));
+    for (kind, path) in field_paths() {
+        check(&format!("update {} {}", kind.kind, path.join(".")), 400, |n| {
+            let value = kind.converted(object(kind, &path, n));
             let old = stored(kind, &value);
             Box::new(move || updated(kind, &value, &old))
         });
@@ -55,9 +55,9 @@ fn an_update_is_linear_in_every_list_of_every_kind() {
 
 #[test]
 fn a_patch_is_linear_in_every_list_of_every_kind() {
-    for (kind, place) in places() {
-        check(&format!("patch {} {}", kind.kind, place.join(".")), 400, |n| {
-            let value = object(kind, &place, n);
+    for (kind, path) in field_paths() {
+        check(&format!("patch {} {}", kind.kind, path.join(".")), 400, |n| {
+            let value = object(kind, &path, n);
             let patch = value.to_string();
             Box::new(move || patched(kind, &value, &patch))
         });
@@ -69,8 +69,8 @@ fn lists_that_name_each_other_are_not_multiplied() {
     for kind in KINDS {
         check(&format!("all lists of {}", kind.kind), 10, |n| {
             let mut value = json!({"metadata": {"name": "a", "namespace": "b"}});
-            for (_, place) in places().into_iter().filter(|(of, _)| of == kind) {
-                fill(kind, &mut value, &place, n);
+            for (_, path) in field_paths().into_iter().filter(|(of, _)| of == kind) {
+                fill(kind, &mut value, &path, n);
             }
             let body = value.to_string();
             let value = kind.converted(value);
@@ -96,18 +96,18 @@ fn created(kind: &Kind, body: &str) {
     let mut value = kind.converted(value);
     let mut warnings = Warnings::default();
     warnings.extend(metadata::drop_duplicate_owners(&mut value));
-    kind.rules.default(&mut value, &admission());
+    kind.strategy.default(&mut value, &admission());
     metadata::prepare_create(&mut value, &admission(), "uid", "abcde");
-    kind.rules.prepare_create(&mut value, &admission());
+    kind.strategy.prepare_create(&mut value, &admission());
     let mut errors = metadata::validate_create(kind, &value);
-    errors.extend(kind.rules.validate_create(&value, &admission()));
+    errors.extend(kind.strategy.validate_create(&value, &admission()));
     let refused = Failure::invalid(kind, "a", &metadata::distinct(errors));
     assert!(refused.status().to_string().len() < 16 << 20, "answers have an end");
-    warnings.extend(kind.rules.warnings(&value, None));
+    warnings.extend(kind.strategy.warnings(&value, None));
     assert!(warnings.headers().map(|value| value.len()).sum::<usize>() < 64 << 10);
     document::canonical(kind.stored_kind(), &mut value);
     let stored = document::stored(kind.stored_kind(), &value);
-    assert!(!stored.tail.is_empty());
+    assert!(!stored.encoded.is_empty());
     let value = kind.presented(value);
     for column in kind.columns {
         let _ = (column.cell)(&value, admission().now);
@@ -117,7 +117,7 @@ fn created(kind: &Kind, body: &str) {
 /// The object as it would be stored if it were allowed.
 fn stored(kind: &Kind, value: &Value) -> Value {
     let mut stored = value.clone();
-    kind.rules.default(&mut stored, &admission());
+    kind.strategy.default(&mut stored, &admission());
     document::canonical(kind.stored_kind(), &mut stored);
     stored
 }
@@ -126,14 +126,14 @@ fn stored(kind: &Kind, value: &Value) -> Value {
 fn updated(kind: &Kind, value: &Value, old: &Value) {
     for part in [Part::Main, Part::Status] {
         let mut new = value.clone();
-        kind.rules.default(&mut new, &admission());
+        kind.strategy.default(&mut new, &admission());
         metadata::prepare_update(&mut new, old);
-        kind.rules.prepare_update(part, &mut new, old, &admission());
+        kind.strategy.prepare_update(part, &mut new, old, &admission());
         let mut errors = metadata::validate_update(kind, &new, old);
-        errors.extend(kind.rules.validate_update(part, &new, old, &admission()));
+        errors.extend(kind.strategy.validate_update(part, &new, old, &admission()));
         let refused = Failure::invalid(kind, "a", &metadata::distinct(errors));
         assert!(refused.status().to_string().len() < 16 << 20, "answers have an end");
-        let _ = kind.rules.warnings(&new, Some(old));
+        let _ = kind.strategy.warnings(&new, Some(old));
     }
 }
 
@@ -210,7 +210,7 @@ fn clock() -> f64 {
 // === objects ===
 
 /// Each list and map of each kind. A type that was already visited is not visited again.
-fn places() -> Vec<(&'static Kind, Place)> {
+fn field_paths() -> Vec<(&'static Kind, FieldPath)> {
     let mut places = Vec::new();
     let mut seen = BTreeSet::new();
     for kind in KINDS {
@@ -218,16 +218,16 @@ fn places() -> Vec<(&'static Kind, Place)> {
         seen.remove("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
         let mut found = Vec::new();
         collect(of, &mut Vec::new(), &mut seen, &mut found);
-        places.extend(found.into_iter().map(|place| (*kind, place)));
+        places.extend(found.into_iter().map(|path| (*kind, path)));
     }
     places
 }
 
 fn collect(
     of: &'static Type,
-    place: &mut Place,
+    path: &mut FieldPath,
     seen: &mut BTreeSet<&'static str>,
-    found: &mut Vec<Place>,
+    found: &mut Vec<FieldPath>,
 ) {
     if !seen.insert(&of.name) {
         return;
@@ -236,42 +236,42 @@ fn collect(
     let mut fields: Vec<&Field> = of.fields.iter().collect();
     fields.sort_by_key(|field| &*field.name != "containers");
     for field in fields {
-        place.push(&field.name);
-        into(&field.shape, place, seen, found);
-        place.pop();
+        path.push(&field.name);
+        into(&field.shape, path, seen, found);
+        path.pop();
     }
 }
 
 fn into(
     shape: &'static Shape,
-    place: &mut Place,
+    path: &mut FieldPath,
     seen: &mut BTreeSet<&'static str>,
-    found: &mut Vec<Place>,
+    found: &mut Vec<FieldPath>,
 ) {
     match shape {
         Shape::List(of) | Shape::Map(of) => {
-            found.push(place.clone());
-            place.push("0");
-            into(of, place, seen, found);
-            place.pop();
+            found.push(path.clone());
+            path.push("0");
+            into(of, path, seen, found);
+            path.pop();
         }
-        Shape::Struct(id) => collect(types::schema().of(*id), place, seen, found),
+        Shape::Struct(id) => collect(types::schema().of(*id), path, seen, found),
         _ => {}
     }
 }
 
 /// An object with n entries at one path.
-fn object(kind: &Kind, place: &Place, n: usize) -> Value {
+fn object(kind: &Kind, path: &FieldPath, n: usize) -> Value {
     let mut value = json!({"metadata": {"name": "a", "namespace": "b"}});
-    fill(kind, &mut value, place, n);
+    fill(kind, &mut value, path, n);
     value
 }
 
-fn fill(kind: &Kind, value: &mut Value, place: &Place, n: usize) {
+fn fill(kind: &Kind, value: &mut Value, path: &FieldPath, n: usize) {
     let mut shape: Option<&Shape> = None;
     let mut of = types::schema().named(kind.schema);
     let mut at = value;
-    for name in place {
+    for name in path {
         match (shape, of) {
             (Some(Shape::List(inner)), _) => {
                 if !at.is_array() {

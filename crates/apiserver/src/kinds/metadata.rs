@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 pub(crate) use crate::invalid::distinct;
 use crate::{
-    invalid::{Errors, FieldError, Path, Shown, Wrong, quoted},
+    invalid::{Errors, FieldError, FieldErrorType, Path, Shown, quoted},
     kinds::{
         Admission, Kind,
         names::{self, Check},
@@ -99,7 +99,7 @@ fn generated_name(base: &str, suffix: &str) -> String {
 // === validating ===
 
 pub(crate) fn validate_create(kind: &Kind, object: &Value) -> Errors {
-    let check = kind.rules.name();
+    let check = kind.strategy.name();
     let mut errors = checked(kind, object, check);
     errors.extend(well_known_finalizers(kind, object));
     if errors.is_empty() {
@@ -214,7 +214,7 @@ fn owners(metadata: &Value, path: &Path) -> Errors {
         };
         errors.push(FieldError {
             path: path.clone(),
-            wrong: Wrong::Invalid(all.text()),
+            type_: FieldErrorType::Invalid(all.text()),
             detail: format!(
                 "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
             ),
@@ -243,7 +243,7 @@ fn one_owner(owner: &Value, path: &Path) -> Errors {
     if version.trim_start_matches('/') == "v1" && text(owner, &["kind"]) == "Event" {
         errors.push(FieldError {
             path: path.clone(),
-            wrong: Wrong::Invalid(printed_owner(owner)),
+            type_: FieldErrorType::Invalid(printed_owner(owner)),
             detail: "/v1, Kind=Event is disallowed from being an owner".to_owned(),
         });
     }

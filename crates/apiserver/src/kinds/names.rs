@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn names_pass_or_fail_as_kubernetes_has_them() {
-        type Wrong = fn(&str) -> Vec<String>;
-        let checks: [(Wrong, &[&str], &[&str]); 9] = [
+        type NameCheck = fn(&str) -> Vec<String>;
+        let checks: [(NameCheck, &[&str], &[&str]); 9] = [
             (dns1123_label, &["a", "0a", "a-b"], &["", "-a", "a-", "A", "a.b", "a_b", "a\n"]),
             (dns1123_subdomain, &["a.b", "1.2", "a-b.c"], &["", ".a", "a..b", "a.-b", "a.b."]),
             (qualified_name, &["a", "a/b", "a.b/C_d.e"], &["", "/b", "a/", "a/b/c", "A/b", "-a"]),

@@ -10,7 +10,7 @@ mod warnings;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, Subresource,
+    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
     read::{at, carry_over, entry, flag, list, remove, text},
 };
 use crate::invalid::Errors;
@@ -42,13 +42,13 @@ pub(crate) static NODE: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &NodeRules,
+    strategy: &NodeStrategy,
 };
 
 #[derive(Debug)]
-struct NodeRules;
+struct NodeStrategy;
 
-impl Rules for NodeRules {
+impl Strategy for NodeStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         agree_on_pod_cidr(object);
         let capacity = at(object, &["status", "capacity"]);
@@ -139,7 +139,7 @@ mod tests {
             ),
         ] {
             let mut object = given;
-            NodeRules.default(&mut object, &facts::admission());
+            NodeStrategy.default(&mut object, &facts::admission());
             assert_eq!(object, stored);
         }
     }
@@ -150,10 +150,10 @@ mod tests {
         let old = json!({"spec": {"unschedulable": true}, "status": {"phase": "Running"}});
         let given = json!({"spec": {"configSource": {}}, "status": {"config": {}}});
         let mut main = given.clone();
-        NodeRules.prepare_update(Part::Main, &mut main, &old, &at);
+        NodeStrategy.prepare_update(Part::Main, &mut main, &old, &at);
         assert_eq!(main, json!({"spec": {}, "status": {"phase": "Running"}}));
         let mut status = given;
-        NodeRules.prepare_update(Part::Status, &mut status, &old, &at);
+        NodeStrategy.prepare_update(Part::Status, &mut status, &old, &at);
         assert_eq!(status, json!({"spec": {"unschedulable": true}, "status": {}}));
     }
 }

@@ -19,15 +19,16 @@ pub(crate) mod warnings;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, EVERY_VERB, Edit, Kind, Part, Rules, Subresource, names,
+    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, PartStrategy, Strategy, Subresource, names,
     read::{carry_over, entry, flag, list, number, text},
 };
 use crate::invalid::{Errors, FieldError, Path, quoted};
 
 const STREAM: &[&str] = &["create", "get"];
 
-const EPHEMERAL: Edit = Edit { prepare: ephemeral::prepare, validate: ephemeral::validate };
-const RESIZE: Edit = Edit { prepare: resize::prepare, validate: resize::validate };
+const EPHEMERAL: PartStrategy =
+    PartStrategy { prepare: ephemeral::prepare, validate: ephemeral::validate };
+const RESIZE: PartStrategy = PartStrategy { prepare: resize::prepare, validate: resize::validate };
 
 pub(crate) static POD: Kind = Kind {
     group: "",
@@ -76,13 +77,13 @@ pub(crate) static POD: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &PodRules,
+    strategy: &PodStrategy,
 };
 
 #[derive(Debug)]
-struct PodRules;
+struct PodStrategy;
 
-impl Rules for PodRules {
+impl Strategy for PodStrategy {
     fn refused(&self, object: &Value) -> Option<String> {
         refused(object)
     }
@@ -250,7 +251,7 @@ mod tests {
             (pod("n1", "Running"), Some(-1), 1),
             (pod("n1", "Succeeded"), None, 0),
         ] {
-            assert_eq!(PodRules.grace(&pod, asked), Some(grace), "{pod} {asked:?}");
+            assert_eq!(PodStrategy.grace(&pod, asked), Some(grace), "{pod} {asked:?}");
         }
     }
 

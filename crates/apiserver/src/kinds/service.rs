@@ -27,7 +27,7 @@ pub(crate) use self::{
 use crate::{
     invalid::Errors,
     kinds::{
-        Admission, DeleteAnswers, Kind, Part, Rules, Subresource,
+        Admission, DeleteAnswers, Kind, Part, Strategy, Subresource,
         names::Check,
         read::{carry_over, entry, text},
     },
@@ -62,13 +62,13 @@ pub(crate) static SERVICE: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &ServiceRules,
+    strategy: &ServiceStrategy,
 };
 
 #[derive(Debug)]
-struct ServiceRules;
+struct ServiceStrategy;
 
-impl Rules for ServiceRules {
+impl Strategy for ServiceStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         defaults::default(object);
     }

@@ -16,7 +16,7 @@ use super::{
     pod::{self, equal::same, validate},
     read::{at, carry_over, entry, list, number, text},
 };
-use crate::invalid::{Errors, FieldError, Path, Wrong};
+use crate::invalid::{Errors, FieldError, FieldErrorType, Path};
 
 /// Sets the defaults of the template's pod spec.
 pub(crate) fn default_template(object: &mut Value) {
@@ -99,7 +99,7 @@ pub(crate) fn selector_error(selector: &Value, detail: &str) -> FieldError {
     let path = Path::root("spec").child("selector");
     FieldError {
         path,
-        wrong: Wrong::Invalid(selector::printed(selector)),
+        type_: FieldErrorType::Invalid(selector::printed(selector)),
         detail: detail.to_owned(),
     }
 }

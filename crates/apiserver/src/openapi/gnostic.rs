@@ -26,13 +26,13 @@ pub(super) fn v2(document: &Value) -> Vec<u8> {
 /// A message: its keys, and the field for keys that start with `x-`.
 #[derive(Debug)]
 struct Message {
-    fields: &'static [(&'static str, u32, Form)],
+    fields: &'static [(&'static str, u32, FieldEncoding)],
     extensions: Option<u32>,
 }
 
 /// The encoding of a value in a field.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum FieldEncoding {
     Text,
     Flag,
     /// A list of strings: the field repeated.
@@ -43,64 +43,70 @@ enum Form {
     Default,
     Message(&'static Message),
     /// A list: the field repeated.
-    Each(&'static Form),
+    Each(&'static FieldEncoding),
     /// An object: the field repeated as `{ name = 1, value = 2 }`.
-    Entries(&'static Form),
+    Entries(&'static FieldEncoding),
     /// A message with only this field.
-    Inside(u32, &'static Form),
+    Inside(u32, &'static FieldEncoding),
     /// One of several, depending on the value.
-    Choice(fn(&Value) -> Form),
+    Choice(fn(&Value) -> FieldEncoding),
 }
 
 fn message(message: &Message, value: &Value, out: &mut Vec<u8>) {
     let Value::Object(object) = value else { return };
-    for (key, number, form) in message.fields {
+    for (key, number, encoding) in message.fields {
         if let Some(value) = object.get(*key) {
-            field(*number, *form, value, out);
+            field(*number, *encoding, value, out);
         }
     }
     let Some(number) = message.extensions else { return };
     for (name, value) in object.iter().filter(|(key, _)| key.starts_with("x-")) {
-        entry(number, name, &Form::Any, value, out);
+        entry(number, name, &FieldEncoding::Any, value, out);
     }
 }
 
-fn field(number: u32, form: Form, value: &Value, out: &mut Vec<u8>) {
-    match form {
-        Form::Text => text(number, value.as_str().unwrap_or_default(), out),
-        Form::Flag => {
+fn field(number: u32, encoding: FieldEncoding, value: &Value, out: &mut Vec<u8>) {
+    match encoding {
+        FieldEncoding::Text => text(number, value.as_str().unwrap_or_default(), out),
+        FieldEncoding::Flag => {
             varint(tag(number, 0), out);
             varint(u64::from(value.as_bool().unwrap_or_default()), out);
         }
-        Form::Texts => {
+        FieldEncoding::Texts => {
             value
                 .as_array()
                 .into_iter()
                 .flatten()
-                .for_each(|one| field(number, Form::Text, one, out));
+                .for_each(|one| field(number, FieldEncoding::Text, one, out));
         }
-        Form::Any => counted(number, out, |out| text(2, &format!("{value}\n"), out)),
-        Form::Default => counted(number, out, |out| default(value, out)),
-        Form::Message(inner) => counted(number, out, |out| message(inner, value, out)),
-        Form::Each(form) => {
-            value.as_array().into_iter().flatten().for_each(|one| field(number, *form, one, out));
+        FieldEncoding::Any => counted(number, out, |out| text(2, &format!("{value}\n"), out)),
+        FieldEncoding::Default => counted(number, out, |out| default(value, out)),
+        FieldEncoding::Message(inner) => counted(number, out, |out| message(inner, value, out)),
+        FieldEncoding::Each(encoding) => {
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|one| field(number, *encoding, one, out));
         }
-        Form::Entries(form) => {
+        FieldEncoding::Entries(encoding) => {
             value
                 .as_object()
                 .into_iter()
                 .flatten()
-                .for_each(|(name, one)| entry(number, name, form, one, out));
+                .for_each(|(name, one)| entry(number, name, encoding, one, out));
         }
-        Form::Inside(only, form) => counted(number, out, |out| field(only, *form, value, out)),
-        Form::Choice(choose) => field(number, choose(value), value, out),
+        FieldEncoding::Inside(only, encoding) => {
+            counted(number, out, |out| field(only, *encoding, value, out))
+        }
+        FieldEncoding::Choice(choose) => field(number, choose(value), value, out),
     }
 }
 
-fn entry(number: u32, name: &str, form: &Form, value: &Value, out: &mut Vec<u8>) {
+fn entry(number: u32, name: &str, encoding: &FieldEncoding, value: &Value, out: &mut Vec<u8>) {
     counted(number, out, |out| {
         text(1, name, out);
-        field(2, *form, value, out);
+        field(2, *encoding, value, out);
     });
 }
 
@@ -110,7 +116,7 @@ fn default(value: &Value, out: &mut Vec<u8>) {
             varint(tag(1, 1), out);
             out.extend(number.as_f64().unwrap_or_default().to_le_bytes());
         }
-        Value::Bool(_) => field(2, Form::Flag, value, out),
+        Value::Bool(_) => field(2, FieldEncoding::Flag, value, out),
         Value::String(words) => text(3, words, out),
         Value::Null | Value::Array(_) | Value::Object(_) => {}
     }

@@ -319,6 +319,6 @@ fn be(mut operation: Operation, other: Option<&Other>) -> Operation {
 }
 
 fn sorted(mut operation: Operation) -> Operation {
-    operation.parameters.sort_by_key(|one| (one.name, one.place));
+    operation.parameters.sort_by_key(|one| (one.name, one.location));
     operation
 }

@@ -6,7 +6,7 @@
 
 use std::sync::OnceLock;
 
-use evenkeel_store::schema::{Field, ListType, MapType, Schema, Shape, Strategy, Type};
+use evenkeel_store::schema::{Field, ListType, MapType, PatchStrategy, Schema, Shape, Type};
 use serde_json::{Map, Value, json};
 
 use super::{described, operation::reference};
@@ -158,8 +158,8 @@ fn list_type(list: ListType) -> &'static str {
     }
 }
 
-fn strategy(strategy: Strategy) -> Option<String> {
-    let Strategy { merge, replace, retain_keys } = strategy;
+fn strategy(strategy: PatchStrategy) -> Option<String> {
+    let PatchStrategy { merge, replace, retain_keys } = strategy;
     let words = [(merge, "merge"), (replace, "replace"), (retain_keys, "retainKeys")];
     let said: Vec<&str> =
         words.into_iter().filter(|(said, _)| *said).map(|(_, word)| word).collect();

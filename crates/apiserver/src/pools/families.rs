@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Sets policy and families. `configured`: the families of the cluster, the default first.
-pub(super) fn settle(
+pub(super) fn assign(
     new: &mut Value,
     old: Option<&Value>,
     configured: &[&'static str],
@@ -31,7 +31,7 @@ pub(super) fn settle(
     errors.extend(infer_families(new, configured));
     refuse(errors)?;
     if is_headless_without_selector(new) {
-        settle_headless(new, configured);
+        assign_headless(new, configured);
         return Ok(());
     }
     refuse(not_configured(new, configured))?;
@@ -157,7 +157,7 @@ fn is_headless_without_selector(service: &Value) -> bool {
 }
 
 /// The endpoints of such a Service are unknown, so it may have families that the cluster does not.
-fn settle_headless(service: &mut Value, configured: &[&'static str]) {
+fn assign_headless(service: &mut Value, configured: &[&'static str]) {
     if families(service).is_empty() {
         *entry(service, &["spec", "ipFamilies"]) = json!([configured.first()]);
     }

@@ -52,9 +52,9 @@ impl Holdings {
         Claims::of(service).holdings()
     }
 
-    /// Everything that a stored Service holds. `tail` is as in `store::Object`.
-    pub(crate) fn stored(tail: &[u8]) -> Holdings {
-        Claims::stored(tail).unwrap_or_default().holdings()
+    /// Everything that a stored Service holds. `encoded` is as in `store::Object`.
+    pub(crate) fn stored(encoded: &[u8]) -> Holdings {
+        Claims::stored(encoded).unwrap_or_default().holdings()
     }
 }
 
@@ -79,9 +79,9 @@ impl Claims {
     }
 
     /// `None` if it can't be read.
-    pub(crate) fn stored(tail: &[u8]) -> Option<Claims> {
+    pub(crate) fn stored(encoded: &[u8]) -> Option<Claims> {
         const START: &[u8] = br#"{"metadata":{"#;
-        let text = [START, tail].concat();
+        let text = [START, encoded].concat();
         let Stored { metadata, spec } = serde_json::from_slice(&text).ok()?;
         Some(Claims { uid: metadata.uid, ..Claims::of(&json!({"spec": spec})) })
     }

@@ -38,8 +38,8 @@ fn service(spec: &Value) -> Value {
 fn write(pools: &Arc<Pools>, old: Option<&Value>, mut new: Value) -> Result<Value, Vec<String>> {
     let at =
         Admission { now: "2026-01-01T00:00:00Z".parse().unwrap(), features: Features::default() };
-    let rules = SERVICE.rules;
-    rules.default(&mut new, &at);
+    let strategy = SERVICE.strategy;
+    strategy.default(&mut new, &at);
     match old {
         None => metadata::prepare_create(&mut new, &at, "u", "abcde"),
         Some(old) => metadata::prepare_update(&mut new, old),
@@ -49,12 +49,12 @@ fn write(pools: &Arc<Pools>, old: Option<&Value>, mut new: Value) -> Result<Valu
         .map_err(|error| vec![error.to_string()])?;
     let errors = match old {
         None => {
-            rules.prepare_create(&mut new, &at);
-            rules.validate_create(&new, &at)
+            strategy.prepare_create(&mut new, &at);
+            strategy.validate_create(&new, &at)
         }
         Some(old) => {
-            rules.prepare_update(Part::Main, &mut new, old, &at);
-            rules.validate_update(Part::Main, &new, old, &at)
+            strategy.prepare_update(Part::Main, &mut new, old, &at);
+            strategy.validate_update(Part::Main, &new, old, &at)
         }
     };
     if !errors.is_empty() {

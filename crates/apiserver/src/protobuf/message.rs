@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::{
     ProtobufError, special,
-    table::{Message, Place, Shape, Slot, Table, Type},
+    table::{JsonTarget, Message, Shape, Slot, Table, Type},
     wire::{Field, Wire, fields, varint},
 };
 
@@ -53,10 +53,10 @@ impl<'t> Messages<'t> {
             let Some(slot) = message.slots.iter().find(|slot| slot.number == field.number) else {
                 continue;
             };
-            match slot.place {
-                Place::Inline => self.inline(message, slot, &field, object)?,
-                Place::Whole => {}
-                Place::Key(key) => self.put(message, slot, key, &field, object)?,
+            match slot.target {
+                JsonTarget::Inline => self.inline(message, slot, &field, object)?,
+                JsonTarget::Whole => {}
+                JsonTarget::Key(key) => self.put(message, slot, key, &field, object)?,
             }
         }
         Ok(())
@@ -175,7 +175,7 @@ impl<'t> Messages<'t> {
         bytes: &[u8],
         old: Option<Value>,
     ) -> Result<Value, ProtobufError> {
-        if let [slot @ Slot { place: Place::Whole, .. }] =
+        if let [slot @ Slot { target: JsonTarget::Whole, .. }] =
             self.table.message(message).slots.as_slice()
         {
             return self.whole(self.table.message(message), slot, bytes);
@@ -208,9 +208,9 @@ impl<'t> Messages<'t> {
 
 impl Slot {
     fn name(&self) -> &'static str {
-        match self.place {
-            Place::Key(key) => key,
-            Place::Inline | Place::Whole => "items",
+        match self.target {
+            JsonTarget::Key(key) => key,
+            JsonTarget::Inline | JsonTarget::Whole => "items",
         }
     }
 }

@@ -32,7 +32,7 @@ pub(super) enum Shape {
 
 /// Where in the object a field goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum JsonTarget {
     Key(&'static str),
     /// The message's fields are fields of the enclosing object.
     Inline,
@@ -43,7 +43,7 @@ pub(super) enum Place {
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) number: u32,
-    pub(super) place: Place,
+    pub(super) target: JsonTarget,
     pub(super) shape: Shape,
     pub(super) type_: Type,
 }
@@ -118,13 +118,13 @@ impl Table {
         let mut words = line.split_whitespace();
         let mut word = || words.next().expect("a field has a number, a name and a type");
         let number = word().parse().expect("a field number");
-        let place = match word() {
-            "." => Place::Inline,
-            "=" => Place::Whole,
-            name => Place::Key(name),
+        let target = match word() {
+            "." => JsonTarget::Inline,
+            "=" => JsonTarget::Whole,
+            name => JsonTarget::Key(name),
         };
         let (shape, name) = shape(word());
-        Slot { number, place, shape, type_: self.type_(alias, name) }
+        Slot { number, target, shape, type_: self.type_(alias, name) }
     }
 
     fn type_(&self, alias: &str, name: &str) -> Type {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     ProtobufError, decode,
-    table::{Message, Place, Shape, Slot, Table, Type},
+    table::{JsonTarget, Message, Shape, Slot, Table, Type},
 };
 use crate::{kinds::KINDS, types};
 
@@ -253,9 +253,9 @@ fn malformed_bodies_are_named() {
 
 /// The slots of a message by name, including inlined ones.
 fn slots<'t>(table: &'t Table, message: &'t Message) -> Vec<(&'static str, &'t Slot)> {
-    let each = message.slots.iter().flat_map(|slot| match (slot.place, slot.type_) {
-        (Place::Key(name), _) => vec![(name, slot)],
-        (Place::Inline, Type::Message(inner)) => slots(table, table.message(inner)),
+    let each = message.slots.iter().flat_map(|slot| match (slot.target, slot.type_) {
+        (JsonTarget::Key(name), _) => vec![(name, slot)],
+        (JsonTarget::Inline, Type::Message(inner)) => slots(table, table.message(inner)),
         _ => Vec::new(),
     });
     each.collect()

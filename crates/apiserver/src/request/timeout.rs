@@ -34,9 +34,11 @@ pub(crate) fn asked(query: &Query<'_>) -> Result<Duration> {
     let nanos = nanoseconds(text).map_err(|wrong| {
         let text = quoted(text);
         let why = match wrong {
-            Wrong::Invalid => format!("invalid duration {text}"),
-            Wrong::NoUnit => format!("missing unit in duration {text}"),
-            Wrong::Unit(unit) => format!("unknown unit {} in duration {text}", quoted(unit)),
+            DurationError::Invalid => format!("invalid duration {text}"),
+            DurationError::NoUnit => format!("missing unit in duration {text}"),
+            DurationError::Unit(unit) => {
+                format!("unknown unit {} in duration {text}", quoted(unit))
+            }
         };
         Failure::bad_request(format!("invalid timeout specified in the request URL - time: {why}"))
     })?;
@@ -45,13 +47,13 @@ pub(crate) fn asked(query: &Query<'_>) -> Result<Duration> {
 }
 
 #[derive(Debug, PartialEq)]
-enum Wrong<'a> {
+enum DurationError<'a> {
     Invalid,
     NoUnit,
     Unit(&'a str),
 }
 
-fn nanoseconds(text: &str) -> std::result::Result<i128, Wrong<'_>> {
+fn nanoseconds(text: &str) -> std::result::Result<i128, DurationError<'_>> {
     let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     if rest == "0" {
         return Ok(0);
@@ -61,44 +63,44 @@ fn nanoseconds(text: &str) -> std::result::Result<i128, Wrong<'_>> {
         let (nanos, after) = term(rest)?;
         total += nanos;
         if total > MOST_NANOS {
-            return Err(Wrong::Invalid);
+            return Err(DurationError::Invalid);
         }
         if after.is_empty() {
             break;
         }
         rest = after;
     }
-    let total = i128::try_from(total).map_err(|_| Wrong::Invalid)?;
+    let total = i128::try_from(total).map_err(|_| DurationError::Invalid)?;
     match text.starts_with('-') {
         true => Ok(-total),
         // The positive half has one less.
-        false if total.unsigned_abs() == MOST_NANOS => Err(Wrong::Invalid),
+        false if total.unsigned_abs() == MOST_NANOS => Err(DurationError::Invalid),
         false => Ok(total),
     }
 }
 
 /// `1.5h` of `1.5h30m`, and the rest.
-fn term(text: &str) -> std::result::Result<(u128, &str), Wrong<'_>> {
+fn term(text: &str) -> std::result::Result<(u128, &str), DurationError<'_>> {
     let (whole, rest) = digits(text);
     let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), digits);
     if whole.is_empty() && fraction.is_empty() {
-        return Err(Wrong::Invalid);
+        return Err(DurationError::Invalid);
     }
     // More digits exceed the range of a duration.
     let count: u128 = match whole.trim_start_matches('0') {
         "" => 0,
-        long if long.len() > 20 => return Err(Wrong::Invalid),
-        short => short.parse().map_err(|_| Wrong::Invalid)?,
+        long if long.len() > 20 => return Err(DurationError::Invalid),
+        short => short.parse().map_err(|_| DurationError::Invalid)?,
     };
     let end = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
     let (unit, rest) = rest.split_at(end);
     if unit.is_empty() {
-        return Err(Wrong::NoUnit);
+        return Err(DurationError::NoUnit);
     }
-    let of_unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or(Wrong::Unit(unit))?.1;
+    let of_unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or(DurationError::Unit(unit))?.1;
     let nanos = count.saturating_mul(of_unit) + part(fraction, of_unit);
     if nanos > MOST_NANOS {
-        return Err(Wrong::Invalid);
+        return Err(DurationError::Invalid);
     }
     Ok((nanos, rest))
 }

@@ -22,7 +22,7 @@ use crate::{
     status::{Failure, Result},
     verbs::{
         self,
-        admit::{self, Update, Way},
+        admit::{self, Update, UpdateStrategy},
     },
 };
 
@@ -136,14 +136,15 @@ async fn patched(api: &Api, target: Target<'_>, patch: &Value) -> Result<()> {
     let goes_along = status.is_some() && is_annotations(&main);
     if !goes_along && !is_empty(&main) {
         let edit = |object: &mut Value| merge(object, &main);
-        let written = rewrite(api, target, version, Way::Rules(Part::Main), edit).await?;
+        let written =
+            rewrite(api, target, version, UpdateStrategy::OfKind(Part::Main), edit).await?;
         version = version.map(|_| written);
     }
     let Some(status) = status else { return Ok(()) };
     let mut rest = if goes_along { main } else { json!({}) };
     rest["status"] = status;
     let edit = |object: &mut Value| merge(object, &rest);
-    rewrite(api, target, version, Way::Rules(Part::Status), edit).await.map(drop)
+    rewrite(api, target, version, UpdateStrategy::OfKind(Part::Status), edit).await.map(drop)
 }
 
 /// Whether all parts of a patch are empty.
@@ -170,7 +171,7 @@ async fn rewrite(
     api: &Api,
     target: Target<'_>,
     version: Option<Revision>,
-    way: Way,
+    strategy: UpdateStrategy,
     edit: impl Fn(&mut Value) -> Result<()>,
 ) -> Result<Revision> {
     let Target { kind, key, uid, now } = target;
@@ -187,7 +188,7 @@ async fn rewrite(
         }
         let mut value = old.clone();
         edit(&mut value)?;
-        let change = Update { kind, way, key, old: &old, dry_run: false, now };
+        let change = Update { kind, strategy, key, old: &old, dry_run: false, now };
         let mut admitted = admit::update(api, change, value)?;
         match admitted.write_over(api, change, &object).await? {
             Ok(Written::Written(object) | Written::Unchanged(object)) => return Ok(object.revision),
@@ -206,7 +207,7 @@ async fn bind(api: &Api, pod: Target<'_>, node: &str) -> Result<()> {
         let bound = binding::bind(object, &binding, pod.now);
         bound.map_err(|problem| Failure::conflict(pod.kind, pod.key, &problem.to_string()))
     };
-    rewrite(api, pod, None, Way::AsIs, edit).await.map(drop)
+    rewrite(api, pod, None, UpdateStrategy::Unchecked, edit).await.map(drop)
 }
 
 /// How long Pods stay on a lost Node.
@@ -229,7 +230,7 @@ async fn token(api: &Api, secret: Target<'_>, account_uid: &str) -> Result<()> {
         }
         Ok(())
     };
-    rewrite(api, secret, None, Way::Rules(Part::Main), edit).await.map(drop)
+    rewrite(api, secret, None, UpdateStrategy::OfKind(Part::Main), edit).await.map(drop)
 }
 
 fn event(about: Target<'_>, warning: bool, reason: &str, message: &str) -> Value {

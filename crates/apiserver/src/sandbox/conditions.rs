@@ -13,24 +13,32 @@ use crate::kinds::POD;
 
 /// The content of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Says {
+pub(super) struct ConditionContent {
     pub(super) kind: &'static str,
     pub(super) status: &'static str,
     pub(super) reason: &'static str,
     pub(super) message: String,
 }
 
-impl Says {
-    pub(super) fn is_true(kind: &'static str) -> Says {
-        Says { kind, status: "True", reason: "", message: String::new() }
+impl ConditionContent {
+    pub(super) fn is_true(kind: &'static str) -> ConditionContent {
+        ConditionContent { kind, status: "True", reason: "", message: String::new() }
     }
 
-    pub(super) fn is_false(kind: &'static str, reason: &'static str, message: String) -> Says {
-        Says { kind, status: "False", reason, message }
+    pub(super) fn is_false(
+        kind: &'static str,
+        reason: &'static str,
+        message: String,
+    ) -> ConditionContent {
+        ConditionContent { kind, status: "False", reason, message }
     }
 }
 
-pub(super) fn set_of_pod(conditions: &mut Vec<PodCondition>, says: &Says, now: Timestamp) {
+pub(super) fn set_of_pod(
+    conditions: &mut Vec<PodCondition>,
+    says: &ConditionContent,
+    now: Timestamp,
+) {
     let old = conditions.iter_mut().find(|old| old.type_ == says.kind);
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let mut new = PodCondition {
@@ -49,7 +57,11 @@ pub(super) fn set_of_pod(conditions: &mut Vec<PodCondition>, says: &Says, now: T
     *old = new;
 }
 
-pub(super) fn set_of_node(conditions: &mut Vec<NodeCondition>, says: &Says, now: Timestamp) {
+pub(super) fn set_of_node(
+    conditions: &mut Vec<NodeCondition>,
+    says: &ConditionContent,
+    now: Timestamp,
+) {
     let old = conditions.iter_mut().find(|old| old.type_ == says.kind);
     let mut new = NodeCondition {
         type_: says.kind.to_owned(),

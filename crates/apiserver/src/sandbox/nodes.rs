@@ -81,7 +81,7 @@ pub(super) fn taints(node: &Node) -> impl Iterator<Item = &Taint> {
 
 /// Everything that Pods and the scheduler depend on.
 #[derive(Debug, PartialEq)]
-pub(super) struct Matters<'a> {
+pub(super) struct SchedulingInputs<'a> {
     uid: &'a str,
     labels: Option<&'a BTreeMap<String, String>>,
     spec: Option<&'a NodeSpec>,
@@ -91,8 +91,8 @@ pub(super) struct Matters<'a> {
     beats: bool,
 }
 
-pub(super) fn matters(node: &Node) -> Matters<'_> {
-    Matters {
+pub(super) fn matters(node: &Node) -> SchedulingInputs<'_> {
+    SchedulingInputs {
         uid: uid_of(&node.metadata),
         labels: node.metadata.labels.as_ref(),
         spec: node.spec.as_ref(),

@@ -24,7 +24,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, PodSpec};
 use self::{filters::Refused, requests::Amounts, spread::Spread};
 use super::{
     action::{Action, Step},
-    conditions::{self, Says, set_of_pod},
+    conditions::{self, ConditionContent, set_of_pod},
     world::{World, controller_of, is_dying, is_finished, key_of, name_of, node_of, uid_of},
 };
 use crate::{kinds::POD, settings::Sandbox};
@@ -123,7 +123,7 @@ fn bound(pod: &Pod, node: &str) -> Step {
 fn unschedulable(pod: &Pod, message: String, now: Timestamp) -> Step {
     let present = pod.status.as_ref().and_then(|status| status.conditions.clone());
     let mut conditions = present.clone().unwrap_or_default();
-    let says = Says::is_false("PodScheduled", "Unschedulable", message.clone());
+    let says = ConditionContent::is_false("PodScheduled", "Unschedulable", message.clone());
     set_of_pod(&mut conditions, &says, now);
     if present.as_ref() == Some(&conditions) {
         return Step::nothing();

@@ -126,10 +126,10 @@ fn of_pod(
 }
 
 /// Node, labels, uid, whether it has terminated, whether it is terminating.
-type Matters<'a> = (&'a str, Option<&'a BTreeMap<String, String>>, &'a str, bool, bool);
+type SchedulingInputs<'a> = (&'a str, Option<&'a BTreeMap<String, String>>, &'a str, bool, bool);
 
 /// The properties that pending Pods depend on.
-fn matters(pod: &Pod) -> Matters<'_> {
+fn matters(pod: &Pod) -> SchedulingInputs<'_> {
     let (uid, labels) = (uid_of(&pod.metadata), pod.metadata.labels.as_ref());
     (node_of(pod), labels, uid, is_finished(pod), is_dying(&pod.metadata))
 }

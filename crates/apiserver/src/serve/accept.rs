@@ -51,9 +51,9 @@ async fn accept<S: Answers>(
         match listener.accept().await {
             Ok((stream, address)) => {
                 pause = LEAST_PAUSE;
-                let place = server.connections.admit().await;
+                let guard = server.connections.admit().await;
                 let server = Arc::clone(server);
-                connections.spawn(async move { server.connection(stream, address, place).await });
+                connections.spawn(async move { server.connection(stream, address, guard).await });
             }
             Err(error) if is_of_one_peer(&error) => {}
             Err(error) => {

@@ -18,7 +18,7 @@ use super::{
     Answers, ConnectionMetrics, Peer,
     body::Sending,
     connections::Connection,
-    shield::{Shield, Shielded},
+    detach::{DetachFlag, DetachOnDrop},
     stall::Progress,
 };
 use crate::{identity::Certificate, logs::Trace, shutdown::Stop};
@@ -41,15 +41,15 @@ pub(super) struct Answering<S> {
 impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
     type Response = Response<Sending>;
     type Error = Infallible;
-    type Future = Shielded<Result<Response<Sending>, Infallible>>;
+    type Future = DetachOnDrop<Result<Response<Sending>, Infallible>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let (in_flight, open) = (self.stop.in_flight().enter(), self.connection.open());
         let mut request = request.map(Body::new);
         let (service, metrics) = (self.service.clone(), self.metrics.clone());
         let (certificate, connection) = (self.certificate.clone(), Arc::clone(&self.connection));
-        let shield = Shield::default();
-        request.extensions_mut().insert(shield.clone());
+        let detach = DetachFlag::default();
+        request.extensions_mut().insert(detach.clone());
         let answered = async move {
             // In the task that writes the response.
             let progress = Progress::current();
@@ -68,7 +68,7 @@ impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
             let sending = |body| Sending::new(body, trace, progress, metrics, in_flight, open);
             Ok(response.map(sending))
         };
-        Shielded::new(answered, shield)
+        DetachOnDrop::new(answered, detach)
     }
 }
 

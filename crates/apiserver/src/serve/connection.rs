@@ -17,8 +17,8 @@ use super::{
     Answers, ConnectionMetrics, Limits, Tls,
     accept::is_plain_http,
     answer::Answering,
-    connections::{Connection, Connections, Place},
-    heard::Heard,
+    connections::{Connection, ConnectionGuard, Connections},
+    read_tracker::ReadTracker,
     stall::{Streams, guarded},
 };
 use crate::{identity::Certificate, shutdown::Stop};
@@ -81,9 +81,14 @@ impl<S: Answers> Server<S> {
         })
     }
 
-    pub(super) async fn connection(&self, stream: TcpStream, address: SocketAddr, place: Place) {
+    pub(super) async fn connection(
+        &self,
+        stream: TcpStream,
+        address: SocketAddr,
+        guard: ConnectionGuard,
+    ) {
         let handshake = timeout(self.limits.handshake, self.handshake(stream));
-        let connection = place.connection();
+        let connection = guard.connection();
         let stream = tokio::select! {
             done = handshake => match done {
                 Ok(Some(stream)) => stream,
@@ -94,7 +99,7 @@ impl<S: Answers> Server<S> {
             () = self.closing.cancelled() => return,
         };
         let (_, session) = stream.get_ref();
-        let certificate = self.tls.judge.judge(session.peer_certificates());
+        let certificate = self.tls.verifier.verify(session.peer_certificates());
         if matches!(certificate, Certificate::Of { .. }) {
             connection.authenticated();
         }
@@ -126,7 +131,7 @@ impl<S: Answers> Server<S> {
             metrics: self.metrics.clone(),
         };
         let heard = (!is_http2).then(|| Arc::clone(connection));
-        let io = TokioIo::new(Heard { stream, connection: heard });
+        let io = TokioIo::new(ReadTracker { stream, connection: heard });
         match is_http2 {
             // Its streams have their own tasks.
             true => {

@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     Limits,
     metrics::{Closed, ConnectionMetrics},
-    registry::{self, Counts, Doing, Room, Seen},
+    registry::{self, Activity, Availability, ConnectionState, Counts},
 };
 
 /// Pause between attempts to get a slot while no connection may be evicted yet.
@@ -45,7 +45,7 @@ struct Table {
 
 /// The slot of a connection, released on drop.
 #[derive(Debug)]
-pub(super) struct Place(Arc<Connection>);
+pub(super) struct ConnectionGuard(Arc<Connection>);
 
 /// One connection, as its requests see it.
 #[derive(Debug)]
@@ -83,11 +83,11 @@ impl Connections {
     }
 
     /// Gets a slot for a new connection; another one may be evicted for it.
-    pub(super) async fn admit(self: &Arc<Self>) -> Place {
+    pub(super) async fn admit(self: &Arc<Self>) -> ConnectionGuard {
         loop {
             let freed = self.freed.notified();
-            if let Some(place) = self.try_admit() {
-                return place;
+            if let Some(guard) = self.try_admit() {
+                return guard;
             }
             tokio::select! {
                 () = freed => {}
@@ -100,7 +100,7 @@ impl Connections {
     /// evict.
     pub(super) fn evict(&self) -> bool {
         let mut table = self.table.lock();
-        self.evict_from(&mut table, Room::ForAnybody)
+        self.evict_from(&mut table, Availability::ForAnybody)
     }
 
     /// Closes connections that were idle for too long, while the server runs.
@@ -128,10 +128,10 @@ impl Connections {
         self.metrics.publish();
     }
 
-    fn try_admit(self: &Arc<Self>) -> Option<Place> {
+    fn try_admit(self: &Arc<Self>) -> Option<ConnectionGuard> {
         let mut table = self.table.lock();
         let room = registry::room(table.counts(), &self.limits);
-        if room != Room::Free && !self.evict_from(&mut table, room) {
+        if room != Availability::Free && !self.evict_from(&mut table, room) {
             return None;
         }
         let now = self.now();
@@ -148,17 +148,19 @@ impl Connections {
             cut: Notify::new(),
         });
         table.strangers.insert(connection.id, Arc::clone(&connection));
-        Some(Place(connection))
+        Some(ConnectionGuard(connection))
     }
 
     /// Its slot is free at once; its task ends soon.
-    fn evict_from(&self, table: &mut Table, room: Room) -> bool {
+    fn evict_from(&self, table: &mut Table, room: Availability) -> bool {
         let strangers = table.strangers.values();
         let others = table.authenticated.values();
         let seen = |connection: &Arc<Connection>| connection.seen();
         let victim = match room {
-            Room::ForStranger => registry::victim(strangers.map(seen), self.now(), &self.limits),
-            Room::ForAnybody | Room::Free => {
+            Availability::ForStranger => {
+                registry::victim(strangers.map(seen), self.now(), &self.limits)
+            }
+            Availability::ForAnybody | Availability::Free => {
                 registry::victim(strangers.chain(others).map(seen), self.now(), &self.limits)
             }
         };
@@ -183,15 +185,15 @@ impl Table {
     }
 }
 
-// === impl Place ===
+// === impl ConnectionGuard ===
 
-impl Place {
+impl ConnectionGuard {
     pub(super) fn connection(&self) -> &Arc<Connection> {
         &self.0
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let all = &self.0.all;
         all.table.lock().remove(self.0.id);
@@ -248,15 +250,15 @@ impl Connection {
         }
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ConnectionState {
         let since = |value: &AtomicU64| Duration::from_millis(value.load(Ordering::Relaxed));
-        let doing = match (self.is_busy(), since(&self.head_since)) {
-            (true, _) => Doing::Requests,
-            (false, Duration::ZERO) => Doing::Idle { since: since(&self.idle_since) },
-            (false, since) => Doing::Head { since },
+        let activity = match (self.is_busy(), since(&self.head_since)) {
+            (true, _) => Activity::Requests,
+            (false, Duration::ZERO) => Activity::Idle { since: since(&self.idle_since) },
+            (false, since) => Activity::Head { since },
         };
         let is_authenticated = self.is_authenticated.load(Ordering::Relaxed);
-        Seen { id: self.id, accepted: self.accepted, is_authenticated, doing }
+        ConnectionState { id: self.id, accepted: self.accepted, is_authenticated, activity }
     }
 }
 

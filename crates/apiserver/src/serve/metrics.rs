@@ -11,7 +11,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::registry::{Doing, Seen};
+use super::registry::{Activity, ConnectionState};
 
 /// Clones share their counters.
 #[derive(Clone, Debug, Default)]
@@ -68,8 +68,8 @@ impl ConnectionMetrics {
         self.counted.iter().for_each(|count| count.store(0, Ordering::Relaxed));
     }
 
-    pub(super) fn seen(&self, seen: &Seen) {
-        let is_active = seen.doing == Doing::Requests;
+    pub(super) fn seen(&self, seen: &ConnectionState) {
+        let is_active = seen.activity == Activity::Requests;
         let state = 2 * usize::from(seen.is_authenticated) + usize::from(is_active);
         self.counted[state].fetch_add(1, Ordering::Relaxed);
     }

@@ -37,7 +37,7 @@ impl Journal for Gate {
 struct Gated {
     storage: Storage,
     pools: Arc<Pools>,
-    writes: Writes,
+    writes: WriteHandle,
     began: mpsc::Receiver<()>,
     go: mpsc::Sender<std::result::Result<(), JournalError>>,
     writer: Writer,
@@ -51,8 +51,8 @@ fn gated() -> Gated {
     let (writer, writes) = Writer::start(gate, state.clone(), |_| {}).unwrap();
     let range = IpRange { first: "10.9.0.0".parse().unwrap(), prefix: 24 };
     let pools = Arc::new(Pools::new(&[range], (30000, 30100)));
-    let bells = Arc::new(Bells::new(kinds::n_resources()));
-    let storage = Storage::new(state, writes.clone(), bells, pools.clone());
+    let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
+    let storage = Storage::new(state, writes.clone(), notifier, pools.clone());
     Gated { storage, pools, writes, began, go, writer }
 }
 
@@ -96,7 +96,7 @@ async fn a_write_is_settled_by_its_commit_and_not_by_who_waits_for_it() {
 async fn a_write_that_was_never_sent_gives_back_at_once() {
     let Gated { storage, pools, writes, began, go, writer } = gated();
     let fill = |i: usize| {
-        let object = Some(NewObject { labels: [].into(), fields: [].into(), tail: "x".into() });
+        let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded: "x".into() });
         let key = i.to_string().into();
         let write = Write { resource: ResourceId(0), key, expect: Expect::Absent, object };
         writes.write(write).boxed()

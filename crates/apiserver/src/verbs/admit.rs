@@ -9,7 +9,7 @@ use crate::{
     api::{Api, name_of},
     document,
     kinds::{
-        Edit, Kind, NODE, POD, Part, metadata,
+        Kind, NODE, POD, Part, PartStrategy, metadata,
         namespace::is_finalized,
         pod::topology,
         read::{list, text},
@@ -28,22 +28,22 @@ pub(crate) struct Admitted {
     reservation: Option<Reservation>,
 }
 
-/// The author of the new version.
+/// The checks that apply to the new version.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
+pub(crate) enum UpdateStrategy {
     /// A client: the kind's whole strategy applies.
-    Rules(Part),
+    OfKind(Part),
     /// A client, through a subresource with its own strategy.
-    Edit(Edit),
+    OfPart(PartStrategy),
     /// The server itself.
-    AsIs,
+    Unchecked,
 }
 
 /// An update.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Update<'a> {
     pub(crate) kind: &'a Kind,
-    pub(crate) way: Way,
+    pub(crate) strategy: UpdateStrategy,
     pub(crate) key: &'a str,
     pub(crate) old: &'a Value,
     pub(crate) dry_run: bool,
@@ -61,33 +61,33 @@ pub(crate) fn create(
     let at = api.admission(now);
     let mut warnings: Vec<String> =
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
-    kind.rules.default(&mut value, &at);
+    kind.strategy.default(&mut value, &at);
     if kind == &POD {
         label_pod(api, &mut value);
     }
     metadata::prepare_create(&mut value, &at, &random::uuid(), &random::suffix());
     let reservation = reserve(api, kind, &mut value, None, dry_run)?;
-    kind.rules.prepare_create(&mut value, &at);
-    if let Some(why) = kind.rules.refused(&value) {
+    kind.strategy.prepare_create(&mut value, &at);
+    if let Some(why) = kind.strategy.refused(&value) {
         return Err(Failure::forbidden(kind, name_of(&value), &why));
     }
     let mut errors = metadata::validate_create(kind, &value);
-    errors.extend(kind.rules.validate_create(&value, &at));
+    errors.extend(kind.strategy.validate_create(&value, &at));
     if !errors.is_empty() {
         return Err(invalid(kind, &value, errors));
     }
-    warnings.extend(kind.rules.warnings(&value, None));
+    warnings.extend(kind.strategy.warnings(&value, None));
     document::canonical(kind.stored_kind(), &mut value);
     Ok(Admitted { value, warnings, reservation })
 }
 
 /// The next version of an object.
 pub(crate) fn update(api: &Api, change: Update<'_>, mut value: Value) -> Result<Admitted> {
-    let Update { kind, way, old, dry_run, now, .. } = change;
-    let part = match way {
-        Way::Rules(part) => part,
-        Way::Edit(edit) => return edited(api, change, edit, value),
-        Way::AsIs => {
+    let Update { kind, strategy, old, dry_run, now, .. } = change;
+    let part = match strategy {
+        UpdateStrategy::OfKind(part) => part,
+        UpdateStrategy::OfPart(strategy) => return updated_part(api, change, strategy, value),
+        UpdateStrategy::Unchecked => {
             document::canonical(kind.stored_kind(), &mut value);
             return Ok(Admitted { value, warnings: Vec::new(), reservation: None });
         }
@@ -95,20 +95,20 @@ pub(crate) fn update(api: &Api, change: Update<'_>, mut value: Value) -> Result<
     let at = api.admission(now);
     let mut warnings: Vec<String> =
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
-    kind.rules.default(&mut value, &at);
+    kind.strategy.default(&mut value, &at);
     metadata::prepare_update(&mut value, old);
     let reservation = match part {
         Part::Main => reserve(api, kind, &mut value, Some(old), dry_run)?,
         Part::Status => None,
     };
-    kind.rules.prepare_update(part, &mut value, old, &at);
+    kind.strategy.prepare_update(part, &mut value, old, &at);
     let mut errors = metadata::validate_update(kind, &value, old);
-    errors.extend(kind.rules.validate_update(part, &value, old, &at));
+    errors.extend(kind.strategy.validate_update(part, &value, old, &at));
     if !errors.is_empty() {
         return Err(invalid(kind, &value, errors));
     }
     if part == Part::Main {
-        warnings.extend(kind.rules.warnings(&value, Some(old)));
+        warnings.extend(kind.strategy.warnings(&value, Some(old)));
     }
     document::canonical(kind.stored_kind(), &mut value);
     Ok(Admitted { value, warnings, reservation })
@@ -138,13 +138,18 @@ fn node(api: &Api, name: &str) -> Option<Value> {
     document::value(&NODE, &object).ok()
 }
 
-fn edited(api: &Api, change: Update<'_>, edit: Edit, mut value: Value) -> Result<Admitted> {
+fn updated_part(
+    api: &Api,
+    change: Update<'_>,
+    strategy: PartStrategy,
+    mut value: Value,
+) -> Result<Admitted> {
     let Update { kind, old, now, .. } = change;
-    kind.rules.default(&mut value, &api.admission(now));
+    kind.strategy.default(&mut value, &api.admission(now));
     metadata::prepare_update(&mut value, old);
-    (edit.prepare)(&mut value, old);
+    (strategy.prepare)(&mut value, old);
     let mut errors = metadata::validate_update(kind, &value, old);
-    errors.extend((edit.validate)(&value, old));
+    errors.extend((strategy.validate)(&value, old));
     if !errors.is_empty() {
         return Err(invalid(kind, &value, errors));
     }

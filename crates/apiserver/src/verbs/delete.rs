@@ -48,7 +48,7 @@ pub(crate) fn answered(call: &Call<'_>, removed: &Removed) -> Answer {
     if removed.gone && kind.delete_answers == DeleteAnswers::Status {
         let uid = text(&removed.value, &["metadata", "uid"]);
         let success = status::success(kind, &call.resource.name, uid);
-        return Answer::value(200, &success, call.view.form);
+        return Answer::value(200, &success, call.view.format);
     }
     answer::shown(200, kind, kind.presented(removed.value.clone()), call.view)
 }

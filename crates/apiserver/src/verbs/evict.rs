@@ -19,7 +19,7 @@ use crate::{
     lifecycle::{self, DeleteOptions, Propagation},
     status::{Failure, Result},
     verbs::{
-        admit::{self, Update, Way},
+        admit::{self, Update, UpdateStrategy},
         create::placed,
         delete::remove,
         update::TRIES,
@@ -42,7 +42,7 @@ pub(crate) async fn evict(api: &Api, call: &Call<'_>) -> Result<Answer> {
     }
     remove(api, call.kind(), &call.key(&call.resource.name), &options, call.now()).await?;
     let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(Answer::value(201, &done, call.view.form).with_warnings(read.warnings))
+    Ok(Answer::value(201, &done, call.view.format).with_warnings(read.warnings))
 }
 
 /// Clients from before policy/v1 send the same object in v1beta1.
@@ -105,7 +105,14 @@ async fn mark(api: &Api, call: &Call<'_>, options: &mut DeleteOptions) -> Result
         lifecycle::check_preconditions(kind, &old, options)?;
         let mut value = old.clone();
         conditions::evicted(&mut value, now);
-        let change = Update { kind, way: Way::AsIs, key: &key, old: &old, dry_run: false, now };
+        let change = Update {
+            kind,
+            strategy: UpdateStrategy::Unchecked,
+            key: &key,
+            old: &old,
+            dry_run: false,
+            now,
+        };
         match admit::update(api, change, value)?.write_over(api, change, &object).await? {
             Ok(Outcome::Written(written) | Outcome::Unchanged(written)) => {
                 if let Some(version) = &mut options.resource_version {

@@ -19,7 +19,7 @@ use crate::{
         admit,
         create::placed,
         evict, patch, read,
-        update::{self, Way, check_name},
+        update::{self, UpdateStrategy, check_name},
     },
 };
 
@@ -39,17 +39,17 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
     match (named.ok_or_else(Failure::unknown_resource)?, call.method) {
         (Subresource::Status, &Method::GET) => read::get(api, call).await,
         (Subresource::Status, &Method::PUT) => {
-            update::replace(api, call, Way::Rules(Part::Status)).await
+            update::replace(api, call, UpdateStrategy::OfKind(Part::Status)).await
         }
         (Subresource::Status, &Method::PATCH) => {
-            patch::apply(api, call, Way::Rules(Part::Status)).await
+            patch::apply(api, call, UpdateStrategy::OfKind(Part::Status)).await
         }
         (Subresource::Part(..), &Method::GET) => read::get(api, call).await,
-        (Subresource::Finalize(edit) | Subresource::Part(_, edit), &Method::PUT) => {
-            update::replace(api, call, Way::Edit(*edit)).await
+        (Subresource::Finalize(strategy) | Subresource::Part(_, strategy), &Method::PUT) => {
+            update::replace(api, call, UpdateStrategy::OfPart(*strategy)).await
         }
-        (Subresource::Part(_, edit), &Method::PATCH) => {
-            patch::apply(api, call, Way::Edit(*edit)).await
+        (Subresource::Part(_, strategy), &Method::PATCH) => {
+            patch::apply(api, call, UpdateStrategy::OfPart(*strategy)).await
         }
         (Subresource::Scale, &Method::GET) => read_scale(api, call).await,
         (Subresource::Scale, &Method::PUT) => replace_scale(api, call).await,
@@ -123,7 +123,8 @@ async fn rescale(
         Ok(Some(object))
     };
     let (code, value) =
-        update::write(api, call, Way::Rules(Part::Main), dry_run, &mut warnings, write).await?;
+        update::write(api, call, UpdateStrategy::OfKind(Part::Main), dry_run, &mut warnings, write)
+            .await?;
     let shown = scale::scale_of(kind, &value);
     Ok(answer::shown(code, &scale::SCALE, shown, call.view).with_warnings(warnings))
 }
@@ -145,9 +146,10 @@ pub(crate) async fn bind(api: &Api, call: &Call<'_>, pod: &str) -> Result<Answer
         bound.map_err(|problem| unbound(problem, pod))?;
         Ok(Some(present))
     };
-    update::write(api, call, Way::AsIs, options.dry_run, &mut warnings, next).await?;
+    update::write(api, call, UpdateStrategy::Unchecked, options.dry_run, &mut warnings, next)
+        .await?;
     let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(Answer::value(201, &done, call.view.form).with_warnings(warnings))
+    Ok(Answer::value(201, &done, call.view.format).with_warnings(warnings))
 }
 
 /// A binding may identify its Pod by more than the name.

@@ -16,18 +16,22 @@ use crate::{
     },
 };
 
-pub(crate) use crate::verbs::admit::Way;
+pub(crate) use crate::verbs::admit::UpdateStrategy;
 
 /// Attempts of an unconditional write that conflicts with others. Each failed attempt means that
 /// another write has succeeded, so this many in a row are more than bad luck.
 pub(crate) const TRIES: usize = 100;
 
 pub(crate) async fn update(api: &Api, call: &Call<'_>) -> Result<Answer> {
-    replace(api, call, Way::Rules(Part::Main)).await
+    replace(api, call, UpdateStrategy::OfKind(Part::Main)).await
 }
 
 /// `PUT` of the object or of a subresource.
-pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer> {
+pub(crate) async fn replace(
+    api: &Api,
+    call: &Call<'_>,
+    strategy: UpdateStrategy,
+) -> Result<Answer> {
     let kind = call.kind();
     let options = call.query.write_options("UpdateOptions")?;
     let read = body::object(call.body(), kind, options.field_validation)?;
@@ -35,7 +39,7 @@ pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answ
     check_name(&value, &call.resource.name)?;
     let mut warnings = read.warnings;
     let (code, value) =
-        write(api, call, way, options.dry_run, &mut warnings, |_, _| Ok(Some(value.clone())))
+        write(api, call, strategy, options.dry_run, &mut warnings, |_, _| Ok(Some(value.clone())))
             .await?;
     Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
 }
@@ -46,7 +50,7 @@ pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answ
 pub(crate) async fn write(
     api: &Api,
     call: &Call<'_>,
-    way: Way,
+    strategy: UpdateStrategy,
     dry_run: bool,
     warnings: &mut Vec<String>,
     mut next: impl FnMut(Value, &mut Vec<String>) -> Result<Option<Value>>,
@@ -59,7 +63,7 @@ pub(crate) async fn write(
         let Some(object) = api.storage.object(stored, &key) else {
             if !kind.creates_on_update
                 || call.method != http::Method::PUT
-                || !matches!(way, Way::Rules(Part::Main))
+                || !matches!(strategy, UpdateStrategy::OfKind(Part::Main))
             {
                 return Err(Failure::not_found(kind, name));
             }
@@ -78,7 +82,7 @@ pub(crate) async fn write(
         };
         let value = kind.converted(value);
         check_version(call, &value, &old, object.revision, &key)?;
-        let change = Update { kind, way, key: &key, old: &old, dry_run, now: call.now() };
+        let change = Update { kind, strategy, key: &key, old: &old, dry_run, now: call.now() };
         let mut admitted = admit::update(api, change, value)?;
         found.append(&mut admitted.warnings);
         if dry_run {
@@ -186,7 +190,14 @@ pub(crate) async fn rewrite(
         let mut value = old.clone();
         edit(&mut value);
         let now = jiff::Timestamp::now();
-        let change = Update { kind, way: Way::AsIs, key, old: &old, dry_run: false, now };
+        let change = Update {
+            kind,
+            strategy: UpdateStrategy::Unchecked,
+            key,
+            old: &old,
+            dry_run: false,
+            now,
+        };
         if admit::update(api, change, value)?.write_over(api, change, &object).await?.is_ok() {
             return Ok(());
         }

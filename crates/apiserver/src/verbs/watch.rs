@@ -32,7 +32,7 @@ use crate::{
         frames::Frames,
         initial::Initial,
         lines::Lines,
-        start::{Start, start},
+        start::{Start, watch_options},
     },
     watchers::Watcher,
 };
@@ -78,10 +78,10 @@ struct Watch {
 
 pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     let kind = call.kind();
-    if call.view.form.media == Media::Yaml {
+    if call.view.format.media == Media::Yaml {
         return Err(Failure::cannot_encode("application/json"));
     }
-    let asked = start(call.query)?;
+    let options = watch_options(call.query)?;
     let selector = call.selector()?;
     let timeout = call.query.number("timeoutSeconds")?.filter(|seconds| *seconds != 0);
     let timeout = match timeout {
@@ -89,15 +89,15 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         None => Duration::from_secs(1800 + crate::random::below(1800)),
     };
     let frames = Frames::new(kind, call.view, api.encoded.clone());
-    if let Some(revision) = asked.reach
+    if let Some(revision) = options.reach
         && let Err(failure) = api.storage.reach(revision).await
     {
         return Ok(Answer::new(200, "application/json", frames.failed(&failure)));
     }
-    let (initial, cursor) = match asked.start {
+    let (initial, cursor) = match options.start {
         Start::Present => {
             let view = api.storage.view(kind.id());
-            let initial = Initial::new(&view, kind, &selector, asked.ends_with_bookmark);
+            let initial = Initial::new(&view, kind, &selector, options.ends_with_bookmark);
             let revision = initial.revision;
             (Some(initial), revision)
         }
@@ -118,7 +118,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         cursor,
         caught_up: false,
         ends: now + timeout,
-        bookmark: asked.bookmarks.then(|| next_bookmark(now, now + timeout)).flatten(),
+        bookmark: options.bookmarks.then(|| next_bookmark(now, now + timeout)).flatten(),
         registered,
         sent: api.metrics.watch_events(kind.resource()),
         _running: api.meters.of_resource(call.resource).long_running("WATCH"),
@@ -181,10 +181,10 @@ impl Watch {
     /// Writes changes or a bookmark, or waits for one.
     async fn follow(&mut self) {
         let api = self.api.clone();
-        let bell = api.storage.bell(self.kind.id()).notified();
-        tokio::pin!(bell);
+        let changed = api.storage.notify_of(self.kind.id()).notified();
+        tokio::pin!(changed);
         // From here on no notification is missed.
-        bell.as_mut().enable();
+        changed.as_mut().enable();
         match self.take() {
             Taken::Events(events) => return self.write(&events),
             Taken::TooOld => {
@@ -200,7 +200,7 @@ impl Watch {
         }
         let due = self.bookmark.map_or(self.ends, |due| due.min(self.ends));
         tokio::select! {
-            () = bell => {}
+            () = changed => {}
             () = sleep_until(due) => self.over = due >= self.ends,
             () = api.stop.cancelled() => {}
         }
@@ -239,7 +239,7 @@ impl Watch {
             if !is_full {
                 taken.push(event.clone());
             }
-            bytes += event.object.as_ref().or(event.before.as_ref()).map_or(0, |o| o.tail.len());
+            bytes += event.object.as_ref().or(event.before.as_ref()).map_or(0, |o| o.encoded.len());
             if self.caught_up && bytes > MOST_BYTES_BEHIND {
                 return Taken::TooSlow;
             }

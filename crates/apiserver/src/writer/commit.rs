@@ -10,7 +10,7 @@ use evenkeel_store::{
 };
 use parking_lot::RwLock;
 
-use super::{Answer, Order, Settle, WriteError, reserved};
+use super::{OnDecided, WriteError, WriteRequest, WriteResult, reserved};
 
 type Published = Box<dyn FnMut(&[Change]) + Send>;
 
@@ -32,12 +32,15 @@ impl<J: Journal> Committer<J> {
     }
 
     /// Commits a batch. Returns a result for each write, in order, to be sent after this returns.
-    pub fn commit<O: Into<Order>>(&mut self, orders: impl IntoIterator<Item = O>) -> Vec<Answer> {
+    pub fn commit<O: Into<WriteRequest>>(
+        &mut self,
+        requests: impl IntoIterator<Item = O>,
+    ) -> Vec<WriteResult> {
         // Only this thread writes, so what was staged is still valid when it is published.
-        let Staged { answers, settles, changes } =
-            staged(&self.state.read(), orders.into_iter().map(Into::into));
+        let Staged { answers, callbacks, changes } =
+            staged(&self.state.read(), requests.into_iter().map(Into::into));
         if changes.is_empty() {
-            settle(settles, &answers);
+            run_callbacks(callbacks, &answers);
             return answers;
         }
         let (answers, changes) = match self.keep(&changes) {
@@ -45,7 +48,7 @@ impl<J: Journal> Committer<J> {
             Err(full @ JournalError::Full { .. }) => self.keep_reserved(answers, changes, &full),
             Err(error) => (refused(answers.len(), error), Vec::new()),
         };
-        self.publish(settles, &answers, &changes);
+        self.publish(callbacks, &answers, &changes);
         answers
     }
 
@@ -55,7 +58,7 @@ impl<J: Journal> Committer<J> {
     }
 
     /// To be called after the answers were sent: the journal may have work to do.
-    pub fn tidy(&mut self) {
+    pub fn compact(&mut self) {
         let state = &self.state;
         self.journal.compact(&mut || state.read().clone());
     }
@@ -63,10 +66,10 @@ impl<J: Journal> Committer<J> {
     /// Commits the part of a batch that shrinks the state, after it found no space.
     fn keep_reserved(
         &mut self,
-        answers: Vec<Answer>,
+        answers: Vec<WriteResult>,
         changes: Vec<Change>,
         full: &JournalError,
-    ) -> (Vec<Answer>, Vec<Change>) {
+    ) -> (Vec<WriteResult>, Vec<Change>) {
         let (answers, changes) = reserved::stage(&self.state.read(), answers, changes, full);
         if changes.is_empty() {
             return (answers, changes);
@@ -79,12 +82,17 @@ impl<J: Journal> Committer<J> {
     }
 
     /// Under the lock, so that readers see the state and the callbacks' effects together.
-    fn publish(&mut self, settles: Vec<(usize, Settle)>, answers: &[Answer], changes: &[Change]) {
+    fn publish(
+        &mut self,
+        callbacks: Vec<(usize, OnDecided)>,
+        answers: &[WriteResult],
+        changes: &[Change],
+    ) {
         if changes.is_empty() {
-            return settle(settles, answers);
+            return run_callbacks(callbacks, answers);
         }
         let mut state = self.state.write();
-        settle(settles, answers);
+        run_callbacks(callbacks, answers);
         state.publish(changes);
         drop(state);
         (self.published)(changes);
@@ -96,33 +104,33 @@ impl<J: Journal> Committer<J> {
     }
 }
 
-fn refused(n: usize, error: JournalError) -> Vec<Answer> {
+fn refused(n: usize, error: JournalError) -> Vec<WriteResult> {
     vec![Err(WriteError::Journal(error)); n]
 }
 
 struct Staged {
-    answers: Vec<Answer>,
+    answers: Vec<WriteResult>,
     /// Each with the index of its answer.
-    settles: Vec<(usize, Settle)>,
+    callbacks: Vec<(usize, OnDecided)>,
     changes: Vec<Change>,
 }
 
-fn staged(state: &State, orders: impl Iterator<Item = Order>) -> Staged {
-    let (mut answers, mut settles, mut batch) = (Vec::new(), Vec::new(), Batch::new());
-    for Order { write, then_delete, settle } in orders {
-        settles.extend(settle.map(|settle| (answers.len(), settle)));
+fn staged(state: &State, requests: impl Iterator<Item = WriteRequest>) -> Staged {
+    let (mut answers, mut callbacks, mut batch) = (Vec::new(), Vec::new(), Batch::new());
+    for WriteRequest { write, then_delete, on_decided } in requests {
+        callbacks.extend(on_decided.map(|on_decided| (answers.len(), on_decided)));
         let staged = match then_delete {
             true => batch.stage_last(state, write),
             false => batch.stage(state, write),
         };
         answers.push(staged.map_err(WriteError::from));
     }
-    Staged { answers, settles, changes: batch.into_changes() }
+    Staged { answers, callbacks, changes: batch.into_changes() }
 }
 
-fn settle(settles: Vec<(usize, Settle)>, answers: &[Answer]) {
-    for (order, settle) in settles {
-        settle(&answers[order]);
+fn run_callbacks(callbacks: Vec<(usize, OnDecided)>, answers: &[WriteResult]) {
+    for (index, on_decided) in callbacks {
+        on_decided(&answers[index]);
     }
 }
 

@@ -48,9 +48,9 @@ fn state() -> Arc<RwLock<State>> {
     Arc::new(RwLock::new(State::new(1, Limits::default())))
 }
 
-fn write(key: &str, expect: Expect, tail: &str) -> Write {
-    let tail = tail.as_bytes().to_vec().into();
-    let object = Some(NewObject { labels: [].into(), fields: [].into(), tail });
+fn write(key: &str, expect: Expect, encoded: &str) -> Write {
+    let encoded = encoded.as_bytes().to_vec().into();
+    let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded });
     Write { resource: ResourceId(0), key: key.into(), expect, object }
 }
 
@@ -193,14 +193,14 @@ fn histories_of_many_clients_are_sequential() {
 }
 
 /// For each step: the newest revision before it was requested, its own, and the number written.
-async fn count(writes: Writes, state: Arc<RwLock<State>>) -> Vec<(u64, u64, u64)> {
+async fn count(writes: WriteHandle, state: Arc<RwLock<State>>) -> Vec<(u64, u64, u64)> {
     let mut steps = Vec::new();
     while steps.len() < 50 {
         let (newest, object) = {
             let state = state.read();
             (state.revision(), state.object(ResourceId(0), "n").unwrap().clone())
         };
-        let next = str::from_utf8(&object.tail).unwrap().parse::<u64>().unwrap() + 1;
+        let next = str::from_utf8(&object.encoded).unwrap().parse::<u64>().unwrap() + 1;
         let expect = Expect::Revision(object.revision);
         match writes.write(write("n", expect, &next.to_string())).await {
             Ok(Outcome::Written(object)) => steps.push((newest, object.revision, next)),

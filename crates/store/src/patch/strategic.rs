@@ -53,14 +53,14 @@ pub fn strategic(
         _ => Object::new(),
     };
     let merged = Cell::new(0);
-    let place = Place { schema, inside: Inside::Struct(of), merged: &merged };
-    *document = Value::Object(merge_objects(place, original, patch)?);
+    let context = PatchContext { schema, inside: Inside::Struct(of), merged: &merged };
+    *document = Value::Object(merge_objects(context, original, patch)?);
     Ok(decoded.unknown)
 }
 
 /// Type information about the object being merged.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct PatchContext<'a> {
     schema: &'a Schema,
     inside: Inside<'a>,
     /// The number of list elements merged by this patch so far.
@@ -74,7 +74,7 @@ enum Inside<'a> {
     Other(&'static str),
 }
 
-impl<'a> Place<'a> {
+impl<'a> PatchContext<'a> {
     /// Adds to the number of merged list elements.
     fn merges(&self, elements: usize) -> Result<(), PatchError> {
         self.merged.set(self.merged.get().saturating_add(elements));
@@ -103,7 +103,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn inside(&self, shape: &'a Shape) -> Place<'a> {
+    fn inside(&self, shape: &'a Shape) -> PatchContext<'a> {
         let inside = match shape {
             Shape::Struct(id) => Inside::Struct(self.schema.of(*id)),
             Shape::Map(_) => Inside::Other("map"),
@@ -112,11 +112,11 @@ impl<'a> Place<'a> {
             Shape::Any => Inside::Other("interface"),
             _ => Inside::Other("struct"),
         };
-        Place { inside, ..*self }
+        PatchContext { inside, ..*self }
     }
 
     /// The elements of a list field.
-    fn elements(&self, field: &'a Field) -> Result<Place<'a>, PatchError> {
+    fn elements(&self, field: &'a Field) -> Result<PatchContext<'a>, PatchError> {
         match &field.shape {
             Shape::List(of) => Ok(self.inside(of)),
             _ => {
@@ -128,7 +128,7 @@ impl<'a> Place<'a> {
 }
 
 pub(super) fn merge_objects(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     mut original: Object,
     mut patch: Object,
 ) -> Result<Object, PatchError> {
@@ -138,12 +138,12 @@ pub(super) fn merge_objects(
         Some(Value::String(directive)) if directive == "delete" => return Ok(Object::new()),
         Some(directive) => return Err(bad_directive(&directive, patch)),
     }
-    retain_keys(place, &mut original, &mut patch)?;
-    order::apply(place, &mut original, &mut patch)?;
+    retain_keys(context, &mut original, &mut patch)?;
+    order::apply(context, &mut original, &mut patch)?;
     for (key, value) in patch {
         match key.strip_prefix(DELETE_FROM) {
-            Some(rest) => delete_from(place, &mut original, rest, value)?,
-            None => merge_member(place, &mut original, key, value)?,
+            Some(rest) => delete_from(context, &mut original, rest, value)?,
+            None => merge_member(context, &mut original, key, value)?,
         }
     }
     Ok(original)
@@ -161,7 +161,7 @@ fn bad_directive(directive: &Value, mut patch: Object) -> PatchError {
 
 /// Drops the fields that the patch does not name in `$retainKeys`.
 fn retain_keys(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     original: &mut Object,
     patch: &mut Object,
 ) -> Result<(), PatchError> {
@@ -176,13 +176,13 @@ fn retain_keys(
     if patch.iter().any(|(key, value)| !free(key, value) && !kept(key)) {
         return Err(bad());
     }
-    place.merges(original.len())?;
+    context.merges(original.len())?;
     original.retain(|key, _| kept(key));
     Ok(())
 }
 
 fn merge_member(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     original: &mut Object,
     key: String,
     mut value: Value,
@@ -193,16 +193,16 @@ fn merge_member(
     }
     let merged = match (original.remove(&key), value) {
         (Some(Value::Object(old)), Value::Object(new)) => {
-            let field = place.field(&key)?;
+            let field = context.field(&key)?;
             if field.patch.replace {
                 Some(Value::Object(new))
             } else {
-                Some(Value::Object(merge_objects(place.inside(&field.shape), old, new)?))
+                Some(Value::Object(merge_objects(context.inside(&field.shape), old, new)?))
             }
         }
         (Some(Value::Array(old)), Value::Array(new)) => {
-            let field = place.field(&key)?;
-            let elements = place.elements(field)?;
+            let field = context.field(&key)?;
+            let elements = context.elements(field)?;
             Some(Value::Array(if field.patch.merge {
                 merge_lists(elements, field.merge_key.as_deref(), old, new)?
             } else {

@@ -18,7 +18,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::{
-    Field, ListType, MapType, Omit, Schema, Shape, Strategy, Type, TypeId,
+    Field, ListType, MapType, Omit, PatchStrategy, Schema, Shape, Type, TypeId,
     canonical::is_always_printed,
 };
 
@@ -217,7 +217,7 @@ fn field(package: &str, text: &str, names: &Names<'_>) -> Result<Field, Problem>
         list: None,
         keys: Box::default(),
         map: None,
-        patch: Strategy::default(),
+        patch: PatchStrategy::default(),
         merge_key: None,
         via: None,
     };
@@ -245,8 +245,8 @@ fn set_flag(field: &mut Field, flag: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-fn strategy_of(text: &str) -> Result<Strategy, Problem> {
-    let mut strategy = Strategy::default();
+fn strategy_of(text: &str) -> Result<PatchStrategy, Problem> {
+    let mut strategy = PatchStrategy::default();
     for word in text.split(',') {
         match word {
             "merge" => strategy.merge = true,

@@ -160,7 +160,13 @@ mod tests {
 
     fn object(key: &str, fields: &[&str]) -> Object {
         let fields = fields.iter().map(|field| (*field).into()).collect();
-        Object { key: key.into(), revision: 1, labels: [].into(), fields, tail: Default::default() }
+        Object {
+            key: key.into(),
+            revision: 1,
+            labels: [].into(),
+            fields,
+            encoded: Default::default(),
+        }
     }
 
     #[test]

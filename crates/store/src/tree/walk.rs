@@ -2,7 +2,7 @@
 
 use std::slice;
 
-use super::{Child, Entry, Node, Place, way};
+use super::{Child, Entry, Node, SortKey, way};
 
 #[derive(Debug)]
 pub(crate) struct Walk<'a, T> {
@@ -12,7 +12,7 @@ pub(crate) struct Walk<'a, T> {
 }
 
 impl<'a, T: Entry> Walk<'a, T> {
-    pub(super) fn new(root: &'a Node<T>, before: impl Fn(Place<'_>) -> bool) -> Walk<'a, T> {
+    pub(super) fn new(root: &'a Node<T>, before: impl Fn(SortKey<'_>) -> bool) -> Walk<'a, T> {
         let (mut node, mut above) = (root, Vec::new());
         loop {
             match node {
@@ -22,7 +22,7 @@ impl<'a, T: Entry> Walk<'a, T> {
                     node = &children[at].node;
                 }
                 Node::Leaf(entries) => {
-                    let at = entries.partition_point(|entry| before(entry.place()));
+                    let at = entries.partition_point(|entry| before(entry.sort_key()));
                     return Walk { above, leaf: entries[at..].iter() };
                 }
             }

@@ -36,14 +36,14 @@ impl Items {
     }
 
     pub(super) fn write(&mut self, out: &mut BytesMut, object: &Object) {
-        let form = self.view.form;
-        match form.media {
+        let format = self.view.format;
+        match format.media {
             Media::Yaml => {
                 // Printed inside a list of one item, so that its lines are indented correctly.
                 let list = yaml(&json!({"items": [self.value(object)]}));
                 out.put_slice(list.strip_prefix("items:\n").unwrap_or(&list).as_bytes());
             }
-            Media::Json if form.pretty => {
+            Media::Json if format.pretty => {
                 let mut text = std::mem::take(&mut self.text);
                 text.clear();
                 self.compact(&mut text, object);
@@ -63,10 +63,10 @@ impl Items {
     }
 
     fn value(&self, object: &Object) -> Value {
-        let View { form, now, .. } = self.view;
+        let View { format, now, .. } = self.view;
         let mut value = self.kind.presented(self.parsed(object));
         self.view.hide(self.kind, &mut value);
-        match form.shape {
+        match format.shape {
             Shape::Table(version) => {
                 table::row(self.kind, &value, options(self.view, version), now)
             }

@@ -83,11 +83,12 @@ impl World {
         let object = value.map(|mut value| {
             document::canonical(kind, &mut value);
             let new = document::stored(kind, &value);
-            let (labels, fields, tail) = (new.labels, new.fields, new.tail);
-            Arc::new(Object { key: key.into(), revision, labels, fields, tail })
+            let (labels, fields, encoded) = (new.labels, new.fields, new.encoded);
+            Arc::new(Object { key: key.into(), revision, labels, fields, encoded })
         });
         let before = self.state.object(resource, key).cloned();
-        if before.as_ref().zip(object.as_ref()).is_some_and(|(old, new)| old.tail == new.tail) {
+        if before.as_ref().zip(object.as_ref()).is_some_and(|(old, new)| old.encoded == new.encoded)
+        {
             return;
         }
         self.state.publish(&[Change {
@@ -119,41 +120,41 @@ impl World {
     }
 
     /// Until nothing is queued.
-    fn settle(&mut self) {
+    fn run_until_idle(&mut self) {
         for _ in 0..100 {
-            let opened = self.graph.opened();
-            if opened.is_empty() {
+            let queued = self.graph.take_queued();
+            if queued.is_empty() {
                 return;
             }
-            opened.into_iter().for_each(|opened| self.look(&opened));
+            queued.into_iter().for_each(|queued| self.look(&queued));
         }
         panic!("there is always something to look at: {:?}", self.done);
     }
 
-    fn look(&mut self, opened: &Opened) {
-        match opened {
-            Opened::Object(_, at) => {
+    fn look(&mut self, queued: &WorkItem) {
+        match queued {
+            WorkItem::Object(_, at) => {
                 let due = self.graph.look(&self.state, at);
                 due.into_iter().for_each(|due| self.act(due));
             }
-            Opened::Ending(name) | Opened::Inside(name) | Opened::Doubtful(name) => {
+            WorkItem::Ending(name) | WorkItem::Inside(name) | WorkItem::Doubtful(name) => {
                 self.empty(name);
             }
         }
     }
 
-    fn act(&mut self, due: Due) {
+    fn act(&mut self, due: GcAction) {
         self.done.push(format!("{due:?}"));
         match due {
-            Due::Delete(place, _, how) => {
-                self.delete((kinds::of_id(place.resource).plural, &place.key), how);
+            GcAction::Delete(object_ref, _, how) => {
+                self.delete((kinds::of_id(object_ref.resource).plural, &object_ref.key), how);
             }
-            Due::DropOwners(place, gone) => {
-                let at = (kinds::of_id(place.resource).plural, &*place.key);
+            GcAction::DropOwners(object_ref, gone) => {
+                let at = (kinds::of_id(object_ref.resource).plural, &*object_ref.key);
                 self.edit(at, |object| without_owners(object, &gone));
             }
-            Due::DropFinalizer(place, name) => {
-                let at = (kinds::of_id(place.resource).plural, &*place.key);
+            GcAction::DropFinalizer(object_ref, name) => {
+                let at = (kinds::of_id(object_ref.resource).plural, &*object_ref.key);
                 self.edit(at, |object| without_finalizer(object, name));
             }
         }
@@ -196,7 +197,7 @@ impl World {
 
     fn after(mut self, at: Name<'_>, propagation: Propagation) -> World {
         self.delete(at, Some(propagation));
-        self.settle();
+        self.run_until_idle();
         self
     }
 
@@ -226,7 +227,7 @@ fn in_the_foreground_nobody_goes_before_those_that_depend_on_it() {
     let mut world = world.after(A, Propagation::Foreground);
     assert_eq!([A, B, C].map(|at| world.has(at)), [true; 3]);
     world.edit(C, |object| object["metadata"]["finalizers"] = json!([]));
-    world.settle();
+    world.run_until_idle();
     assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3]);
 }
 
@@ -258,12 +259,12 @@ fn who_has_lost_the_last_of_two_owners_goes() {
 #[test]
 fn an_owner_that_never_was_or_is_another_by_now_is_gone() {
     let mut world = World::new().with(B, &[owned_by(A)]);
-    world.settle();
+    world.run_until_idle();
     assert!(!world.has(B));
     let mut other = owned_by(A);
     other["uid"] = "of the one before".into();
     let mut world = World::new().with(A, &[]).with(B, &[other]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!([A, B].map(|at| world.has(at)), [true, false]);
 }
 
@@ -272,7 +273,7 @@ fn an_owner_of_another_namespace_is_gone_and_one_of_no_namespace_is_not() {
     let node = ("nodes", "n1");
     let mut world = World::new().with(("configmaps", "m/a"), &[]).with(node, &[]);
     world = world.with(B, &[owned_by(("configmaps", "m/a"))]).with(C, &[owned_by(node)]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!([B, C].map(|at| world.has(at)), [false, true]);
     let world = world.after(node, Propagation::Background);
     assert!(!world.has(C));
@@ -282,7 +283,7 @@ fn an_owner_of_another_namespace_is_gone_and_one_of_no_namespace_is_not() {
 fn who_is_in_no_namespace_can_not_lose_an_owner_that_is_in_one() {
     let node = ("nodes", "n1");
     let mut world = World::new().with(node, &[owned_by(A)]);
-    world.settle();
+    world.run_until_idle();
     assert!(world.has(node));
 }
 
@@ -290,7 +291,7 @@ fn who_is_in_no_namespace_can_not_lose_an_owner_that_is_in_one() {
 fn an_owner_of_an_unknown_kind_keeps_its_dependents() {
     let unknown = json!({"apiVersion": "example.com/v1", "kind": "Thing", "name": "a", "uid": "u"});
     let mut world = World::new().with(B, &[unknown]);
-    world.settle();
+    world.run_until_idle();
     assert!(world.has(B));
 }
 
@@ -318,7 +319,7 @@ fn a_dependent_that_lets_go_or_no_longer_blocks_frees_an_owner_in_the_foreground
         let mut world = world.after(A, Propagation::Foreground);
         assert!(world.has(A));
         world.edit(B, edit);
-        world.settle();
+        world.run_until_idle();
         assert_eq!([A, B].map(|at| world.has(at)), [false, true]);
     }
 }
@@ -339,7 +340,7 @@ fn a_namespace_goes_when_all_in_it_has_gone() {
     let mut world = world.after(namespace, Propagation::Background);
     assert_eq!([A, B, C, namespace].map(|at| world.has(at)), [false, false, true, true]);
     world.edit(C, |object| object["metadata"]["finalizers"] = json!([]));
-    world.settle();
+    world.run_until_idle();
     assert_eq!([C, namespace].map(|at| world.has(at)), [false, false]);
     assert!(world.has(("configmaps", "other/a")));
 }
@@ -362,7 +363,7 @@ fn what_came_too_late_for_its_namespace_goes() {
     // After the namespace is gone.
     let mut world = World::new().after(namespace, Propagation::Background);
     world.put(A, json!({}));
-    world.settle();
+    world.run_until_idle();
     assert_eq!([A, namespace].map(|at| world.has(at)), [false, false]);
     // Between the last look at the namespace and its deletion.
     let mut world = World::new();
@@ -370,7 +371,7 @@ fn what_came_too_late_for_its_namespace_goes() {
     world.put(A, json!({"finalizers": ["x/held"]}));
     world.edit(namespace, namespace::emptied);
     assert_eq!([A, namespace].map(|at| world.has(at)), [true, false]);
-    world.settle();
+    world.run_until_idle();
     let left = world.value(A).unwrap_or_default();
     assert!(left["metadata"]["deletionTimestamp"].is_string(), "{left}");
 }
@@ -390,7 +391,7 @@ fn pods_go_before_everything_else_in_their_namespace() {
     world.edit(pod, |object| object["metadata"]["finalizers"] = json!([]));
     // Its kubelet has stopped it.
     world.write(kind("pods"), "n/p", None);
-    world.settle();
+    world.run_until_idle();
     assert_eq!([pod, A, B, namespace].map(|at| world.has(at)), [false; 4]);
     let emptied = world.done.iter().filter(|done| done.starts_with("emptied"));
     assert_eq!(emptied.collect::<Vec<_>>()[..2], ["emptied n/p", "emptied n/a"]);
@@ -406,7 +407,7 @@ fn the_last_of_many_dependents_frees_its_owner_and_the_others_do_not() {
             owner["blockOwnerDeletion"] = blocks.into();
             world = world.with(("configmaps", &format!("n/d{i}")), &[owner]);
         }
-        world.settle();
+        world.run_until_idle();
         world.done.clear();
         let world = world.after(A, how);
         let of_owner = world.done.iter().filter(|done| done.contains("key: \"n/a\""));
@@ -425,7 +426,7 @@ fn an_object_that_cannot_be_read_has_no_owners_and_stops_nothing() {
         revision: world.state.revision() + 1,
         labels: [].into(),
         fields: [].into(),
-        tail: br#""ownerReferences":[{"uid":7}],"deletionTimestamp":"x"}}"#.to_vec().into(),
+        encoded: br#""ownerReferences":[{"uid":7}],"deletionTimestamp":"x"}}"#.to_vec().into(),
     };
     let (resource, revision) = (kind("configmaps").id(), broken.revision);
     let change =
@@ -437,7 +438,7 @@ fn an_object_that_cannot_be_read_has_no_owners_and_stops_nothing() {
     let content = world.content("n");
     let next: Vec<&str> = namespace::next(&content, true).map(|item| &*item.key).collect();
     assert_eq!(next, ["n/broken"]);
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -455,6 +456,6 @@ fn what_is_found_at_the_start_leads_to_the_same_end() {
     for ((resource, _), object) in &all {
         world.graph.changed(*resource, None, Some(object));
     }
-    world.settle();
+    world.run_until_idle();
     assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3]);
 }

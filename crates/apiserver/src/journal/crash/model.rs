@@ -10,7 +10,7 @@ use evenkeel_store::{
     state::State,
 };
 
-use crate::writer::{Answer, WriteError};
+use crate::writer::{WriteError, WriteResult};
 
 /// The resources that the rounds write to.
 const RESOURCES: [ResourceId; 2] = [ResourceId(0), ResourceId(1)];
@@ -33,7 +33,11 @@ pub(super) struct Model {
 
 impl Model {
     /// Checks the answers to a batch, and applies it.
-    pub(super) fn answered(&mut self, writes: &[Write], answers: &[Answer]) -> Result<(), String> {
+    pub(super) fn answered(
+        &mut self,
+        writes: &[Write],
+        answers: &[WriteResult],
+    ) -> Result<(), String> {
         let before = self.changes.len();
         for (write, answer) in writes.iter().zip(answers) {
             let expected = apply(&mut self.changes, &mut self.objects, write);
@@ -188,11 +192,13 @@ fn apply(
     let (object, outcome) = match (&write.object, current) {
         (None, None) => return Err(Refused::Missing),
         (None, Some(last)) => (None, Outcome::Deleted(last, revision)),
-        (Some(new), Some(same)) if same.tail == new.tail => return Ok(Outcome::Unchanged(same)),
+        (Some(new), Some(same)) if same.encoded == new.encoded => {
+            return Ok(Outcome::Unchanged(same));
+        }
         (Some(new), _) => {
             let (labels, fields) = (new.labels.clone(), new.fields.clone());
-            let (key, tail) = (write.key.clone(), new.tail.clone());
-            let object = Arc::new(Object { key, revision, labels, fields, tail });
+            let (key, encoded) = (write.key.clone(), new.encoded.clone());
+            let object = Arc::new(Object { key, revision, labels, fields, encoded });
             (Some(object.clone()), Outcome::Written(object))
         }
     };

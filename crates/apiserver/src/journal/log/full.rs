@@ -8,7 +8,7 @@
 
 use evenkeel_store::{journal::JournalError, state::State};
 
-use super::{Files, Log, Place, Snapshotting};
+use super::{Files, Log, Snapshotting, WritePosition};
 use crate::journal::layout::segment_name;
 
 /// Approximate overhead of an object beyond its text.
@@ -16,10 +16,10 @@ const BESIDE: u64 = 256;
 
 impl<D: Files> Log<D> {
     pub(super) fn no_space(&self) -> JournalError {
-        let number = match &self.place {
-            Place::Writing(segment) => segment.synced().number,
-            Place::Lost(end) => end.number + 1,
-            Place::Unread => 1,
+        let number = match &self.position {
+            WritePosition::Writing(segment) => segment.synced().number,
+            WritePosition::Lost(end) => end.number + 1,
+            WritePosition::Unread => 1,
         };
         JournalError::Full { path: self.files.path(&segment_name(number)) }
     }

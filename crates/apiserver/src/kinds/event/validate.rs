@@ -6,7 +6,7 @@ use super::super::{
     names,
     read::{at, number, text},
 };
-use crate::invalid::{Errors, FieldError, Path, Wrong, quoted};
+use crate::invalid::{Errors, FieldError, FieldErrorType, Path, quoted};
 
 pub(super) fn create(event: &Value, strict: bool) -> Errors {
     let mut errors = always(event, strict);
@@ -148,7 +148,7 @@ fn changes(new: &Value, old: &Value) -> Errors {
         .filter(|(field, _, printed)| printed(at(new, &[field])) != printed(at(old, &[field])));
     let error = |(field, shown, printed): (&str, &str, Printed)| FieldError {
         path: Path::root(shown),
-        wrong: Wrong::Invalid(printed(at(new, &[field]))),
+        type_: FieldErrorType::Invalid(printed(at(new, &[field]))),
         detail: "field is immutable".to_owned(),
     };
     changed.map(error).collect()

@@ -8,7 +8,7 @@ use super::super::{
     names,
     read::{at, text},
 };
-use crate::invalid::{Errors, FieldError, Path, Wrong, quoted};
+use crate::invalid::{Errors, FieldError, FieldErrorType, Path, quoted};
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -21,7 +21,7 @@ pub(super) fn validate(taints: &[Value], path: &Path) -> Errors {
         if !seen.insert(["key", "effect"].map(|field| text(taint, &[field]))) {
             errors.push(FieldError {
                 path,
-                wrong: Wrong::Duplicate(printed(taint)),
+                type_: FieldErrorType::Duplicate(printed(taint)),
                 detail: "taints must be unique by key and effect pair".to_owned(),
             });
         }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{update, validate};
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     kinds::{
         names,
         read::{carry_over, list, number, text},
@@ -214,7 +214,7 @@ fn addresses(errors: &mut Errors, new: &Value, old: &Value, name: &str, path: &P
             "failed to check for dual stack with error:invalid IP[{i}]: {}",
             text(&given[i], &["ip"])
         );
-        errors.push(FieldError { path: path.clone(), wrong: Wrong::Internal, detail });
+        errors.push(FieldError { path: path.clone(), type_: FieldErrorType::Internal, detail });
     }
     let families = |six: bool| parsed.iter().flatten().any(|ip| ip.is_ipv6() == six);
     if !(families(true) && families(false)) || given.len() > 2 || parsed.contains(&None) {
@@ -233,7 +233,7 @@ fn shown(path: Path, addresses: &[Value], detail: &str) -> FieldError {
         [] => "null".to_owned(),
         addresses => format!("[{}]", addresses.iter().map(address).collect::<Vec<_>>().join(",")),
     };
-    FieldError { path, wrong: Wrong::Invalid(printed), detail: detail.to_owned() }
+    FieldError { path, type_: FieldErrorType::Invalid(printed), detail: detail.to_owned() }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{equal::same, validate};
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     kinds::read::{at, entries, list, number, text},
 };
 
@@ -190,7 +190,11 @@ fn node_terms(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
         return;
     }
     let mut refuse = |path: Path, shown: String, detail: &str| {
-        errors.push(FieldError { path, wrong: Wrong::Invalid(shown), detail: detail.to_owned() });
+        errors.push(FieldError {
+            path,
+            type_: FieldErrorType::Invalid(shown),
+            detail: detail.to_owned(),
+        });
     };
     if new.len() != old.len() {
         let shown: Vec<String> = new.iter().map(declared_term).collect();

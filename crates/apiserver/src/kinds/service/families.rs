@@ -12,7 +12,7 @@ use super::facts::{
     cluster_ip, cluster_ips, families, family_policy, is_external_name, is_headless,
 };
 use crate::{
-    invalid::{Errors, FieldError, Path, Shown, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path, Shown},
     kinds::{
         metadata::invalid,
         names::{legacy_ip, sloppy_ip},
@@ -153,7 +153,7 @@ fn changed_ips(new: &Value, old: &Value) -> Errors {
     let shown = Shown::new(shown(new, "clusterIPs").to_string());
     let error = |i: usize, text: &str| FieldError {
         path: spec("clusterIPs").index(i),
-        wrong: Wrong::Invalid(shown.text()),
+        type_: FieldErrorType::Invalid(shown.text()),
         detail: text.to_owned(),
     };
     let mut errors = Errors::new();

@@ -9,7 +9,7 @@ use super::{
     families::spec,
 };
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     kinds::{
         metadata::invalid,
         names::{dns1123_label, port_name, port_number, qualified_name},
@@ -108,8 +108,8 @@ pub(super) fn validate_uses(service: &Value) -> Errors {
     for (path, port, number) in numbered("port") {
         let protocol = text(port, &["protocol"]);
         if !seen.insert((protocol, number)) {
-            let wrong = Wrong::Duplicate(printed(protocol, number));
-            errors.push(FieldError { path, wrong, detail: String::new() });
+            let type_ = FieldErrorType::Duplicate(printed(protocol, number));
+            errors.push(FieldError { path, type_, detail: String::new() });
         }
     }
     errors

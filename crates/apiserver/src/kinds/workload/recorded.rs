@@ -160,9 +160,9 @@ impl Bench {
             return;
         }
         let at = admission();
-        kind.rules.default(&mut object, &at);
-        kind.rules.prepare_create(&mut object, &at);
-        let errors = kind.rules.validate_create(&object, &at);
+        kind.strategy.default(&mut object, &at);
+        kind.strategy.prepare_create(&mut object, &at);
+        let errors = kind.strategy.validate_create(&object, &at);
         if self.compare(step, &object, &errors) {
             self.stored.insert(key.to_owned(), object);
         }
@@ -180,10 +180,10 @@ impl Bench {
         let at = admission();
         let old = self.stored[key].clone();
         let part = if part == "status" { Part::Status } else { Part::Main };
-        kind.rules.default(&mut new, &at);
-        kind.rules.prepare_update(part, &mut new, &old, &at);
+        kind.strategy.default(&mut new, &at);
+        kind.strategy.prepare_update(part, &mut new, &old, &at);
         let mut errors = of_scale.unwrap_or_default();
-        errors.extend(kind.rules.validate_update(part, &new, &old, &at));
+        errors.extend(kind.strategy.validate_update(part, &new, &old, &at));
         if step["response"]["body"]["kind"] == "Scale" {
             new = scale_of(kind, &new);
         }

@@ -6,7 +6,7 @@ use super::selector::Selector;
 use crate::{
     invalid::{Errors, Path},
     kinds::{
-        Column, DeleteAnswers, Kind, Rules,
+        Column, DeleteAnswers, Kind, Strategy,
         pod::validate,
         read::{at, entry, number},
     },
@@ -51,13 +51,13 @@ pub(crate) static SCALE: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &ScaleRules,
+    strategy: &ScaleStrategy,
 };
 
 #[derive(Debug)]
-struct ScaleRules;
+struct ScaleStrategy;
 
-impl Rules for ScaleRules {}
+impl Strategy for ScaleStrategy {}
 
 /// An object's Scale, of `autoscaling/v1`. All kinds that have one store it in the same fields.
 pub(crate) fn scale_of(_: &Kind, object: &Value) -> Value {

@@ -26,16 +26,16 @@ fn object(spec: &Value) -> Value {
 
 fn created(kind: &Kind, spec: &Value) -> (Value, Vec<String>) {
     let mut object = object(spec);
-    kind.rules.default(&mut object, &admission());
-    kind.rules.prepare_create(&mut object, &admission());
-    let errors = kind.rules.validate_create(&object, &admission());
+    kind.strategy.default(&mut object, &admission());
+    kind.strategy.prepare_create(&mut object, &admission());
+    let errors = kind.strategy.validate_create(&object, &admission());
     (object, errors.iter().map(ToString::to_string).collect())
 }
 
 fn updated(kind: &Kind, part: Part, old: &Value, mut new: Value) -> (Value, Vec<String>) {
-    kind.rules.default(&mut new, &admission());
-    kind.rules.prepare_update(part, &mut new, old, &admission());
-    let errors = kind.rules.validate_update(part, &new, old, &admission());
+    kind.strategy.default(&mut new, &admission());
+    kind.strategy.prepare_update(part, &mut new, old, &admission());
+    let errors = kind.strategy.validate_update(part, &new, old, &admission());
     (new, errors.iter().map(ToString::to_string).collect())
 }
 

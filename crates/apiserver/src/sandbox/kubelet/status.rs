@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::{HostIP, Node, Pod, PodCondition, PodIP, PodStat
 
 use super::containers;
 use crate::sandbox::{
-    conditions::{Says, set_of_pod, time},
+    conditions::{ConditionContent, set_of_pod, time},
     nodes,
     world::condition_of,
 };
@@ -33,10 +33,10 @@ pub(super) fn started(pod: &Pod, node: &Node, ips: Vec<PodIP>, now: Timestamp) -
     status.container_statuses = Some(containers::running(pod, false, now));
     let conditions = status.conditions.get_or_insert_default();
     for kind in ["PodReadyToStartContainers", "Initialized"] {
-        set_of_pod(conditions, &Says::is_true(kind), now);
+        set_of_pod(conditions, &ConditionContent::is_true(kind), now);
     }
     set_readiness(pod, conditions, Containers::Starting, now);
-    set_of_pod(conditions, &Says::is_true("PodScheduled"), now);
+    set_of_pod(conditions, &ConditionContent::is_true("PodScheduled"), now);
     status.observed_generation = pod.metadata.generation;
     status
 }
@@ -60,7 +60,7 @@ pub(super) fn ended(pod: &Pod, code: i32, now: Timestamp) -> PodStatus {
     let conditions = status.conditions.get_or_insert_default();
     let reason = if code == 0 { "PodCompleted" } else { "PodFailed" };
     for kind in ["Ready", "ContainersReady"] {
-        set_of_pod(conditions, &Says::is_false(kind, reason, String::new()), now);
+        set_of_pod(conditions, &ConditionContent::is_false(kind, reason, String::new()), now);
     }
     status.observed_generation = pod.metadata.generation;
     status
@@ -68,16 +68,18 @@ pub(super) fn ended(pod: &Pod, code: i32, now: Timestamp) -> PodStatus {
 
 fn set_readiness(pod: &Pod, conditions: &mut Vec<PodCondition>, are: Containers, now: Timestamp) {
     let (mut ready, containers) = match are {
-        Containers::Ready => (Says::is_true("Ready"), Says::is_true("ContainersReady")),
+        Containers::Ready => {
+            (ConditionContent::is_true("Ready"), ConditionContent::is_true("ContainersReady"))
+        }
         Containers::Starting | Containers::Unready => {
             let names: Vec<&str> = containers::names(pod).collect();
             let why = format!("containers with unready status: [{}]", names.join(" "));
-            let not = |kind| Says::is_false(kind, "ContainersNotReady", why.clone());
+            let not = |kind| ConditionContent::is_false(kind, "ContainersNotReady", why.clone());
             (not("Ready"), not("ContainersReady"))
         }
     };
     if let Some(why) = closed_gates(pod).filter(|_| are == Containers::Ready) {
-        ready = Says::is_false("Ready", "ReadinessGatesNotReady", why);
+        ready = ConditionContent::is_false("Ready", "ReadinessGatesNotReady", why);
     }
     set_of_pod(conditions, &ready, now);
     set_of_pod(conditions, &containers, now);

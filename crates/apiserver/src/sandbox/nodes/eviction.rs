@@ -8,7 +8,7 @@ use crate::{
     kinds::POD,
     sandbox::{
         action::Action,
-        conditions::{self, Says, set_of_pod},
+        conditions::{self, ConditionContent, set_of_pod},
         nodes::beats,
         tolerations::{NOT_READY, UNREACHABLE, tolerates},
         world::{condition_of, is_dying, is_finished, node_of},
@@ -71,7 +71,7 @@ fn unready(pod: &Pod, now: Timestamp) -> Option<Action> {
         return None;
     }
     let mut conditions = pod.status.as_ref()?.conditions.clone()?;
-    let says = Says::is_false("Ready", "NodeNotReady", "Node is not ready".to_owned());
+    let says = ConditionContent::is_false("Ready", "NodeNotReady", "Node is not ready".to_owned());
     set_of_pod(&mut conditions, &says, now);
     Some(conditions::patch_of_pod(pod, &conditions))
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::{ready_status, uid_of};
 use crate::sandbox::{
-    conditions::{Says, set_of_node},
+    conditions::{ConditionContent, set_of_node},
     world::name_of,
 };
 
@@ -47,10 +47,10 @@ pub(super) fn alive(node: &Node, now: Timestamp) -> NodeStatus {
     }
     let conditions = status.conditions.get_or_insert_default();
     for (kind, reason, message) in PRESSURES {
-        set_of_node(conditions, &Says::is_false(kind, reason, message.to_owned()), now);
+        set_of_node(conditions, &ConditionContent::is_false(kind, reason, message.to_owned()), now);
     }
     let message = "kubelet is posting ready status".to_owned();
-    let ready = Says { kind: "Ready", status: "True", reason: "KubeletReady", message };
+    let ready = ConditionContent { kind: "Ready", status: "True", reason: "KubeletReady", message };
     set_of_node(conditions, &ready, now);
     status
 }
@@ -67,7 +67,8 @@ pub(super) fn lost(node: &Node, now: Timestamp) -> NodeStatus {
         if conditions.iter().any(|one| one.type_ == kind && one.status == "Unknown") {
             continue;
         }
-        let says = Says { kind, status: "Unknown", reason, message: message.to_owned() };
+        let says =
+            ConditionContent { kind, status: "Unknown", reason, message: message.to_owned() };
         set_of_node(conditions, &says, now);
     }
     status

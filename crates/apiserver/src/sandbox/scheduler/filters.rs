@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 
-use super::requests::{Amounts, Lacking};
+use super::requests::{Amounts, Insufficient};
 use crate::sandbox::{
     nodes,
     selectors::selects_node,
@@ -18,7 +18,7 @@ pub(super) enum Refused {
         value: String,
     },
     NodeAffinity,
-    Lacks(Vec<Lacking>),
+    Lacks(Vec<Insufficient>),
     Spread,
     NoTopology,
     Affinity,

@@ -27,7 +27,7 @@ const SMALL: i128 = 100;
 
 /// A resource that a Node lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lacking {
+pub(super) enum Insufficient {
     Cpu,
     Memory,
     Pods,
@@ -66,13 +66,13 @@ impl Amounts {
     }
 
     /// The resources that a Node lacks. A Pod without a request for a resource never lacks it.
-    pub(super) fn lacking(self, used: Amounts, node: &Node) -> Vec<Lacking> {
+    pub(super) fn lacking(self, used: Amounts, node: &Node) -> Vec<Insufficient> {
         let has = Amounts::of_node(node);
         let lacks = |wanted: i128, used: i128, has: i128| wanted > 0 && used + wanted > has;
         [
-            (Lacking::Pods, lacks(self.pods, used.pods, has.pods)),
-            (Lacking::Cpu, lacks(self.cpu, used.cpu, has.cpu)),
-            (Lacking::Memory, lacks(self.memory, used.memory, has.memory)),
+            (Insufficient::Pods, lacks(self.pods, used.pods, has.pods)),
+            (Insufficient::Cpu, lacks(self.cpu, used.cpu, has.cpu)),
+            (Insufficient::Memory, lacks(self.memory, used.memory, has.memory)),
         ]
         .into_iter()
         .filter_map(|(what, lacks)| lacks.then_some(what))
@@ -121,12 +121,12 @@ impl Amounts {
     }
 }
 
-impl Lacking {
+impl Insufficient {
     pub(super) fn words(self) -> &'static str {
         match self {
-            Lacking::Cpu => "Insufficient cpu",
-            Lacking::Memory => "Insufficient memory",
-            Lacking::Pods => "Too many pods",
+            Insufficient::Cpu => "Insufficient cpu",
+            Insufficient::Memory => "Insufficient memory",
+            Insufficient::Pods => "Too many pods",
         }
     }
 }

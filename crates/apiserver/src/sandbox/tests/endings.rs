@@ -131,8 +131,8 @@ async fn housekeeping_that_panics_is_started_again_and_its_health_check_fails_me
 async fn an_object_that_nobody_can_read_stops_neither_housekeeping_nor_the_rest_of_its_namespace() {
     let server = with_namespace().await;
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    let tail = format!(r#""name":"deep","namespace":"shop","uid":"u"}},"data":{deep}}}"#);
-    let object = NewObject { labels: [].into(), fields: [].into(), tail: tail.into() };
+    let encoded = format!(r#""name":"deep","namespace":"shop","uid":"u"}},"data":{deep}}}"#);
+    let object = NewObject { labels: [].into(), fields: [].into(), encoded: encoded.into() };
     let storage = &server.api.storage;
     let written = storage.write(&CONFIG_MAP, "shop/deep", None, Next::Version(object), None).await;
     written.unwrap().unwrap();

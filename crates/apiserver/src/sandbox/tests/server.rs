@@ -131,14 +131,14 @@ impl Server {
     pub(super) async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let waiting = async {
             loop {
-                let rung = self.api.storage.any_change();
-                tokio::pin!(rung);
-                rung.as_mut().enable();
+                let changed = self.api.storage.any_change();
+                tokio::pin!(changed);
+                changed.as_mut().enable();
                 let found = self.get(path).await;
                 if wanted(&found) {
                     return found;
                 }
-                rung.await;
+                changed.await;
             }
         };
         match tokio::time::timeout(PATIENCE, waiting).await {

@@ -24,7 +24,7 @@ use serde_json::json;
 use self::{
     eligible::{Fit, Needs},
     pinned::{REVISION_HASH, TEMPLATE_GENERATION},
-    placing::Orders,
+    placing::PodActions,
     rolling::Limits,
 };
 use crate::{
@@ -47,7 +47,7 @@ const GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// A DaemonSet with its Pods and all Nodes.
 #[derive(Debug)]
-struct Look<'a> {
+struct DaemonSetState<'a> {
     set: &'a DaemonSet,
     spec: &'a DaemonSetSpec,
     maker: Maker<'a>,
@@ -70,10 +70,10 @@ pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -
         return Step::nothing();
     };
     let claimed = claim::claim_pods(world, &DAEMON_SET, &set.metadata, &spec.selector);
-    let look = Look::new(world, set, spec, &claimed, now);
+    let look = DaemonSetState::new(world, set, spec, &claimed, now);
     let mut orders = placing::orders(&look);
     if orders.is_empty() && rolling::is_rolling(spec) {
-        orders = Orders { again: orders.again, ..rolling::orders(&look) };
+        orders = PodActions { again: orders.again, ..rolling::orders(&look) };
     }
     let readiness = pods::readiness(claimed.objects.iter().copied(), look.min_ready(), now);
     let again = orders.again.into_iter().chain(readiness.next).min();
@@ -83,7 +83,7 @@ pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -
     Step { actions, again }
 }
 
-fn obeyed(world: &World, look: &Look<'_>, orders: Orders<'_>) -> Vec<Action> {
+fn obeyed(world: &World, look: &DaemonSetState<'_>, orders: PodActions<'_>) -> Vec<Action> {
     let mut actions = orders.news;
     for unwanted in orders.delete.into_iter().take(BURST) {
         let grace = unwanted.at_once.then_some(0);
@@ -101,23 +101,23 @@ fn obeyed(world: &World, look: &Look<'_>, orders: Orders<'_>) -> Vec<Action> {
 }
 
 /// Writes the status if it differs.
-fn tell(look: &Look<'_>) -> Option<Action> {
+fn tell(look: &DaemonSetState<'_>) -> Option<Action> {
     let status = status::counted(look);
     let metadata = &look.set.metadata;
     (status::filled(look.set.status.as_ref()) != status)
         .then(|| Action::patch(&DAEMON_SET, metadata, json!({"status": status})))
 }
 
-// === impl Look ===
+// === impl DaemonSetState ===
 
-impl<'a> Look<'a> {
+impl<'a> DaemonSetState<'a> {
     fn new(
         world: &'a World,
         set: &'a DaemonSet,
         spec: &'a DaemonSetSpec,
         claimed: &Claimed<'a, Pod>,
         now: Timestamp,
-    ) -> Look<'a> {
+    ) -> DaemonSetState<'a> {
         let needs = spec.template.spec.as_ref().map(Needs::of);
         let fit = |node: &Node| needs.as_ref().map_or(Fit::Not, |needs| needs.fit(node));
         let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
@@ -128,7 +128,7 @@ impl<'a> Look<'a> {
                 pods.entry(node).or_default().push(pod);
             }
         }
-        Look {
+        DaemonSetState {
             set,
             spec,
             maker: Maker { kind: &DAEMON_SET, owner: &set.metadata },

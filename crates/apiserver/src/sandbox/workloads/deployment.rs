@@ -22,7 +22,7 @@ mod writing;
 use jiff::Timestamp;
 
 use self::{
-    plan::{Way, plan},
+    plan::{RolloutMode, plan},
     sets::Rollout,
     status::NewSet,
 };
@@ -45,10 +45,10 @@ pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -
         return Step::act(claimed.actions);
     }
     let rollout = Rollout::read(deployment, spec, claimed.objects);
-    let way = Way::of(&rollout);
-    let plan = plan(world, &rollout, way);
+    let mode = RolloutMode::of(&rollout);
+    let plan = plan(world, &rollout, mode);
     let mut actions: Vec<Action> =
-        (0..rollout.sets.len()).flat_map(|i| writing::resize(&rollout, &plan, way, i)).collect();
+        (0..rollout.sets.len()).flat_map(|i| writing::resize(&rollout, &plan, mode, i)).collect();
     actions.extend(plan.remove.iter().map(|index| writing::remove(&rollout.sets[*index])));
     let created = plan.create.map(|size| writing::new_set(&rollout, size));
     // Another set has the name: its template has the same hash.
@@ -63,7 +63,7 @@ pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -
         (None, Some(set)) => NewSet::Found(set.name()),
         (None, None) => NewSet::Missing,
     };
-    let mut next = status::next(&rollout, new, way == Way::RollingOut, now);
+    let mut next = status::next(&rollout, new, mode == RolloutMode::RollingOut, now);
     if collides {
         let count = next.status.collision_count.get_or_insert_default();
         *count = count.saturating_add(1);

@@ -128,7 +128,7 @@ impl Cluster {
     }
 
     /// Runs until nothing is left to do; the observer sees every step.
-    pub(super) fn settle(&mut self, mut watch: impl FnMut(&Cluster)) {
+    pub(super) fn run_until_idle(&mut self, mut watch: impl FnMut(&Cluster)) {
         for _ in 0..ROUNDS {
             let mut turns = self.turns();
             let mut is_still = true;

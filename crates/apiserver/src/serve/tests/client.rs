@@ -16,8 +16,8 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
-    certificates::{Folder, Shown, certificates, names, testing::Made, tls},
-    identity::Judge,
+    certificates::{Folder, ServedCertificates, certificates, names, testing::Made, tls},
+    identity::CertificateVerifier,
     serve::{ConnectionMetrics, Limits, Peer, serve},
     shutdown::Stop,
 };
@@ -48,7 +48,7 @@ pub(super) async fn start_since(
     router: Router,
     folder: &Folder,
     made: Timestamp,
-) -> (Running, Shown) {
+) -> (Running, ServedCertificates) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let names = names(address, &[]);
@@ -57,17 +57,17 @@ pub(super) async fn start_since(
     let (folder, serving) = (folder.path().to_owned(), tls.serving.clone());
     let kubeconfig = folder.join("kubeconfig");
     let running = self::serving(listener, tls, &present.authority, router, Limits::default());
-    (running, Shown { folder, names, address, kubeconfig, serving, present })
+    (running, ServedCertificates { folder, names, address, kubeconfig, serving, present })
 }
 
 /// Starts with a separate verifier, which trusts a test's CA.
-pub(super) async fn start_judged(router: Router, judge: Judge) -> Running {
+pub(super) async fn start_with_verifier(router: Router, verifier: CertificateVerifier) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let folder = Folder::temporary().unwrap();
     let made = certificates(folder.path(), &names(address, &[]), Timestamp::now()).unwrap();
     let mut tls = tls(&made).unwrap();
-    tls.judge = judge;
+    tls.verifier = verifier;
     serving(listener, tls, &made.authority, router, Limits::default())
 }
 

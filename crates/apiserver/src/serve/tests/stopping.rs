@@ -10,7 +10,7 @@ use tokio::{
 
 use crate::{
     serve::{
-        Limits, LongRunning, Shield,
+        DetachFlag, Limits, LongRunning,
         tests::client::{begin_on, get_on, get_on_http2, start, watch_body},
     },
     shutdown::Stop,
@@ -112,7 +112,7 @@ async fn a_request_with_a_raised_shield_outlives_its_client_and_a_stop_waits_for
         let work = Work::default();
         let server = start(work.router(), Limits::default(), None).await;
         let connect = || server.connect(Arc::new(server.config(None, alpn)));
-        let clients = [connect().await, connect().await].into_iter().zip(["/shielded", "/plain"]);
+        let clients = [connect().await, connect().await].into_iter().zip(["/detached", "/plain"]);
         let clients: Vec<_> = clients
             .map(|(stream, path)| match alpn {
                 b"h2" => tokio::spawn(async move { drop(get_on_http2(stream, path).await) }),
@@ -174,7 +174,7 @@ impl Work {
             let work = self.clone();
             move |request: axum::extract::Request| async move {
                 if is_shielded {
-                    request.extensions().get::<Shield>().unwrap().raise();
+                    request.extensions().get::<DetachFlag>().unwrap().set();
                 }
                 let told = Dropped(work.dropped.clone(), is_shielded);
                 work.begun.add_permits(1);
@@ -185,7 +185,7 @@ impl Work {
             }
         };
         Router::new()
-            .route("/shielded", get(handler(true, false)))
+            .route("/detached", get(handler(true, false)))
             .route("/plain", get(handler(false, false)))
             .route("/panics", get(handler(true, true)))
     }

@@ -75,7 +75,7 @@ fn page(
     let mut listing = Listing::new(view, &query)?.uncounted();
     listing.go_on(usize::MAX);
     let store::Page { mut items, mut next, .. } = listing.page();
-    let kept = held(items.iter().map(|object| object.tail.len()));
+    let kept = held(items.iter().map(|object| object.encoded.len()));
     if kept < items.len() {
         items.truncate(kept);
         next = items.last().map(|last| last.key.clone());

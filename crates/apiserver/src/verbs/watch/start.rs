@@ -19,7 +19,7 @@ pub(super) enum Start {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct WatchOptions {
     pub(super) start: Start,
     /// Wait for this revision first.
     pub(super) reach: Option<Revision>,
@@ -28,7 +28,7 @@ pub(super) struct Asked {
     pub(super) ends_with_bookmark: bool,
 }
 
-pub(super) fn start(query: &Query<'_>) -> Result<Asked> {
+pub(super) fn watch_options(query: &Query<'_>) -> Result<WatchOptions> {
     for number in ["timeoutSeconds", "limit"] {
         query.number(number)?;
     }
@@ -46,7 +46,7 @@ pub(super) fn start(query: &Query<'_>) -> Result<Asked> {
     };
     let present = start == Start::Present;
     let reach = version.filter(|_| present);
-    Ok(Asked { start, reach, bookmarks, ends_with_bookmark: bookmarks && present })
+    Ok(WatchOptions { start, reach, bookmarks, ends_with_bookmark: bookmarks && present })
 }
 
 /// Whether the existing objects come first. They do if no particular version is requested. Source:
@@ -124,7 +124,7 @@ mod tests {
             ("sendInitialEvents=true&continue=x", &[REQUIRES]),
         ];
         for (query, errors) in table {
-            let failure = start(&Query::parse(query)).expect_err(query);
+            let failure = watch_options(&Query::parse(query)).expect_err(query);
             let errors = match errors {
                 [one] => (*one).to_owned(),
                 more => format!("[{}]", more.join(", ")),
@@ -141,7 +141,7 @@ mod tests {
             ("timeoutSeconds=1.5&sendInitialEvents=true", "\"1.5\""),
             ("timeoutSeconds=", "\"\""),
         ] {
-            let failure = start(&Query::parse(query)).expect_err(query);
+            let failure = watch_options(&Query::parse(query)).expect_err(query);
             let told = format!("strconv.ParseInt: parsing {word}: invalid syntax");
             assert_eq!((failure.code, failure.message()), (400, &*told), "{query}");
         }
@@ -166,10 +166,10 @@ mod tests {
         for (query, begins, reach) in table {
             for bookmarks in [false, true] {
                 let query = format!("{query}&allowWatchBookmarks={bookmarks}");
-                let asked = start(&Query::parse(&query)).unwrap();
-                assert_eq!((&asked.start, asked.reach), (&begins, reach), "{query}");
-                assert_eq!(asked.bookmarks, bookmarks);
-                assert_eq!(asked.ends_with_bookmark, bookmarks && begins == Start::Present);
+                let options = watch_options(&Query::parse(&query)).unwrap();
+                assert_eq!((&options.start, options.reach), (&begins, reach), "{query}");
+                assert_eq!(options.bookmarks, bookmarks);
+                assert_eq!(options.ends_with_bookmark, bookmarks && begins == Start::Present);
             }
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    ELEMENT_ORDER, Object, PATCH, Place,
+    ELEMENT_ORDER, Object, PATCH, PatchContext,
     lists::{are_objects, kind, merge_lists, no_merge_key},
     without_directives,
 };
@@ -13,7 +13,7 @@ use crate::patch::{PatchError, shown};
 
 /// Applies `$setElementOrder/FIELD`, and removes it and its list from the patch.
 pub(super) fn apply(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     original: &mut Object,
     patch: &mut Object,
 ) -> Result<(), PatchError> {
@@ -27,11 +27,11 @@ pub(super) fn apply(
         };
         let old = list_of(original.remove(name))?;
         let new = list_of(patch.remove(name))?;
-        let field = place.field(name)?;
-        let elements = place.elements(field)?;
+        let field = context.field(name)?;
+        let elements = context.elements(field)?;
         let key = field.merge_key.as_deref();
         check_order(new.as_deref().unwrap_or_default(), &order, key)?;
-        place.merges(old.as_ref().map_or(0, Vec::len))?;
+        context.merges(old.as_ref().map_or(0, Vec::len))?;
         let lists = [&old, &new].map(|list| list.as_deref().unwrap_or_default());
         // Errors in these lists are reported only after errors in the merged list.
         let alike = are_objects(lists[0], lists[1]).map(drop);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Scope, checks::invalid};
 use crate::{
-    invalid::{Errors, FieldError, Path, Shown, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path, Shown},
     kinds::{
         names,
         pod::quantity::Quantity,
@@ -216,8 +216,8 @@ fn claim_source(errors: &mut Errors, claim: &Value, path: &Path) {
         let shown = format!(
             "{{\"Name\":{name},\"ResourceClaimName\":{of_claim},\"ResourceClaimTemplateName\":{template}}}"
         );
-        let (path, wrong) = (path.clone(), Wrong::Invalid(shown));
-        errors.push(FieldError { path, wrong, detail: detail.to_owned() });
+        let (path, type_) = (path.clone(), FieldErrorType::Invalid(shown));
+        errors.push(FieldError { path, type_, detail: detail.to_owned() });
     }
     for name in fields {
         if let Some(value) = claim[name].as_str() {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::checks::{descending_path, number_invalid};
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     kinds::{
         names,
         read::{flag, list, number, text},
@@ -69,8 +69,8 @@ fn escalation(errors: &mut Errors, context: &Value, path: &Path) {
         return;
     }
     let mut refuse = |detail: &str| {
-        let wrong = Wrong::Invalid(declared(context));
-        errors.push(FieldError { path: path.clone(), wrong, detail: detail.to_owned() });
+        let type_ = FieldErrorType::Invalid(declared(context));
+        errors.push(FieldError { path: path.clone(), type_, detail: detail.to_owned() });
     };
     if flag(context, &["privileged"]) {
         refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
@@ -184,7 +184,7 @@ fn seccomp(errors: &mut Errors, profile: &Value, path: &Path) {
             let shown =
                 format!("{{\"Type\":{},\"LocalhostProfile\":{}}}", json!(kind), json!(local));
             let detail = "can only be set when seccomp type is Localhost".to_owned();
-            errors.push(FieldError { path, wrong: Wrong::Invalid(shown), detail });
+            errors.push(FieldError { path, type_: FieldErrorType::Invalid(shown), detail });
         }
         (_, None) => {}
     }

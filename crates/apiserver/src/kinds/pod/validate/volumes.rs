@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Value, json};
 
 use super::{
-    Place,
+    PodContext,
     checks::{descending_path, id_range, invalid, no_backsteps, one_of},
     env,
 };
@@ -59,20 +59,20 @@ const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive"
 pub(super) fn validate<'a>(
     errors: &mut Errors,
     spec: &'a Value,
-    place: Place<'_>,
+    context: PodContext<'_>,
     path: &Path,
 ) -> BTreeMap<&'a str, &'a Value> {
     let volumes = list(spec, &["volumes"]);
     let created: BTreeSet<String> = volumes
         .iter()
-        .filter(|volume| volume["ephemeral"].is_object() && !place.pod_name.is_empty())
-        .map(|volume| format!("{}-{}", place.pod_name, text(volume, &["name"])))
+        .filter(|volume| volume["ephemeral"].is_object() && !context.pod_name.is_empty())
+        .map(|volume| format!("{}-{}", context.pod_name, text(volume, &["name"])))
         .collect();
     let mut sound = BTreeMap::new();
     for (i, volume) in volumes.iter().enumerate() {
         let path = path.index(i);
         let before = errors.len();
-        source(errors, volume, place, &path);
+        source(errors, volume, context, &path);
         let name = text(volume, &["name"]);
         match name {
             "" => errors.push(FieldError::required(path.child("name"), "")),
@@ -94,14 +94,14 @@ pub(super) fn validate<'a>(
     sound
 }
 
-fn source(errors: &mut Errors, volume: &Value, place: Place<'_>, path: &Path) {
+fn source(errors: &mut Errors, volume: &Value, context: PodContext<'_>, path: &Path) {
     let mut given = SOURCES.iter().filter(|name| volume[**name].is_object());
     let Some(first) = given.next() else {
         return errors.push(FieldError::required(path.clone(), "must specify a volume type"));
     };
     one_source(errors, first, &volume[*first], path);
     if *first == "ephemeral" {
-        claim_name(errors, volume, place, path);
+        claim_name(errors, volume, context, path);
     }
     for other in given {
         let message = "may not specify more than 1 volume type";
@@ -375,12 +375,12 @@ fn image(errors: &mut Errors, source: &Value, path: &Path) {
 }
 
 /// An ephemeral volume creates a claim named after pod and volume.
-fn claim_name(errors: &mut Errors, volume: &Value, place: Place<'_>, path: &Path) {
+fn claim_name(errors: &mut Errors, volume: &Value, context: PodContext<'_>, path: &Path) {
     let name = text(volume, &["name"]);
-    if place.pod_name.is_empty() || name.is_empty() {
+    if context.pod_name.is_empty() || name.is_empty() {
         return;
     }
-    let claim = format!("{}-{name}", place.pod_name);
+    let claim = format!("{}-{name}", context.pod_name);
     for words in names::dns1123_subdomain(&claim) {
         let message = format!("PVC name {claim:?}: {words}");
         errors.push(FieldError::invalid(path.child("name"), &json!(name), message));

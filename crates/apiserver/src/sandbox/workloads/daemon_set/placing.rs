@@ -4,7 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{Look, eligible::Fit};
+use super::{DaemonSetState, eligible::Fit};
 use crate::sandbox::{
     action::Action,
     workloads::pods,
@@ -16,39 +16,39 @@ const PATIENCE: SignedDuration = SignedDuration::from_secs(1);
 
 /// The Pods to create and delete.
 #[derive(Debug, Default)]
-pub(super) struct Orders<'a> {
+pub(super) struct PodActions<'a> {
     /// Nodes that get a Pod.
     pub(super) create: Vec<&'a str>,
-    pub(super) delete: Vec<Unwanted<'a>>,
+    pub(super) delete: Vec<PodDeletion<'a>>,
     pub(super) news: Vec<Action>,
     pub(super) again: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unwanted<'a> {
+pub(super) struct PodDeletion<'a> {
     pub(super) pod: &'a Pod,
     /// Nothing is left to terminate it gracefully.
     pub(super) at_once: bool,
 }
 
-// === impl Unwanted ===
+// === impl PodDeletion ===
 
-impl<'a> Unwanted<'a> {
-    pub(super) fn new(pod: &'a Pod) -> Unwanted<'a> {
-        Unwanted { pod, at_once: false }
+impl<'a> PodDeletion<'a> {
+    pub(super) fn new(pod: &'a Pod) -> PodDeletion<'a> {
+        PodDeletion { pod, at_once: false }
     }
 }
 
-// === impl Orders ===
+// === impl PodActions ===
 
-impl Orders<'_> {
+impl PodActions<'_> {
     pub(super) fn is_empty(&self) -> bool {
         self.create.is_empty() && self.delete.is_empty()
     }
 }
 
-pub(super) fn orders<'a>(look: &Look<'a>) -> Orders<'a> {
-    let mut orders = Orders::default();
+pub(super) fn orders<'a>(look: &DaemonSetState<'a>) -> PodActions<'a> {
+    let mut orders = PodActions::default();
     for (node, fit) in &look.fits {
         let pods = look.on(node);
         match fit {
@@ -56,14 +56,14 @@ pub(super) fn orders<'a>(look: &Look<'a>) -> Orders<'a> {
             Fit::Runs | Fit::Stays => thin_out(look, node, *fit, pods, &mut orders),
             Fit::Not => {
                 let alive = pods.iter().filter(|pod| !is_dying(&pod.metadata));
-                orders.delete.extend(alive.map(|pod| Unwanted::new(pod)));
+                orders.delete.extend(alive.map(|pod| PodDeletion::new(pod)));
             }
         }
     }
     for (node, pods) in &look.pods {
         if !look.fits.contains_key(node) {
             let alive = pods.iter().filter(|pod| !is_dying(&pod.metadata));
-            orders.delete.extend(alive.map(|pod| Unwanted { pod, at_once: true }));
+            orders.delete.extend(alive.map(|pod| PodDeletion { pod, at_once: true }));
         }
     }
     orders
@@ -75,11 +75,11 @@ pub(super) fn by_age<'a>(pod: &&'a Pod) -> (bool, Option<Timestamp>, &'a str) {
 }
 
 fn thin_out<'a>(
-    look: &Look<'a>,
+    look: &DaemonSetState<'a>,
     node: &'a str,
     fit: Fit,
     pods: &[&'a Pod],
-    orders: &mut Orders<'a>,
+    orders: &mut PodActions<'a>,
 ) {
     let mut running = Vec::new();
     for pod in pods.iter().filter(|pod| !is_dying(&pod.metadata)) {
@@ -91,7 +91,7 @@ fn thin_out<'a>(
     }
     running.sort_by_key(by_age);
     if !look.surges {
-        return orders.delete.extend(running.into_iter().skip(1).map(Unwanted::new));
+        return orders.delete.extend(running.into_iter().skip(1).map(PodDeletion::new));
     }
     // With surge a terminating Pod does not delay the next.
     if running.is_empty() && fit == Fit::Runs {
@@ -99,13 +99,13 @@ fn thin_out<'a>(
     }
     if running.len() > 1 {
         let goes = goes_of_surge(look, &running);
-        orders.delete.extend(goes.into_iter().map(Unwanted::new));
+        orders.delete.extend(goes.into_iter().map(PodDeletion::new));
     }
 }
 
 /// With surge an old and a new Pod may coexist, as long as the old one is ready and the new one is
 /// not yet available.
-fn goes_of_surge<'a>(look: &Look<'_>, running: &[&'a Pod]) -> Vec<&'a Pod> {
+fn goes_of_surge<'a>(look: &DaemonSetState<'_>, running: &[&'a Pod]) -> Vec<&'a Pod> {
     let (new, old): (Vec<&Pod>, Vec<&Pod>) = running.iter().partition(|pod| look.has_hash(pod));
     let mut goes: Vec<&Pod> = new.iter().skip(1).chain(old.iter().skip(1)).copied().collect();
     if let (Some(new), Some(old)) = (new.first(), old.first())
@@ -117,7 +117,7 @@ fn goes_of_surge<'a>(look: &Look<'_>, running: &[&'a Pod]) -> Vec<&'a Pod> {
 }
 
 /// A terminated Pod is deleted to make room for the next.
-fn replace<'a>(look: &Look<'a>, node: &str, pod: &'a Pod, orders: &mut Orders<'a>) {
+fn replace<'a>(look: &DaemonSetState<'a>, node: &str, pod: &'a Pod, orders: &mut PodActions<'a>) {
     let failed = phase_of(pod) == "Failed";
     let rest = pods::created(pod).and_then(|created| created.checked_add(PATIENCE).ok());
     if let Some(rest) = rest.filter(|rest| failed && *rest > look.now) {
@@ -133,5 +133,5 @@ fn replace<'a>(look: &Look<'a>, node: &str, pod: &'a Pod, orders: &mut Orders<'a
             format!("Found succeeded daemon pod {key} on node {node}, will try to delete it");
         look.maker.tell("SucceededDaemonPod", message)
     });
-    orders.delete.push(Unwanted::new(pod));
+    orders.delete.push(PodDeletion::new(pod));
 }

@@ -11,9 +11,9 @@ use k8s_openapi::{
 };
 
 use super::{
-    Look,
+    DaemonSetState,
     eligible::Fit,
-    placing::{Orders, Unwanted},
+    placing::{PodActions, PodDeletion},
 };
 use crate::sandbox::{
     workloads::share::{self, Rounding},
@@ -28,7 +28,7 @@ pub(super) struct Limits {
 }
 
 /// The Pods of a Node that are not terminating.
-enum There<'a> {
+enum NodePods<'a> {
     Nothing,
     Old(&'a Pod),
     New(&'a Pod),
@@ -63,23 +63,23 @@ pub(super) fn is_rolling(spec: &DaemonSetSpec) -> bool {
 }
 
 /// `look`: one for which `placing` has nothing to do.
-pub(super) fn orders<'a>(look: &Look<'a>) -> Orders<'a> {
+pub(super) fn orders<'a>(look: &DaemonSetState<'a>) -> PodActions<'a> {
     let wanted = look.fits.values().filter(|fit| **fit == Fit::Runs).count();
     let limits = Limits::of(look.spec, i32::try_from(wanted).unwrap_or(i32::MAX));
     if limits.surge == 0 { replaced(look, limits) } else { surged(look, limits, wanted) }
 }
 
-fn replaced<'a>(look: &Look<'a>, limits: Limits) -> Orders<'a> {
-    let mut orders = Orders::default();
+fn replaced<'a>(look: &DaemonSetState<'a>, limits: Limits) -> PodActions<'a> {
+    let mut orders = PodActions::default();
     let mut unavailable = 0;
     let mut candidates = Vec::new();
     for node in nodes(look) {
         match there(look, node) {
-            There::Nothing | There::Both { .. } | There::TooMany => unavailable += 1,
-            There::New(new) => unavailable += i32::from(!look.is_available(new)),
-            There::Old(old) if look.is_available(old) => candidates.push(Unwanted::new(old)),
-            There::Old(old) => {
-                orders.delete.push(Unwanted::new(old));
+            NodePods::Nothing | NodePods::Both { .. } | NodePods::TooMany => unavailable += 1,
+            NodePods::New(new) => unavailable += i32::from(!look.is_available(new)),
+            NodePods::Old(old) if look.is_available(old) => candidates.push(PodDeletion::new(old)),
+            NodePods::Old(old) => {
+                orders.delete.push(PodDeletion::new(old));
                 unavailable += 1;
             }
         }
@@ -89,30 +89,30 @@ fn replaced<'a>(look: &Look<'a>, limits: Limits) -> Orders<'a> {
     orders
 }
 
-fn surged<'a>(look: &Look<'a>, limits: Limits, wanted: usize) -> Orders<'a> {
-    let mut orders = Orders::default();
+fn surged<'a>(look: &DaemonSetState<'a>, limits: Limits, wanted: usize) -> PodActions<'a> {
+    let mut orders = PodActions::default();
     let (mut surging, mut available) = (0, 0);
     let (mut candidates, mut elsewhere) = (Vec::new(), Vec::new());
     for node in nodes(look) {
         let runs = look.fits.get(node) == Some(&Fit::Runs);
         match there(look, node) {
-            There::Nothing => {}
-            There::TooMany => surging += 1,
-            There::New(new) => available += usize::from(look.is_available(new)),
-            There::Old(old) => {
+            NodePods::Nothing => {}
+            NodePods::TooMany => surging += 1,
+            NodePods::New(new) => available += usize::from(look.is_available(new)),
+            NodePods::Old(old) => {
                 let is_available = look.is_available(old);
                 available += usize::from(is_available);
                 match (runs, is_available) {
                     (true, true) => candidates.push(node),
                     (true, false) => orders.create.push(node),
-                    (false, true) => elsewhere.push(Unwanted::new(old)),
-                    (false, false) => orders.delete.push(Unwanted::new(old)),
+                    (false, true) => elsewhere.push(PodDeletion::new(old)),
+                    (false, false) => orders.delete.push(PodDeletion::new(old)),
                 }
             }
-            There::Both { old, new } => {
+            NodePods::Both { old, new } => {
                 available += usize::from(look.is_available(old));
                 if look.is_available(new) {
-                    orders.delete.push(Unwanted::new(old));
+                    orders.delete.push(PodDeletion::new(old));
                 } else {
                     surging += 1;
                 }
@@ -128,20 +128,20 @@ fn surged<'a>(look: &Look<'a>, limits: Limits, wanted: usize) -> Orders<'a> {
 }
 
 /// Nodes with Pods, and eligible ones.
-fn nodes<'a>(look: &Look<'a>) -> impl Iterator<Item = &'a str> {
+fn nodes<'a>(look: &DaemonSetState<'a>) -> impl Iterator<Item = &'a str> {
     let wanted = look.fits.iter().filter(|(_, fit)| **fit == Fit::Runs).map(|(node, _)| *node);
     let all: std::collections::BTreeSet<&str> = wanted.chain(look.pods.keys().copied()).collect();
     all.into_iter()
 }
 
-fn there<'a>(look: &Look<'a>, node: &str) -> There<'a> {
+fn there<'a>(look: &DaemonSetState<'a>, node: &str) -> NodePods<'a> {
     let alive = look.on(node).iter().copied().filter(|pod| !is_dying(&pod.metadata));
     let (new, old): (Vec<&Pod>, Vec<&Pod>) = alive.partition(|pod| look.is_updated(pod));
     match (&new[..], &old[..]) {
-        ([], []) => There::Nothing,
-        ([], [old]) => There::Old(old),
-        ([new], []) => There::New(new),
-        ([new], [old]) => There::Both { old, new },
-        _ => There::TooMany,
+        ([], []) => NodePods::Nothing,
+        ([], [old]) => NodePods::Old(old),
+        ([new], []) => NodePods::New(new),
+        ([new], [old]) => NodePods::Both { old, new },
+        _ => NodePods::TooMany,
     }
 }

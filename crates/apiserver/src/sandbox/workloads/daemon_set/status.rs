@@ -3,11 +3,11 @@
 
 use k8s_openapi::api::apps::v1::DaemonSetStatus;
 
-use super::{Look, eligible::Fit, placing::by_age};
+use super::{DaemonSetState, eligible::Fit, placing::by_age};
 use crate::sandbox::workloads::pods;
 
 /// Of several Pods on a Node the one that would be kept counts.
-pub(super) fn counted(look: &Look<'_>) -> DaemonSetStatus {
+pub(super) fn counted(look: &DaemonSetState<'_>) -> DaemonSetStatus {
     let (mut desired, mut current, mut misscheduled) = (0, 0, 0);
     let (mut ready, mut available, mut updated) = (0, 0, 0);
     for (node, fit) in &look.fits {

@@ -24,39 +24,43 @@ pub(super) struct Plan {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Dying,
+pub(super) enum RolloutMode {
+    Deleting,
     Paused,
     Scaled,
     RollingOut,
 }
 
-impl Way {
-    pub(super) fn of(rollout: &Rollout<'_>) -> Way {
+impl RolloutMode {
+    pub(super) fn of(rollout: &Rollout<'_>) -> RolloutMode {
         if is_dying(&rollout.deployment.metadata) {
-            return Way::Dying;
+            return RolloutMode::Deleting;
         }
         if rollout.spec.paused.unwrap_or_default() {
-            return Way::Paused;
+            return RolloutMode::Paused;
         }
         let was_for_other = |set: &Set<'_>| {
             let desired = annotations::desired_replicas(set.metadata());
             set.count.size > 0 && desired.is_some_and(|desired| desired != rollout.limits.replicas)
         };
-        if rollout.sets.iter().any(was_for_other) { Way::Scaled } else { Way::RollingOut }
+        if rollout.sets.iter().any(was_for_other) {
+            RolloutMode::Scaled
+        } else {
+            RolloutMode::RollingOut
+        }
     }
 }
 
-pub(super) fn plan(world: &World, rollout: &Rollout<'_>, way: Way) -> Plan {
-    match way {
-        Way::Dying => Plan { sizes: rollout.sizes(), ..Plan::default() },
-        Way::Paused => {
+pub(super) fn plan(world: &World, rollout: &Rollout<'_>, mode: RolloutMode) -> Plan {
+    match mode {
+        RolloutMode::Deleting => Plan { sizes: rollout.sizes(), ..Plan::default() },
+        RolloutMode::Paused => {
             let remove = superfluous(rollout);
             Plan { sizes: scaled(rollout), create: None, remove }
         }
-        Way::Scaled => Plan { sizes: scaled(rollout), ..Plan::default() },
-        Way::RollingOut if limits::is_recreate(rollout.spec) => recreated(world, rollout),
-        Way::RollingOut => rolled(world, rollout),
+        RolloutMode::Scaled => Plan { sizes: scaled(rollout), ..Plan::default() },
+        RolloutMode::RollingOut if limits::is_recreate(rollout.spec) => recreated(world, rollout),
+        RolloutMode::RollingOut => rolled(world, rollout),
     }
 }
 

@@ -47,7 +47,7 @@ pub(super) fn next(
     let again = match deadline {
         Some(deadline) if is_rolling_out => {
             let subject = subject(rollout, new);
-            judge(rollout, &before, &status, &mut conditions, &subject, deadline, now)
+            progress(rollout, &before, &status, &mut conditions, &subject, deadline, now)
         }
         Some(_) => None,
         None => {
@@ -159,7 +159,7 @@ fn subject(rollout: &Rollout<'_>, new: NewSet<'_>) -> String {
 }
 
 /// Whether the rollout is complete, progressing, or stuck; and when to check again.
-fn judge(
+fn progress(
     rollout: &Rollout<'_>,
     before: &DeploymentStatus,
     status: &DeploymentStatus,

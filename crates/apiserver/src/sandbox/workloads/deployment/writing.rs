@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     annotations::{self, Changes, REVISION},
-    plan::{Plan, Way},
+    plan::{Plan, RolloutMode},
     sets::{Rollout, Set},
     status::{self, NewSet},
 };
@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 253;
 pub(super) fn resize(
     rollout: &Rollout<'_>,
     plan: &Plan,
-    way: Way,
+    mode: RolloutMode,
     index: usize,
 ) -> impl Iterator<Item = Action> + use<> {
     let set = &rollout.sets[index];
@@ -36,12 +36,12 @@ pub(super) fn resize(
     let is_resized = before != after;
     let mut annotations = Changes::new();
     let mut spec = Map::new();
-    if rollout.is_new(index) && way != Way::Dying {
+    if rollout.is_new(index) && mode != RolloutMode::Deleting {
         let next = rollout.next_revision();
         annotations = annotations::of_new_set(&rollout.deployment.metadata, set.metadata(), next);
         spec.extend(patience(rollout, set));
     }
-    if is_resized || (before > 0 && matches!(way, Way::Paused | Way::Scaled)) {
+    if is_resized || (before > 0 && matches!(mode, RolloutMode::Paused | RolloutMode::Scaled)) {
         annotations.extend(annotations::of_size(set.metadata(), rollout.limits));
     }
     if is_resized {

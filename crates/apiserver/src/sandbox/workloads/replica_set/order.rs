@@ -35,17 +35,17 @@ pub(super) struct Rank {
 }
 
 /// The number of active Pods of some sets on each node.
-pub(super) type Crowds = BTreeMap<String, usize>;
+pub(super) type PodsPerNode = BTreeMap<String, usize>;
 
-pub(super) fn crowds<'a>(pods: impl IntoIterator<Item = &'a Pod>) -> Crowds {
-    let mut crowds = Crowds::new();
+pub(super) fn crowds<'a>(pods: impl IntoIterator<Item = &'a Pod>) -> PodsPerNode {
+    let mut crowds = PodsPerNode::new();
     for pod in pods.into_iter().filter(|pod| pods::is_active(pod)) {
         *crowds.entry(node_of(pod).to_owned()).or_default() += 1;
     }
     crowds
 }
 
-pub(super) fn rank(pod: &Pod, crowds: &Crowds, now: Timestamp) -> Rank {
+pub(super) fn rank(pod: &Pod, crowds: &PodsPerNode, now: Timestamp) -> Rank {
     let phase = match phase_of(pod) {
         "Running" => 2,
         "Unknown" => 1,

@@ -1,7 +1,7 @@
 //! Requests that run to completion although their client has disconnected.
 //!
 //! HTTP signals a disconnected client by dropping the request's future. Before it changes anything,
-//! a request should be cancelled by that. From then on it sets its [`Shield`], and a drop only
+//! a request should be cancelled by that. From then on it sets its [`DetachFlag`], and a drop only
 //! moves the future to its own task, where it continues with everything it holds (its entry in the
 //! count of requests, its span, its reservations). While the client is connected, this costs
 //! nothing.
@@ -19,34 +19,37 @@ use tokio::runtime::Handle;
 
 /// An extension of each request: whether it runs to completion.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shield(Arc<AtomicBool>);
+pub(crate) struct DetachFlag(Arc<AtomicBool>);
 
 /// A future that continues after a drop if its flag is set.
-pub(super) struct Shielded<T: Send + 'static> {
+pub(super) struct DetachOnDrop<T: Send + 'static> {
     future: Option<Running<T>>,
-    shield: Shield,
+    detach: DetachFlag,
 }
 
 type Running<T> = Pin<Box<dyn Future<Output = T> + Send>>;
 
-impl Shield {
+impl DetachFlag {
     /// From now on a disconnect does not cancel the request.
-    pub(crate) fn raise(&self) {
+    pub(crate) fn set(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    fn is_raised(&self) -> bool {
+    fn is_set(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-impl<T: Send + 'static> Shielded<T> {
-    pub(super) fn new(future: impl Future<Output = T> + Send + 'static, shield: Shield) -> Self {
-        Shielded { future: Some(Box::pin(future)), shield }
+impl<T: Send + 'static> DetachOnDrop<T> {
+    pub(super) fn new(
+        future: impl Future<Output = T> + Send + 'static,
+        detach: DetachFlag,
+    ) -> Self {
+        DetachOnDrop { future: Some(Box::pin(future)), detach }
     }
 }
 
-impl<T: Send + 'static> Future for Shielded<T> {
+impl<T: Send + 'static> Future for DetachOnDrop<T> {
     type Output = T;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
@@ -59,9 +62,9 @@ impl<T: Send + 'static> Future for Shielded<T> {
     }
 }
 
-impl<T: Send + 'static> Drop for Shielded<T> {
+impl<T: Send + 'static> Drop for DetachOnDrop<T> {
     fn drop(&mut self) {
-        let Some(future) = self.future.take().filter(|_| self.shield.is_raised()) else { return };
+        let Some(future) = self.future.take().filter(|_| self.detach.is_set()) else { return };
         // Without a runtime the process is exiting.
         if let Ok(runtime) = Handle::try_current() {
             tracing::debug!("client is gone, the request runs to its end");
