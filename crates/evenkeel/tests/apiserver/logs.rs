@@ -1,4 +1,4 @@
-//! What the server writes about requests.
+//! The server's request log.
 
 use serde_json::Value;
 

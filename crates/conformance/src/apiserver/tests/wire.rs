@@ -1,4 +1,4 @@
-//! What goes over the wire, and what is made of the answers.
+//! Encoding of requests and decoding of responses.
 
 use serde_json::{Value, json};
 

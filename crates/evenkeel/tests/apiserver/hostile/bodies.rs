@@ -1,4 +1,4 @@
-//! Bodies that are too large, too deep, of the wrong form, stale or slow.
+//! Bodies that are too large, too deep, malformed, stale or slow.
 
 use tokio::io::AsyncWriteExt;
 
@@ -113,7 +113,7 @@ async fn a_body_that_comes_byte_by_byte_is_a_body() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// Without a length: only counting tells that it is too much.
+/// Without a length: only counting shows that it is too large.
 async fn chunked(server: &Server, body: &[u8]) -> Answer {
     let mut stream = connect(server, &["http/1.1"]).await;
     let head = format!(

@@ -125,7 +125,7 @@ fn others() -> Vec<Step> {
     ]
 }
 
-/// The merge is by name: what another client has set in the other container stays.
+/// The merge is by name: fields set by another client in the other container are kept.
 fn two_containers() -> Vec<Step> {
     vec![
         run("apply -f two.yaml", "deployment.apps/two created").file("two.yaml", TWO_CONTAINERS),

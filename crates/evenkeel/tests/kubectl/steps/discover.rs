@@ -1,4 +1,4 @@
-//! What the server offers, who one is, and what it does not do.
+//! Discovery, the user's identity, and unsupported features.
 
 use crate::step::{Step, fails, run};
 
