@@ -56,19 +56,19 @@ pub enum CertificateError {
     Read { path: PathBuf, source: io::Error },
     #[error("{}: can't be written: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    #[error("{}: {problem}; put back a good copy, or delete {}", path.display(), if_deleted(path))]
+    #[error("{}: {problem}; restore a valid copy, or delete {}", path.display(), if_deleted(path))]
     Damaged { path: PathBuf, problem: String },
     #[error(
-        "{}: the key of ca.crt is missing; put it back, or delete the folder {} to begin with a \
-         new authority (each kubeconfig given out before then stops working)",
+        "{}: the key of ca.crt is missing; restore it, or delete the folder {} to create a new \
+         CA (existing kubeconfigs then stop working)",
         path.display(), folder_of(path)
     )]
     NoKey { path: PathBuf },
-    #[error("{}: not the key of ca.crt beside it; put the right one back", path.display())]
+    #[error("{}: the key does not match ca.crt; restore the right one", path.display())]
     OtherKey { path: PathBuf },
-    #[error("certificates can't be made: {0}")]
+    #[error("can't create certificates: {0}")]
     Make(#[from] rcgen::Error),
-    #[error("TLS can't be set up: {0}")]
+    #[error("can't configure TLS: {0}")]
     Tls(#[from] rustls::Error),
 }
 

@@ -33,7 +33,7 @@ use crate::{
     api::{Api, Call},
     body,
     identity::{self, Anonymous, Attributes, On, Refusal, User},
-    logs::RequestUser,
+    logs::RequestSpan,
     metrics::Change,
     negotiate::{self, Media, Offer, ResponseFormat, Shape},
     request::{self, Query, Resource, Target, info, timeout},
@@ -99,6 +99,9 @@ async fn answered(
     let path = info::decoded(parts.uri.path());
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let attributes = info::attributes(&parts.method, &method, &path, &query);
+    if let Some(span) = parts.extensions.get::<RequestSpan>() {
+        span.attributes(&attributes);
+    }
     let limit = match info::is_long_running(&attributes) {
         true => None,
         false => Some(timeout::asked(&query)?),
@@ -135,7 +138,7 @@ async fn allowed(
     };
     let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
         .map_err(|_| Failure::unauthorized())?;
-    asked_by(parts, peer, &user);
+    record_user(parts, peer, &user);
     let other = identity::impersonate(&user, &parts.headers, attributes).map_err(refused)?;
     let user: &User = other.as_ref().unwrap_or(&user);
     api.authorize(user, attributes).map_err(|message| denied(message, attributes))?;
@@ -234,8 +237,10 @@ async fn whole(body: Body) -> Result<Bytes> {
         Ok(Err(problem)) if problem.is::<http_body_util::LengthLimitError>() => {
             Err(Failure::too_large(body::LIMIT))
         }
-        Ok(Err(problem)) => Err(Failure::bad_request(format!("the body ended early: {problem}"))),
-        Err(_) => Err(Failure::bad_request("the body did not come in time")),
+        Ok(Err(problem)) => {
+            Err(Failure::bad_request(format!("request body ended early: {problem}")))
+        }
+        Err(_) => Err(Failure::bad_request("timed out reading the request body")),
     }
 }
 
@@ -248,12 +253,12 @@ fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-// === Who may what ===
+// === Authorization ===
 
 /// Records the user: for the log lines of this request, and for the connection limits.
-fn asked_by(parts: &Parts, peer: &Peer, user: &Arc<User>) {
-    if let Some(asker) = parts.extensions.get::<RequestUser>() {
-        asker.is(user);
+fn record_user(parts: &Parts, peer: &Peer, user: &Arc<User>) {
+    if let Some(span) = parts.extensions.get::<RequestSpan>() {
+        span.user(user);
     }
     if user.name != identity::ANONYMOUS {
         peer.authenticated();

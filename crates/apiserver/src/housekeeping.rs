@@ -200,14 +200,14 @@ impl Housekeeper {
             Ok(Ended::Object(at, Some(problem))) => {
                 let (kind, key) = (kinds::of_id(at.0).kind, at.1.clone());
                 let pause = self.objects.failed(at, now);
-                tracing::warn!(kind, %key, problem, "housekeeping failed, retrying in {pause:?}");
+                tracing::warn!(kind, %key, error = problem, "garbage collection failed, retrying in {pause:?}");
             }
             Ok(Ended::Namespace(name, Some(problem))) => {
                 let pause = self.namespaces.failed(name.clone(), now);
-                tracing::warn!(namespace = %name, problem, "deleting the contents of a namespace failed, retrying in {pause:?}");
+                tracing::warn!(namespace = %name, error = problem, "emptying a namespace failed, retrying in {pause:?}");
             }
             // Panics are caught earlier, and nothing aborts the task.
-            Err(problem) => tracing::error!(%problem, "housekeeping task failed"),
+            Err(error) => tracing::error!(%error, "housekeeping task failed"),
         }
     }
 }

@@ -13,7 +13,10 @@ use axum::body::Body;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use tracing::{Instrument, Span, field::Empty};
 
-use crate::{identity::User, random};
+use crate::{
+    identity::{Attributes, On, User},
+    random,
+};
 
 /// Slower requests are logged at level info.
 const SLOW: Duration = Duration::from_millis(500);
@@ -27,9 +30,9 @@ const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuditId(pub(crate) HeaderValue);
 
-/// Records the user of the request; an extension of the request.
+/// Records what becomes known of a request after its start; an extension of the request.
 #[derive(Clone, Debug)]
-pub(crate) struct RequestUser {
+pub(crate) struct RequestSpan {
     span: Span,
     user: Arc<OnceLock<Arc<User>>>,
 }
@@ -46,16 +49,33 @@ pub(crate) struct Trace {
     user: Arc<OnceLock<Arc<User>>>,
 }
 
-impl RequestUser {
+impl RequestSpan {
+    /// Verb and resource: `get`, `pods/status`. Paths have no resource.
+    pub(crate) fn attributes(&self, attributes: &Attributes<'_>) {
+        if self.span.is_disabled() {
+            return;
+        }
+        self.span.record("verb", attributes.verb);
+        match attributes.on {
+            On::Resource { resource, subresource: "", .. } => {
+                self.span.record("resource", resource);
+            }
+            On::Resource { resource, subresource, .. } => {
+                self.span.record("resource", format_args!("{resource}/{subresource}"));
+            }
+            On::Path(_) => {}
+        }
+    }
+
     /// The request is authenticated.
-    pub(crate) fn is(&self, user: &Arc<User>) {
+    pub(crate) fn user(&self, user: &Arc<User>) {
         self.span.record("user", &*user.name);
         let _ = self.user.set(Arc::clone(user));
     }
 }
 
 impl Trace {
-    /// Begins, and adds the [`AuditId`] and the [`RequestUser`] to the request.
+    /// Begins, and adds the [`AuditId`] and the [`RequestSpan`] to the request.
     pub(crate) fn begin(request: &mut Request<Body>) -> Trace {
         let headers = request.headers();
         let audit_id = audit_id(headers).unwrap_or_else(fresh_audit_id);
@@ -68,14 +88,16 @@ impl Trace {
             path = shown(&uri),
             audit_id = text(&audit_id),
             traceparent = traceparent.as_ref().map(text),
-            // The user is known later.
+            // Known later: see [`RequestSpan`].
+            verb = Empty,
+            resource = Empty,
             user = Empty,
         );
         let user: Arc<OnceLock<Arc<User>>> = Arc::default();
         request.extensions_mut().insert(AuditId(audit_id.clone()));
         request
             .extensions_mut()
-            .insert(RequestUser { span: span.clone(), user: Arc::clone(&user) });
+            .insert(RequestSpan { span: span.clone(), user: Arc::clone(&user) });
         Trace { method, uri, audit_id, traceparent, begun: Instant::now(), span, user }
     }
 
@@ -94,19 +116,19 @@ impl Trace {
     /// Ends: logs the request, and returns the ids with the response.
     pub(crate) fn end(&self, response: &mut Response<Body>) {
         let Trace { method, uri, audit_id, traceparent, begun, span, .. } = self;
-        let (code, took) = (response.status().as_u16(), begun.elapsed());
-        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        span.in_scope(|| match took > SLOW {
+        let (code, duration) = (response.status().as_u16(), begun.elapsed());
+        let duration_ms = millis(duration);
+        span.in_scope(|| match duration > SLOW {
             true => tracing::info!(
                 %method,
                 path = shown(uri),
                 user = self.user(),
                 code,
-                took_ms,
+                duration_ms,
                 audit_id = text(audit_id),
                 "slow request"
             ),
-            false => tracing::debug!(code, took_ms, "answered"),
+            false => tracing::debug!(code, duration_ms, "request completed"),
         });
         response.headers_mut().insert(AUDIT_ID, audit_id.clone());
         if let Some(traceparent) = traceparent {
@@ -148,6 +170,11 @@ fn traceparent(headers: &HeaderMap) -> Option<HeaderValue> {
 
 fn text(value: &HeaderValue) -> &str {
     value.to_str().unwrap_or_default()
+}
+
+/// A duration as a field of a log line.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A path in a form that fits into a log line.

@@ -207,20 +207,24 @@ impl Metrics {
             connections,
         } = self;
         connections.register(registry);
-        let about = "Times that a task which lasts as long as the process was started again";
+        let about = "Restarts of long-lived background tasks";
         registry.register("evenkeel_task_restarts", about, task_restarts.0.clone());
-        registry.register("apiserver_request", "Requests answered", total.clone());
+        registry.register(
+            "apiserver_request",
+            "Number of requests by verb, resource and status code",
+            total.clone(),
+        );
         registry.register_with_unit(
             "apiserver_request_duration",
-            "Time from a request to its answer",
+            "Request duration",
             Unit::Seconds,
             duration.clone(),
         );
-        let now = "Requests being answered, without long-running ones";
+        let now = "Requests in progress, excluding long-running ones";
         registry.register("apiserver_current_inflight_requests", now, in_flight.clone());
-        let long = "Requests that run long, as watches do";
+        let long = "Long-running requests in progress, such as watches";
         registry.register("apiserver_longrunning_requests", long, long_running.clone());
-        registry.register("apiserver_storage_objects", "Objects stored", objects.clone());
+        registry.register("apiserver_storage_objects", "Number of stored objects", objects.clone());
         registry.register(
             "apiserver_watch_events",
             "Events sent to watchers",
@@ -229,18 +233,18 @@ impl Metrics {
         repair.register(registry);
         let JournalMetrics { sync, bytes, batch, failed, writable } = journal.clone();
         let journal = registry.sub_registry_with_prefix("evenkeel_apiserver_journal");
-        let about = "Time to bring the journal to disk once";
+        let about = "Duration of a journal sync to disk";
         journal.register_with_unit("sync_duration", about, Unit::Seconds, sync);
         journal.register("written_bytes", "Bytes written to the journal", bytes);
-        journal.register("batch_writes", "Writes that were synced together", batch);
-        journal.register("failed_batches", "Batches that could not be kept", failed);
+        journal.register("batch_writes", "Number of writes per journal sync", batch);
+        journal.register("failed_batches", "Batches that could not be stored", failed);
         writable.set(1);
-        let about = "1 if writes are taken, 0 while there is no space for others than deletes";
+        let about = "1 if writes are accepted, 0 if only deletes are because the disk is full";
         journal.register("writable", about, writable);
         let started: Gauge<f64, std::sync::atomic::AtomicU64> = Gauge::default();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         started.set(since.as_secs_f64());
-        let about = "When the process started, in seconds since 1970";
+        let about = "Start time of the process in seconds since the Unix epoch";
         registry.register_with_unit("process_start_time", about, Unit::Seconds, started);
     }
 

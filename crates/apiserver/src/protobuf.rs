@@ -33,17 +33,17 @@ pub(crate) enum ProtobufError {
     NoMagic,
     #[error("the message ends in the middle of {0}")]
     Truncated(&'static str),
-    #[error("a number takes more than ten bytes")]
+    #[error("varint is longer than ten bytes")]
     Overflow,
-    #[error("field {field} of {message} has wire type {wire}, which does not fit its type")]
+    #[error("field {field} of {message} has wire type {wire}, which does not match its type")]
     WireType { message: String, field: u32, wire: u8 },
     #[error("{message}.{field} is not valid UTF-8")]
     Utf8 { message: String, field: String },
-    #[error("messages nest deeper than {MAX_DEPTH}")]
+    #[error("messages are nested deeper than {MAX_DEPTH}")]
     TooDeep,
-    #[error("{0} holds a time outside of the years 1 to 9999")]
+    #[error("{0} contains a time outside the years 1 to 9999")]
     Time(String),
-    #[error("{0} holds text that is not JSON")]
+    #[error("{0} contains invalid JSON")]
     Json(String),
     #[error("{0}")]
     JsonTooDeep(String),

@@ -72,7 +72,11 @@ pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
             Ok(event) => drop(still_told.insert(what, event)),
             Err(failure) => {
                 let problem = failure.message();
-                tracing::debug!(service = &*service.key, problem, "can't write an Event");
+                tracing::debug!(
+                    service = &*service.key,
+                    error = problem,
+                    "writing an Event failed"
+                );
             }
         }
     }

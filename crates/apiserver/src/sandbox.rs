@@ -122,7 +122,7 @@ pub(crate) async fn play(api: Arc<Api>) {
                         play.done(&api, id, &actions, outcome, Timestamp::now());
                     }
                     // Panics are caught earlier, and nothing aborts the task.
-                    Err(problem) => tracing::error!(%problem, "sandbox action failed"),
+                    Err(error) => tracing::error!(%error, "sandbox task failed"),
                 }
             }
             () = tokio::time::sleep(rest) => {}
@@ -135,7 +135,7 @@ pub(crate) async fn play(api: Arc<Api>) {
 async fn carried_out(api: Arc<Api>, id: Id, actions: Vec<Action>) -> (Id, Vec<Action>, Outcome) {
     let done = caught(carry_out::all(&api, &actions)).await;
     let outcome = done.unwrap_or_else(|problem| {
-        tracing::error!(part = ?id.0, key = %id.1, problem, "sandbox action panicked");
+        tracing::error!(part = ?id.0, key = %id.1, error = problem, "sandbox action panicked");
         Outcome::Failed
     });
     (id, actions, outcome)
@@ -224,7 +224,7 @@ impl SandboxState {
     fn done(&mut self, api: &Api, id: Id, actions: &[Action], outcome: Outcome, now: Timestamp) {
         if outcome != Outcome::Done {
             // An action that was assumed done has failed.
-            for (kind, key) in actions.iter().filter_map(Action::place) {
+            for (kind, key) in actions.iter().filter_map(Action::target) {
                 let present = api.storage.object(kind, key);
                 self.take(kind, key, present.as_deref(), now);
             }

@@ -64,7 +64,7 @@ pub enum Error {
     Journal(#[from] JournalError),
     #[error("can't start the writer: {0}")]
     Writer(io::Error),
-    #[error("can't write the objects that every cluster has: {0}")]
+    #[error("can't create the built-in objects: {0}")]
     Builtin(String),
 }
 

@@ -61,7 +61,7 @@ pub enum WriteError {
     Refused(#[from] Refused),
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error("the server is stopping: try again")]
+    #[error("the server is shutting down: retry later")]
     Stopped,
 }
 
@@ -172,7 +172,7 @@ struct LogPanic;
 impl Drop for LogPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            tracing::error!("the writer panicked: no writes until the process is restarted");
+            tracing::error!("writer panicked: writes fail until the process is restarted");
         }
     }
 }

@@ -40,11 +40,11 @@ pub struct NewObject {
 /// Why a write is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    #[error("it exists")]
+    #[error("the object already exists")]
     Exists,
-    #[error("it does not exist")]
+    #[error("the object does not exist")]
     Missing,
-    #[error("it is at revision {at}, not {expected}")]
+    #[error("the object is at revision {at}, not {expected}")]
     Changed { at: Revision, expected: Revision },
 }
 

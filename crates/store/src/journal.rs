@@ -57,19 +57,21 @@ pub struct Snapshot {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    #[error("no space left for {path}: free some, then write again; reads go on")]
+    #[error("no space left for {path}: free some space and retry; reads continue")]
     Full { path: String },
     #[error("{path}: {problem}")]
     Io { path: String, problem: String },
-    #[error("{path} is damaged at byte {offset}: {problem}; restore it from a backup")]
+    #[error("{path} is corrupt at byte {offset}: {problem}; restore it from a backup")]
     Damaged { path: String, offset: u64, problem: String },
-    #[error("{path} has format {found}, this program knows up to {known}: use a newer one")]
+    #[error(
+        "{path} has format {found}, but this version supports formats up to {known}: use a newer version"
+    )]
     Newer { path: String, found: u32, known: u32 },
-    #[error("{path} is in use by another process: stop it first, or use another directory")]
+    #[error("{path} is in use by another process: stop it, or use another directory")]
     InUse { path: String },
     #[error(
-        "{path} holds {resource}, which this program does not serve: \
-         use the version that wrote it, delete those objects there, then come back"
+        "{path} contains {resource}, which this version does not serve: \
+         delete those objects with the version that wrote them, then retry"
     )]
     UnknownResource { path: String, resource: String },
 }

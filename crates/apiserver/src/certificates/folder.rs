@@ -29,8 +29,8 @@ pub enum FolderError {
     #[error("{}: another server runs on this data; stop it, or give another folder", path.display())]
     Taken { path: PathBuf },
     #[error(
-        "{}: others may enter this folder, and there are files in it that are not ours; give a \
-         new folder, or close this one: chmod 700 {}",
+        "{}: the folder is accessible to other users and contains files of another program; \
+         choose a new folder, or restrict this one: chmod 700 {}",
         path.display(), path.display()
     )]
     Open { path: PathBuf },

@@ -30,8 +30,7 @@ pub(crate) async fn keep_renewed(shown: &mut ServedCertificates) {
     loop {
         ticks.tick().await;
         if let Err(error) = shown.renew(Timestamp::now()) {
-            let again = format!("{}s", EVERY.as_secs());
-            tracing::error!(%error, again, "renewing certificates failed, retrying");
+            tracing::error!(%error, "renewing certificates failed, retrying in {EVERY:?}");
         }
     }
 }

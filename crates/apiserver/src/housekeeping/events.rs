@@ -68,7 +68,11 @@ async fn forget(api: &Api, ends: &mut Expirations, now: Timestamp) {
         for (index, failure) in remove_each(api, &targets, now, true).await {
             // An Event written meanwhile already has a new expiry time.
             if failure.code != 409 {
-                tracing::warn!(problem = failure.message(), "deleting an Event failed");
+                tracing::warn!(
+                    event = &*due[index].0,
+                    error = failure.message(),
+                    "deleting an expired Event failed"
+                );
                 let (key, revision) = &due[index];
                 ends.set(key, later(now, AGAIN), *revision);
             }

@@ -63,7 +63,7 @@ impl CertificateVerifier {
         let Some([own, others @ ..]) = shown else { return Certificate::None };
         let verified = self.verifier.verify_client_cert(own, others, UnixTime::now());
         if let Err(error) = verified {
-            tracing::debug!(%error, "client certificate refused");
+            tracing::debug!(%error, "client certificate rejected");
             return Certificate::Refused;
         }
         named(own).unwrap_or(Certificate::Refused)

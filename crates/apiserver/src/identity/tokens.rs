@@ -25,13 +25,13 @@ pub enum TokenFileError {
     Read(#[from] io::Error),
     #[error("line {line}: expected at least 3 columns (token, user, uid), found {columns}")]
     Columns { line: usize, columns: usize },
-    #[error("line {line}: the token is empty")]
+    #[error("line {line}: empty token")]
     EmptyToken { line: usize },
-    #[error("line {line}: the same token as in an earlier line")]
+    #[error("line {line}: duplicate token")]
     Duplicate { line: usize },
-    #[error("line {line}: a quote that is not closed")]
+    #[error("line {line}: unclosed quote")]
     Unclosed { line: usize },
-    #[error("line {line}: a quote inside a column; write the column as \"…\" and the quote twice")]
+    #[error("line {line}: quote inside a column; write the column as \"…\" and the quote twice")]
     StrayQuote { line: usize },
 }
 
@@ -194,20 +194,20 @@ mod tests {
                 "ok,a,b\nsecret,x\n",
                 "line 2: expected at least 3 columns (token, user, uid), found 2",
             ),
-            (",a,b\n", "line 1: the token is empty"),
-            ("secret,a,1\n\nsecret,b,2\n", "line 3: the same token as in an earlier line"),
+            (",a,b\n", "line 1: empty token"),
+            ("secret,a,1\n\nsecret,b,2\n", "line 3: duplicate token"),
             (
                 "x,\"a\nb\",c\nsecret\n",
                 "line 3: expected at least 3 columns (token, user, uid), found 1",
             ),
-            ("secret,a,1,\"devs", "line 1: a quote that is not closed"),
+            ("secret,a,1,\"devs", "line 1: unclosed quote"),
             (
                 "sec\"ret,a,1",
-                "line 1: a quote inside a column; write the column as \"…\" and the quote twice",
+                "line 1: quote inside a column; write the column as \"…\" and the quote twice",
             ),
             (
                 "\"secret\"x,a,1",
-                "line 1: a quote inside a column; write the column as \"…\" and the quote twice",
+                "line 1: quote inside a column; write the column as \"…\" and the quote twice",
             ),
         ];
         for (text, expected) in cases {

@@ -107,7 +107,7 @@ mod tests {
             (&["snapshot-0000000002", "journal-0000000003"], "journal-0000000002"),
         ] {
             let error = of(names).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("{missing} is damaged")), "{error}");
+            assert!(error.starts_with(&format!("{missing} is corrupt")), "{error}");
         }
         assert_eq!(of(&["lock"]).unwrap(), Layout::default());
     }

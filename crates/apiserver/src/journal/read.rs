@@ -137,7 +137,7 @@ fn opened<D: Files>(
     let size = file.size().map_err(failed(path.clone()))?;
     let (header, start) = Header::read(&file, &path)?;
     if (header.kind, header.number) != (kind, number) {
-        return Err(damaged(path, 0, "its header is another file's".to_owned()));
+        return Err(damaged(path, 0, "the header belongs to another file".to_owned()));
     }
     Ok(Opened { file, path, header, start, size })
 }
@@ -159,7 +159,7 @@ impl<F: File> Opened<F> {
                 Some(Payload::End(revision)) if revision == replay.revision => return Ok(()),
                 Some(Payload::Changes | Payload::Objects) => {}
                 Some(Payload::End(_)) | None => {
-                    return Err(damaged(self.path, at, "the snapshot ends early".to_owned()));
+                    return Err(damaged(self.path, at, "the snapshot is truncated".to_owned()));
                 }
             }
         }
@@ -179,7 +179,11 @@ impl<F: File> Opened<F> {
         if at == end {
             return Ok(());
         }
-        Err(damaged(self.path, at, format!("a bad frame, though it was whole up to byte {end}")))
+        Err(damaged(
+            self.path,
+            at,
+            format!("invalid frame, although the file was complete up to byte {end}"),
+        ))
     }
 
     fn replay_last(

@@ -82,10 +82,10 @@ async fn one(api: &Api, action: &Action) -> Outcome {
     let Err(failure) = done else { return Outcome::Done };
     // A 403 means that the namespace is terminating.
     if matches!(failure.code, 403 | 404 | 409) {
-        tracing::debug!(?action, problem = failure.message(), "overtaken");
+        tracing::debug!(%action, error = failure.message(), "sandbox action conflicted");
         return Outcome::Overtaken;
     }
-    tracing::warn!(?action, problem = failure.message(), "sandbox action failed");
+    tracing::warn!(%action, error = failure.message(), "sandbox action failed");
     Outcome::Failed
 }
 
@@ -257,9 +257,30 @@ fn event(about: Target<'_>, warning: bool, reason: &str, message: &str) -> Value
 
 // === impl Action ===
 
+/// For log lines: verb, kind and key.
+impl std::fmt::Display for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Action::Create { kind, namespace: Some(namespace), object } => {
+                write!(f, "create {} {namespace}/{}", kind.kind, name_of(object))
+            }
+            Action::Create { kind, namespace: None, object } => {
+                write!(f, "create {} {}", kind.kind, name_of(object))
+            }
+            Action::Patch { kind, key, .. } => write!(f, "patch {} {key}", kind.kind),
+            Action::Delete { kind, key, .. } => write!(f, "delete {} {key}", kind.kind),
+            Action::Bind { key, node, .. } => write!(f, "bind Pod {key} to {node}"),
+            Action::Token { key, .. } => write!(f, "fill in Secret {key}"),
+            Action::Event { kind, key, reason, .. } => {
+                write!(f, "record Event {reason} on {} {key}", kind.kind)
+            }
+        }
+    }
+}
+
 impl Action {
     /// The object that it changes, if it exists already.
-    pub(super) fn place(&self) -> Option<(&'static Kind, &str)> {
+    pub(super) fn target(&self) -> Option<(&'static Kind, &str)> {
         match self {
             Action::Create { .. } | Action::Event { .. } => None,
             Action::Patch { kind, key, .. } | Action::Delete { kind, key, .. } => Some((kind, key)),

@@ -336,7 +336,7 @@ fn read<T: DeserializeOwned>(kind: &Kind, object: Option<&Object>) -> Option<Arc
         Ok(value) => serde_json::from_value(value),
         Err(_) => Err(problem),
     });
-    let report = |problem| tracing::warn!(kind = kind.kind, key = %object.key, %problem, "ignoring invalid object");
+    let report = |error| tracing::warn!(kind = kind.kind, key = %object.key, %error, "ignoring invalid object");
     parsed.map_err(report).ok().map(Arc::new)
 }
 

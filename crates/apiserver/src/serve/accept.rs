@@ -57,10 +57,9 @@ async fn accept<S: Answers>(
             }
             Err(error) if is_of_one_peer(&error) => {}
             Err(error) => {
-                let cut = if is_exhausted(&error) { make_room(server) } else { 0 };
-                pause = if cut > 0 { LEAST_PAUSE } else { pause };
-                let pause_ms = pause.as_millis();
-                tracing::warn!(%error, cut, pause_ms, "accepting a connection failed");
+                let evicted = if is_exhausted(&error) { make_room(server) } else { 0 };
+                pause = if evicted > 0 { LEAST_PAUSE } else { pause };
+                tracing::warn!(%error, evicted, "accepting a connection failed, retrying in {pause:?}");
                 sleep(pause).await;
                 pause = (pause * 2).min(MOST_PAUSE);
             }
@@ -90,14 +89,18 @@ async fn finish<S: Answers>(server: &Server<S>, mut connections: JoinSet<()>) ->
     server.closing.cancel();
     if timeout(drain, server.stop.in_flight().drained()).await.is_err() {
         let in_flight = server.stop.in_flight().requests();
-        tracing::warn!(in_flight, waited_s = drain.as_secs(), "requests did not finish in time");
+        tracing::warn!(
+            in_flight,
+            waited_s = drain.as_secs(),
+            "timed out waiting for requests to finish"
+        );
     }
     server.stop.end_watches();
     let all_closed = async { while connections.join_next().await.is_some() {} };
     let _ = timeout(close, all_closed).await;
     let cut = connections.len();
     if cut > 0 {
-        tracing::warn!(connections = cut, "closing connections that are still open");
+        tracing::warn!(connections = cut, "aborting open connections");
     }
     connections.shutdown().await;
     cut

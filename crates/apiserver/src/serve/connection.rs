@@ -12,6 +12,7 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::{
     Answers, ConnectionMetrics, Limits, Tls,
@@ -87,15 +88,15 @@ impl<S: Answers> Server<S> {
         address: SocketAddr,
         guard: ConnectionGuard,
     ) {
-        let handshake = timeout(self.limits.handshake, self.handshake(stream));
+        let handshake = timeout(self.limits.handshake, self.handshake(stream, address));
         let connection = guard.connection();
         let stream = tokio::select! {
             done = handshake => match done {
                 Ok(Some(stream)) => stream,
                 Ok(None) => return,
-                Err(_) => return tracing::debug!(%address, "handshake took too long"),
+                Err(_) => return tracing::debug!(%address, "TLS handshake timed out"),
             },
-            () = connection.is_cut() => return tracing::debug!(%address, "evicted"),
+            () = connection.is_cut() => return tracing::debug!(%address, "connection evicted"),
             () = self.closing.cancelled() => return,
         };
         let (_, session) = stream.get_ref();
@@ -103,17 +104,22 @@ impl<S: Answers> Server<S> {
         if matches!(certificate, Certificate::Of { .. }) {
             connection.authenticated();
         }
-        self.requests(stream, certificate, connection).await;
+        let span = tracing::debug_span!("connection", %address);
+        self.requests(stream, certificate, connection).instrument(span).await;
     }
 
     /// `None` if the client can't be served; it has been told, as far as possible.
-    async fn handshake(&self, mut stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+    async fn handshake(
+        &self,
+        mut stream: TcpStream,
+        address: SocketAddr,
+    ) -> Option<TlsStream<TcpStream>> {
         let _ = stream.set_nodelay(true);
         if is_plain_http(&mut stream).await.unwrap_or(true) {
             return None;
         }
         let accepted = self.acceptor.accept(stream).await;
-        accepted.inspect_err(|error| tracing::debug!(%error, "handshake failed")).ok()
+        accepted.inspect_err(|error| tracing::debug!(%address, %error, "TLS handshake failed")).ok()
     }
 
     async fn requests(
@@ -159,7 +165,7 @@ impl<S: Answers> Server<S> {
             tokio::select! {
                 ended = http.as_mut() => {
                     if let Err(error) = ended {
-                        tracing::debug!(error = %error, "connection ended");
+                        tracing::debug!(%error, "connection failed");
                     }
                     return;
                 }

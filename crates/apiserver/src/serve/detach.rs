@@ -67,7 +67,7 @@ impl<T: Send + 'static> Drop for DetachOnDrop<T> {
         let Some(future) = self.future.take().filter(|_| self.detach.is_set()) else { return };
         // Without a runtime the process is exiting.
         if let Ok(runtime) = Handle::try_current() {
-            tracing::debug!("client is gone, the request runs to its end");
+            tracing::debug!("client disconnected, completing the request");
             runtime.spawn(async move { drop(future.await) });
         }
     }

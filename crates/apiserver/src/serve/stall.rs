@@ -68,7 +68,7 @@ pub(super) async fn guarded(
     });
     if is_stalled.await {
         metrics.stalled.inc();
-        tracing::debug!("client does not read, ending its response");
+        tracing::debug!("client does not read, aborting its response");
     }
 }
 

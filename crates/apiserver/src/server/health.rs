@@ -52,13 +52,13 @@ pub(super) fn health(
     };
     let store = move || match has_writer() {
         true => Ok(()),
-        false => Err("the writer has ended".to_owned()),
+        false => Err("the writer is not running".to_owned()),
     };
     let hook = |is_done: fn(&Hooks) -> &AtomicBool| {
         let started = started.clone();
         move || match is_done(&started.0).load(Ordering::Acquire) {
             true => Ok(()),
-            false => Err("not finished".to_owned()),
+            false => Err("post-start hook not finished".to_owned()),
         }
     };
     Health::new()

@@ -1,6 +1,6 @@
 //! The commit of one batch.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use evenkeel_store::{
     batch::Batch,
@@ -11,6 +11,7 @@ use evenkeel_store::{
 use parking_lot::RwLock;
 
 use super::{OnDecided, WriteError, WriteRequest, WriteResult, reserved};
+use crate::logs::millis;
 
 type Published = Box<dyn FnMut(&[Change]) + Send>;
 
@@ -39,16 +40,31 @@ impl<J: Journal> Committer<J> {
         // Only this thread writes, so what was staged is still valid when it is published.
         let Staged { answers, callbacks, changes } =
             staged(&self.state.read(), requests.into_iter().map(Into::into));
-        if changes.is_empty() {
+        let Some(last) = changes.last() else {
             run_callbacks(callbacks, &answers);
             return answers;
-        }
+        };
+        let span = tracing::debug_span!(
+            "commit",
+            writes = answers.len(),
+            changes = changes.len(),
+            revision = last.revision
+        );
+        let begun = (!span.is_disabled()).then(Instant::now);
+        let _entered = span.entered();
         let (answers, changes) = match self.keep(&changes) {
             Ok(()) => (answers, changes),
             Err(full @ JournalError::Full { .. }) => self.keep_reserved(answers, changes, &full),
             Err(error) => (refused(answers.len(), error), Vec::new()),
         };
         self.publish(callbacks, &answers, &changes);
+        if let Some(begun) = begun {
+            let duration_ms = millis(begun.elapsed());
+            match changes.is_empty() {
+                true => tracing::debug!(duration_ms, "batch rejected"),
+                false => tracing::debug!(duration_ms, "batch committed"),
+            }
+        }
         answers
     }
 

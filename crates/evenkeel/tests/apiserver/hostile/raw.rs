@@ -99,7 +99,7 @@ pub(crate) async fn ask(server: &Server, head: &str, body: &[u8]) -> Answer {
 }
 
 /// A JSON body to a path.
-pub(super) async fn send(
+pub(crate) async fn send(
     server: &Server,
     line: &str,
     content_type: &str,
@@ -126,7 +126,7 @@ pub(super) async fn answer(mut stream: TlsStream<TcpStream>) -> Answer {
 }
 
 impl Answer {
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 
