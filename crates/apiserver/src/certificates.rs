@@ -79,8 +79,7 @@ fn folder_of(path: &Path) -> String {
 fn if_deleted(path: &Path) -> String {
     match path.file_stem().is_some_and(|stem| stem == "ca") {
         true => format!(
-            "the folder {} to begin with a new authority (each kubeconfig given out before then \
-             stops working)",
+            "the folder {} to create a new CA (existing kubeconfigs then stop working)",
             folder_of(path)
         ),
         false => "it to have a new one made".to_owned(),
@@ -256,11 +255,11 @@ mod tests {
     #[test]
     fn damaged_files_are_refused_with_what_to_do() {
         let cases: &[(&str, Option<&str>, &[&str])] = &[
-            ("ca.crt", Some("garbage"), &["ca.crt", "delete the folder", "new authority"]),
+            ("ca.crt", Some("garbage"), &["ca.crt", "delete the folder", "new CA"]),
             ("ca.key", Some(""), &["ca.key", "delete the folder"]),
-            ("ca.key", None, &["ca.key", "missing", "put it back"]),
-            ("apiserver.crt", Some("garbage"), &["apiserver.crt", "delete it to have a new one"]),
-            ("admin.key", Some("garbage"), &["admin.key", "delete it to have a new one"]),
+            ("ca.key", None, &["ca.key", "missing", "restore it"]),
+            ("apiserver.crt", Some("garbage"), &["apiserver.crt", "delete it to create a new one"]),
+            ("admin.key", Some("garbage"), &["admin.key", "delete it to create a new one"]),
         ];
         for (name, text, parts) in cases {
             let (_scratch, path) = scratch();

@@ -53,7 +53,7 @@ const LOOKS: usize = 256;
 const GATHERED: Duration = Duration::from_millis(50);
 
 /// Runs until the server stops.
-pub(crate) async fn keep_house(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>) {
     let mut house = Housekeeper::new();
     loop {
         let changed = api.storage.any_change();

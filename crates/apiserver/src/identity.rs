@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_decide_who_asks() {
+    fn credentials_determine_the_user() {
         let tokens = Tokens::read("secret,alice,u1,devs\n").unwrap();
         let later = i64::MAX;
         // Path, certificate, Authorization, and the expected user if anonymous health checks are

@@ -128,7 +128,7 @@ pub(crate) enum Subresource {
     Part(&'static str, PartStrategy),
     /// In discovery, but answered with a Status that it is not supported: its name, its kind as in
     /// discovery, and its verbs.
-    NotOffered(&'static str, &'static str, &'static [&'static str]),
+    NotSupported(&'static str, &'static str, &'static [&'static str]),
 }
 
 /// What a successful delete returns.
@@ -303,7 +303,7 @@ impl Subresource {
             Subresource::Eviction => "eviction",
             Subresource::Finalize(_) => "finalize",
             Subresource::Part(name, _) => name,
-            Subresource::NotOffered(name, ..) => name,
+            Subresource::NotSupported(name, ..) => name,
         }
     }
 }

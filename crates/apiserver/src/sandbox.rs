@@ -98,7 +98,7 @@ impl Part {
 }
 
 /// Runs until the server stops.
-pub(crate) async fn play(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>) {
     let Some(mut settings) = api.settings.sandbox.clone() else { return };
     settings.second_pod_cidr = second_range(&settings, &api.settings.service_ranges);
     let mut play =

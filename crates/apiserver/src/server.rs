@@ -3,6 +3,7 @@
 pub(crate) mod assemble;
 pub(crate) mod builtin;
 pub(crate) mod health;
+pub(crate) mod in_process;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -133,7 +134,7 @@ pub async fn run(
     };
     let metrics = api.metrics.connections.clone();
     let serving = serve(listener, tls, Chain::new(&api), ending.clone(), limits, metrics);
-    let mut tasks = beside(&api);
+    let mut tasks = background_tasks(&api);
     tasks.push(look_after_certificates(&api, shown));
     let begin = async {
         ready(Ready { address, kubeconfig: path, api: Arc::downgrade(&api) });
@@ -157,18 +158,18 @@ fn raise_file_limit() -> u64 {
 }
 
 /// Background tasks.
-pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
+pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     let mut tasks = vec![
-        supervised(api, "watchers", look_after_watchers),
-        supervised(api, "journal", look_after_journal),
+        supervised(api, "watchers", sweep_watchers),
+        supervised(api, "journal", probe_journal),
         supervised(api, "address-repair", repair::repair),
     ];
     if api.settings.housekeeping {
-        tasks.push(supervised(api, "housekeeping", housekeeping::keep_house));
+        tasks.push(supervised(api, "housekeeping", housekeeping::run));
         tasks.push(supervised(api, "event-expiry", housekeeping::expire_events));
     }
     if api.settings.sandbox.is_some() {
-        tasks.push(supervised(api, "sandbox", sandbox::play));
+        tasks.push(supervised(api, "sandbox", sandbox::run));
     }
     tasks
 }
@@ -186,7 +187,7 @@ where
     api.supervisor.spawn(name, move || task(own.clone()))
 }
 
-async fn look_after_watchers(api: Arc<Api>) {
+async fn sweep_watchers(api: Arc<Api>) {
     let mut ticks = tokio::time::interval(SWEEP);
     loop {
         ticks.tick().await;
@@ -202,7 +203,7 @@ fn look_after_certificates(api: &Arc<Api>, shown: ServedCertificates) -> JoinHan
     })
 }
 
-async fn look_after_journal(api: Arc<Api>) {
+async fn probe_journal(api: Arc<Api>) {
     probe(&api.storage, api.writable.clone()).await;
 }
 

@@ -196,7 +196,7 @@ impl Failure {
 
     /// The code tells kubectl that this server has no server-side apply.
     pub(crate) fn no_apply() -> Failure {
-        let message = "server-side apply is not offered by this server";
+        let message = "server-side apply is not supported by this server";
         Failure::new(415, "UnsupportedMediaType", message)
     }
 

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_there_once_and_quoted() {
+    fn warnings_are_unique_and_quoted() {
         let texts = ["a", "b \"c\" \\", "", "a", "line\nbreak", "ü"].map(str::to_owned);
         let values: Vec<String> = recorded(texts).headers().collect();
         assert_eq!(values, ["299 - \"a\"", "299 - \"b \\\"c\\\" \\\\\"", "299 - \"ü\""]);

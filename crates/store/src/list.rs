@@ -70,7 +70,7 @@ pub struct Listing<'a> {
 pub fn list(state: &State, query: &Query<'_>) -> Result<Page, Compacted> {
     let view = state.view(query.resource);
     let mut listing = Listing::new(&view, query)?;
-    listing.go_on(usize::MAX);
+    listing.advance(usize::MAX);
     Ok(listing.page())
 }
 
@@ -115,7 +115,7 @@ impl<'a> Listing<'a> {
     }
 
     /// Visits at most `most` more keys; `true` if the list is complete.
-    pub fn go_on(&mut self, most: usize) -> bool {
+    pub fn advance(&mut self, most: usize) -> bool {
         for _ in 0..most {
             if self.is_full() && self.ahead == self.wanted {
                 return true;

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_stays_as_it_was() {
+    fn a_copy_does_not_change() {
         let mut state = large();
         let copy = state.clone();
         for revision in state.revision() + 1..state.revision() + 1000 {

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temporary_folder_is_closed_to_others_and_goes() {
+    fn a_temporary_folder_is_private_and_removed() {
         let folder = Folder::temporary().unwrap();
         let path = folder.path().to_owned();
         assert_eq!(mode(&path), 0o700);

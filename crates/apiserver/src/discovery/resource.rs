@@ -159,7 +159,7 @@ fn of_sub(kind: &Kind, subresource: &Subresource) -> Resource {
         Subresource::Eviction => ("eviction", "Eviction", Some(("policy", "v1")), &["create"]),
         Subresource::Finalize(_) => ("finalize", kind.kind, None, &["update"]),
         Subresource::Part(name, _) => (*name, kind.kind, None, PARTIAL),
-        Subresource::NotOffered(name, shown, verbs) => {
+        Subresource::NotSupported(name, shown, verbs) => {
             let (foreign, shown) = foreign(shown);
             (*name, shown, foreign, *verbs)
         }

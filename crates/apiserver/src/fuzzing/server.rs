@@ -1,27 +1,15 @@
 //! A server without sockets whose stored objects are read in every supported way.
 
-use std::sync::Arc;
-
-use axum::body::Body;
 use bytes::Bytes;
 use http::{Method, Request, header};
-use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
-use tower_service::Service as _;
 
 use super::of_plural;
 use crate::{
-    api::Api,
     certificates::Folder,
-    chain::Chain,
-    identity::{Certificate, MASTERS, Tokens, User},
     kinds::{Kind, Subresource},
-    serve::Peer,
-    server::assemble::{Known, assemble},
-    settings::{Authorization, Features, IpRange, Settings},
-    shutdown::Stop,
-    writer::Writer,
+    server::in_process::{InProcess, administrator, settings},
 };
 
 const JSON: &str = "application/json";
@@ -50,7 +38,7 @@ const LISTS: &[(&str, &str)] = &[
 pub struct Server {
     runtime: Runtime,
     folder: Folder,
-    running: Option<(Arc<Api>, Writer)>,
+    running: Option<InProcess>,
     /// The created objects: kind and path.
     stored: Vec<(&'static Kind, String)>,
 }
@@ -165,53 +153,27 @@ impl Server {
     }
 
     fn send(&self, method: Method, path: &str, accept: &str, media: &str, body: Bytes) -> Response {
-        let (api, _) = self.running.as_ref().expect("started before it is asked");
-        let groups = vec![MASTERS.to_owned()];
-        let user = Arc::new(User { name: "admin".to_owned(), groups, ..User::default() });
-        let certificate = Certificate::Of { user, ends: i64::MAX };
+        let server = self.running.as_ref().expect("started before it is called");
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header(header::ACCEPT, accept)
-            .header(header::CONTENT_TYPE, media)
-            .extension(Peer::new(certificate))
-            .body(Body::from(body))
-            .expect("names of objects are good in paths");
-        self.runtime.block_on(async {
-            let answered = Chain::new(api).call(request).await;
-            let response = answered.unwrap_or_else(|never| match never {});
-            let code = response.status().as_u16();
-            let body = response.into_body().collect().await.expect("a body of ours has an end");
-            Response { code, body: body.to_bytes() }
-        })
+            .header(header::CONTENT_TYPE, media);
+        let (code, body) = self.runtime.block_on(server.send(request, body, administrator()));
+        Response { code, body }
     }
 
     fn restart(&mut self) {
         self.stop();
-        let address = ([127, 0, 0, 1], 6443).into();
-        let settings = Settings {
-            data: None,
-            listen: address,
-            service_ranges: vec![IpRange { first: [10, 96, 0, 0].into(), prefix: 12 }],
-            node_ports: (30000, 32767),
-            features: Features::default(),
-            housekeeping: false,
-            tokens: None,
-            authorization: Authorization::default(),
-            anonymous_health: true,
-            sandbox: None,
-        };
-        let known = Known { tokens: Tokens::default(), address, authority: String::new() };
         let journal = self.folder.path().join("journal");
         let _entered = self.runtime.enter();
-        let started = assemble(settings, Some(&journal), known, &Stop::default());
+        let started = InProcess::start(settings(), Some(&journal));
         self.running = Some(started.expect("what was written can be read"));
     }
 
     fn stop(&mut self) {
-        if let Some((api, writer)) = self.running.take() {
-            drop(api);
-            writer.stop();
+        if let Some(server) = self.running.take() {
+            server.stop();
         }
     }
 }

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_there_before_says_when_it_was_written() {
+    fn a_listed_event_expires_by_its_own_timestamps() {
         let now = at(100);
         for (encoded, expected) in [
             (r#""creationTimestamp":"1970-01-01T00:10:00Z"}}"#, at(10)),
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_end_at_once_and_the_rest_stays() {
+    fn at_most_this_many_expire_at_once() {
         let mut ends = Expirations::default();
         (0..10).for_each(|i| ends.set(&format!("n/{i}"), at(i), 1));
         assert_eq!(ends.due(at(100), 4).len(), 4);

@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_go_first_and_while_any_is_left_nothing_else_does() {
+    fn pods_are_deleted_first_and_nothing_else_until_they_are_gone() {
         let pods = [item(&POD, "p", false, &[]), item(&POD, "q", true, &["x/held"])];
         let rest = [item(&CONFIG_MAP, "c", false, &[]), item(&CONFIG_MAP, "d", true, &[])];
         let all = [&pods[..], &rest].concat();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn as_long_as_pods_are_left_only_they_are_told_of() {
+    fn while_pods_are_left_only_they_are_reported() {
         let mut namespace = json!({});
         let content = [item(&CONFIG_MAP, "c", false, &["x/y"]), item(&POD, "p", true, &[])];
         tell(&mut namespace, &content, &Failures::new(), Timestamp::UNIX_EPOCH);

@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_given_out_once_until_it_is_done() {
+    fn a_key_is_not_handed_out_again_while_processing() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         push(&mut queue, "a", [1, 1], now);
         push(&mut queue, "b", [1], now);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_fails_waits_ever_longer_and_delays_nobody() {
+    fn a_failing_key_backs_off_without_delaying_others() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         push(&mut queue, "a", [1], now);
         let mut at = now;

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_says_what_a_request_would_hear() {
+    fn a_review_agrees_with_the_authorizer() {
         let may = |user: &User, attributes: &Attributes<'_>| authorize(user, attributes).is_ok();
         let pods = json!({"resourceAttributes": {"verb": "get", "resource": "pods"}});
         let api = json!({"nonResourceAttributes": {"verb": "get", "path": "/api"}});

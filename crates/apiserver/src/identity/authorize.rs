@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_user_may_discover_and_ask_who_they_are() {
+    fn every_user_may_use_discovery_and_self_reviews() {
         let paths =
             ["/api", "/api/v1", "/apis", "/apis/apps/v1", "/openapi/v3", "/version", "/livez"];
         for path in paths {
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn masters_may_do_all_and_nobody_next_to_nothing() {
+    fn masters_may_do_everything_and_anonymous_next_to_nothing() {
         let master = User { groups: vec![MASTERS.to_owned()], ..User::default() };
         let anything = resource("frob", ["x", "y", "z", "a", "b"]);
         assert_eq!(authorize(&master, &anything), Ok(()));

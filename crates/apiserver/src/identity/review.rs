@@ -61,7 +61,7 @@ mod tests {
 
     // Recorded from Kubernetes: scenario `auth.tokenreview`.
     #[test]
-    fn a_token_review_says_whose_token_it_is() {
+    fn a_token_review_returns_the_user() {
         let tokens = Tokens::read("admintoken,admin,admin,system:masters\n").unwrap();
         let user = |token: &str| tokens.user(token);
         let bad = json!({"error": "invalid bearer token", "user": {}});

@@ -242,7 +242,7 @@ fn resources_are_known_by_name_and_unknown_ones_stop_the_start() {
     let state = replayed(&mut named(&disk, &renumbered)).unwrap();
     assert!(state.object(ResourceId(2), "default/name-1").is_some());
     let error = replayed(&mut named(&disk, &["configmaps"])).unwrap_err();
-    assert!(error.to_string().contains("holds deployments.apps"), "{error}");
+    assert!(error.to_string().contains("contains deployments.apps"), "{error}");
     assert_eq!(replayed(&mut on(&disk)).unwrap().revision(), 1, "it is all still there");
 }
 

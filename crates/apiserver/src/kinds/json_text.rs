@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_in_the_words_of_go() {
+    fn errors_have_go_s_messages() {
         for (text, words) in [
             ("", "unexpected end of JSON input"),
             ("x", "invalid character 'x' looking for beginning of value"),

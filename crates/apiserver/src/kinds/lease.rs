@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_feature_that_is_off_stay_only_where_they_are() {
+    fn fields_of_a_disabled_feature_are_kept_only_if_stored() {
         let at = facts::admission();
         let given = json!({"spec": {"strategy": "a", "preferredHolder": "x"}});
         let mut created = given.clone();

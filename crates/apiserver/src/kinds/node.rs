@@ -27,7 +27,7 @@ pub(crate) static NODE: Kind = Kind {
     schema: "io.k8s.api.core.v1.Node",
     verbs: EVERY_VERB,
     subresources: &[
-        Subresource::NotOffered(
+        Subresource::NotSupported(
             "proxy",
             "NodeProxyOptions",
             &["create", "delete", "get", "patch", "update"],

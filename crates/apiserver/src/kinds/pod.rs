@@ -42,14 +42,14 @@ pub(crate) static POD: Kind = Kind {
     schema: "io.k8s.api.core.v1.Pod",
     verbs: EVERY_VERB,
     subresources: &[
-        Subresource::NotOffered("attach", "PodAttachOptions", STREAM),
+        Subresource::NotSupported("attach", "PodAttachOptions", STREAM),
         Subresource::Binding,
         Subresource::Part("ephemeralcontainers", EPHEMERAL),
         Subresource::Eviction,
-        Subresource::NotOffered("exec", "PodExecOptions", STREAM),
-        Subresource::NotOffered("log", "Pod", &["get"]),
-        Subresource::NotOffered("portforward", "PodPortForwardOptions", STREAM),
-        Subresource::NotOffered(
+        Subresource::NotSupported("exec", "PodExecOptions", STREAM),
+        Subresource::NotSupported("log", "Pod", &["get"]),
+        Subresource::NotSupported("portforward", "PodPortForwardOptions", STREAM),
+        Subresource::NotSupported(
             "proxy",
             "PodProxyOptions",
             &["create", "delete", "get", "patch", "update"],
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grace_is_asked_for_or_the_pods_own_and_none_without_a_node() {
+    fn grace_is_the_requested_one_or_the_pods_own_and_zero_without_a_node() {
         let pod = |node: &str, phase: &str| json!({"spec": {"nodeName": node, "terminationGracePeriodSeconds": 30}, "status": {"phase": phase}});
         for (pod, asked, grace) in [
             (pod("", "Pending"), None, 0),

@@ -46,7 +46,7 @@ pub(crate) static SERVICE: Kind = Kind {
     schema: "io.k8s.api.core.v1.Service",
     verbs: &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
     subresources: &[
-        Subresource::NotOffered(
+        Subresource::NotSupported(
             "proxy",
             "ServiceProxyOptions",
             &["create", "delete", "get", "patch", "update"],

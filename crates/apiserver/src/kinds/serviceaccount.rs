@@ -19,7 +19,7 @@ pub(crate) static SERVICE_ACCOUNT: Kind = Kind {
     namespaced: true,
     schema: "io.k8s.api.core.v1.ServiceAccount",
     verbs: EVERY_VERB,
-    subresources: &[Subresource::NotOffered(
+    subresources: &[Subresource::NotSupported(
         "token",
         "authentication.k8s.io/v1/TokenRequest",
         &["create"],

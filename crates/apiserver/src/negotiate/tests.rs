@@ -54,7 +54,7 @@ fn what_cannot_be_had_is_refused_in_two_wordings() {
 }
 
 #[test]
-fn people_get_indented_answers_unless_told_otherwise() {
+fn browsers_get_indented_responses_by_default() {
     let mut headers = HeaderMap::new();
     headers.insert(header::USER_AGENT, HeaderValue::from_static("curl/8.0"));
     assert!(response_format(&headers, OBJECT, None).unwrap().pretty);

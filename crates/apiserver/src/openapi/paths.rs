@@ -172,16 +172,18 @@ impl<'a> At<'a> {
             Subresource::Binding => one("binding", vec![self.post("Binding", &BINDING)]),
             Subresource::Eviction => one("eviction", vec![self.post("Eviction", &EVICTION)]),
             Subresource::Finalize(_) => one("finalize", self.parts("Finalize", None, &["update"])),
-            Subresource::NotOffered("token", ..) => one("token", vec![self.post("Token", &TOKEN)]),
+            Subresource::NotSupported("token", ..) => {
+                one("token", vec![self.post("Token", &TOKEN)])
+            }
             Subresource::Part(name, _) => {
                 one(name, self.parts(&capital(name), None, &["get", "update", "patch"]))
             }
-            Subresource::NotOffered(name, kind, verbs)
+            Subresource::NotSupported(name, kind, verbs)
                 if *kind == self.resource.kind && *name != "log" =>
             {
                 one(name, self.parts(&capital(name), None, verbs))
             }
-            Subresource::NotOffered(name, kind, verbs) => {
+            Subresource::NotSupported(name, kind, verbs) => {
                 connect::paths(name, object, |method, with_path| {
                     self.connect(name, kind, verbs, method, with_path)
                 })

@@ -149,7 +149,7 @@ mod tests {
     proptest! {
         /// Services and writes come and go in any order.
         #[test]
-        fn a_number_is_free_when_nobody_holds_it(
+        fn a_number_without_holders_is_free(
             steps in prop::collection::vec((0..4u8, 0..6u64), 0..80)
         ) {
             let mut numbers = Numbers::new(0, Some(4));

@@ -188,7 +188,7 @@ fn the_type_may_change_and_what_it_lost_is_free() {
 }
 
 #[test]
-fn a_second_address_comes_and_goes_with_the_policy() {
+fn a_second_address_is_added_and_removed_with_the_policy() {
     let pools = dual();
     let empty = taken(&pools);
     let one = write(&pools, None, service(&json!({"selector": {"a": "b"}}))).unwrap();

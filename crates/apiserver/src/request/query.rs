@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_write_options_are_all_told_in_the_order_of_kubernetes() {
+    fn all_invalid_write_options_are_reported_in_kubernetes_order() {
         let table = [
             (
                 "PatchOptions",

@@ -140,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_is_as_long_as_go_reads_it_and_a_minute_at_most() {
+    fn a_timeout_is_parsed_like_go_and_at_most_a_minute() {
         for (text, millis) in [
             ("", 60_000),
             ("0", 60_000),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_is_none_is_refused_in_go_s_words() {
+    fn an_invalid_timeout_is_rejected_with_go_s_message() {
         for (text, why) in [
             ("invalid", r#"invalid duration "invalid""#),
             ("5", r#"missing unit in duration "5""#),

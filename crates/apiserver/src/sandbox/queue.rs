@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_due_once_at_its_earliest_time() {
+    fn a_key_is_queued_once_at_its_earliest_time() {
         let mut queue = Queue::default();
         queue.push(pod("a"), at(30));
         queue.push(pod("b"), at(20));

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_tolerates_lost_nodes_for_five_minutes_unless_it_says_otherwise() {
+    fn a_pod_tolerates_lost_nodes_for_five_minutes_by_default() {
         let mut pod = json!({"spec": {}});
         assert!(default(&mut pod, 300));
         assert_eq!(list(&pod, &["spec", "tolerations"]).len(), 2);

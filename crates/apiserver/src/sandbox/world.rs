@@ -391,7 +391,7 @@ mod tests {
     use crate::kinds::POD;
 
     #[test]
-    fn a_patch_is_taken_for_done_only_as_far_as_it_says_something_about_addresses() {
+    fn only_the_addresses_of_a_patch_are_assumed() {
         let addresses = json!([{"ip": "10.0.0.1"}]);
         for (patch, last) in [
             (json!({"status": {"podIPs": [{"ip": "10.0.0.2"}]}}), 2),

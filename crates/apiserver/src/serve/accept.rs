@@ -22,7 +22,7 @@ pub(super) async fn run<S: Answers>(listener: TcpListener, server: Arc<Server<S>
     let mut connections = JoinSet::new();
     tokio::select! {
         never = accept(&listener, &server, &mut connections) => match never {},
-        () = server.connections.look_after() => {}
+        () = server.connections.close_idle() => {}
         () = unready(&server) => {}
     }
     // From here on the system refuses connections.

@@ -96,7 +96,7 @@ impl<S: Answers> Server<S> {
                 Ok(None) => return,
                 Err(_) => return tracing::debug!(%address, "TLS handshake timed out"),
             },
-            () = connection.is_cut() => return tracing::debug!(%address, "connection evicted"),
+            () = connection.evicted() => return tracing::debug!(%address, "connection evicted"),
             () = self.closing.cancelled() => return,
         };
         let (_, session) = stream.get_ref();
@@ -173,7 +173,7 @@ impl<S: Answers> Server<S> {
                     is_stopping = true;
                     http.as_mut().graceful_shutdown();
                 }
-                () = connection.is_to_close(), if !is_closing => {
+                () = connection.expired(), if !is_closing => {
                     is_closing = true;
                     http.as_mut().graceful_shutdown();
                     close.as_mut().reset(Instant::now() + self.limits.close);
@@ -184,7 +184,7 @@ impl<S: Answers> Server<S> {
                     }
                     close.as_mut().reset(Instant::now() + self.limits.close);
                 }
-                () = connection.is_cut() => return,
+                () = connection.evicted() => return,
             }
         }
     }

@@ -104,7 +104,7 @@ impl Connections {
     }
 
     /// Closes connections that were idle for too long, while the server runs.
-    pub(super) async fn look_after(&self) {
+    pub(super) async fn close_idle(&self) {
         let Limits { idle, stranger_idle, headers, .. } = self.limits;
         let shortest = idle.min(stranger_idle).min(headers);
         let mut ticks = interval((shortest / 4).clamp(Duration::from_millis(5), SWEEP));
@@ -223,7 +223,7 @@ impl Connection {
     }
 
     /// Bytes were received.
-    pub(super) fn heard(&self) {
+    pub(super) fn received(&self) {
         if !self.is_busy() && self.head_since.load(Ordering::Relaxed) == 0 {
             self.head_since.store(millis(self.all.now()).max(1), Ordering::Relaxed);
         }
@@ -234,12 +234,12 @@ impl Connection {
     }
 
     /// Completes when it should close for being idle too long.
-    pub(super) async fn is_to_close(&self) {
+    pub(super) async fn expired(&self) {
         self.close.notified().await;
     }
 
     /// Completes when it is evicted.
-    pub(super) async fn is_cut(&self) {
+    pub(super) async fn evicted(&self) {
         self.cut.notified().await;
     }
 

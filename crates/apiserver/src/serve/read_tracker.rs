@@ -28,7 +28,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for ReadTracker<S> {
         if let Some(connection) =
             self.connection.as_ref().filter(|_| buffer.filled().len() > before)
         {
-            connection.heard();
+            connection.received();
         }
         read
     }

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_in_the_first_moments() {
+    fn no_connection_is_evicted_in_its_first_moments() {
         let new = ConnectionState {
             id: 1,
             accepted: s(100),
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn idle_connections_expire_by_who_they_are_and_heads_by_when_they_began() {
+    fn idle_connections_expire_by_authentication_and_heads_by_their_start() {
         let since = s(100);
         for (is_authenticated, activity, after) in [
             (true, Activity::Idle { since }, Some(90)),

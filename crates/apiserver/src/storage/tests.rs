@@ -72,7 +72,7 @@ fn held(pools: &Pools) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn a_write_is_settled_by_its_commit_and_not_by_who_waits_for_it() {
+async fn a_write_is_decided_by_its_commit_even_if_its_client_is_gone() {
     for (result, expected) in
         [(Ok(()), 2), (Err(JournalError::Full { path: "journal".to_owned() }), 0)]
     {
@@ -93,7 +93,7 @@ async fn a_write_is_settled_by_its_commit_and_not_by_who_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_write_that_was_never_sent_gives_back_at_once() {
+async fn a_write_that_was_never_sent_releases_its_reservation() {
     let Gated { storage, pools, writes, began, go, writer } = gated();
     let fill = |i: usize| {
         let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded: "x".into() });

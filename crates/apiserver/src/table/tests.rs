@@ -50,7 +50,7 @@ fn whole_tables_are_as_recorded() {
 }
 
 #[test]
-fn a_row_carries_as_much_of_its_object_as_was_asked() {
+fn a_row_includes_the_requested_part_of_its_object() {
     let object = json!({"metadata": {"name": "a"}, "data": {"k": "v"}});
     for (include_object, expected) in [
         (IncludeObject::None, json!(null)),

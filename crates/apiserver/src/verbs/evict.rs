@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dry_run_is_asked_for_in_the_request_or_in_the_body_or_alike_in_both() {
+    fn a_dry_run_in_request_and_body_must_agree() {
         let all = json!({"dryRun": ["All"]});
         for (given, asked, dry_run) in [
             (json!({}), &[][..], Some(false)),

@@ -68,7 +68,7 @@ pub(crate) async fn page(api: &Api, call: &Call<'_>) -> Result<(Page, String)> {
     if known.is_some() {
         listing = listing.uncounted();
     }
-    while !listing.go_on(PIECE) {
+    while !listing.advance(PIECE) {
         tokio::task::yield_now().await;
     }
     let mut page = listing.page();

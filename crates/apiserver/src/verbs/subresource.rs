@@ -56,25 +56,25 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
         (Subresource::Scale, &Method::PATCH) => patch_scale(api, call).await,
         (Subresource::Binding, &Method::POST) => bind(api, call, &call.resource.name).await,
         (Subresource::Eviction, &Method::POST) => evict::evict(api, call).await,
-        (Subresource::NotOffered(name, _, offered), method) => {
+        (Subresource::NotSupported(name, _, offered), method) => {
             if !offered.contains(&super::verb(method, &call.resource.name, false)) {
                 return Err(Failure::method_not_allowed());
             }
             let of = &call.resource.name;
             api.storage.object(kind, &call.key(of)).ok_or_else(|| Failure::not_found(kind, of))?;
-            Err(Failure::not_implemented(not_offered(kind.plural, name)))
+            Err(Failure::not_implemented(not_supported(kind.plural, name)))
         }
         _ => Err(Failure::method_not_allowed()),
     }
 }
 
-fn not_offered(plural: &str, name: &str) -> String {
+fn not_supported(plural: &str, name: &str) -> String {
     let why = match name {
-        "token" => "this server signs no tokens",
-        "proxy" => "this server proxies no requests",
-        _ => "no kubelet runs behind this server",
+        "token" => "this server does not sign tokens",
+        "proxy" => "this server does not proxy requests",
+        _ => "this server has no kubelets",
     };
-    format!("{plural}/{name} is not offered: {why}")
+    format!("{plural}/{name} is not supported: {why}")
 }
 
 async fn read_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {

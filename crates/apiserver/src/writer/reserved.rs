@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn deletes_are_taken_and_others_refused() {
+    fn deletes_are_accepted_and_other_writes_rejected() {
         let new = plain("new");
         let changed = format!("{}      ", plain("plain"));
         let writes = [
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_may_be_marked_once_and_then_get_smaller() {
+    fn an_object_may_be_marked_once_and_then_shrink() {
         let marked_now = marked("plain", r#""a""#);
         assert_eq!(taken(&[("plain", 1, Some(&marked_now))]), [true]);
         let (fewer, more) = (marked("marked", r#""a""#), marked("marked", r#""a","b","c""#));

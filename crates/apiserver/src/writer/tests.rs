@@ -115,7 +115,7 @@ fn what_comes_during_a_sync_shares_the_next_and_a_failure_refuses_all_of_it() {
 }
 
 #[test]
-fn a_stop_does_what_was_sent_and_refuses_what_comes_after() {
+fn a_stop_completes_sent_writes_and_rejects_later_ones() {
     let (began, has_begun) = std_mpsc::channel();
     let (go, result) = std_mpsc::channel();
     let journal = Counting { gate: Some((began, result)), ..Counting::default() };
@@ -161,7 +161,7 @@ impl Journal for Broken {
 }
 
 #[test]
-fn a_writer_that_panics_refuses_all_writes_and_says_that_it_is_closed() {
+fn a_panicked_writer_rejects_all_writes_and_is_closed() {
     let (_writer, writes) = Writer::start(Broken, state(), |_| {}).unwrap();
     assert!(!writes.is_closed());
     let runtime = runtime();

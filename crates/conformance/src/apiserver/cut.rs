@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn managed_fields_go_at_every_depth_and_only_from_metadata() {
+    fn managed_fields_are_removed_at_every_depth_and_only_from_metadata() {
         let mut list = json!({"items": [{"metadata": {"managedFields": []}, "managedFields": 1}]});
         drop_managed_fields(&mut list);
         assert_eq!(list, json!({"items": [{"metadata": {}, "managedFields": 1}]}));

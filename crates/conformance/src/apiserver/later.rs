@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn of_discovery_only_the_groups_that_are_not_served_go() {
+    fn only_unserved_groups_are_removed_from_discovery() {
         let groups = json!({"kind": "APIGroupList",
             "groups": [{"name": "apps"}, {"name": "apiextensions.k8s.io"}]});
         let left = json!({"kind": "APIGroupList", "groups": [{"name": "apps"}]});

@@ -125,7 +125,7 @@ async fn a_full_disk_shows_in_health_metrics_and_one_log_line_and_ends_by_itself
 /// Nothing but deletes, until they have freed enough: then everything works as before, also after a
 /// kill.
 #[tokio::test]
-async fn deletes_are_taken_on_a_full_disk_and_make_space() {
+async fn deletes_are_accepted_on_a_full_disk_and_free_space() {
     let disk = SmallDisk::mount("full-deletes", "24m");
     let (data, ballast) = (disk.0.join("data"), disk.0.join("ballast"));
     fs::write(&ballast, vec![1; 12 << 20]).unwrap();
@@ -222,7 +222,7 @@ fn occupy(path: &Path) {
 }
 
 #[test]
-fn a_second_server_on_the_same_data_is_refused_and_the_first_goes_on() {
+fn a_second_server_on_the_same_data_fails_and_the_first_continues() {
     let data = folder("second-server");
     let server = Server::start(&data);
     let said = String::from_utf8(refused(&data).stderr).unwrap();

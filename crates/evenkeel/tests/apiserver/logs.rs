@@ -12,7 +12,7 @@ fn parsed(log: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn the_line_of_a_request_names_its_user() {
+async fn a_request_s_log_line_names_its_user() {
     let data = folder("log-user");
     let server = Server::start_with(&data, &["-v", "--log-format", "json"]);
     let answer = ask(&server, "GET /api/v1/namespaces HTTP/1.1\r\nAudit-ID: who-asks", b"").await;

@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_taken_as_go_takes_them() {
+    fn texts_are_decoded_like_go() {
         for (text, expected) in [
             ("", Ok("")),
             ("aGk=", Ok("aGk=")),

@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_table_says_where() {
+    fn an_invalid_table_is_reported_with_its_line() {
         for (text, line, problem) in [
             ("", 1, "expected: package SHORT GO PREFIX"),
             ("package a v1 io.a\n  x string", 2, "a field before any type"),

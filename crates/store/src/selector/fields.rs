@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_knows_whether_it_asks_for_a_namespace() {
+    fn a_selector_knows_whether_it_selects_by_namespace() {
         for (selector, has) in
             [("", false), ("metadata.name=a", false), ("metadata.namespace!=a", true)]
         {

@@ -171,7 +171,7 @@ proptest! {
     }
 
     #[test]
-    fn a_text_is_json_here_exactly_if_serde_says_so(value in value(), at in 0_usize..400, byte in 32_u8..127) {
+    fn a_text_is_json_exactly_if_serde_accepts_it(value in value(), at in 0_usize..400, byte in 32_u8..127) {
         let mut bytes = value.to_string().into_bytes();
         let at = at % bytes.len();
         bytes[at] = byte;

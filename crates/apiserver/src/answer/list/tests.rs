@@ -39,7 +39,7 @@ async fn text(kind: &'static Kind, items: Vec<Arc<Object>>, view: View) -> (Opti
 }
 
 #[tokio::test]
-async fn lists_are_as_long_as_told_and_whole() {
+async fn lists_have_the_announced_length_and_are_complete() {
     let plain = view(Media::Json, Shape::Object, false);
     for (n, size) in [(0, 0), (1, 10), (2, 10), (1, 3 << 20), (3, PIECE), (5_000, 100)] {
         let (told, text) = text(&SERVICE, objects(n, size), plain).await;

@@ -221,7 +221,7 @@ fn the_whole_chain_goes_in_the_background_and_in_the_foreground() {
 }
 
 #[test]
-fn in_the_foreground_nobody_goes_before_those_that_depend_on_it() {
+fn in_the_foreground_dependents_are_deleted_first() {
     let mut world = chain();
     world.edit(C, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
     let mut world = world.after(A, Propagation::Foreground);
@@ -232,7 +232,7 @@ fn in_the_foreground_nobody_goes_before_those_that_depend_on_it() {
 }
 
 #[test]
-fn orphans_stay_without_their_owner() {
+fn orphans_are_kept_without_their_owner() {
     let world = chain().after(A, Propagation::Orphan);
     assert_eq!([A, B, C].map(|at| world.has(at)), [false, true, true]);
     assert_eq!(world.owners(B), [""; 0]);
@@ -240,7 +240,7 @@ fn orphans_stay_without_their_owner() {
 }
 
 #[test]
-fn one_of_two_owners_is_enough_to_stay() {
+fn one_of_two_owners_keeps_an_object() {
     for how in [Propagation::Background, Propagation::Foreground] {
         let world = World::new().with(A, &[]).with(B, &[]);
         let world = world.with(C, &[owned_by(A), owned_by(B)]).after(A, how);
@@ -257,7 +257,7 @@ fn who_has_lost_the_last_of_two_owners_goes() {
 }
 
 #[test]
-fn an_owner_that_never_was_or_is_another_by_now_is_gone() {
+fn a_missing_or_recreated_owner_counts_as_gone() {
     let mut world = World::new().with(B, &[owned_by(A)]);
     world.run_until_idle();
     assert!(!world.has(B));
@@ -269,7 +269,7 @@ fn an_owner_that_never_was_or_is_another_by_now_is_gone() {
 }
 
 #[test]
-fn an_owner_of_another_namespace_is_gone_and_one_of_no_namespace_is_not() {
+fn an_owner_in_another_namespace_counts_as_gone_and_a_cluster_scoped_one_does_not() {
     let node = ("nodes", "n1");
     let mut world = World::new().with(("configmaps", "m/a"), &[]).with(node, &[]);
     world = world.with(B, &[owned_by(("configmaps", "m/a"))]).with(C, &[owned_by(node)]);
@@ -296,7 +296,7 @@ fn an_owner_of_an_unknown_kind_keeps_its_dependents() {
 }
 
 #[test]
-fn a_circle_goes_when_one_of_it_does() {
+fn a_cycle_is_deleted_with_any_of_its_members() {
     for how in [Propagation::Background, Propagation::Foreground] {
         let world = World::new()
             .with(A, &[owned_by(C)])
@@ -308,7 +308,7 @@ fn a_circle_goes_when_one_of_it_does() {
 }
 
 #[test]
-fn a_dependent_that_lets_go_or_no_longer_blocks_frees_an_owner_in_the_foreground() {
+fn an_owner_deleted_in_the_foreground_is_freed_when_no_dependent_blocks_it() {
     let edits: [fn(&mut Value); 2] = [
         |object| object["metadata"]["ownerReferences"] = json!([]),
         |object| object["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = json!(false),
@@ -325,7 +325,7 @@ fn a_dependent_that_lets_go_or_no_longer_blocks_frees_an_owner_in_the_foreground
 }
 
 #[test]
-fn a_dependent_keeps_the_propagation_that_its_own_finalizer_asks_for() {
+fn a_dependent_keeps_the_propagation_of_its_own_finalizer() {
     let mut world = chain();
     world.edit(B, |object| object["metadata"]["finalizers"] = json!(["orphan"]));
     let world = world.after(A, Propagation::Background);
@@ -333,7 +333,7 @@ fn a_dependent_keeps_the_propagation_that_its_own_finalizer_asks_for() {
 }
 
 #[test]
-fn a_namespace_goes_when_all_in_it_has_gone() {
+fn a_namespace_is_removed_when_it_is_empty() {
     let namespace = ("namespaces", "n");
     let mut world = chain().with(namespace, &[]).with(("configmaps", "other/a"), &[]);
     world.edit(C, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
@@ -377,7 +377,7 @@ fn what_came_too_late_for_its_namespace_goes() {
 }
 
 #[test]
-fn pods_go_before_everything_else_in_their_namespace() {
+fn pods_are_deleted_before_everything_else_in_their_namespace() {
     let (namespace, pod) = (("namespaces", "n"), ("pods", "n/p"));
     let mut world = World::new().with(A, &[]).with(B, &[owned_by(A)]).with(pod, &[]);
     world.edit(pod, |object| object["metadata"]["finalizers"] = json!(["x/held"]));

@@ -65,7 +65,7 @@ mod tests {
     use crate::kinds::facts;
 
     #[test]
-    fn annotations_of_old_are_checked() {
+    fn deprecated_annotations_are_validated() {
         for (key, value, wrong) in [
             (TAINTS, r#"[{"key":"k","effect":"NoSchedule"}]"#, vec![]),
             (

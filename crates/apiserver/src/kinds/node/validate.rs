@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_there_once() {
+    fn addresses_are_unique() {
         let address = json!({"type": "InternalIP", "address": "10.0.0.1"});
         let new = json!({"status": {"addresses": [address, address]}});
         assert_eq!(

@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_odd_form_of_a_range_is_told() {
+    fn an_unusual_notation_of_a_range_is_a_warning() {
         let node = json!({"spec": {"externalID": "x", "podCIDRs": ["10.0.0.0/8", "FD00::/64"]}});
         assert_eq!(
             of(&node),

@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_is_told_in_a_few_words() {
+    fn a_pod_is_summarized() {
         let containers = json!([{"name": "c"}, {"name": "d"}]);
         let sidecar = json!([{"name": "s", "restartPolicy": "Always"}, {"name": "i"}]);
         for (pod, ready, reason, restarted) in [

@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn comparing_each_part_once_finds_the_same(one in structure(), other in structure()) {
+        fn comparing_each_part_once_gives_the_same_result(one in structure(), other in structure()) {
             prop_assert_eq!(same(&one, &other), same_slowly(&one, &other));
             prop_assert!(same(&one, &one));
         }

@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ended_container_stays_so_unless_it_restarts() {
+    fn a_terminated_container_stays_terminated_unless_it_restarts() {
         let old = |policy: &str, code: i64| {
             json!({"spec": {"restartPolicy": policy, "containers": [{"name": "c"}]},
                 "status": {"containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": code}}}]}})

@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_gets_the_zone_and_the_region_of_its_node_and_nothing_else() {
+    fn a_pod_gets_only_the_zone_and_region_of_its_node() {
         let (zone, region) = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region");
         for (node, pod, expected) in [
             (json!({zone: "a", region: "r", "x": "y"}), json!({}), json!({zone: "a", region: "r"})),

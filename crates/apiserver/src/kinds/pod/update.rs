@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_only_go_and_gated_pods_are_only_narrowed() {
+    fn gates_can_only_be_removed_and_gated_pods_only_restricted() {
         let gate = |names: &[&str]| {
             json!(names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>())
         };

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_that_are_something_else_are_told_apart() {
+    fn distinct_inputs_have_distinct_hashes() {
         let (certificate, key) = pair();
         for (first, second, words) in [
             ("", "", "tls: failed to find any PEM data in certificate input"),

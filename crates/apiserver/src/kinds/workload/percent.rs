@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_and_numbers_are_told_apart() {
+    fn percentages_and_numbers_are_distinguished() {
         for (value, number) in [
             (json!("25%"), 25),
             (json!(3), 3),

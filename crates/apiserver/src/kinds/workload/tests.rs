@@ -40,7 +40,7 @@ fn updated(kind: &Kind, part: Part, old: &Value, mut new: Value) -> (Value, Vec<
 }
 
 #[test]
-fn specs_are_turned_away_in_kubernetes_words() {
+fn specs_are_rejected_with_kubernetes_messages() {
     let labels = "spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`";
     for (kind, spec, expected) in [
         (&DEPLOYMENT, json!({}), vec![]),
@@ -200,7 +200,7 @@ fn a_status_is_counted_right() {
 }
 
 #[test]
-fn the_columns_say_how_many() {
+fn the_columns_count() {
     let now = admission().now;
     for (kind, cells) in [
         (&DEPLOYMENT, json!(["a", "0/1", 0, 0, "<unknown>", "c", "x:1", "app=a"])),

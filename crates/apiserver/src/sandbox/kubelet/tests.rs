@@ -142,7 +142,7 @@ fn a_pod_that_is_not_started_again_ends_with_its_code() {
 }
 
 #[test]
-fn a_dying_pod_is_unready_at_once_and_goes_after_its_time() {
+fn a_terminating_pod_is_unready_at_once_and_removed_after_its_grace_period() {
     for (grace, gone) in [(30, 11_000), (1, 11_000), (0, 10_000)] {
         let mut world = world(&[node(), pod(&json!({}), &json!({}))]);
         look(&mut world, 0);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::server::Server;
+use crate::server::testing::Server;
 use crate::settings::Sandbox;
 
 const NODES: &str = "/api/v1/nodes";
@@ -18,7 +18,7 @@ const AGENT: &str = "/apis/apps/v1/namespaces/default/daemonsets/agent";
 async fn with_nodes(n: usize) -> Server {
     let short = Duration::from_millis(20);
     let quick = Sandbox { ready_after: short, end_after: short, ..Sandbox::default() };
-    let server = Server::start(None, quick).await;
+    let server = Server::start_sandbox(None, quick).await;
     for index in 0..n {
         server.create(NODES, &json!({"metadata": {"name": format!("n{index}")}})).await;
     }
@@ -52,7 +52,7 @@ fn revision(deployment: &Value) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deployment_is_rolled_out_scaled_and_goes_with_its_pods() {
+async fn a_deployment_is_rolled_out_scaled_and_deleted_with_its_pods() {
     let server = with_nodes(3).await;
     server.create(DEPLOYMENTS, &workload("web", &json!({"replicas": 4}))).await;
     let first = server.until(WEB, is_rolled_out).await;

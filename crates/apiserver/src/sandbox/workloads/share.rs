@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_rounded_as_asked_and_numbers_are_taken_as_they_are() {
+    fn percentages_are_rounded_and_numbers_are_kept() {
         let percent = |text: &str| Some(IntOrString::String(text.to_owned()));
         for (value, total, up, down) in [
             (None, 10, 0, 0),

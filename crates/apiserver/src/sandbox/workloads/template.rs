@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_has_what_the_template_says_and_its_owner() {
+    fn a_pod_has_its_template_and_owner() {
         let owner = owner("web");
         let pod = pod(&template("a"), "web-1".to_owned(), &owner);
         assert_eq!(pod["kind"], "Pod");

@@ -56,7 +56,7 @@ async fn closed(stream: &mut TlsStream<TcpStream>) -> (Duration, Vec<u8>) {
 }
 
 #[tokio::test]
-async fn strangers_that_fill_their_places_keep_nobody_out() {
+async fn unauthenticated_clients_that_fill_their_slots_do_not_block_others() {
     let limits = Limits { connections: 8, strangers: 3, young: SHORT, ..Limits::default() };
     let server = start(service(), limits, None).await;
     let mut clients = Vec::new();

@@ -74,7 +74,7 @@ async fn read(answer: Response<Incoming>) -> Result<usize, hyper::Error> {
 }
 
 #[tokio::test]
-async fn streams_that_nobody_reads_are_reset_and_their_connection_goes_on() {
+async fn unread_streams_are_reset_and_their_connection_continues() {
     let endless = Endless::default();
     let limits = Limits { stall: STALL, ..Limits::default() };
     let server = start(service(&endless), limits, None).await;
@@ -100,7 +100,7 @@ async fn streams_that_nobody_reads_are_reset_and_their_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_connection_with_an_answer_that_nobody_reads_is_closed() {
+async fn a_connection_with_an_unread_response_is_closed() {
     let endless = Endless::default();
     let limits = Limits { stall: STALL, ..Limits::default() };
     let server = start(service(&endless), limits, None).await;
@@ -138,7 +138,7 @@ async fn who_reads_slowly_gets_all() {
 }
 
 #[tokio::test]
-async fn an_unread_stream_is_asked_for_little() {
+async fn an_unread_stream_buffers_little() {
     let endless = Endless::default();
     let server = start(service(&endless), Limits::default(), None).await;
     let stream = server.connect(Arc::new(server.config(None, b"h2"))).await;

@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_says_where_and_at_which_revision_a_list_goes_on() {
+    fn a_token_contains_where_and_at_which_revision_a_list_continues() {
         for (at, remaining) in [(Some(7), Some(3)), (Some(7), None), (None, None)] {
             let token = Token { at, after: "default/a".to_owned(), remaining };
             assert_eq!(Token::decoded(&token.encoded()), Ok(token));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn any_negative_revision_goes_on_at_whatever_there_is() {
+    fn any_negative_revision_continues_at_the_current_state() {
         for revision in [-1, -7, i64::MIN] {
             let token = json!({"v": VERSION, "rv": revision, "start": "/a", "remaining": -3});
             let token = Token::decoded(&URL_SAFE_NO_PAD.encode(token.to_string()));

@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_made_once_and_old_ones_are_forgotten() {
+    fn a_line_is_encoded_once_and_old_ones_are_evicted() {
         let encoded = Encoded::default();
         let mut made = 0;
         for revision in [1, 1, 2, 1] {

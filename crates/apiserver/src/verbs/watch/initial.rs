@@ -73,7 +73,7 @@ fn page(
 ) -> Result<Page, Compacted> {
     let query = store::Query { resource: kind.id(), selector, at, after, limit: PAGE };
     let mut listing = Listing::new(view, &query)?.uncounted();
-    listing.go_on(usize::MAX);
+    listing.advance(usize::MAX);
     let store::Page { mut items, mut next, .. } = listing.page();
     let kept = held(items.iter().map(|object| object.encoded.len()));
     if kept < items.len() {

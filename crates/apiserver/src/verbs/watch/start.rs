@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_begins_where_its_options_say() {
+    fn a_watch_starts_according_to_its_options() {
         let initial = "resourceVersionMatch=NotOlderThan&sendInitialEvents";
         let table = [
             (String::new(), Start::Present, None),

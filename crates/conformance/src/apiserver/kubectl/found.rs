@@ -128,7 +128,7 @@ mod tests {
     const NAMESPACE: &str = "/api/v1/namespaces/demo";
 
     #[test]
-    fn the_first_answer_tells_whether_an_object_was_there() {
+    fn the_first_response_shows_whether_an_object_existed() {
         let request = |method: &str, path: &str, status: u16, body: Value| -> Request {
             let request = json!({"method": method, "path": path, "status": status, "body": body});
             serde_json::from_str(&request.to_string()).unwrap()

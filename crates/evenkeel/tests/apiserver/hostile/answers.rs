@@ -186,7 +186,7 @@ async fn who_may_not_ask_is_told_so_and_who_may_that_there_is_nothing() {
 }
 
 #[tokio::test]
-async fn paths_are_told_apart_by_case() {
+async fn paths_are_case_sensitive() {
     let running = Running::start("answers-case");
     for path in
         ["/API/v1/pods", "/API/v1/namespaces/default/pods/p", "/Apis/apps/v1", "/Api", "/VERSION"]
@@ -247,7 +247,7 @@ async fn a_write_moves_nothing() {
 }
 
 #[tokio::test]
-async fn an_eviction_says_on_the_pod_that_it_was_one() {
+async fn an_eviction_sets_a_condition_on_the_pod() {
     let running = Running::start("answers-evictions");
     let list = "/api/v1/namespaces/default/pods";
     running.make("/api/v1/nodes", &node("n")).await;

@@ -114,7 +114,7 @@ async fn a_full_namespace_that_ends_does_not_delay_the_collection_of_an_unrelate
 
 /// As a client of an API server without a kubelet sees it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_that_ends_deletes_its_pods_first_and_says_what_is_left() {
+async fn a_terminating_namespace_deletes_its_pods_first_and_reports_the_rest() {
     let server = Server::start(&folder("hostile-ordered"));
     let mut client = Http2::connect(&server).await;
     let namespace = json!({"metadata": {"name": "bulk"}});

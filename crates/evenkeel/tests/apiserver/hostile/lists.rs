@@ -142,7 +142,7 @@ async fn a_forged_token_is_refused_and_shows_nothing_of_another_namespace() {
 }
 
 #[tokio::test]
-async fn a_list_for_people_costs_no_memory_and_begins_at_once() {
+async fn a_pretty_printed_list_is_streamed() {
     const OBJECTS: usize = 1000;
     const SIZE: usize = 40 << 10;
     let data = folder("pretty");

@@ -22,7 +22,7 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const STRANGERS: usize = 60;
 
 #[tokio::test]
-async fn strangers_that_hold_idle_connections_keep_nobody_out() {
+async fn unauthenticated_idle_connections_do_not_block_others() {
     let data = folder("strangers");
     // 192 connections, 19 of them for unauthenticated clients.
     let server = Server::start_with_files(&data, 256);

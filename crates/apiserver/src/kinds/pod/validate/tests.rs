@@ -58,7 +58,7 @@ fn containers_have_names_images_and_known_policies() {
 }
 
 #[test]
-fn ports_of_the_host_are_taken_once() {
+fn host_ports_are_unique() {
     check(
         &json!({}),
         &json!({"ports": [{"containerPort": 80, "hostPort": 80, "name": "web"}, {"containerPort": 81, "hostPort": 80, "name": "web"}]}),

@@ -27,7 +27,7 @@ fn expression(key: &str, operator: &str, values: &[&str]) -> Value {
 }
 
 #[test]
-fn a_pod_goes_to_a_node_that_it_asks_for() {
+fn a_pod_is_scheduled_to_a_node_that_it_selects() {
     let mut big = node("b", "z2");
     big["metadata"]["labels"]["size"] = "20".into();
     for (spec, expected) in [

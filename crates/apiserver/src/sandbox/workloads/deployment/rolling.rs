@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn pods_that_are_about_to_go_count_against_the_most_but_not_for_the_least() {
+    fn surplus_pods_count_towards_the_maximum_but_not_the_minimum() {
         let shrinking = Count { size: 8, replicas: 10, ready: 10, available: 10, terminating: 0 };
         check(count(3, 0), &[shrinking], (3, &[8]));
         check(count(5, 1), &[shrinking], (5, &[7]));

@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn old_sets_go_when_the_new_one_is_saturated() {
+    fn old_sets_shrink_to_zero_when_the_new_one_is_saturated() {
         let old = Scaled { size: 2, most_before: None, is_saturated_new: false };
         let new = Scaled { size: 5, most_before: None, is_saturated_new: true };
         assert_eq!(sizes(limits(5, 0), &[old, new], Some(1), 7, false), [0, 5]);

@@ -65,7 +65,7 @@ fn nodes(cluster: &Cluster) -> Vec<String> {
 }
 
 #[test]
-fn every_node_has_one_pod_whoever_comes_and_goes() {
+fn every_node_has_one_pod_as_nodes_come_and_go() {
     let mut cluster = on_nodes(3, &json!({}));
     assert_eq!(nodes(&cluster), ["n0", "n1", "n2"]);
     assert_eq!(
@@ -128,7 +128,7 @@ fn with_surge_the_new_pod_comes_before_the_old_one_goes() {
 }
 
 #[test]
-fn on_delete_replaces_only_what_somebody_deletes() {
+fn on_delete_replaces_only_deleted_pods() {
     let mut cluster =
         on_nodes(3, &json!({"updateStrategy": {"type": "OnDelete", "rollingUpdate": null}}));
     use_image(&mut cluster, "b");
@@ -155,7 +155,7 @@ fn failed_pods_are_replaced_with_patience() {
 }
 
 #[test]
-fn a_second_pod_on_a_node_goes() {
+fn a_second_pod_on_a_node_is_deleted() {
     let mut cluster = on_nodes(2, &json!({}));
     let mut second = cluster.value("pods", &super::pod_keys(&cluster)[0]);
     second["metadata"]["name"] = "agent-later".into();

@@ -89,7 +89,7 @@ fn revisions(cluster: &Cluster) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn a_deployment_comes_up() {
+fn a_deployment_becomes_available() {
     let cluster = rolled_out(3, &json!({}));
     assert!(is_done(&cluster), "{}", status(&cluster));
     assert_eq!(
@@ -155,7 +155,7 @@ fn a_rolling_update_of_a_hundred_pods_stays_within_its_limits() {
 }
 
 #[test]
-fn a_step_waits_until_the_replica_sets_have_taken_in_the_one_before() {
+fn a_step_waits_until_the_replica_sets_have_observed_the_previous_one() {
     let mut cluster = rolled_out(10, &json!({}));
     use_image(&mut cluster, "b");
     let look = |cluster: &mut Cluster| cluster.turn(Part::Deployments, &key("web"), &mut |_| {});
@@ -207,7 +207,7 @@ fn going_back_to_a_template_uses_its_replica_set_again() {
 }
 
 #[test]
-fn a_rollout_that_gets_stuck_keeps_the_old_pods_tells_so_and_can_be_undone() {
+fn a_stuck_rollout_keeps_the_old_pods_reports_it_and_can_be_rolled_back() {
     let mut cluster = rolled_out(4, &json!({"progressDeadlineSeconds": 60}));
     use_image(&mut cluster, "broken");
     cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 3));
@@ -253,7 +253,7 @@ fn a_paused_deployment_is_scaled_but_not_rolled_out() {
 }
 
 #[test]
-fn only_so_many_old_replica_sets_are_kept() {
+fn old_replica_sets_beyond_the_history_limit_are_deleted() {
     let mut cluster = rolled_out(2, &json!({"revisionHistoryLimit": 2}));
     for image in ["b", "c", "d", "e"] {
         use_image(&mut cluster, image);
@@ -289,7 +289,7 @@ fn pods_that_ended_are_replaced() {
 }
 
 #[test]
-fn orphans_are_adopted_and_pods_that_no_longer_match_are_let_go() {
+fn orphans_are_adopted_and_pods_that_no_longer_match_are_released() {
     let mut cluster = rolled_out(2, &json!({}));
     let freed = pod_keys(&cluster)[0].clone();
     cluster.patch("pods", &freed, &json!({"metadata": {"labels": {"app": "other"}}}));
@@ -308,7 +308,7 @@ fn orphans_are_adopted_and_pods_that_no_longer_match_are_let_go() {
 }
 
 #[test]
-fn a_taken_name_is_evaded() {
+fn an_existing_name_is_avoided() {
     let mut cluster = rolled_out(1, &json!({}));
     let mut foreign = cluster.value("replicasets", &{
         let set = cluster.world.replica_sets.values().next().unwrap();
@@ -332,7 +332,7 @@ fn a_taken_name_is_evaded() {
 }
 
 #[test]
-fn a_deployment_that_goes_makes_nothing_new() {
+fn a_deployment_being_deleted_creates_nothing() {
     let mut cluster = cluster(1);
     let made = cluster.create("deployments", deployment(3, "a", &json!({})));
     let dying = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
@@ -389,7 +389,7 @@ fn an_orphan_with_the_template_is_the_set_of_the_template() {
 }
 
 #[test]
-fn a_deployment_takes_no_strangers_and_lets_go_of_what_became_one() {
+fn a_deployment_adopts_only_matching_orphans_and_releases_mismatches() {
     let mut cluster = rolled_out(2, &json!({}));
     cluster.create("replicasets", lone_set("a", "db"));
     let other =
@@ -410,7 +410,7 @@ fn a_deployment_takes_no_strangers_and_lets_go_of_what_became_one() {
 }
 
 #[test]
-fn a_deployment_that_goes_takes_nothing() {
+fn a_deployment_being_deleted_adopts_nothing() {
     let mut cluster = cluster(1);
     cluster.create("replicasets", lone_set("a", "web"));
     let made = cluster.create("deployments", deployment(3, "a", &json!({})));
