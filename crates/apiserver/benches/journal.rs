@@ -1,6 +1,6 @@
-//! Durable writes and the start, without HTTP. `cargo xtask bench apiserver`.
+//! Durable writes and startup, without HTTP. `cargo xtask bench apiserver`.
 //!
-//! Targets of the whole server: 10,000 creates a second on 64 connections, 1,500 on one, ready in
+//! Targets of the whole server: 10,000 creates per second on 64 connections, 1,500 on one, ready in
 //! 200 ms with 20,000 objects of 1.2 KB. `EVENKEEL_DATA` names the disk to measure, by a directory.
 
 use std::path::PathBuf;
@@ -34,13 +34,13 @@ fn write(n: usize) -> Write {
         labels: [text("app", format!("app-{}", n % 100)), text("tier", "backend".to_owned())]
             .into(),
         fields: [format!("node-{}", n % 50).into(), "Running".into()].into(),
-        tail: vec![b'a' + (n % 26) as u8; 1_200].into(),
+        encoded: vec![b'a' + (n % 26) as u8; 1_200].into(),
     };
     let key = format!("namespace-{}/object-{n}", n % 20).into();
     Write { resource: ResourceId(1), key, expect: Expect::Absent, object: Some(object) }
 }
 
-/// Keeps nothing: what is left is the way to the writer's thread and back.
+/// Stores nothing: measures the round trip to the writer's thread.
 struct Nothing;
 
 impl Journal for Nothing {
@@ -72,7 +72,7 @@ fn hand_off(criterion: &mut Criterion) {
     writer.stop();
 }
 
-/// Each of so many clients creates one object after the other.
+/// Each of several clients creates one object after the other.
 fn creates(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("durable creates");
     group.throughput(Throughput::Elements(1)).measurement_time(Duration::from_secs(8));
@@ -136,7 +136,7 @@ fn fill(directory: &std::path::Path) {
     for batch in 0..N_OBJECTS / 100 {
         let answers = committer.commit((batch * 100..(batch + 1) * 100).map(write));
         assert!(answers.iter().all(Result::is_ok));
-        committer.tidy();
+        committer.compact();
     }
 }
 

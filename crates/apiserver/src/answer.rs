@@ -1,4 +1,4 @@
-//! Answers: objects, lists and statuses in the form that was asked for.
+//! Responses: objects, lists and statuses in the requested format.
 
 mod indent;
 mod list;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     body, document,
     kinds::{Kind, read::remove},
-    negotiate::{Form, Media, Shape},
+    negotiate::{Media, ResponseFormat, Shape},
     serve::LongRunning,
     settings::Features,
     status::Failure,
@@ -22,7 +22,7 @@ use crate::{
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
-/// An answer on its way, with its warnings.
+/// A response in progress, with its warnings.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) code: StatusCode,
@@ -30,34 +30,34 @@ pub(crate) struct Answer {
     pub(crate) body: Body,
     pub(crate) warnings: Vec<String>,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// It has no end of its own.
+    /// The response has no end of its own.
     pub(crate) long_running: bool,
-    /// An answer that is complete as it is.
+    /// A response that needs no further encoding.
     whole: Option<Response>,
 }
 
-/// How to show objects: the form, and what a table shows of each.
+/// How to render objects: the format, and what a table includes of each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
-    pub(crate) form: Form,
+    pub(crate) format: ResponseFormat,
     pub(crate) include: IncludeObject,
     pub(crate) now: Timestamp,
     pub(crate) features: Features,
 }
 
 impl View {
-    /// Whether an object is shown with all that is stored, and nothing else.
+    /// Whether an object is shown with all stored fields, and nothing else.
     pub(crate) fn is_as_stored(self, kind: &Kind) -> bool {
-        let shape = self.form.shape;
+        let shape = self.format.shape;
         shape == Shape::Object && kind.alias.is_none() && self.hidden(kind).is_empty()
     }
 
-    /// Whether the stored bytes themselves will do.
+    /// Whether the stored bytes can be sent unchanged.
     fn is_stored_text(self, kind: &Kind) -> bool {
-        self.form.media == Media::Json && !self.form.pretty && self.is_as_stored(kind)
+        self.format.media == Media::Json && !self.format.pretty && self.is_as_stored(kind)
     }
 
-    /// Takes away what this server does not show.
+    /// Removes fields that this server does not expose.
     pub(crate) fn hide(self, kind: &Kind, value: &mut Value) {
         for path in self.hidden(kind) {
             remove(value, path);
@@ -65,7 +65,7 @@ impl View {
     }
 
     fn hidden(self, kind: &Kind) -> &'static [&'static [&'static str]] {
-        kind.rules.hidden(self.features)
+        kind.strategy.hidden(self.features)
     }
 }
 
@@ -96,10 +96,10 @@ impl Answer {
     }
 
     /// A value in JSON or YAML.
-    pub(crate) fn value(code: u16, value: &Value, form: Form) -> Answer {
-        match form.media {
+    pub(crate) fn value(code: u16, value: &Value, format: ResponseFormat) -> Answer {
+        match format.media {
             Media::Yaml => Answer::new(code, "application/yaml", yaml(value)),
-            Media::Json if form.pretty => {
+            Media::Json if format.pretty => {
                 let mut text = serde_json::to_vec_pretty(value).expect("a value is JSON");
                 text.push(b'\n');
                 Answer::json(code, text)
@@ -111,15 +111,15 @@ impl Answer {
         }
     }
 
-    pub(crate) fn failure(failure: &Failure, form: Form) -> Answer {
+    pub(crate) fn failure(failure: &Failure, format: ResponseFormat) -> Answer {
         if failure.plain {
             let mut answer = Answer::text(failure.code, failure.message().to_owned());
-            // As Go's `http.Error` has it: a path must not become a page.
+            // As Go's `http.Error` does: a path must not be rendered as a page.
             let nosniff = HeaderValue::from_static("nosniff");
             answer.headers.push((header::X_CONTENT_TYPE_OPTIONS, nosniff));
             return answer;
         }
-        let mut answer = Answer::value(failure.code, &failure.status(), form);
+        let mut answer = Answer::value(failure.code, &failure.status(), format);
         if let Some(seconds) = failure.retry_after {
             answer.headers.push((header::RETRY_AFTER, seconds.into()));
         }
@@ -168,11 +168,11 @@ pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Ans
     }
 }
 
-/// An object that is a value already, in the kind's own form.
+/// An object that is already a value, in the kind's own version.
 pub(crate) fn shown(code: u16, kind: &Kind, mut value: Value, view: View) -> Answer {
     view.hide(kind, &mut value);
-    let body = match view.form.shape {
-        Shape::Object => return Answer::value(code, &value, view.form),
+    let body = match view.format.shape {
+        Shape::Object => return Answer::value(code, &value, view.format),
         Shape::Table(version) => {
             let revision = value["metadata"]["resourceVersion"].clone();
             let meta = json!({"resourceVersion": revision});
@@ -187,13 +187,13 @@ pub(crate) fn shown(code: u16, kind: &Kind, mut value: Value, view: View) -> Ans
         Shape::Partial(version) => table::partial(&value, version),
         Shape::PartialList(_) => return Answer::failure(&not_a_list(kind), plain(view)),
     };
-    Answer::value(code, &body, view.form)
+    Answer::value(code, &body, view.format)
 }
 
 /// A page of a list.
 pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View) -> Answer {
     let meta = list_meta(&page, continued);
-    let (mut shell, name) = match view.form.shape {
+    let (mut shell, name) = match view.format.shape {
         Shape::Table(version) => {
             (table::table(kind, &[], options(view, version), &meta, view.now), "rows")
         }
@@ -206,14 +206,14 @@ pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View)
     };
     let shell = shell.as_object_mut().map(std::mem::take).unwrap_or_default();
     let body = list::body(kind, page.items, (&shell, name), view);
-    match view.form.media {
+    match view.format.media {
         Media::Yaml => Answer::new(200, "application/yaml", body),
         Media::Json => Answer::json(200, body),
     }
 }
 
-fn plain(view: View) -> Form {
-    Form { shape: Shape::Object, ..view.form }
+fn plain(view: View) -> ResponseFormat {
+    ResponseFormat { shape: Shape::Object, ..view.format }
 }
 
 fn a_list(kind: &Kind) -> Failure {
@@ -227,7 +227,7 @@ fn not_a_list(kind: &Kind) -> Failure {
     Failure::not_a_list(&internal_type(kind))
 }
 
-/// Go's name for what Kubernetes holds of this kind.
+/// Go's name for Kubernetes' internal type of this kind.
 fn internal_type(kind: &Kind) -> String {
     let stored = kind.stored_kind();
     format!("*{}.{}", body::internal(stored.group), stored.kind)

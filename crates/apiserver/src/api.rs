@@ -1,4 +1,4 @@
-//! What all verbs share, and one call as they see it.
+//! State shared by all verbs, and one request as they see it.
 
 use std::{
     net::SocketAddr,
@@ -45,26 +45,26 @@ pub(crate) struct Api {
     pub(crate) tokens: Tokens,
     pub(crate) health: Health,
     pub(crate) started: Started,
-    /// Whether writes are kept.
+    /// Whether the journal accepts writes.
     pub(crate) writable: watch::Receiver<Writable>,
     pub(crate) metrics: Metrics,
     pub(crate) meters: Meters,
     pub(crate) watchers: Watchers,
     pub(crate) encoded: Arc<Encoded>,
-    /// Since when Services have been shown the way they are.
+    /// The revision since which Services have been shown in their current form.
     pub(crate) services_shown_since: OnceLock<Revision>,
     pub(crate) address: SocketAddr,
-    /// The certificate that clients trust, in PEM.
+    /// The CA certificate for clients, in PEM.
     pub(crate) authority: String,
     /// Ends all watches.
     pub(crate) stop: CancellationToken,
-    /// Keeps what runs beside the requests running.
+    /// Restarts background tasks that fail.
     pub(crate) supervisor: Supervisor,
     #[cfg(test)]
     pub(crate) faults: crate::faults::Faults,
 }
 
-/// One request about a resource, read as far as all verbs need it.
+/// One resource request, parsed as far as all verbs need it.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) method: &'a Method,
@@ -73,7 +73,7 @@ pub(crate) struct Call<'a> {
     pub(crate) headers: &'a HeaderMap,
     pub(crate) body: Bytes,
     pub(crate) view: View,
-    /// Ends the answer, if its client does not read.
+    /// Aborts the response if its client does not read it.
     pub(crate) kill: &'a Kill,
 }
 
@@ -82,8 +82,8 @@ impl Api {
         Admission { now, features: self.settings.features }
     }
 
-    /// A watch can't go on from before: what it was shown would now look otherwise, and no change
-    /// tells it so.
+    /// A watch can't resume from before this revision: objects it has seen would look different
+    /// now, without a change event.
     pub(crate) fn shown_since(&self, kind: &Kind) -> Revision {
         match kind.is_service() {
             true => self.services_shown_since.get().copied().unwrap_or_default(),
@@ -91,7 +91,7 @@ impl Api {
         }
     }
 
-    /// `/metrics`, with what is counted only when asked.
+    /// `/metrics`, including metrics computed on request.
     pub(crate) fn metrics_text(&self) -> String {
         for kind in KINDS.iter().filter(|kind| kind.alias.is_none()) {
             let count = self.storage.state().count(kind.id());
@@ -101,7 +101,7 @@ impl Api {
         self.metrics.text()
     }
 
-    /// Whose token this is: of the file, or, in the sandbox, of a ServiceAccount.
+    /// The user of a token: from the token file or, in the sandbox, of a ServiceAccount.
     pub(crate) fn user_of_token(&self, token: &str) -> Option<Arc<User>> {
         if let Some(user) = self.tokens.user(token) {
             return Some(user);
@@ -114,7 +114,7 @@ impl Api {
         service_account::user(token, read).map(Arc::new)
     }
 
-    /// What a user may do here.
+    /// Authorizes a request of a user.
     pub(crate) fn authorize(
         &self,
         user: &User,
@@ -126,7 +126,7 @@ impl Api {
         }
     }
 
-    /// Whether nothing is refused to a user.
+    /// Whether a user may do everything.
     pub(crate) fn allows_all(&self, user: &User) -> bool {
         match self.settings.authorization {
             Authorization::AlwaysAllow => true,
@@ -134,13 +134,13 @@ impl Api {
         }
     }
 
-    /// Refuses a create in a namespace that is not there or on its way out.
+    /// Rejects a create in a namespace that is missing or terminating.
     pub(crate) fn check_namespace(&self, kind: &Kind, namespace: &str, name: &str) -> Result<()> {
         let namespaces = &crate::kinds::NAMESPACE;
         let Some(found) = self.storage.object(namespaces, namespace) else {
             return Err(Failure::not_found(namespaces, namespace));
         };
-        // The phase is a field selector of namespaces: no need to parse.
+        // The phase is a selectable field of namespaces: no need to parse.
         let phase = namespaces.fields.iter().position(|(field, _)| *field == "status.phase");
         if phase
             .and_then(|index| found.fields.get(index))
@@ -187,7 +187,7 @@ impl Call<'_> {
         key(self.namespace(), name)
     }
 
-    /// What `labelSelector` and `fieldSelector` ask for, in the namespace of the path.
+    /// The selector from `labelSelector`, `fieldSelector` and the namespace of the path.
     pub(crate) fn selector(&self) -> Result<Selector> {
         let kind = self.kind();
         let labels = LabelSelector::parse(self.query.text("labelSelector"), CHECKS);
@@ -195,7 +195,7 @@ impl Call<'_> {
         let own: Vec<&str> = kind.fields.iter().map(|(name, _)| *name).collect();
         let fields = FieldSelector::parse(self.query.text("fieldSelector"), &own);
         let mut fields = fields.map_err(|problem| Failure::bad_request(problem.to_string()))?;
-        // Nodes and namespaces have rules of their own, which leave it out.
+        // Nodes and namespaces have their own conversion, which omits it.
         if !kind.namespaced && !own.is_empty() && fields.has_namespace() {
             return Err(Failure::bad_request("field label not supported: metadata.namespace"));
         }

@@ -1,7 +1,7 @@
-//! Request bodies: JSON, YAML or protobuf in, a checked value out.
+//! Request bodies: JSON, YAML or protobuf in, a validated value out.
 //!
-//! The words of a refusal depend on how far Kubernetes gets: no kind can be read, the kind is not
-//! this one, or a field has the wrong type. Source: `endpoints/handlers/{create,rest}.go`.
+//! The error message depends on how far Kubernetes gets: no kind can be read, the kind is a
+//! different one, or a field has the wrong type. Source: `endpoints/handlers/{create,rest}.go`.
 
 use evenkeel_store::schema::{self, DecodeError, Type};
 use serde_json::Value;
@@ -16,19 +16,19 @@ use crate::{
     types,
 };
 
-/// The most that a body may hold.
+/// Maximum body size.
 pub(crate) const LIMIT: usize = 3 << 20;
 
 pub(crate) const SCHEME: &str = "pkg/api/legacyscheme/scheme.go:30";
 
-/// A body as it came.
+/// A body as received.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Body<'a> {
     pub(crate) content_type: &'a str,
     pub(crate) bytes: &'a [u8],
 }
 
-/// A body, read.
+/// A decoded body.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) value: Value,
@@ -51,7 +51,7 @@ pub(crate) fn object(body: Body<'_>, kind: &Kind, strictness: FieldValidation) -
     )
 }
 
-/// What a path takes.
+/// The kind that a path accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Expected<'a> {
     pub(crate) group: &'a str,
@@ -76,7 +76,7 @@ pub(crate) fn typed(
     }
 }
 
-/// A body whose kind the caller judges.
+/// A body whose kind the caller checks.
 pub(crate) fn of_any_kind(body: Body<'_>, schema: &str) -> Result<Value> {
     let of = types::schema().named(schema).expect("the caller names a type of the table");
     let expected = Expected { group: "", version: "v1", kind: of.go.as_ref(), schema };
@@ -102,8 +102,8 @@ pub(crate) fn of_any_kind(body: Body<'_>, schema: &str) -> Result<Value> {
         .map_err(|problem| Failure::bad_request(no_kind(json).unwrap_or(problem.to_string())))
 }
 
-/// What Kubernetes says of a text in which it finds no kind, which is what it looks for first: bad
-/// JSON, or no object.
+/// Kubernetes' error for a text without a kind, which it looks for first: invalid JSON, or not an
+/// object.
 fn no_kind(json: &[u8]) -> Option<String> {
     let problem = schema::type_meta(json).err()?;
     Some(format!("couldn't get version/kind; json parse error: {problem}"))
@@ -122,12 +122,12 @@ fn encoding(content_type: &str) -> Result<Encoding> {
     }
 }
 
-/// The media type of a body; also for callers that take other forms (patches).
+/// The media type of a body; also used for patches.
 pub(crate) fn media(content_type: &str) -> &str {
     content_type.split(';').next().unwrap_or_default().trim()
 }
 
-/// `body` is what came, and `bytes` the same as JSON.
+/// `body` is the body as received, and `bytes` the same converted to JSON.
 fn from_json(
     bytes: &[u8],
     body: &[u8],
@@ -138,7 +138,7 @@ fn from_json(
     let decoded = match schema::decode(types::schema(), of, bytes) {
         Ok(decoded) => decoded,
         Err(problem) => {
-            // The kind is looked at before the fields are.
+            // The kind is checked before the fields.
             if let Some(problem) = no_kind(bytes) {
                 return Err(unrecognized(body, expected, &problem));
             }
@@ -202,7 +202,7 @@ fn yaml_problem(problem: &serde_saphyr::Error) -> String {
     }
 }
 
-/// Kind and version as the path has them: a client may leave them out.
+/// Kind and version from the path: a client may omit them.
 fn named(mut value: Value, expected: Expected<'_>) -> Value {
     if let Some(object) = value.as_object_mut() {
         object.insert("kind".into(), expected.kind.into());
@@ -274,7 +274,7 @@ fn unrecognized(bytes: &[u8], expected: Expected<'_>, problem: &str) -> Failure 
     ))
 }
 
-/// The first thirty bytes: as they are for JSON, in hexadecimal otherwise.
+/// The first thirty bytes: unchanged for JSON, in hexadecimal otherwise.
 fn summary(bytes: &[u8]) -> String {
     const MOST: usize = 30;
     let (start, more) = match bytes.get(..MOST) {

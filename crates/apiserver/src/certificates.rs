@@ -1,11 +1,11 @@
-//! The keys and certificates of a server: its authority, its serving certificate, and the
-//! administrator's client certificate. They are made at the first start, kept in `DATA/pki`, and
-//! renewed when they no longer name all addresses of the server, or, also while it runs, when they
-//! come near their end.
+//! The keys and certificates of a server: its CA, its serving certificate, and the administrator's
+//! client certificate. They are created at the first start, stored in `DATA/pki`, and renewed when
+//! they don't cover all addresses of the server, or when they are about to expire, also at run
+//! time.
 //!
-//! A key is written before its certificate. So after a crash there may be a key alone or one that
-//! does not fit its certificate: both are made anew, except that a new certificate of the authority
-//! keeps the authority's key, since all others hang on it.
+//! A key is written before its certificate. After a crash there may therefore be a key alone, or
+//! one that does not match its certificate: both are recreated, except that a new CA certificate
+//! keeps the CA's key, since all others depend on it.
 
 mod files;
 mod folder;
@@ -32,7 +32,7 @@ pub(crate) use self::{
     folder::Folder,
     kubeconfig::kubeconfig,
     names::{Name, names},
-    renew::{Shown, keep_renewed},
+    renew::{ServedCertificates, keep_renewed},
     tls::{Serving, tls},
 };
 use self::{
@@ -40,7 +40,7 @@ use self::{
     read::Pair,
 };
 
-/// All that a server shows and gives out.
+/// Everything that a server presents and hands out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Certificates {
     pub(crate) authority: String,
@@ -48,7 +48,7 @@ pub(crate) struct Certificates {
     pub(crate) admin: Pair,
 }
 
-/// Why there are no certificates to serve with.
+/// Why the certificates can't be loaded or created.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CertificateError {
@@ -56,19 +56,19 @@ pub enum CertificateError {
     Read { path: PathBuf, source: io::Error },
     #[error("{}: can't be written: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
-    #[error("{}: {problem}; put back a good copy, or delete {}", path.display(), if_deleted(path))]
+    #[error("{}: {problem}; restore a valid copy, or delete {}", path.display(), if_deleted(path))]
     Damaged { path: PathBuf, problem: String },
     #[error(
-        "{}: the key of ca.crt is missing; put it back, or delete the folder {} to begin with a \
-         new authority (each kubeconfig given out before then stops working)",
+        "{}: the key of ca.crt is missing; restore it, or delete the folder {} to create a new \
+         CA (existing kubeconfigs then stop working)",
         path.display(), folder_of(path)
     )]
     NoKey { path: PathBuf },
-    #[error("{}: not the key of ca.crt beside it; put the right one back", path.display())]
+    #[error("{}: the key does not match ca.crt; restore the right one", path.display())]
     OtherKey { path: PathBuf },
-    #[error("certificates can't be made: {0}")]
+    #[error("can't create certificates: {0}")]
     Make(#[from] rcgen::Error),
-    #[error("TLS can't be set up: {0}")]
+    #[error("can't configure TLS: {0}")]
     Tls(#[from] rustls::Error),
 }
 
@@ -79,15 +79,14 @@ fn folder_of(path: &Path) -> String {
 fn if_deleted(path: &Path) -> String {
     match path.file_stem().is_some_and(|stem| stem == "ca") {
         true => format!(
-            "the folder {} to begin with a new authority (each kubeconfig given out before then \
-             stops working)",
+            "the folder {} to create a new CA (existing kubeconfigs then stop working)",
             folder_of(path)
         ),
         false => "it to have a new one made".to_owned(),
     }
 }
 
-/// Takes the certificates from `folder`, making and renewing what is needed.
+/// Loads the certificates from `folder`, creating and renewing them as needed.
 pub(crate) fn certificates(
     folder: &Path,
     names: &[Name],
@@ -256,11 +255,11 @@ mod tests {
     #[test]
     fn damaged_files_are_refused_with_what_to_do() {
         let cases: &[(&str, Option<&str>, &[&str])] = &[
-            ("ca.crt", Some("garbage"), &["ca.crt", "delete the folder", "new authority"]),
+            ("ca.crt", Some("garbage"), &["ca.crt", "delete the folder", "new CA"]),
             ("ca.key", Some(""), &["ca.key", "delete the folder"]),
-            ("ca.key", None, &["ca.key", "missing", "put it back"]),
-            ("apiserver.crt", Some("garbage"), &["apiserver.crt", "delete it to have a new one"]),
-            ("admin.key", Some("garbage"), &["admin.key", "delete it to have a new one"]),
+            ("ca.key", None, &["ca.key", "missing", "restore it"]),
+            ("apiserver.crt", Some("garbage"), &["apiserver.crt", "delete it to create a new one"]),
+            ("admin.key", Some("garbage"), &["admin.key", "delete it to create a new one"]),
         ];
         for (name, text, parts) in cases {
             let (_scratch, path) = scratch();
@@ -297,21 +296,21 @@ mod tests {
         assert_eq!(mode(&key), 0o600);
     }
 
-    fn shown(folder: &Folder, at: Timestamp) -> Shown {
+    fn shown(folder: &Folder, at: Timestamp) -> ServedCertificates {
         let present = start(folder, at);
         let folder = folder.path().to_owned();
         let kubeconfig = folder.join("kubeconfig");
         let address = ([127, 0, 0, 1], 6443).into();
         write_secret(&kubeconfig, &super::kubeconfig(&present, address)).unwrap();
         let serving = tls(&present).unwrap().serving;
-        Shown { folder, names: local(), address, kubeconfig, serving, present }
+        ServedCertificates { folder, names: local(), address, kubeconfig, serving, present }
     }
 
     #[test]
     fn a_running_server_renews_what_is_near_its_end_and_its_kubeconfig() {
         let (_scratch, path) = scratch();
         let mut shown = shown(&Folder::open(&path).unwrap(), now());
-        let text = |shown: &Shown| fs::read_to_string(&shown.kubeconfig).unwrap();
+        let text = |shown: &ServedCertificates| fs::read_to_string(&shown.kubeconfig).unwrap();
         let (first, before) = (shown.present.clone(), text(&shown));
         shown.renew(days_later(300)).unwrap();
         assert_eq!((shown.present.clone(), text(&shown)), (first.clone(), before.clone()));

@@ -1,11 +1,12 @@
-//! The way of every request: who, what, may they, do it, count it.
+//! The handler chain of every request: authenticate, resolve, authorize, execute, record.
 //!
 //! ```text
 //! serve ─► authenticate ─► target ─► impersonate ─► authorize ─► read the body ─► verb ─► answer
 //! ```
 //!
-//! A failure at any step becomes an answer in one place. A client that goes ends its request up to the
-//! body; a verb that changes something then runs to its end, with all that the request holds.
+//! A failure at any step becomes a response in one place. If the client disconnects before the body
+//! is read, the request is cancelled; after that a mutating verb runs to completion, with
+//! everything the request holds.
 
 mod documents;
 
@@ -32,20 +33,21 @@ use crate::{
     api::{Api, Call},
     body,
     identity::{self, Anonymous, Attributes, On, Refusal, User},
-    logs::Asker,
+    logs::RequestSpan,
     metrics::Change,
-    negotiate::{self, Form, Media, Offer, Shape},
+    negotiate::{self, Media, Offer, ResponseFormat, Shape},
     request::{self, Query, Resource, Target, info, timeout},
-    serve::{Peer, Shield},
+    serve::{DetachFlag, Peer},
     status::{Failure, Result},
     table::IncludeObject,
-    verbs::{self, Asking},
+    verbs::{self, ReviewRequest},
 };
 
-/// How long a client may take to send its body.
+/// Timeout for reading a request body.
 const BODY_TIME: Duration = Duration::from_secs(60);
 
-const PLAIN: Form = Form { media: Media::Json, shape: Shape::Object, pretty: false };
+const PLAIN: ResponseFormat =
+    ResponseFormat { media: Media::Json, shape: Shape::Object, pretty: false };
 
 /// The chain as the service of each connection.
 #[derive(Clone, Debug)]
@@ -97,6 +99,9 @@ async fn answered(
     let path = info::decoded(parts.uri.path());
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let attributes = info::attributes(&parts.method, &method, &path, &query);
+    if let Some(span) = parts.extensions.get::<RequestSpan>() {
+        span.attributes(&attributes);
+    }
     let limit = match info::is_long_running(&attributes) {
         true => None,
         false => Some(timeout::asked(&query)?),
@@ -104,12 +109,12 @@ async fn answered(
     let work = pin!(allowed(api, parts, body, target, &attributes));
     match limit.filter(|_| is_read(&parts.method)) {
         Some(limit) => within(limit, work).await.unwrap_or_else(|| Err(Failure::timed_out())),
-        // A write that has begun is carried out.
+        // A write in progress is completed.
         None => work.await,
     }
 }
 
-/// `None`: it has taken longer. What is done at once needs no timer, as most reads are.
+/// `None` on timeout. Work that completes immediately, such as most reads, needs no timer.
 async fn within<T>(limit: Duration, mut work: Pin<&mut impl Future<Output = T>>) -> Option<T> {
     let at_once = poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
     match at_once {
@@ -133,7 +138,7 @@ async fn allowed(
     };
     let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
         .map_err(|_| Failure::unauthorized())?;
-    asked_by(parts, peer, &user);
+    record_user(parts, peer, &user);
     let other = identity::impersonate(&user, &parts.headers, attributes).map_err(refused)?;
     let user: &User = other.as_ref().unwrap_or(&user);
     api.authorize(user, attributes).map_err(|message| denied(message, attributes))?;
@@ -157,15 +162,15 @@ async fn on_resource(
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let tables = matches!(resource.subresource.as_str(), "" | "status" | "scale");
     let view = view(api, parts, &query, Offer { lists: resource.name.is_empty(), tables })?;
-    let failing = Form { shape: Shape::Object, ..view.form };
+    let failing = ResponseFormat { shape: Shape::Object, ..view.format };
     let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
     let _in_flight = api.metrics.in_flight(change);
     let body = if is_read(&parts.method) { Bytes::new() } else { whole(body).await? };
     if change == Change::Mutating
-        && let Some(shield) = parts.extensions.get::<Shield>()
+        && let Some(detach) = parts.extensions.get::<DetachFlag>()
     {
-        // A client that goes now must not leave the change half done.
-        shield.raise();
+        // A client that disconnects from now on must not leave the change half done.
+        detach.set();
     }
     let call = Call {
         method: &parts.method,
@@ -208,23 +213,23 @@ async fn on_review(
     let view = view(api, parts, &query, Offer { lists: false, tables: false })?;
     let bytes = whole(body).await?;
     let body = body::Body { content_type: content_type(parts), bytes: &bytes };
-    verbs::review(api, Asking { plural, namespace, user, view, body }).await
+    verbs::review(api, ReviewRequest { plural, namespace, user, view, body }).await
 }
 
 fn view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<View> {
     let pretty = query.has("pretty").then(|| query.text("pretty"));
-    let form = negotiate::form(&parts.headers, offer, pretty)?;
-    let include = match form.shape {
+    let format = negotiate::response_format(&parts.headers, offer, pretty)?;
+    let include = match format.shape {
         Shape::Table(_) => {
             IncludeObject::parse(query.text("includeObject")).map_err(Failure::bad_request)?
         }
         Shape::Object | Shape::Partial(_) | Shape::PartialList(_) => IncludeObject::Metadata,
     };
     let features = api.settings.features;
-    Ok(View { form, include, now: Timestamp::now(), features })
+    Ok(View { format, include, now: Timestamp::now(), features })
 }
 
-/// The body, if it is not too large and comes in time.
+/// The body, if it is within the size limit and arrives in time.
 async fn whole(body: Body) -> Result<Bytes> {
     let read = Limited::new(body, body::LIMIT).collect();
     match tokio::time::timeout(BODY_TIME, read).await {
@@ -232,8 +237,10 @@ async fn whole(body: Body) -> Result<Bytes> {
         Ok(Err(problem)) if problem.is::<http_body_util::LengthLimitError>() => {
             Err(Failure::too_large(body::LIMIT))
         }
-        Ok(Err(problem)) => Err(Failure::bad_request(format!("the body ended early: {problem}"))),
-        Err(_) => Err(Failure::bad_request("the body did not come in time")),
+        Ok(Err(problem)) => {
+            Err(Failure::bad_request(format!("request body ended early: {problem}")))
+        }
+        Err(_) => Err(Failure::bad_request("timed out reading the request body")),
     }
 }
 
@@ -246,12 +253,12 @@ fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
 }
 
-// === Who may what ===
+// === Authorization ===
 
-/// Who asks is known: to the lines of this request, and to those who count connections.
-fn asked_by(parts: &Parts, peer: &Peer, user: &Arc<User>) {
-    if let Some(asker) = parts.extensions.get::<Asker>() {
-        asker.is(user);
+/// Records the user: for the log lines of this request, and for the connection limits.
+fn record_user(parts: &Parts, peer: &Peer, user: &Arc<User>) {
+    if let Some(span) = parts.extensions.get::<RequestSpan>() {
+        span.user(user);
     }
     if user.name != identity::ANONYMOUS {
         peer.authenticated();
@@ -296,7 +303,7 @@ fn details(group: &str, kind: &str, name: &str) -> serde_json::Value {
         .collect()
 }
 
-/// The verb in the words of Kubernetes' metrics.
+/// The verb as in Kubernetes' metrics.
 fn metric_verb(parts: &Parts, target: Option<&Target>) -> &'static str {
     let resource = match target {
         Some(Target::Resource(resource)) => Some(resource),

@@ -1,7 +1,8 @@
-//! What the server serves, as clients ask for it: the documents of `/api` and `/apis`, whole or
-//! aggregated, and the few others at the root.
+//! Discovery: the documents of `/api` and `/apis`, plain or aggregated, and the few others at the
+//! root.
 //!
-//! All of it follows from the table of kinds, and a short one of resources that are only actions.
+//! Everything is derived from the table of kinds, and a short table of resources that can only be
+//! created.
 
 mod accept;
 mod aggregated;
@@ -11,7 +12,7 @@ mod resource;
 mod root;
 
 pub(crate) use self::{
-    accept::{AGGREGATED_TYPE, Form, negotiate},
+    accept::{AGGREGATED_TYPE, DiscoveryFormat, negotiate},
     aggregated::aggregated,
     fingerprint::etag,
     legacy::{group, groups, resources, versions},

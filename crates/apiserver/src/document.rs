@@ -1,7 +1,8 @@
-//! Objects as values, and as the bytes that the store keeps.
+//! Conversion between values and the stored encoding.
 //!
-//! The store keeps what follows `{"kind":…,"apiVersion":…,"metadata":{"resourceVersion":"…",`
-//! (see `store::Object`); this is the only place that knows both sides of that cut.
+//! The store keeps the text that follows
+//! `{"kind":…,"apiVersion":…,"metadata":{"resourceVersion":"…",` (see `store::Object`); this is the
+//! only module that knows both sides of that cut.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use evenkeel_store::{NewObject, Object, Revision, schema};
@@ -13,16 +14,17 @@ use crate::{
     types,
 };
 
-/// How deep a stored object may nest to be read. Before there was `schema::MOST_LEVELS`, up to 507
-/// levels were stored, and data folders keep them. Also bounds the stack that an object takes.
+/// Maximum nesting of a stored object that can be read. Before `schema::MOST_LEVELS` was
+/// introduced, up to 507 levels were stored, and data folders still have them. Also bounds the
+/// stack used for an object.
 const MOST_STORED_LEVELS: usize = 600;
 
-/// What goes into the store for a value, which is in canonical form.
+/// The object to store for a value, which must be canonical.
 pub(crate) fn stored(kind: &Kind, value: &Value) -> NewObject {
-    NewObject { labels: labels(value), fields: fields(kind, value), tail: tail(value) }
+    NewObject { labels: labels(value), fields: fields(kind, value), encoded: encoded(value) }
 }
 
-/// The form in which Kubernetes would print it.
+/// Converts a value to the form that Kubernetes would print.
 pub(crate) fn canonical(kind: &Kind, value: &mut Value) {
     if let Some(of) = types::schema().named(kind.schema) {
         schema::canonical(types::schema(), of, value);
@@ -34,10 +36,10 @@ pub(crate) fn value(kind: &Kind, object: &Object) -> Result<Value> {
     value_at(kind, object, object.revision)
 }
 
-/// The same as of another revision: a deleted object shows that of its delete.
+/// The same at another revision: a deleted object shows the revision of its delete.
 pub(crate) fn value_at(kind: &Kind, object: &Object, revision: Revision) -> Result<Value> {
     let text = text(kind, object, revision);
-    // The faster reader knows one depth only.
+    // The faster parser supports only one depth.
     serde_json::from_slice(&text)
         .or_else(|_| schema::any_json(&text, MOST_STORED_LEVELS))
         .map_err(|problem| unreadable(kind, object, &problem))
@@ -52,17 +54,17 @@ fn unreadable(kind: &Kind, object: &Object, problem: &schema::DecodeError) -> Fa
 
 /// The object as JSON.
 pub(crate) fn text(kind: &Kind, object: &Object, revision: Revision) -> Bytes {
-    let mut out = BytesMut::with_capacity(object.tail.len() + 128);
+    let mut out = BytesMut::with_capacity(object.encoded.len() + 128);
     write(&mut out, kind, object, revision);
     out.freeze()
 }
 
 pub(crate) fn write(out: &mut BytesMut, kind: &Kind, object: &Object, revision: Revision) {
     write_head(|part| out.put_slice(part), kind, revision);
-    out.put_slice(&object.tail);
+    out.put_slice(&object.encoded);
 }
 
-/// What comes before the tail of an object.
+/// Writes the part that precedes an object's encoding.
 pub(crate) fn write_head(mut put: impl FnMut(&[u8]), kind: &Kind, revision: Revision) {
     put(b"{\"kind\":\"");
     put(kind.kind.as_bytes());
@@ -75,21 +77,21 @@ pub(crate) fn write_head(mut put: impl FnMut(&[u8]), kind: &Kind, revision: Revi
 
 const ITEM: &[u8] = b"{\"metadata\":{\"resourceVersion\":\"";
 
-/// As an item of a list: without kind.
+/// Writes a list item: without kind.
 pub(crate) fn write_item(out: &mut BytesMut, object: &Object) {
     out.put_slice(ITEM);
     out.put_slice(itoa::Buffer::new().format(object.revision).as_bytes());
     out.put_slice(b"\",");
-    out.put_slice(&object.tail);
+    out.put_slice(&object.encoded);
 }
 
-/// How long that is.
+/// The length of a list item.
 pub(crate) fn item_len(object: &Object) -> usize {
     let digits = itoa::Buffer::new().format(object.revision).len();
-    ITEM.len() + digits + "\",".len() + object.tail.len()
+    ITEM.len() + digits + "\",".len() + object.encoded.len()
 }
 
-/// The list of Kubernetes, in the order in which it prints it.
+/// The labels, in the order in which Kubernetes prints them.
 pub(crate) fn labels(value: &Value) -> Box<[(Box<str>, Box<str>)]> {
     let labels = value["metadata"]["labels"].as_object();
     let pair = |(key, value): (&String, &Value)| {
@@ -102,7 +104,7 @@ pub(crate) fn fields(kind: &Kind, value: &Value) -> Box<[Box<str>]> {
     kind.fields.iter().map(|(_, read)| read(value).into()).collect()
 }
 
-fn tail(value: &Value) -> Bytes {
+fn encoded(value: &Value) -> Bytes {
     let mut out = Vec::with_capacity(2048);
     let nothing = Map::new();
     let object = value.as_object().unwrap_or(&nothing);
@@ -118,7 +120,7 @@ fn tail(value: &Value) -> Bytes {
         }
     }
     out.push(b'}');
-    // Each object is kept for long: no spare capacity with it.
+    // Objects are kept for a long time: allocate no spare capacity.
     Bytes::copy_from_slice(&out[1..])
 }
 
@@ -137,9 +139,15 @@ mod tests {
     use super::*;
     use crate::kinds;
 
-    fn object(tail: &str) -> Object {
+    fn object(encoded: &str) -> Object {
         let (labels, fields) = (Box::default(), Box::default());
-        Object { key: "n/a".into(), revision: 7, labels, fields, tail: tail.to_owned().into() }
+        Object {
+            key: "n/a".into(),
+            revision: 7,
+            labels,
+            fields,
+            encoded: encoded.to_owned().into(),
+        }
     }
 
     fn deep(levels: usize) -> Object {

@@ -1,10 +1,10 @@
-//! Faults that tests put into a server.
+//! Faults that tests inject into a server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
-    /// How often housekeeping is still to panic.
+    /// How many more times housekeeping panics.
     pub(crate) housekeeping: AtomicUsize,
 }
 

@@ -1,7 +1,7 @@
-//! Doors for the fuzzer to what reads the words of strangers: paths, queries, selectors, patches,
-//! objects.
+//! Entry points for the fuzzer to everything that parses untrusted input: paths, queries,
+//! selectors, patches, objects.
 //!
-//! Each says whether the words were accepted. They may be refused, but nothing may panic.
+//! Each returns whether the input was accepted. Input may be rejected, but nothing may panic.
 
 mod server;
 
@@ -21,7 +21,7 @@ use crate::{
     types,
 };
 
-/// A path and its query, as a request line has them.
+/// A path and its query, as in a request line.
 pub fn request(line: &str) -> bool {
     let (path, query) = line.split_once('?').unwrap_or((line, ""));
     let query = Query::parse(query);
@@ -39,7 +39,7 @@ pub fn request(line: &str) -> bool {
     selected && options && numbers.iter().all(|read| *read) && flags.len() == 3
 }
 
-/// `kind` is a resource such as `pods`; the selectors are then asked about an object.
+/// `kind` is a resource such as `pods`; the selectors are then matched against an object.
 pub fn selector(kind: &str, labels: &str, fields: &str) -> bool {
     of_plural(kind).is_some_and(|kind| selectors(kind, labels, fields))
 }
@@ -94,10 +94,10 @@ fn selectors(kind: &Kind, labels: &str, fields: &str) -> bool {
         revision: 1,
         labels: [("app".into(), "web".into()), ("tier".into(), "7".into())].into(),
         fields: known.iter().map(|name| (*name).into()).collect(),
-        tail: bytes::Bytes::new(),
+        encoded: bytes::Bytes::new(),
     };
     let selector = Selector::new(kind.namespaced, Some("default"), labels, fields);
-    // Either answer is right; that there is one is what counts.
+    // The result does not matter, only that there is one.
     let _ = selector.matches(&object);
     true
 }

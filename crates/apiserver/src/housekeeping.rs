@@ -1,15 +1,16 @@
-//! What nobody asks for and everybody expects: objects go when their owners are gone, namespaces
-//! are emptied before they go, events are forgotten after an hour.
+//! Housekeeping: garbage collection of objects whose owners are gone, namespace deletion, and
+//! expiry of Events after an hour.
 //!
 //! ```text
 //! history ─► follow (pieces) ─► graph: opened ─┬► queue of objects ──► look ─► one write each
 //!                                              └► queue of namespaces ► empty: list, delete, tell
 //! ```
 //!
-//! Decisions are in `graph` and `namespace`; deletes go the way of any client's, of the version that
-//! was looked at. Objects are taken in turn from their owners, and each namespace is emptied beside
-//! the others: nothing waits for what it has nothing to do with. What fails is tried again by itself,
-//! after a pause of its own. While the state is locked only pointers are copied, and a few at a time.
+//! Decisions are in `graph` and `namespace`; deletes take the same path as a client's, with the
+//! version that was examined as precondition. Objects are processed round-robin by owner, and
+//! namespaces are emptied concurrently: unrelated work never waits. Each failure is retried
+//! separately, with its own backoff. Only pointers are copied while the state is locked, a few at a
+//! time.
 
 mod empty;
 mod events;
@@ -30,7 +31,7 @@ use tokio::{task::JoinSet, time::Instant};
 pub(crate) use self::events::expire_events;
 use self::{
     follow::{Follower, News},
-    graph::{At, Due, Graph, Objects, Opened, Place},
+    graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},
     queue::Queue,
 };
 use crate::{
@@ -42,28 +43,28 @@ use crate::{
     verbs::{self, rewrite},
 };
 
-/// Objects with a write under way. The writer puts what comes together into one batch.
+/// Maximum number of objects with a write in progress. The writer batches concurrent writes.
 const OBJECTS_AT_ONCE: usize = 64;
-/// Namespaces that are emptied at the same time.
+/// Maximum number of namespaces emptied concurrently.
 const NAMESPACES_AT_ONCE: usize = 10;
-/// Looks in a row, after which others have a turn.
+/// Objects examined in a row before yielding.
 const LOOKS: usize = 256;
-/// Changes in a namespace that ends are gathered for so long before it is looked at again.
+/// Delay before a terminating namespace is examined again, to collect changes.
 const GATHERED: Duration = Duration::from_millis(50);
 
 /// Runs until the server stops.
-pub(crate) async fn keep_house(api: Arc<Api>) {
-    let mut house = House::new();
+pub(crate) async fn run(api: Arc<Api>) {
+    let mut house = Housekeeper::new();
     loop {
-        let rung = api.storage.any_change();
-        tokio::pin!(rung);
-        rung.as_mut().enable();
+        let changed = api.storage.any_change();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
         let more = house.follow(&api);
         house.start_objects(&api);
         house.start_namespaces(&api);
         let next = house.next_due();
         tokio::select! {
-            () = rung, if !more => {}
+            () = changed, if !more => {}
             () = tokio::task::yield_now(), if more => {}
             Some(ended) = house.under_way.join_next() => house.ended(ended),
             () = sleep_until(next) => {}
@@ -82,8 +83,8 @@ async fn sleep_until(time: Option<Instant>) {
     }
 }
 
-/// What is known and what is due.
-struct House {
+/// The index and the work queues.
+struct Housekeeper {
     follower: Follower,
     graph: Graph,
     objects: Queue<At>,
@@ -91,17 +92,17 @@ struct House {
     under_way: JoinSet<Ended>,
 }
 
-/// What was worked on, and what was wrong.
+/// A finished task, and its error.
 enum Ended {
     Object(At, Option<String>),
     Namespace(Box<str>, Option<String>),
 }
 
-impl House {
-    fn new() -> House {
+impl Housekeeper {
+    fn new() -> Housekeeper {
         let all = 0..kinds::n_resources();
         let id = |index| ResourceId(u16::try_from(index).expect("fewer kinds than 65,536"));
-        House {
+        Housekeeper {
             follower: Follower::new(all.map(id)),
             graph: Graph::default(),
             objects: Queue::default(),
@@ -110,7 +111,7 @@ impl House {
         }
     }
 
-    /// Takes in a piece of what has changed. Whether there is more.
+    /// Takes in a chunk of changes. Returns whether there are more.
     fn follow(&mut self, api: &Api) -> bool {
         #[cfg(test)]
         api.faults.housekeeping();
@@ -128,14 +129,14 @@ impl House {
     fn queue_opened(&mut self, api: &Api) {
         let now = Instant::now();
         let mut doubtful = BTreeSet::new();
-        for opened in self.graph.opened() {
-            match opened {
-                Opened::Object(source, at) => self.objects.push(source, at, now, now),
-                Opened::Ending(name) => self.namespaces.push(name.clone(), name, now, now),
-                Opened::Inside(name) => {
+        for queued in self.graph.take_queued() {
+            match queued {
+                WorkItem::Object(source, at) => self.objects.push(source, at, now, now),
+                WorkItem::Ending(name) => self.namespaces.push(name.clone(), name, now, now),
+                WorkItem::Inside(name) => {
                     self.namespaces.push(name.clone(), name, now + GATHERED, now);
                 }
-                Opened::Doubtful(name) => drop(doubtful.insert(name)),
+                WorkItem::Doubtful(name) => drop(doubtful.insert(name)),
             }
         }
         for name in doubtful {
@@ -148,7 +149,7 @@ impl House {
     fn start_objects(&mut self, api: &Arc<Api>) {
         let now = Instant::now();
         for _ in 0..LOOKS {
-            if self.objects.n_busy() >= OBJECTS_AT_ONCE {
+            if self.objects.n_processing() >= OBJECTS_AT_ONCE {
                 return;
             }
             let Some(at) = self.objects.pop(now) else { return };
@@ -169,7 +170,7 @@ impl House {
 
     fn start_namespaces(&mut self, api: &Arc<Api>) {
         let now = Instant::now();
-        while self.namespaces.n_busy() < NAMESPACES_AT_ONCE {
+        while self.namespaces.n_processing() < NAMESPACES_AT_ONCE {
             let Some(name) = self.namespaces.pop(now) else { return };
             let api = api.clone();
             self.under_way.spawn(async move {
@@ -179,13 +180,15 @@ impl House {
         }
     }
 
-    /// When there is something to start for which there is room.
+    /// When there is work that can be started.
     fn next_due(&self) -> Option<Instant> {
         let now = Instant::now();
         let objects =
-            self.objects.next_due(now).filter(|_| self.objects.n_busy() < OBJECTS_AT_ONCE);
-        let namespaces =
-            self.namespaces.next_due(now).filter(|_| self.namespaces.n_busy() < NAMESPACES_AT_ONCE);
+            self.objects.next_due(now).filter(|_| self.objects.n_processing() < OBJECTS_AT_ONCE);
+        let namespaces = self
+            .namespaces
+            .next_due(now)
+            .filter(|_| self.namespaces.n_processing() < NAMESPACES_AT_ONCE);
         [objects, namespaces].into_iter().flatten().min()
     }
 
@@ -197,14 +200,14 @@ impl House {
             Ok(Ended::Object(at, Some(problem))) => {
                 let (kind, key) = (kinds::of_id(at.0).kind, at.1.clone());
                 let pause = self.objects.failed(at, now);
-                tracing::warn!(kind, %key, problem, "housekeeping failed, retrying in {pause:?}");
+                tracing::warn!(kind, %key, error = problem, "garbage collection failed, retrying in {pause:?}");
             }
             Ok(Ended::Namespace(name, Some(problem))) => {
                 let pause = self.namespaces.failed(name.clone(), now);
-                tracing::warn!(namespace = %name, problem, "deleting the contents of a namespace failed, retrying in {pause:?}");
+                tracing::warn!(namespace = %name, error = problem, "emptying a namespace failed, retrying in {pause:?}");
             }
-            // Panics are caught before, and nobody aborts.
-            Err(problem) => tracing::error!(%problem, "housekeeping task failed"),
+            // Panics are caught earlier, and nothing aborts the task.
+            Err(error) => tracing::error!(%error, "housekeeping task failed"),
         }
     }
 }
@@ -222,18 +225,18 @@ impl Objects for Storage {
     }
 }
 
-/// Done also where it need not be done any more: one who was faster made a change, with which it is
-/// looked at again.
-async fn act(api: &Api, due: &Due) -> Result<()> {
+/// Succeeds also if the work is no longer necessary: a concurrent change causes the object to be
+/// examined again.
+async fn act(api: &Api, due: &GcAction) -> Result<()> {
     let done = match due {
-        Due::Delete(place, revision, propagation) => {
-            delete(api, place, *revision, *propagation).await
+        GcAction::Delete(object_ref, revision, propagation) => {
+            delete(api, object_ref, *revision, *propagation).await
         }
-        Due::DropOwners(place, gone) => {
-            change(api, place, |object| graph::without_owners(object, gone)).await
+        GcAction::DropOwners(object_ref, gone) => {
+            change(api, object_ref, |object| graph::without_owners(object, gone)).await
         }
-        Due::DropFinalizer(place, finalizer) => {
-            change(api, place, |object| graph::without_finalizer(object, finalizer)).await
+        GcAction::DropFinalizer(object_ref, finalizer) => {
+            change(api, object_ref, |object| graph::without_finalizer(object, finalizer)).await
         }
     };
     match done {
@@ -242,32 +245,32 @@ async fn act(api: &Api, due: &Due) -> Result<()> {
     }
 }
 
-/// Only the version that was looked at: another may have other owners.
+/// Only the examined version: another may have different owners.
 async fn delete(
     api: &Api,
-    place: &Place,
+    object_ref: &ObjectRef,
     revision: Revision,
     propagation: Option<Propagation>,
 ) -> Result<()> {
     // An object that waits for a finalizer is marked once and left alone.
     let options = options(api, revision, propagation);
-    let kind = kinds::of_id(place.resource);
-    verbs::remove(api, kind, &place.key, &options, Timestamp::now()).await.map(drop)
+    let kind = kinds::of_id(object_ref.resource);
+    verbs::remove(api, kind, &object_ref.key, &options, Timestamp::now()).await.map(drop)
 }
 
 fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> DeleteOptions {
     DeleteOptions {
         resource_version: Some(revision.to_string()),
         propagation,
-        // Without the sandbox no kubelet is there to say that a Pod has ended.
+        // Without the sandbox there is no kubelet to report the end of a Pod.
         grace_seconds: api.settings.sandbox.is_none().then_some(0),
         ..DeleteOptions::default()
     }
 }
 
-async fn change(api: &Api, place: &Place, edit: impl Fn(&mut Value)) -> Result<()> {
-    rewrite(api, kinds::of_id(place.resource), &place.key, |object| {
-        if object["metadata"]["uid"] == *place.uid {
+async fn change(api: &Api, object_ref: &ObjectRef, edit: impl Fn(&mut Value)) -> Result<()> {
+    rewrite(api, kinds::of_id(object_ref.resource), &object_ref.key, |object| {
+        if object["metadata"]["uid"] == *object_ref.uid {
             edit(object);
         }
     })

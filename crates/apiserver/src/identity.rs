@@ -1,8 +1,8 @@
-//! Who asks, and what they may do.
+//! Authentication and authorization.
 //!
-//! A request proves its user by a client certificate or a bearer token, tried in this order as
-//! Kubernetes does. Who holds neither is nobody, except that health may be asked without a name.
-//! An allowed user may then act as another one (`impersonate`), and what remains is `authorize`.
+//! A request authenticates by client certificate or bearer token, in this order as in Kubernetes.
+//! Without credentials a request is rejected, except for anonymous health checks. An authorized
+//! user may then act as another one (`impersonate`), and the rest is `authorize`.
 
 mod access_review;
 mod authorize;
@@ -24,9 +24,9 @@ use serde_json::{Map, Value, json};
 
 pub use self::tokens::TokenFileError;
 pub(crate) use self::{
-    access_review::{Whose, access_review},
+    access_review::{Subject, access_review},
     authorize::{Attributes, On, authorize},
-    certificate::{Certificate, Judge},
+    certificate::{Certificate, CertificateVerifier},
     impersonate::{Refusal, impersonate},
     review::{self_subject_review, token_review},
     rules_review::rules_review,
@@ -48,7 +48,7 @@ pub(crate) struct User {
     pub(crate) extra: BTreeMap<String, Vec<String>>,
 }
 
-/// What may be asked without credentials.
+/// What is allowed without credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Anonymous {
     Nothing,
@@ -57,12 +57,12 @@ pub(crate) enum Anonymous {
     Health,
 }
 
-/// The request proves no user: 401.
+/// The request is not authenticated: 401.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unauthorized;
 
-/// The user of a request. A certificate that proves a user counts more than a token; credentials
-/// that prove nothing are an error even where none are needed.
+/// The user of a request. A valid certificate takes precedence over a token; invalid credentials
+/// are an error even where none are needed.
 pub(crate) fn authenticate(
     parts: &Parts,
     peer: &Peer,
@@ -110,7 +110,7 @@ impl User {
         self.groups.iter().any(|own| own == group)
     }
 
-    /// Adds the group of all who have proved who they are.
+    /// Adds the group of all authenticated users.
     fn authenticated(mut self) -> User {
         if !self.is_in(AUTHENTICATED) && !self.is_in(UNAUTHENTICATED) && self.name != ANONYMOUS {
             self.groups.push(AUTHENTICATED.to_owned());
@@ -118,7 +118,7 @@ impl User {
         self
     }
 
-    /// The `UserInfo` of reviews: what is empty is left out.
+    /// The `UserInfo` of reviews, without empty fields.
     pub(crate) fn info(&self) -> Value {
         let User { name, uid, groups, extra } = self;
         let mut info = Map::new();
@@ -146,10 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn credentials_decide_who_asks() {
+    fn credentials_determine_the_user() {
         let tokens = Tokens::read("secret,alice,u1,devs\n").unwrap();
         let later = i64::MAX;
-        // Path, certificate, Authorization, and who that is where anonymous health is allowed.
+        // Path, certificate, Authorization, and the expected user if anonymous health checks are
+        // allowed.
         let cases: &[(&str, Certificate, &str, Option<&str>)] = &[
             ("/api", Certificate::None, "", None),
             ("/healthz", Certificate::None, "", Some(ANONYMOUS)),

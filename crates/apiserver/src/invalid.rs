@@ -1,4 +1,4 @@
-//! What is wrong with an object, field by field, in Kubernetes' words.
+//! Validation errors of an object, field by field, in Kubernetes' wording.
 //!
 //! A validation returns a list of [`FieldError`]; `status` turns it into a 422 with its causes.
 //! Source of the wording: `k8s.io/apimachinery/pkg/util/validation/field/errors.go`.
@@ -8,22 +8,22 @@ use std::{cell::Cell, collections::BTreeSet, fmt};
 pub(crate) use evenkeel_store::schema::quoted;
 use serde_json::Value;
 
-/// Where in an object: `spec.ports[0].nodePort`, `metadata.labels[a/b]`, `data[key]`.
+/// A field path: `spec.ports[0].nodePort`, `metadata.labels[a/b]`, `data[key]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Path(String);
 
-/// One thing wrong with one field.
+/// One error of one field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FieldError {
     pub(crate) path: Path,
-    pub(crate) wrong: Wrong,
-    /// What follows the fixed words, or stands for them.
+    pub(crate) type_: FieldErrorType,
+    /// The text after the fixed words, or in place of them.
     pub(crate) detail: String,
 }
 
-/// The kinds of wrong, with the value printed as Kubernetes prints it.
+/// The types of error, with the value printed as Kubernetes prints it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wrong {
+pub(crate) enum FieldErrorType {
     Required,
     /// The value, already printed.
     Invalid(String),
@@ -38,18 +38,18 @@ pub(crate) enum Wrong {
 
 pub(crate) type Errors = Vec<FieldError>;
 
-/// What the texts of all errors of one object may have in bytes: those beyond are not listed.
-/// Kubernetes lists them all, whose texts together can be the square of the object.
+/// Maximum number of bytes in the texts of all errors of one object: further errors are not listed.
+/// Kubernetes lists all of them, whose total size can be quadratic in the object.
 const MOST_TEXT: usize = 1 << 20;
 
-/// A text that many errors of an object show, such as the whole list that they are about.
+/// A text that many errors of an object show, such as the whole list that they concern.
 #[derive(Debug)]
 pub(crate) struct Shown {
     text: String,
     left: Cell<usize>,
 }
 
-/// Each text once, at its first place, as far as they are listed.
+/// Removes duplicate texts, as far as they are listed.
 pub(crate) fn distinct(errors: Errors) -> Errors {
     let mut seen = BTreeSet::new();
     let mut size = 0;
@@ -78,7 +78,7 @@ pub(crate) fn listed(errors: &[FieldError]) -> &[FieldError] {
     &errors[..errors.iter().take_while(fits).count()]
 }
 
-/// Several errors as one text: each once.
+/// Several errors as one text, without duplicates.
 pub(crate) fn aggregated(errors: &[FieldError]) -> String {
     let texts: Vec<String> = distinct(errors.to_vec()).iter().map(ToString::to_string).collect();
     match texts.as_slice() {
@@ -94,7 +94,7 @@ impl Shown {
         Shown { text, left: Cell::new(MOST_TEXT) }
     }
 
-    /// The text, or nothing where the errors that it is for are not listed any more.
+    /// The text, or nothing if its errors are no longer listed.
     pub(crate) fn text(&self) -> String {
         let left = self.left.get();
         self.left.set(left.saturating_sub(self.text.len()));
@@ -109,7 +109,7 @@ impl Path {
         Path(name.to_owned())
     }
 
-    /// The empty path, shown as `<nil>` by Kubernetes.
+    /// The empty path, which Kubernetes shows as `<nil>`.
     pub(crate) fn none() -> Path {
         Path::default()
     }
@@ -144,11 +144,11 @@ impl fmt::Display for Path {
 
 impl FieldError {
     pub(crate) fn required(path: Path, detail: impl Into<String>) -> FieldError {
-        FieldError { path, wrong: Wrong::Required, detail: detail.into() }
+        FieldError { path, type_: FieldErrorType::Required, detail: detail.into() }
     }
 
     pub(crate) fn invalid(path: Path, value: &Value, detail: impl Into<String>) -> FieldError {
-        FieldError { path, wrong: Wrong::Invalid(printed(value)), detail: detail.into() }
+        FieldError { path, type_: FieldErrorType::Invalid(printed(value)), detail: detail.into() }
     }
 
     /// A field that may not change.
@@ -163,61 +163,61 @@ impl FieldError {
             true => String::new(),
             false => format!("supported values: {}", quoted.join(", ")),
         };
-        FieldError { path, wrong: Wrong::NotSupported(printed(value)), detail }
+        FieldError { path, type_: FieldErrorType::NotSupported(printed(value)), detail }
     }
 
     pub(crate) fn duplicate(path: Path, value: &Value) -> FieldError {
-        FieldError { path, wrong: Wrong::Duplicate(printed(value)), detail: String::new() }
+        FieldError { path, type_: FieldErrorType::Duplicate(printed(value)), detail: String::new() }
     }
 
     pub(crate) fn not_found(path: Path, value: &Value) -> FieldError {
-        FieldError { path, wrong: Wrong::NotFound(printed(value)), detail: String::new() }
+        FieldError { path, type_: FieldErrorType::NotFound(printed(value)), detail: String::new() }
     }
 
     pub(crate) fn forbidden(path: Path, detail: impl Into<String>) -> FieldError {
-        FieldError { path, wrong: Wrong::Forbidden, detail: detail.into() }
+        FieldError { path, type_: FieldErrorType::Forbidden, detail: detail.into() }
     }
 
     /// `Too long: may not be more than N bytes`.
     pub(crate) fn too_long(path: Path, most: usize) -> FieldError {
         let detail = format!("may not be more than {most} bytes");
-        FieldError { path, wrong: Wrong::TooLong, detail }
+        FieldError { path, type_: FieldErrorType::TooLong, detail }
     }
 
     /// `Too many: N: must have at most MOST items`.
     pub(crate) fn too_many(path: Path, actual: usize, most: usize) -> FieldError {
         let items = if most == 1 { "item" } else { "items" };
         let detail = format!("{actual}: must have at most {most} {items}");
-        FieldError { path, wrong: Wrong::TooMany, detail }
+        FieldError { path, type_: FieldErrorType::TooMany, detail }
     }
 
     /// The `reason` of the cause in a Status.
     pub(crate) fn reason(&self) -> &'static str {
-        match self.wrong {
-            Wrong::Required => "FieldValueRequired",
-            Wrong::Invalid(_) => "FieldValueInvalid",
-            Wrong::NotSupported(_) => "FieldValueNotSupported",
-            Wrong::Duplicate(_) => "FieldValueDuplicate",
-            Wrong::NotFound(_) => "FieldValueNotFound",
-            Wrong::Forbidden => "FieldValueForbidden",
-            Wrong::TooLong => "FieldValueTooLong",
-            Wrong::TooMany => "FieldValueTooMany",
-            Wrong::Internal => "InternalError",
+        match self.type_ {
+            FieldErrorType::Required => "FieldValueRequired",
+            FieldErrorType::Invalid(_) => "FieldValueInvalid",
+            FieldErrorType::NotSupported(_) => "FieldValueNotSupported",
+            FieldErrorType::Duplicate(_) => "FieldValueDuplicate",
+            FieldErrorType::NotFound(_) => "FieldValueNotFound",
+            FieldErrorType::Forbidden => "FieldValueForbidden",
+            FieldErrorType::TooLong => "FieldValueTooLong",
+            FieldErrorType::TooMany => "FieldValueTooMany",
+            FieldErrorType::Internal => "InternalError",
         }
     }
 
     /// The cause's message: everything but the path.
     pub(crate) fn message(&self) -> String {
-        let words = match &self.wrong {
-            Wrong::Required => "Required value".to_owned(),
-            Wrong::Invalid(value) => format!("Invalid value: {value}"),
-            Wrong::NotSupported(value) => format!("Unsupported value: {value}"),
-            Wrong::Duplicate(value) => format!("Duplicate value: {value}"),
-            Wrong::NotFound(value) => format!("Not found: {value}"),
-            Wrong::Forbidden => "Forbidden".to_owned(),
-            Wrong::TooLong => "Too long".to_owned(),
-            Wrong::TooMany => "Too many".to_owned(),
-            Wrong::Internal => "Internal error".to_owned(),
+        let words = match &self.type_ {
+            FieldErrorType::Required => "Required value".to_owned(),
+            FieldErrorType::Invalid(value) => format!("Invalid value: {value}"),
+            FieldErrorType::NotSupported(value) => format!("Unsupported value: {value}"),
+            FieldErrorType::Duplicate(value) => format!("Duplicate value: {value}"),
+            FieldErrorType::NotFound(value) => format!("Not found: {value}"),
+            FieldErrorType::Forbidden => "Forbidden".to_owned(),
+            FieldErrorType::TooLong => "Too long".to_owned(),
+            FieldErrorType::TooMany => "Too many".to_owned(),
+            FieldErrorType::Internal => "Internal error".to_owned(),
         };
         if self.detail.is_empty() { words } else { format!("{words}: {}", self.detail) }
     }
@@ -229,7 +229,7 @@ impl fmt::Display for FieldError {
     }
 }
 
-/// A value as Kubernetes shows it: strings quoted, structures as compact JSON, nothing as `null`.
+/// A value as Kubernetes prints it: strings quoted, structures as compact JSON, nothing as `null`.
 fn printed(value: &Value) -> String {
     match value {
         Value::String(text) => quoted(text),

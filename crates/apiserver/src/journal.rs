@@ -1,9 +1,9 @@
 //! The journal's files: durability for the store.
 //!
 //! A directory holds segments of checksummed frames, one batch each, and at most one snapshot that
-//! stands for the segments before it. Read `layout` for the names, `frame` for what is told apart
-//! after a crash, `log` for what happens on a failure, `log::full` for a full disk, `snapshot` for
-//! how old segments go.
+//! replaces the segments before it. See `layout` for the file names, `frame` for crash recovery,
+//! `log` for failure handling, `log::full` for a full disk, `snapshot` for the removal of old
+//! segments.
 
 mod codec;
 mod files;
@@ -40,21 +40,21 @@ use self::{
 
 use crate::metrics::JournalMetrics;
 
-/// Whether writes are kept, or why not.
+/// Whether writes are accepted, or why not.
 pub(crate) type Writable = Result<(), String>;
 
-/// A journal in a directory, which no other process may use as long as this lives.
+/// A journal in a directory, locked against other processes while this lives.
 #[derive(Debug)]
 pub struct FileJournal {
     log: Log<Directory>,
-    /// Writes that the next sync is for.
+    /// Number of writes since the last sync.
     appended: usize,
     metrics: Option<JournalMetrics>,
     writable: watch::Sender<Writable>,
 }
 
 impl FileJournal {
-    /// Makes the directory where there is none. `resources` has the names of the resources by
+    /// Creates the directory if it does not exist. `resources` has the names of the resources by
     /// their id, such as `configmaps` or `deployments.apps`.
     pub fn open<'a>(
         directory: &Path,
@@ -74,7 +74,7 @@ impl FileJournal {
         self.writable.subscribe()
     }
 
-    /// Says once that writes are refused from now on, or no longer.
+    /// Reports once that writes are rejected from now on, or accepted again.
     fn report(&self, error: Option<&JournalError>) {
         if let Some(metrics) = &self.metrics {
             metrics.failed.inc_by(u64::from(error.is_some()));
@@ -99,7 +99,7 @@ impl FileJournal {
 impl Journal for FileJournal {
     fn append(&mut self, batch: &[Change]) -> Result<(), JournalError> {
         let appended = self.log.append(batch);
-        // After an error nothing since the last sync counts.
+        // After an error everything since the last sync is discarded.
         self.appended = if appended.is_ok() { self.appended + batch.len() } else { 0 };
         self.report(appended.as_ref().err());
         appended

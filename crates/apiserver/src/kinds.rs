@@ -1,7 +1,8 @@
-//! The table of kinds, and what a kind may decide for itself.
+//! The table of kinds, and the strategy of each kind.
 //!
-//! Adding a kind: one [`Kind`] with its facts, one [`Rules`] for what it defaults and checks, one
-//! line in [`KINDS`]. Everything else (verbs, discovery, OpenAPI, tables, selectors) reads this.
+//! Adding a kind: one [`Kind`] with its properties, one [`Strategy`] for its defaults and validation,
+//! one line in [`KINDS`]. Everything else (verbs, discovery, OpenAPI, tables, selectors) is derived
+//! from these.
 
 mod addresses;
 mod configmap;
@@ -44,7 +45,7 @@ pub(crate) use self::{
 
 use crate::{invalid::Errors, settings::Features};
 
-/// All kinds served. The order is of no meaning but for the numbers in the store.
+/// All kinds served. The order only determines the numbers in the store.
 pub(crate) static KINDS: &[&Kind] = &[
     &NAMESPACE,
     &CONFIG_MAP,
@@ -64,11 +65,11 @@ pub(crate) static KINDS: &[&Kind] = &[
     &CONTROLLER_REVISION,
 ];
 
-/// What most kinds can do.
+/// The verbs of most kinds.
 pub(crate) const EVERY_VERB: &[&str] =
     &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/// What is always so for a kind.
+/// The fixed properties of a kind.
 #[derive(Debug)]
 pub(crate) struct Kind {
     /// `""` for core.
@@ -83,36 +84,36 @@ pub(crate) struct Kind {
     pub(crate) namespaced: bool,
     /// The type in the schema: `io.k8s.api.core.v1.Service`.
     pub(crate) schema: &'static str,
-    /// In the words of discovery, in its order.
+    /// As in discovery, in its order.
     pub(crate) verbs: &'static [&'static str],
     pub(crate) subresources: &'static [Subresource],
-    /// Field selectors beyond `metadata.name` and `metadata.namespace`: the label in the
+    /// Selectable fields beyond `metadata.name` and `metadata.namespace`: the label in the
     /// selector, and how to read it from an object (absent reads as `""`).
     pub(crate) fields: &'static [Field],
-    /// `PUT` to a missing name creates.
+    /// `PUT` of a missing name creates the object.
     pub(crate) creates_on_update: bool,
-    /// `PUT` without a resourceVersion is taken.
+    /// `PUT` without a resourceVersion is accepted.
     pub(crate) updates_unconditionally: bool,
     pub(crate) delete_answers: DeleteAnswers,
-    /// Another kind's objects under other field names.
+    /// Another kind's objects with different field names.
     pub(crate) alias: Option<Alias>,
     pub(crate) columns: &'static [Column],
-    pub(crate) rules: &'static dyn Rules,
+    pub(crate) strategy: &'static dyn Strategy,
 }
 
 /// The label of a field in a selector, and how to read it from an object.
 pub(crate) type Field = (&'static str, fn(&Value) -> String);
 
-/// How one kind shows the objects of another.
+/// How one kind presents the objects of another.
 #[derive(Debug)]
 pub(crate) struct Alias {
-    /// The kind that is stored.
+    /// The stored kind.
     pub(crate) of: &'static Kind,
     pub(crate) from_stored: fn(&Value) -> Value,
     pub(crate) to_stored: fn(&Value) -> Value,
 }
 
-/// A subresource that reads and writes the object itself in part, or is an action on it.
+/// A subresource that reads and writes part of the object, or is an action on it.
 #[derive(Debug)]
 pub(crate) enum Subresource {
     Status,
@@ -122,12 +123,12 @@ pub(crate) enum Subresource {
     /// `pods/eviction` (POST).
     Eviction,
     /// `namespaces/finalize` (PUT).
-    Finalize(Edit),
-    /// A part with rules of its own (GET, PUT, PATCH).
-    Part(&'static str, Edit),
-    /// Known to discovery, answered with a Status that says it is not offered here: its name,
-    /// its kind as discovery has it, and its verbs.
-    NotOffered(&'static str, &'static str, &'static [&'static str]),
+    Finalize(PartStrategy),
+    /// A part with its own strategy (GET, PUT, PATCH).
+    Part(&'static str, PartStrategy),
+    /// In discovery, but answered with a Status that it is not supported: its name, its kind as in
+    /// discovery, and its verbs.
+    NotSupported(&'static str, &'static str, &'static [&'static str]),
 }
 
 /// What a successful delete returns.
@@ -151,35 +152,36 @@ pub(crate) struct Column {
     pub(crate) cell: fn(&Value, Timestamp) -> Value,
 }
 
-/// What a rule may know beyond the object.
+/// What a strategy may use beyond the object.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Admission {
     pub(crate) now: Timestamp,
     pub(crate) features: Features,
 }
 
-/// Which part of an object a write is about.
+/// The part of an object that a write changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Main,
     Status,
 }
 
-/// The rules of a part that is neither the object nor its status.
+/// The strategy of a part that is neither the object nor its status.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Edit {
-    /// Carries over what the part may not change.
+pub(crate) struct PartStrategy {
+    /// Restores the fields that the part may not change.
     pub(crate) prepare: fn(&mut Value, &Value),
     pub(crate) validate: fn(&Value, &Value) -> Errors,
 }
 
-/// What a kind decides for itself. All functions are pure; objects are canonical JSON values that
-/// the schema has already checked for types (unknown fields and nulls are gone, absent is zero).
+/// The strategy of a kind, as in Kubernetes' registry. All functions are pure; objects are
+/// canonical JSON values whose types the schema has already checked (unknown fields and nulls are
+/// removed, absent means zero).
 ///
-/// The order: `default`, the metadata that all kinds share (`metadata`, not here), for Services the
+/// Order: `default`, the metadata common to all kinds (`metadata`, not here), for Services the
 /// allocation, `prepare_*`, `validate_*`.
-pub(crate) trait Rules: std::fmt::Debug + Sync {
-    /// Fills in what was left out, on every decode of a client's object.
+pub(crate) trait Strategy: std::fmt::Debug + Sync {
+    /// Sets defaults, on every decode of a client's object.
     fn default(&self, _object: &mut Value, _at: &Admission) {}
 
     /// Drops what a client may not set (status), sets what the server owns (generation: 1).
@@ -189,19 +191,19 @@ pub(crate) trait Rules: std::fmt::Debug + Sync {
         Errors::new()
     }
 
-    /// Carries over from `old` what this part may not change, and counts the generation.
+    /// Restores from `old` the fields that this part may not change, and increments the generation.
     fn prepare_update(&self, _part: Part, _new: &mut Value, _old: &Value, _at: &Admission) {}
 
     fn validate_update(&self, _part: Part, _new: &Value, _old: &Value, _at: &Admission) -> Errors {
         Errors::new()
     }
 
-    /// Why a new object is turned away with a 403: what follows `forbidden: `.
+    /// Why a new object is rejected with a 403: the text after `forbidden: `.
     fn refused(&self, _object: &Value) -> Option<String> {
         None
     }
 
-    /// What is not shown although it is stored: fields that the server, as it is set, does not know.
+    /// Stored fields that are not shown, because their feature is off.
     fn hidden(&self, _features: Features) -> &'static [&'static [&'static str]] {
         &[]
     }
@@ -211,13 +213,13 @@ pub(crate) trait Rules: std::fmt::Debug + Sync {
         Vec::new()
     }
 
-    /// Which check a name must pass.
+    /// The validation for names.
     fn name(&self) -> names::Check {
         names::Check::Subdomain
     }
 
-    /// How long the object lives on after a delete with this grace period asked for (`None`: not
-    /// said). `None` removes it at once.
+    /// The grace period of a delete, given the requested one (`None`: unspecified). `None` removes
+    /// the object at once.
     fn grace(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
         None
     }
@@ -255,7 +257,7 @@ impl Kind {
         self.subresources.iter().find(|part| part.name() == name)
     }
 
-    /// Namespaces wait in `spec.finalizers`.
+    /// Namespaces have finalizers in `spec.finalizers`.
     pub(crate) fn has_finalize(&self) -> bool {
         self.subresources.iter().any(|part| matches!(part, Subresource::Finalize(_)))
     }
@@ -264,7 +266,7 @@ impl Kind {
         std::ptr::eq(self, &SERVICE)
     }
 
-    /// The kind whose form the store keeps.
+    /// The kind in whose form objects are stored.
     pub(crate) fn stored_kind(&self) -> &Kind {
         self.alias.as_ref().map_or(self, |alias| alias.of)
     }
@@ -277,7 +279,7 @@ impl Kind {
         }
     }
 
-    /// An object of this kind in the form that is stored.
+    /// An object of this kind in its stored form.
     pub(crate) fn converted(&self, value: Value) -> Value {
         match &self.alias {
             Some(alias) => (alias.to_stored)(&value),
@@ -301,14 +303,14 @@ impl Subresource {
             Subresource::Eviction => "eviction",
             Subresource::Finalize(_) => "finalize",
             Subresource::Part(name, _) => name,
-            Subresource::NotOffered(name, ..) => name,
+            Subresource::NotSupported(name, ..) => name,
         }
     }
 }
 
 // === Finding kinds ===
 
-/// How many numbers the store needs.
+/// The number of resources in the store.
 pub(crate) fn n_resources() -> usize {
     KINDS.len()
 }

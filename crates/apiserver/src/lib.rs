@@ -1,14 +1,14 @@
 //! The embedded Kubernetes API: the protocol of kube-apiserver over one machine's memory and disk.
 //!
 //! ```text
-//! serve (TLS, HTTP) ─► chain (who, what, may they) ─► verbs ─► admit (defaults, rules) ─► writer
+//! serve (TLS, HTTP) ─► chain (authenticate, …) ─► verbs ─► admit (default, validate) ─► writer
 //!                                                       │                                  │
 //!                                                       ◄── storage (memory) ◄── journal ◄─┘
 //! ```
 //!
-//! The table of kinds (`kinds`) and the table of types (`types`) are the facts; discovery, OpenAPI,
-//! tables, selectors and patches follow from them. Where asked for, `sandbox` plays what a kubelet, a
-//! scheduler and controllers would do. Nothing here grows into more than one machine.
+//! Discovery, OpenAPI, tables, selectors and patches are all derived from the table of kinds
+//! (`kinds`) and the table of types (`types`). If enabled, `sandbox` simulates kubelets, a
+//! scheduler and controllers. The server is not meant to run on more than one machine.
 
 mod answer;
 mod api;

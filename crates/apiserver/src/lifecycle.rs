@@ -1,8 +1,8 @@
-//! What a delete does to an object: a pure decision.
+//! The effect of a delete on an object: a pure decision.
 //!
 //! Finalizers, grace periods and propagation as in `k8s.io/apiserver/pkg/registry/rest/delete.go`
-//! and `registry/store.go`: an object that others still need is marked and stays; a Pod on a node
-//! lives on for its grace period; everything else goes at once.
+//! and `registry/store.go`: an object with finalizers is marked and kept; a Pod on a node is kept
+//! for its grace period; everything else is removed at once.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::{
     status::{Failure, Result},
 };
 
-/// How to delete.
+/// Options of a delete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeleteOptions {
     pub(crate) grace_seconds: Option<i64>,
@@ -29,25 +29,25 @@ pub(crate) struct DeleteOptions {
     pub(crate) dry_run: bool,
 }
 
-/// What becomes of those that the object owns.
+/// What happens to the dependents of the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Propagation {
-    /// They go first.
+    /// They are deleted first.
     Foreground,
-    /// They go later.
+    /// They are deleted later.
     Background,
-    /// They stay.
+    /// They are kept.
     Orphan,
 }
 
-/// What is to be done.
+/// The resulting action.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Deletion {
-    /// It is on its way already.
+    /// It is already being deleted.
     Pending,
-    /// It stays, marked.
+    /// It is marked and kept.
     Mark(Value),
-    /// It is marked for a moment and then goes: watchers see both.
+    /// It is marked and then removed: watchers see both.
     MarkThenRemove(Value),
     Remove,
 }
@@ -67,7 +67,7 @@ pub(crate) fn decide(
     }
     let asked = options.grace_seconds.map(|seconds| if seconds < 0 { 1 } else { seconds });
     let dying = !object["metadata"]["deletionTimestamp"].is_null();
-    let graceful = match kind.rules.grace(&object, asked) {
+    let graceful = match kind.strategy.grace(&object, asked) {
         None => None,
         Some(_) if dying => match shortened(&mut object, asked, now) {
             Shortened::Pending => return Ok(Deletion::Pending),
@@ -79,7 +79,7 @@ pub(crate) fn decide(
             Some(seconds)
         }
     };
-    settle_finalizers(&mut object, options);
+    set_finalizers(&mut object, options);
     let held = !list(&object, &["metadata", "finalizers"]).is_empty();
     match graceful {
         Some(0) if !held => Ok(Deletion::MarkThenRemove(object)),
@@ -92,10 +92,10 @@ pub(crate) fn decide(
     }
 }
 
-/// A namespace is marked first and goes when its content is gone.
+/// A namespace is marked first and removed when it is empty.
 fn namespace(mut object: Value, options: &DeleteOptions, now: Timestamp) -> Deletion {
     if object["metadata"]["deletionTimestamp"].is_null() {
-        settle_finalizers(&mut object, options);
+        set_finalizers(&mut object, options);
     }
     terminate(&mut object, now);
     if is_finalized(&object) { Deletion::Remove } else { Deletion::Mark(object) }
@@ -103,12 +103,12 @@ fn namespace(mut object: Value, options: &DeleteOptions, now: Timestamp) -> Dele
 
 enum Shortened {
     Pending,
-    /// Its time is up.
+    /// Its grace period has passed.
     Over,
     To(i64),
 }
 
-/// A second delete may only shorten what is left.
+/// A second delete may only shorten the remaining grace period.
 fn shortened(object: &mut Value, asked: Option<i64>, now: Timestamp) -> Shortened {
     let present = number(object, &["metadata", "deletionGracePeriodSeconds"]).unwrap_or_default();
     if present == 0 {
@@ -154,8 +154,8 @@ fn count_generation(object: &mut Value) {
     }
 }
 
-/// The finalizers that stand for a propagation are those that this delete asks for.
-fn settle_finalizers(object: &mut Value, options: &DeleteOptions) {
+/// Sets the finalizers for the requested propagation.
+fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
     let present = list(object, &["metadata", "finalizers"]);
     let has = |name: &str| present.iter().any(|finalizer| finalizer == name);
     let policy = options.propagation.or(match () {
@@ -177,7 +177,7 @@ fn settle_finalizers(object: &mut Value, options: &DeleteOptions) {
     object["metadata"]["finalizers"] = json!(next);
 }
 
-/// An object that is not the one that was asked for is left alone.
+/// An object that does not match the preconditions is not changed.
 pub(crate) fn check_preconditions(
     kind: &Kind,
     object: &Value,

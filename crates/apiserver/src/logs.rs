@@ -1,8 +1,8 @@
-//! What is written about requests, and what ties the lines of one request together.
+//! Request logging, and the ids that connect the log lines of one request.
 //!
-//! One line for each request at debug, at info when it was slow. A request has an audit id, its own
-//! or a new one, and may have a `traceparent` (W3C Trace Context): both are in the lines and go back
-//! with the answer.
+//! One line per request at debug, at info if it was slow. A request has an audit id, its own or a
+//! new one, and may have a `traceparent` (W3C Trace Context): both are logged and returned with the
+//! response.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -13,9 +13,12 @@ use axum::body::Body;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri};
 use tracing::{Instrument, Span, field::Empty};
 
-use crate::{identity::User, random};
+use crate::{
+    identity::{Attributes, On, User},
+    random,
+};
 
-/// What takes longer than this is worth a line at the usual level.
+/// Slower requests are logged at level info.
 const SLOW: Duration = Duration::from_millis(500);
 const LONGEST_AUDIT_ID: usize = 64;
 const LONGEST_PATH: usize = 256;
@@ -23,18 +26,18 @@ const LONGEST_PATH: usize = 256;
 const AUDIT_ID: HeaderName = HeaderName::from_static("audit-id");
 const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
 
-/// The id of a request for audits; an extension of the request.
+/// The audit id of a request; an extension of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct AuditId(pub(crate) HeaderValue);
 
-/// Where it is told who asks; an extension of the request.
+/// Records what becomes known of a request after its start; an extension of the request.
 #[derive(Clone, Debug)]
-pub(crate) struct Asker {
+pub(crate) struct RequestSpan {
     span: Span,
     user: Arc<OnceLock<Arc<User>>>,
 }
 
-/// One request, from its arrival to its answer.
+/// One request, from its arrival to its response.
 #[derive(Debug)]
 pub(crate) struct Trace {
     method: Method,
@@ -46,65 +49,86 @@ pub(crate) struct Trace {
     user: Arc<OnceLock<Arc<User>>>,
 }
 
-impl Asker {
-    /// The request has proved a user.
-    pub(crate) fn is(&self, user: &Arc<User>) {
+impl RequestSpan {
+    /// Verb and resource: `get`, `pods/status`. Paths have no resource.
+    pub(crate) fn attributes(&self, attributes: &Attributes<'_>) {
+        if self.span.is_disabled() {
+            return;
+        }
+        self.span.record("verb", attributes.verb);
+        match attributes.on {
+            On::Resource { resource, subresource: "", .. } => {
+                self.span.record("resource", resource);
+            }
+            On::Resource { resource, subresource, .. } => {
+                self.span.record("resource", format_args!("{resource}/{subresource}"));
+            }
+            On::Path(_) => {}
+        }
+    }
+
+    /// The request is authenticated.
+    pub(crate) fn user(&self, user: &Arc<User>) {
         self.span.record("user", &*user.name);
         let _ = self.user.set(Arc::clone(user));
     }
 }
 
 impl Trace {
-    /// Begins, and leaves the [`AuditId`] and the [`Asker`] with the request.
+    /// Begins, and adds the [`AuditId`] and the [`RequestSpan`] to the request.
     pub(crate) fn begin(request: &mut Request<Body>) -> Trace {
         let headers = request.headers();
         let audit_id = audit_id(headers).unwrap_or_else(fresh_audit_id);
         let traceparent = traceparent(headers);
         let (method, uri) = (request.method().clone(), request.uri().clone());
-        // What only a line needs is made only where one is written.
+        // Values needed only in log lines are computed only if a line is written.
         let span = tracing::debug_span!(
             "request",
             %method,
             path = shown(&uri),
             audit_id = text(&audit_id),
             traceparent = traceparent.as_ref().map(text),
-            // Who asks is known later.
+            // Known later: see [`RequestSpan`].
+            verb = Empty,
+            resource = Empty,
             user = Empty,
         );
         let user: Arc<OnceLock<Arc<User>>> = Arc::default();
         request.extensions_mut().insert(AuditId(audit_id.clone()));
-        request.extensions_mut().insert(Asker { span: span.clone(), user: Arc::clone(&user) });
+        request
+            .extensions_mut()
+            .insert(RequestSpan { span: span.clone(), user: Arc::clone(&user) });
         Trace { method, uri, audit_id, traceparent, begun: Instant::now(), span, user }
     }
 
-    /// Runs with this request's span.
+    /// Runs within this request's span.
     pub(crate) fn within<F: Future>(&self, future: F) -> impl Future<Output = F::Output> {
         future.instrument(self.span.clone())
     }
 
-    /// Writes what went wrong with this request and is handled here.
+    /// Logs an error of this request that is handled here.
     pub(crate) fn error(&self, what: &str) {
         let Trace { method, uri, audit_id, span, .. } = self;
         let (path, audit_id, user) = (shown(uri), text(audit_id), self.user());
         span.in_scope(|| tracing::error!(%method, path, user, audit_id, "{what}"));
     }
 
-    /// Ends: writes the line, and gives the ids back with the answer.
+    /// Ends: logs the request, and returns the ids with the response.
     pub(crate) fn end(&self, response: &mut Response<Body>) {
         let Trace { method, uri, audit_id, traceparent, begun, span, .. } = self;
-        let (code, took) = (response.status().as_u16(), begun.elapsed());
-        let took_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-        span.in_scope(|| match took > SLOW {
+        let (code, duration) = (response.status().as_u16(), begun.elapsed());
+        let duration_ms = millis(duration);
+        span.in_scope(|| match duration > SLOW {
             true => tracing::info!(
                 %method,
                 path = shown(uri),
                 user = self.user(),
                 code,
-                took_ms,
+                duration_ms,
                 audit_id = text(audit_id),
                 "slow request"
             ),
-            false => tracing::debug!(code, took_ms, "answered"),
+            false => tracing::debug!(code, duration_ms, "request completed"),
         });
         response.headers_mut().insert(AUDIT_ID, audit_id.clone());
         if let Some(traceparent) = traceparent {
@@ -117,7 +141,7 @@ impl Trace {
     }
 }
 
-/// The id given, if it is short and plain.
+/// The client's id, if it is short and plain.
 fn audit_id(headers: &HeaderMap) -> Option<HeaderValue> {
     let given = headers.get(&AUDIT_ID)?;
     let is_plain = given.as_bytes().iter().all(u8::is_ascii_graphic);
@@ -130,7 +154,7 @@ fn fresh_audit_id() -> HeaderValue {
     HeaderValue::try_from(random::uuid()).expect("digits and dashes")
 }
 
-/// The trace given, if it has the form `00-TRACE-PARENT-FLAGS`.
+/// The client's trace, if it has the form `00-TRACE-PARENT-FLAGS`.
 fn traceparent(headers: &HeaderMap) -> Option<HeaderValue> {
     let given = headers.get(&TRACEPARENT)?;
     let parts: Vec<&str> = given.to_str().ok()?.split('-').collect();
@@ -148,7 +172,12 @@ fn text(value: &HeaderValue) -> &str {
     value.to_str().unwrap_or_default()
 }
 
-/// A path as a line can hold it.
+/// A duration as a field of a log line.
+pub(crate) fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A path in a form that fits into a log line.
 fn shown(uri: &Uri) -> String {
     uri.path().chars().take(LONGEST_PATH).collect()
 }

@@ -10,14 +10,14 @@ use crate::{
     request::{Resource, Target},
 };
 
-/// Where a request reaches: Kubernetes' `scope`.
+/// The scope of a request: Kubernetes' `scope`.
 const SCOPES: [&str; 3] = ["resource", "namespace", "cluster"];
 
 #[derive(Debug)]
 pub(crate) struct Meters {
     /// By group, resource, subresource and scope.
     known: FxHashMap<(&'static str, &'static str, &'static str, &'static str), Arc<Requests>>,
-    /// Everything that is no resource.
+    /// Everything that is not a resource.
     other: Arc<Requests>,
 }
 

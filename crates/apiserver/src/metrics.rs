@@ -1,8 +1,8 @@
-//! What is counted, for Prometheus (`/metrics`, OpenMetrics text).
+//! Metrics for Prometheus (`/metrics`, OpenMetrics text).
 //!
-//! Requests are counted under Kubernetes' names. All labels are names of served resources and fixed
-//! words; nothing that a request makes up becomes one. A served resource has its [`Requests`], found
-//! once: counting a request is then one look in a small table.
+//! Requests have Kubernetes' metric names. All labels are names of served resources or fixed words;
+//! no value from a request becomes one. A served resource has its [`Requests`], looked up once:
+//! recording a request is then one lookup in a small table.
 
 use std::{
     borrow::Cow,
@@ -31,7 +31,7 @@ use crate::{
 
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Upper bounds in seconds, as Kubernetes has them for requests.
+/// Upper bounds in seconds, the same as Kubernetes' for requests.
 const REQUEST_BUCKETS: [f64; 23] = [
     0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0,
     10.0, 15.0, 20.0, 30.0, 45.0, 60.0,
@@ -47,7 +47,7 @@ pub(crate) struct Metrics {
     total: Family<Counted, Counter>,
     duration: Family<Timed, Histogram, fn() -> Histogram>,
     in_flight: Family<RequestKind, Gauge>,
-    /// Of [`Change::Mutating`] and [`Change::ReadOnly`], found once.
+    /// For [`Change::Mutating`] and [`Change::ReadOnly`], looked up once.
     changes: [Gauge; 2],
     long_running: Family<Timed, Gauge>,
     objects: Family<ResourceName, Gauge>,
@@ -58,7 +58,7 @@ pub(crate) struct Metrics {
     pub(crate) connections: ConnectionMetrics,
 }
 
-/// What was found wrong with addresses and node ports, under Kubernetes' names.
+/// Errors found in allocated addresses and node ports, under Kubernetes' names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RepairMetrics {
     ips: Family<ErrorType, Counter>,
@@ -67,22 +67,22 @@ pub(crate) struct RepairMetrics {
     port_failures: Counter,
 }
 
-/// How often tasks that last as long as the process were started again.
+/// Restarts of long-lived tasks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TaskRestarts(Family<TaskName, Counter>);
 
-/// What the journal's writer reports.
+/// Metrics of the journal's writer.
 #[derive(Clone, Debug)]
 pub(crate) struct JournalMetrics {
-    /// Seconds of one sync.
+    /// Duration of a sync, in seconds.
     pub(crate) sync: Histogram,
     /// Bytes written.
     pub(crate) bytes: Counter,
-    /// Writes that went with one sync.
+    /// Writes per sync.
     pub(crate) batch: Histogram,
-    /// Batches that could not be kept.
+    /// Batches that could not be stored.
     pub(crate) failed: Counter,
-    /// 1 if writes are taken, 0 if only deletes are.
+    /// 1 if writes are accepted, 0 if only deletes are.
     pub(crate) writable: Gauge,
 }
 
@@ -96,25 +96,25 @@ pub(crate) struct Requests {
     known: RwLock<FxHashMap<Key, (Counter, Histogram)>>,
 }
 
-/// What requests are for.
+/// The labels of a request.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub(crate) struct Of {
     pub(crate) group: Text,
     pub(crate) version: Text,
     pub(crate) resource: Text,
     pub(crate) subresource: Text,
-    /// `cluster`, `namespace` or `resource`; `""` for a path that is no resource.
+    /// `cluster`, `namespace` or `resource`; `""` for a non-resource path.
     pub(crate) scope: &'static str,
 }
 
-/// Requests that change something, or not.
+/// Mutating or read-only requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Mutating,
     ReadOnly,
 }
 
-/// A gauge that is one higher until this is dropped.
+/// A gauge that is incremented until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Raised(Gauge);
 
@@ -207,20 +207,24 @@ impl Metrics {
             connections,
         } = self;
         connections.register(registry);
-        let about = "Times that a task which lasts as long as the process was started again";
+        let about = "Restarts of long-lived background tasks";
         registry.register("evenkeel_task_restarts", about, task_restarts.0.clone());
-        registry.register("apiserver_request", "Requests answered", total.clone());
+        registry.register(
+            "apiserver_request",
+            "Number of requests by verb, resource and status code",
+            total.clone(),
+        );
         registry.register_with_unit(
             "apiserver_request_duration",
-            "Time from a request to its answer",
+            "Request duration",
             Unit::Seconds,
             duration.clone(),
         );
-        let now = "Requests being answered, without long-running ones";
+        let now = "Requests in progress, excluding long-running ones";
         registry.register("apiserver_current_inflight_requests", now, in_flight.clone());
-        let long = "Requests that run long, as watches do";
+        let long = "Long-running requests in progress, such as watches";
         registry.register("apiserver_longrunning_requests", long, long_running.clone());
-        registry.register("apiserver_storage_objects", "Objects stored", objects.clone());
+        registry.register("apiserver_storage_objects", "Number of stored objects", objects.clone());
         registry.register(
             "apiserver_watch_events",
             "Events sent to watchers",
@@ -229,22 +233,22 @@ impl Metrics {
         repair.register(registry);
         let JournalMetrics { sync, bytes, batch, failed, writable } = journal.clone();
         let journal = registry.sub_registry_with_prefix("evenkeel_apiserver_journal");
-        let about = "Time to bring the journal to disk once";
+        let about = "Duration of a journal sync to disk";
         journal.register_with_unit("sync_duration", about, Unit::Seconds, sync);
         journal.register("written_bytes", "Bytes written to the journal", bytes);
-        journal.register("batch_writes", "Writes that were synced together", batch);
-        journal.register("failed_batches", "Batches that could not be kept", failed);
+        journal.register("batch_writes", "Number of writes per journal sync", batch);
+        journal.register("failed_batches", "Batches that could not be stored", failed);
         writable.set(1);
-        let about = "1 if writes are taken, 0 while there is no space for others than deletes";
+        let about = "1 if writes are accepted, 0 if only deletes are because the disk is full";
         journal.register("writable", about, writable);
         let started: Gauge<f64, std::sync::atomic::AtomicU64> = Gauge::default();
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         started.set(since.as_secs_f64());
-        let about = "When the process started, in seconds since 1970";
+        let about = "Start time of the process in seconds since the Unix epoch";
         registry.register_with_unit("process_start_time", about, Unit::Seconds, started);
     }
 
-    /// The metrics of one resource; to be kept by who serves it.
+    /// The metrics of one resource, to be kept by the caller.
     pub(crate) fn requests(&self, of: Of) -> Arc<Requests> {
         Arc::new(Requests {
             of,
@@ -263,12 +267,12 @@ impl Metrics {
         })
     }
 
-    /// How many objects of a resource there are; to be kept by who stores them.
+    /// The number of objects of a resource, to be kept by the caller.
     pub(crate) fn objects(&self, resource: impl Into<Text>) -> Gauge {
         self.objects.get_or_create_owned(&ResourceName { resource: resource.into() })
     }
 
-    /// Events sent; to be kept by who sends them.
+    /// Events sent, to be kept by the caller.
     pub(crate) fn watch_events(&self, resource: impl Into<Text>) -> Counter {
         self.watch_events.get_or_create_owned(&ResourceName { resource: resource.into() })
     }
@@ -277,7 +281,7 @@ impl Metrics {
         self.task_restarts.clone()
     }
 
-    /// All of it, as `/metrics` gives it.
+    /// All metrics, as in `/metrics`.
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("a String takes all that is written to it");
@@ -294,7 +298,7 @@ impl fmt::Debug for Metrics {
 // === impl TaskRestarts ===
 
 impl TaskRestarts {
-    /// With 0 it is shown before it ever happens.
+    /// With 0 it is exported before the first restart.
     pub(crate) fn count(&self, task: &'static str, n: u64) {
         self.0.get_or_create_owned(&TaskName { task }).inc_by(n);
     }
@@ -323,7 +327,7 @@ impl RepairMetrics {
         errors.get_or_create_owned(&ErrorType { r#type: problem.label() }).inc();
     }
 
-    /// What was found was no longer so when it was to be repaired.
+    /// A finding was outdated when it was to be repaired.
     pub(crate) fn failed(&self, pool: Pool) {
         match pool {
             Pool::ClusterIps => self.ip_failures.inc(),
@@ -335,7 +339,7 @@ impl RepairMetrics {
 // === impl Requests ===
 
 impl Requests {
-    /// Counts an answer. `verb` is one of Kubernetes' (`GET`, `LIST`, `WATCH`, `POST`, …).
+    /// Records a response. `verb` is one of Kubernetes' (`GET`, `LIST`, `WATCH`, `POST`, …).
     pub(crate) fn answered(&self, verb: &'static str, code: u16, dry_run: bool, took: Duration) {
         let key = (verb, code, dry_run);
         let known = self.known.read();

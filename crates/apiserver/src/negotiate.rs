@@ -1,15 +1,15 @@
-//! What form an answer has: JSON or YAML, whole objects, tables or metadata only.
+//! Content negotiation: JSON or YAML; whole objects, tables or metadata only.
 //!
-//! Kubernetes refuses in two places with two wordings: the router, which knows media types only,
+//! Kubernetes rejects in two places with two messages: the router, which knows only media types,
 //! and the encoder, which knows their parameters. Source: `endpoints/handlers/negotiation`.
 
 use http::HeaderMap;
 
 use crate::status::{Failure, Result};
 
-/// How to answer.
+/// The negotiated format of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Form {
+pub(crate) struct ResponseFormat {
     pub(crate) media: Media,
     pub(crate) shape: Shape,
     pub(crate) pretty: bool,
@@ -21,7 +21,7 @@ pub(crate) enum Media {
     Yaml,
 }
 
-/// What of an object is shown.
+/// The form in which an object is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Shape {
     Object,
@@ -38,12 +38,12 @@ const OURS: &str = "application/json, application/yaml";
 const STREAMS: &str =
     ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
-/// What can be had at a path.
+/// What a path offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Offer {
-    /// Lists can also be streamed, which the router's refusal mentions.
+    /// Lists can also be streamed, which the router's error mentions.
     pub(crate) lists: bool,
-    /// Actions and questions have no columns.
+    /// Actions and reviews have no columns.
     pub(crate) tables: bool,
 }
 
@@ -56,18 +56,22 @@ struct Clause<'a> {
     quality: f32,
 }
 
-pub(crate) fn form(headers: &HeaderMap, offer: Offer, pretty: Option<&str>) -> Result<Form> {
+pub(crate) fn response_format(
+    headers: &HeaderMap,
+    offer: Offer,
+    pretty: Option<&str>,
+) -> Result<ResponseFormat> {
     let pretty = match pretty {
         Some(asked) => matches!(asked, "true" | "1"),
         None => for_people(headers),
     };
     let accept = headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
     let Some(accept) = accept.filter(|accept| !accept.trim().is_empty()) else {
-        return Ok(Form { media: Media::Json, shape: Shape::Object, pretty });
+        return Ok(ResponseFormat { media: Media::Json, shape: Shape::Object, pretty });
     };
-    // What nearly all clients send, without a list being made.
+    // Sent by nearly all clients: needs no allocation.
     if accept == "application/json" {
-        return Ok(Form { media: Media::Json, shape: Shape::Object, pretty });
+        return Ok(ResponseFormat { media: Media::Json, shape: Shape::Object, pretty });
     }
     let clauses = clauses(accept);
     let routed = clauses.iter().any(|clause| {
@@ -82,7 +86,7 @@ pub(crate) fn form(headers: &HeaderMap, offer: Offer, pretty: Option<&str>) -> R
     let found =
         clauses.iter().find_map(|clause| Some((media(clause)?, shape(clause).filter(is_had)?)));
     match found {
-        Some((media, shape)) => Ok(Form { media, shape, pretty }),
+        Some((media, shape)) => Ok(ResponseFormat { media, shape, pretty }),
         None if clauses.iter().all(|clause| clause.sub == "vnd.kubernetes.protobuf") => {
             Err(Failure::cannot_encode(OURS))
         }
@@ -90,7 +94,7 @@ pub(crate) fn form(headers: &HeaderMap, offer: Offer, pretty: Option<&str>) -> R
     }
 }
 
-/// Best first; equals in their order.
+/// Best first; equal ones in the client's order.
 fn clauses(accept: &str) -> Vec<Clause<'_>> {
     let mut clauses: Vec<Clause<'_>> = accept.split(',').filter_map(clause).collect();
     clauses.sort_by(|a, b| b.quality.total_cmp(&a.quality));
@@ -140,7 +144,7 @@ fn shape(clause: &Clause<'_>) -> Option<Shape> {
     }
 }
 
-/// Kubernetes indents for browsers and the like, unless told otherwise.
+/// Kubernetes indents for browsers and similar clients by default.
 fn for_people(headers: &HeaderMap) -> bool {
     let agent = headers.get(http::header::USER_AGENT).and_then(|value| value.to_str().ok());
     agent.is_some_and(|agent| {

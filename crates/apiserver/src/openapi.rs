@@ -1,10 +1,9 @@
-//! The server's description of itself: OpenAPI documents, version 3 one per group and version,
-//! version 2 one for all.
+//! OpenAPI documents: version 3 has one per group and version, version 2 one for everything.
 //!
-//! Paths come from the table of kinds, schemas from the table of types, the words beside the
-//! fields from `k8s-openapi`. A document is made when it is first asked for and then kept: a
-//! server that nobody asks pays nothing. The documents are the same for the life of the process,
-//! so their hash names them and an answer with the right hash may be cached for ever.
+//! Paths come from the table of kinds, schemas from the table of types, descriptions from
+//! `k8s-openapi`. A document is generated on first request and then cached. The documents never
+//! change during the life of the process, so they are identified by their hash, and a response with
+//! the right hash may be cached forever.
 
 mod connect;
 mod described;
@@ -23,38 +22,38 @@ use std::sync::OnceLock;
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use self::reply::Form;
-pub(crate) use self::reply::{Asked, Reply};
+use self::reply::DocumentType;
+pub(crate) use self::reply::{DocumentRequest, Reply};
 
-/// A document in both its forms.
+/// A document in both encodings.
 #[derive(Debug)]
 pub(crate) struct Document {
     name: String,
-    form: Form,
+    type_: DocumentType,
     json: Bytes,
     protobuf: OnceLock<Bytes>,
     hash: String,
 }
 
-/// The index: every document with the address that names its hash.
+/// The index: every document with the URL that includes its hash.
 pub(crate) fn v3_index() -> &'static Document {
     static INDEX: OnceLock<Document> = OnceLock::new();
-    INDEX.get_or_init(|| Document::new("", Form::Index, &index()))
+    INDEX.get_or_init(|| Document::new("", DocumentType::Index, &index()))
 }
 
 /// A document by its name in the index: `api/v1`, `apis/apps/v1`, `version`.
 pub(crate) fn v3(name: &str) -> Option<&'static Document> {
     let (_, document) = v3_documents().iter().find(|(known, _)| known == name)?;
-    Some(document.get_or_init(|| Document::new(name, Form::V3, &v3::document(name))))
+    Some(document.get_or_init(|| Document::new(name, DocumentType::V3, &v3::document(name))))
 }
 
 /// The one document of version 2.
 pub(crate) fn v2() -> &'static Document {
     static DOCUMENT: OnceLock<Document> = OnceLock::new();
-    DOCUMENT.get_or_init(|| Document::new("", Form::V2, &v2::document()))
+    DOCUMENT.get_or_init(|| Document::new("", DocumentType::V2, &v2::document()))
 }
 
-/// Names are few and known before any document is made.
+/// Names are few and known before any document is generated.
 fn v3_documents() -> &'static [(String, OnceLock<Document>)] {
     static DOCUMENTS: OnceLock<Vec<(String, OnceLock<Document>)>> = OnceLock::new();
     DOCUMENTS.get_or_init(|| v3::names().into_iter().map(|name| (name, OnceLock::new())).collect())
@@ -70,40 +69,43 @@ fn index() -> Value {
 // === impl Document ===
 
 impl Document {
-    fn new(name: &str, form: Form, value: &Value) -> Document {
+    fn new(name: &str, type_: DocumentType, value: &Value) -> Document {
         let json = Bytes::from(value.to_string());
         let hash = hash(&json);
-        Document { name: name.to_owned(), form, json, protobuf: OnceLock::new(), hash }
+        Document { name: name.to_owned(), type_, json, protobuf: OnceLock::new(), hash }
     }
 
     pub(crate) fn json(&self) -> Bytes {
         self.json.clone()
     }
 
-    /// Few ask for it: the parsed document is not kept for them.
+    /// Rarely requested: the parsed document is not cached for it.
     pub(crate) fn protobuf(&self) -> Bytes {
         let encode = || {
             let value = serde_json::from_slice(&self.json).expect("a document is JSON");
-            let encoded =
-                if self.form == Form::V2 { gnostic::v2(&value) } else { gnostic::v3(&value) };
+            let encoded = if self.type_ == DocumentType::V2 {
+                gnostic::v2(&value)
+            } else {
+                gnostic::v3(&value)
+            };
             encoded.into()
         };
         self.protobuf.get_or_init(encode).clone()
     }
 
-    /// What `?hash=` carries.
+    /// The value of `?hash=`.
     pub(crate) fn hash(&self) -> &str {
         &self.hash
     }
 
-    /// The hash in quotes, as the header `ETag` has it. Both forms share it, as with Kubernetes:
-    /// `Vary: Accept` tells them apart.
+    /// The hash in quotes, as in the header `ETag`. Both encodings share it, as in Kubernetes:
+    /// `Vary: Accept` distinguishes them.
     pub(crate) fn etag(&self) -> String {
         format!("\"{}\"", self.hash)
     }
 }
 
-/// 128 bits of FNV-1a in upper-case hexadecimal. It tells versions of our own documents apart;
+/// 128 bits of FNV-1a in upper-case hexadecimal. It identifies versions of our own documents;
 /// nobody gains from a collision, so it need not be cryptographic.
 fn hash(bytes: &[u8]) -> String {
     const PRIME: u128 = 0x0000_0000_0100_0000_0000_0000_0000_013b;

@@ -1,12 +1,12 @@
-//! The addresses and node ports that Services hold.
+//! The addresses and node ports allocated to Services.
 //!
-//! They live in memory only and are rebuilt from the stored Services at the start ([`Pools::restore`]).
-//! A write of a Service calls [`Pools::reserve`] after defaulting and *before* `prepare_*` and
-//! `validate_*`, as Kubernetes does. The [`Reservation`] goes with the write to the writer, which
-//! calls [`Pools::committed`] with what the Service held before and holds after, and only then drops
-//! it: so what is held follows from what is stored, whoever wrote it and whether or not he is still
-//! there. Every step is O(log n) in the number of runs of neighbouring addresses, also when a range is
-//! full. [`repair`] compares the two all the same.
+//! They are kept in memory only and rebuilt from the stored Services at startup
+//! ([`Pools::restore`]). A write of a Service calls [`Pools::reserve`] after defaulting and
+//! *before* `prepare_*` and `validate_*`, as in Kubernetes. The [`Reservation`] goes with the write
+//! to the writer, which calls [`Pools::committed`] with what the Service held before and holds
+//! after, and only then drops it: so allocations follow from the stored objects, whether or not the
+//! client is still connected. Every step is O(log n) in the number of runs of neighbouring
+//! addresses, also if a range is full. [`repair`] compares the two nevertheless.
 
 mod families;
 mod holdings;
@@ -44,7 +44,7 @@ pub(crate) struct Pools {
     node_ports: (u16, u16),
 }
 
-/// What one write has taken, until it is decided.
+/// The values taken by one write, until it is decided.
 #[derive(Debug)]
 #[must_use = "dropping it gives back what was taken"]
 pub(crate) struct Reservation {
@@ -53,10 +53,10 @@ pub(crate) struct Reservation {
     taken: Holdings,
 }
 
-/// Why a Service does not get what it needs.
+/// Why an allocation fails.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum PoolError {
-    /// A 422: what was asked for cannot be had.
+    /// A 422: the requested value is not available.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))]
     Invalid(Errors),
     /// A 500 with the reason `InternalError`.
@@ -71,7 +71,7 @@ pub(crate) enum PoolError {
 struct State {
     addresses: Vec<Addresses>,
     ports: Ports,
-    /// The address of the Service `kubernetes`, which no other may have.
+    /// The address of the Service `kubernetes`, reserved for it.
     reserved: Option<IpAddr>,
 }
 
@@ -90,24 +90,25 @@ impl Pools {
         Pools { state: Mutex::new(state), families, ranges: ranges.to_vec(), node_ports }
     }
 
-    /// The address that the Service `kubernetes` in `default` has.
+    /// The address of the Service `kubernetes` in `default`.
     pub(crate) fn kubernetes_ip(&self) -> Option<IpAddr> {
         self.state.lock().reserved
     }
 
-    /// Takes note of a stored Service. Two with one address both keep it.
+    /// Records a stored Service. Two with the same address both keep it.
     pub(crate) fn restore(&self, held: &Holdings) {
         self.state.lock().each(held, Numbers::hold);
     }
 
-    /// A Service has changed, come or gone; `before` and `after` are all that it held and holds.
+    /// A Service was created, changed or deleted; `before` and `after` are everything that it held
+    /// and holds.
     pub(crate) fn committed(&self, before: &Holdings, after: &Holdings) {
         let mut state = self.state.lock();
         state.each(after, Numbers::hold);
         state.each(before, Numbers::let_go);
     }
 
-    /// How much writes under way have taken.
+    /// The number of values taken by writes in progress.
     #[cfg(test)]
     pub(crate) fn n_pending(&self) -> usize {
         let state = self.state.lock();
@@ -115,8 +116,8 @@ impl Pools {
         ips + state.ports.numbers.n_pending()
     }
 
-    /// Gives the new version its families, addresses and node ports. A dry run shows some and takes
-    /// nothing. `random` gives a number below its argument.
+    /// Assigns families, addresses and node ports to the new version. A dry run assigns some
+    /// without taking them. `random` returns a number below its argument.
     pub(crate) fn reserve(
         self: &Arc<Pools>,
         new: &mut Value,
@@ -128,7 +129,7 @@ impl Pools {
             carry_allocated(new, old);
         }
         align_cluster_ips(new, old);
-        families::settle(new, old, &self.families).map_err(PoolError::Invalid)?;
+        families::assign(new, old, &self.families).map_err(PoolError::Invalid)?;
         let mut state = self.state.lock();
         let mut taking = Taking { state: &mut state, dry_run, random, taken: Holdings::default() };
         let done = match old {
@@ -137,7 +138,7 @@ impl Pools {
         };
         let Taking { taken, .. } = taking;
         drop(state);
-        // On an error the drop of the reservation gives back what was taken before it.
+        // On an error, dropping the reservation releases everything taken so far.
         let reservation = Reservation { pools: Arc::clone(self), dry_run, taken };
         done.map(|()| reservation)
     }

@@ -1,11 +1,11 @@
 //! Request bodies in `application/vnd.kubernetes.protobuf`.
 //!
-//! A body is four bytes of magic and a `runtime.Unknown` that names the object's kind and holds
-//! its message. The message is read with a table of field numbers (`protobuf/numbers.txt`) into
-//! the value that the same object has as JSON, so that everything after this knows one form only.
+//! A body is four bytes of magic and a `runtime.Unknown` that names the object's kind and holds its
+//! message. The message is decoded with a table of field numbers (`protobuf/numbers.txt`) into the
+//! JSON value of the same object, so that all later code handles only one form.
 //!
-//! Go writes every field that is no pointer, set or not. Such a field's zero value says no more
-//! than its absence and is left out here; a pointer's zero value is kept.
+//! Go writes every field that is not a pointer, set or not. The zero value of such a field is
+//! equivalent to its absence and is omitted here; a pointer's zero value is kept.
 //!
 //! The work and the value are linear in the body; messages nest at most [`MAX_DEPTH`] deep.
 
@@ -24,7 +24,7 @@ use self::{
 
 const MAGIC: &[u8] = b"k8s\0";
 
-/// Why a body is no object.
+/// Why a body can't be decoded.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum ProtobufError {
     #[error(
@@ -33,17 +33,17 @@ pub(crate) enum ProtobufError {
     NoMagic,
     #[error("the message ends in the middle of {0}")]
     Truncated(&'static str),
-    #[error("a number takes more than ten bytes")]
+    #[error("varint is longer than ten bytes")]
     Overflow,
-    #[error("field {field} of {message} has wire type {wire}, which does not fit its type")]
+    #[error("field {field} of {message} has wire type {wire}, which does not match its type")]
     WireType { message: String, field: u32, wire: u8 },
     #[error("{message}.{field} is not valid UTF-8")]
     Utf8 { message: String, field: String },
-    #[error("messages nest deeper than {MAX_DEPTH}")]
+    #[error("messages are nested deeper than {MAX_DEPTH}")]
     TooDeep,
-    #[error("{0} holds a time outside of the years 1 to 9999")]
+    #[error("{0} contains a time outside the years 1 to 9999")]
     Time(String),
-    #[error("{0} holds text that is not JSON")]
+    #[error("{0} contains invalid JSON")]
     Json(String),
     #[error("{0}")]
     JsonTooDeep(String),
@@ -53,7 +53,7 @@ pub(crate) enum ProtobufError {
     Encoding(String),
 }
 
-/// Reads a body: its `apiVersion`, its `kind`, and the object as it would be in JSON.
+/// Decodes a body: its `apiVersion`, its `kind`, and the object as in JSON.
 pub(crate) fn decode(body: &[u8]) -> Result<(String, String, Value), ProtobufError> {
     let envelope = Envelope::read(body.strip_prefix(MAGIC).ok_or(ProtobufError::NoMagic)?)?;
     let table = Table::kubernetes();
@@ -69,7 +69,7 @@ pub(crate) fn decode(body: &[u8]) -> Result<(String, String, Value), ProtobufErr
     Ok((envelope.version.to_owned(), envelope.kind.to_owned(), Value::Object(object)))
 }
 
-/// `runtime.Unknown`: what the message is, and the message.
+/// `runtime.Unknown`: the type of the message, and the message.
 #[derive(Debug, Default)]
 struct Envelope<'a> {
     version: &'a str,
@@ -107,7 +107,7 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The content encoding and type must be left out or name protobuf.
+/// The content encoding and type must be absent or name protobuf.
 fn plain_protobuf(field: &Field<'_>) -> Result<(), ProtobufError> {
     match field.text("runtime.Unknown", "contentType")? {
         "" | "application/vnd.kubernetes.protobuf" => Ok(()),

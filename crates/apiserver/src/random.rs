@@ -1,8 +1,8 @@
-//! Names, identities and choices that nobody can guess.
+//! Unpredictable names, identities and choices.
 
 use rand::RngExt as _;
 
-/// Without vowels and look-alikes, so that no words come out. As Kubernetes has it.
+/// Without vowels and look-alikes, so that no words result. Same as Kubernetes.
 const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
 
 /// A version 4 UUID.
@@ -22,7 +22,7 @@ pub(crate) fn uuid() -> String {
     out
 }
 
-/// What `generateName` gets.
+/// The suffix for `generateName`.
 pub(crate) fn suffix() -> String {
     let mut rng = rand::rng();
     (0..5).map(|_| char::from(LETTERS[rng.random_range(0..LETTERS.len())])).collect()

@@ -1,7 +1,7 @@
-//! At the start and every few minutes: do the pools hold what the stored Services have?
+//! The repair loop: at startup and every few minutes, compares the pools with the stored Services.
 //!
-//! Decided by [`pools::repair`](crate::pools::repair). What is found is counted, logged and reported as
-//! Events on the Services, as the repair loops of Kubernetes do.
+//! Decided by [`pools::repair`](crate::pools::repair). Findings are counted, logged and reported as
+//! Events on the Services, like those of Kubernetes' repair loops.
 
 use std::{collections::BTreeMap, ops::Bound, sync::Arc, time::Duration};
 
@@ -20,19 +20,19 @@ use crate::{
     verbs::{admit, rewrite},
 };
 
-/// As Kubernetes has it.
+/// Same as Kubernetes.
 const INTERVAL: Duration = Duration::from_secs(180);
 
-/// What is known of the passes before.
+/// The results of earlier passes.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
     leaks: Leaks,
-    told: Told,
+    told: ReportedEvents,
 }
 
-/// The key of the Event about a Service's problem, by the uid, the reason and the note; and how often it
-/// was told.
-type Told = BTreeMap<(String, &'static str, String), (String, u64)>;
+/// The key of the Event about a Service's problem, by uid, reason and note; and how often it was
+/// reported.
+type ReportedEvents = BTreeMap<(String, &'static str, String), (String, u64)>;
 
 /// Runs until the server stops.
 pub(crate) async fn repair(api: Arc<Api>) {
@@ -45,14 +45,14 @@ pub(crate) async fn repair(api: Arc<Api>) {
     }
 }
 
-/// Looks once.
+/// Runs one pass.
 pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
     let Memory { leaks, mut told } = memory;
     let looking = tokio::task::spawn_blocking({
         let api = api.clone();
         move || look(&api, &leaks)
     });
-    // It fails only where the runtime is at its end.
+    // It fails only if the runtime is shutting down.
     let Ok((services, examined)) = looking.await else { return Memory::default() };
     let Examined { findings, corrections, suspects, leaks } = examined;
     for number in suspects {
@@ -61,7 +61,7 @@ pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
     for correction in &corrections {
         correct(api, &services, correction);
     }
-    let mut still_told = Told::default();
+    let mut still_told = ReportedEvents::default();
     for finding in findings {
         let service = &services[finding.service];
         api.metrics.repair.found(finding.pool, finding.problem);
@@ -72,14 +72,18 @@ pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
             Ok(event) => drop(still_told.insert(what, event)),
             Err(failure) => {
                 let problem = failure.message();
-                tracing::debug!(service = &*service.key, problem, "can't write an Event");
+                tracing::debug!(
+                    service = &*service.key,
+                    error = problem,
+                    "writing an Event failed"
+                );
             }
         }
     }
     Memory { leaks, told: still_told }
 }
 
-/// Services and pools as of one moment; they are read when nobody waits for the state any more.
+/// Services and pools at one moment; they are parsed after the state is unlocked.
 fn look(api: &Api, leaks: &Leaks) -> (Vec<Service>, Examined) {
     let (objects, held) = {
         let state = api.storage.state();
@@ -87,7 +91,7 @@ fn look(api: &Api, leaks: &Leaks) -> (Vec<Service>, Examined) {
         (objects, api.pools.held())
     };
     let read = |object: &evenkeel_store::Object| {
-        let claims = Claims::stored(&object.tail).unwrap_or_default();
+        let claims = Claims::stored(&object.encoded).unwrap_or_default();
         Service { key: object.key.clone(), revision: object.revision, claims }
     };
     let services: Vec<Service> = objects.iter().map(|object| read(object)).collect();
@@ -95,7 +99,7 @@ fn look(api: &Api, leaks: &Leaks) -> (Vec<Service>, Examined) {
     (services, examined)
 }
 
-/// While the state is held, nothing commits.
+/// While the state is locked, nothing commits.
 fn correct(api: &Api, services: &[Service], correction: &Correction) {
     let Correction { number, problem, services: owners, .. } = correction;
     let state = api.storage.state();
@@ -114,7 +118,7 @@ fn correct(api: &Api, services: &[Service], correction: &Correction) {
     }
 }
 
-/// Writes an Event, or counts one more in the one that was written before.
+/// Writes an Event, or increments the count of the existing one.
 async fn tell(
     api: &Api,
     service: &Service,
@@ -125,7 +129,7 @@ async fn tell(
     if let Some((event, count)) = before {
         let series = json!({"count": count + 1, "lastObservedTime": micros(now)});
         let again = |event: &mut Value| *entry(event, &["series"]) = series.clone();
-        // One that was deleted is written anew.
+        // A deleted one is written anew.
         if rewrite(api, &EVENT, &event, again).await.is_ok() {
             return Ok((event, count + 1));
         }
@@ -135,7 +139,7 @@ async fn tell(
     api.check_namespace(&EVENT, namespace, name_of(&event))?;
     let mut admitted = admit::create(api, &EVENT, event, false, now)?;
     let key = format!("{namespace}/{}", name_of(&admitted.value));
-    // The name is random; if it is taken, the next pass finds another.
+    // The name is random; if it is taken, the next pass picks another.
     let _ = admitted.write_new(api, &EVENT, &key).await?;
     Ok((key, 1))
 }

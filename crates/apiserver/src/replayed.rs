@@ -1,9 +1,9 @@
-//! What a journal hands over, with the fields that this version of the program selects by.
+//! Replayed objects, with the selectable fields of this version of the program.
 //!
-//! The journal keeps an object's fields by their position in the kind's table, which the version
-//! that wrote it may have had otherwise. So they are read from the object itself, as they were when
-//! it was written. Kinds without such fields cost nothing; of the others only what a field may be
-//! read from is built as a value, and the rest is skipped over.
+//! The journal stores an object's fields by their position in the kind's table, which may differ in
+//! the version that wrote it. So they are read again from the object itself. Kinds without such
+//! fields cost nothing; of the others only the parts that a field may be read from are parsed, and
+//! the rest is skipped.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Number, Value};
 
 use crate::{document, kinds};
 
-/// Parts of objects, wherever they are, that no field is read from, and that make up most of them.
+/// Parts of objects, at any depth, that no field is read from, and that make up most of their size.
 const UNREAD: [&str; 18] = [
     "affinity",
     "annotations",
@@ -35,7 +35,7 @@ const UNREAD: [&str; 18] = [
     "volumes",
 ];
 
-/// Has each object carry the fields that its kind has now.
+/// Sets the selectable fields that the kind has now.
 #[derive(Debug, Default)]
 pub(crate) struct Fields {
     buffer: Vec<u8>,
@@ -63,12 +63,12 @@ impl Fields {
         }
         self.buffer.clear();
         self.buffer.extend_from_slice(b"{\"metadata\":{");
-        self.buffer.extend_from_slice(&object.tail);
+        self.buffer.extend_from_slice(&object.encoded);
         let mut text = serde_json::Deserializer::from_slice(&self.buffer);
         object.fields = match Selectable.deserialize(&mut text) {
             Ok(value) => document::fields(kind, &value),
             Err(_) => {
-                // It can't be read, but it can be shown and deleted: better what was kept with it.
+                // It can't be read, but it can be shown and deleted: keep the stored fields.
                 let mut fields = std::mem::take(&mut object.fields).into_vec();
                 fields.resize(kind.fields.len(), "".into());
                 fields.into()
@@ -77,7 +77,7 @@ impl Fields {
     }
 }
 
-/// A value without what is [`UNREAD`].
+/// A value without the [`UNREAD`] parts.
 #[derive(Clone, Copy)]
 struct Selectable;
 
@@ -169,7 +169,8 @@ mod tests {
         let stored = document::stored(kind, value);
         let fields = kept.iter().map(|field| Box::from(*field)).collect();
         let key = "b/a".into();
-        let object = Object { key, revision: 1, labels: stored.labels, fields, tail: stored.tail };
+        let object =
+            Object { key, revision: 1, labels: stored.labels, fields, encoded: stored.encoded };
         match Fields::default().of(Replayed::Object(kind.id(), object)) {
             Replayed::Object(_, object) => object.fields,
             other => panic!("{other:?}"),
@@ -209,15 +210,15 @@ mod tests {
     #[test]
     fn an_object_that_cannot_be_read_keeps_what_was_kept_with_it() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-        let tail = format!(r#""name":"a"}},"type":"t","x":{deep}}}"#).into_bytes().into();
+        let encoded = format!(r#""name":"a"}},"type":"t","x":{deep}}}"#).into_bytes().into();
         let fields = ["Opaque".into()].into();
-        let object = Object { key: "b/a".into(), revision: 1, labels: [].into(), fields, tail };
+        let object = Object { key: "b/a".into(), revision: 1, labels: [].into(), fields, encoded };
         let item = Fields::default().of(Replayed::Object(SECRET.id(), object));
         let Replayed::Object(_, object) = item else { panic!("{item:?}") };
         assert_eq!(*object.fields, ["Opaque".into()]);
     }
 
-    /// As a version of the program with other fields, or in another order, has left it.
+    /// As written by a version of the program with other fields, or in another order.
     #[test]
     fn a_folder_with_the_fields_of_another_version_is_read_by_this_ones() {
         let (_scratch, path) = scratch();
@@ -235,8 +236,8 @@ mod tests {
             let stored = document::stored(kind, value);
             let fields = kept.iter().map(|field| Box::from(*field)).collect();
             let (key, revision) = (Box::<str>::from("b/a"), changes.len() as u64 + 1);
-            let (labels, tail) = (stored.labels, stored.tail);
-            let object = Arc::new(Object { key: key.clone(), revision, labels, fields, tail });
+            let (labels, encoded) = (stored.labels, stored.encoded);
+            let object = Arc::new(Object { key: key.clone(), revision, labels, fields, encoded });
             changes.push(Change { resource: kind.id(), revision, key, object: Some(object) });
         }
         let mut journal = open();

@@ -1,6 +1,6 @@
-//! What a request is about: the path and the query, read once.
+//! The target of a request: path and query, parsed once.
 //!
-//! Kubernetes' own rules: a trailing slash does not count, double slashes and dot segments match
+//! Kubernetes' own rules: a trailing slash is ignored, double slashes and dot segments match
 //! nothing, unknown paths are answered in plain text and unknown resources of known groups with a
 //! `Status`. Source: `k8s.io/apiserver/pkg/server/handler.go`, `pkg/endpoints/request`.
 
@@ -18,7 +18,7 @@ use crate::{
     status::{Failure, Result},
 };
 
-/// What a path names.
+/// The target of a path.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Target {
     Resource(Resource),
@@ -40,7 +40,7 @@ pub(crate) enum Target {
     Root,
 }
 
-/// A collection, an object or a part of one.
+/// A collection, an object or a subresource.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Resource {
     pub(crate) kind: &'static Kind,
@@ -49,11 +49,11 @@ pub(crate) struct Resource {
     pub(crate) name: String,
     /// Empty: the object itself.
     pub(crate) subresource: String,
-    /// The old `/watch/` prefix.
+    /// The deprecated `/watch/` prefix.
     pub(crate) watch: bool,
 }
 
-/// Which discovery document.
+/// A discovery document.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Discovery {
     /// `/api`
@@ -66,7 +66,7 @@ pub(crate) enum Discovery {
     Version(String, String),
 }
 
-/// Create-only kinds: group, version, resource, whether in a namespace.
+/// Create-only kinds: group, version, resource, whether namespaced.
 pub(crate) const REVIEWS: &[(&str, &str, &str, bool)] = &[
     ("", "v1", "bindings", true),
     ("authentication.k8s.io", "v1", "tokenreviews", false),
@@ -78,7 +78,7 @@ pub(crate) const REVIEWS: &[(&str, &str, &str, bool)] = &[
 ];
 
 pub(crate) fn target(path: &str) -> Result<Target> {
-    // Like Go's router, which never sees what was escaped.
+    // Like Go's router, which matches the decoded path.
     let path = &*decoded(path)?;
     let path = match path.strip_suffix('/') {
         Some("") | None => path,
@@ -121,7 +121,7 @@ pub(crate) fn knows_group(group: &str) -> bool {
         || REVIEWS.iter().any(|(known, ..)| *known == group)
 }
 
-/// What follows `/api/` or `/apis/GROUP/`.
+/// The path after `/api/` or `/apis/GROUP/`.
 fn in_group(group: &str, rest: &str) -> Result<Target> {
     let (version, rest) = rest.split_once('/').unwrap_or((rest, ""));
     if version != "v1" {
@@ -143,7 +143,7 @@ fn in_group(group: &str, rest: &str) -> Result<Target> {
 
 fn resource(group: &str, segments: &[&str], watch: bool) -> Option<Target> {
     let (namespace, segments) = match segments {
-        // `namespaces/NAME` and its parts are about the namespace itself.
+        // `namespaces/NAME` and its subresources are about the namespace itself.
         ["namespaces", name, part @ ..]
             if part.is_empty() || matches!(part, ["status" | "finalize"]) =>
         {
@@ -202,7 +202,7 @@ fn decoded(path: &str) -> Result<Cow<'_, str>> {
     if !path.split('%').skip(1).all(is_escape) {
         return Err(Failure::bad_request(format!("the path {path:?} has a % without its digits")));
     }
-    // Nothing has a name that is no text.
+    // No object has a name that is not valid UTF-8.
     percent_decode_str(path).decode_utf8().map_err(|_| Failure::unknown_resource())
 }
 

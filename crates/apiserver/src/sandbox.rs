@@ -1,15 +1,16 @@
-//! What a kubelet, a scheduler and the controllers of Nodes, workloads and ServiceAccounts would do,
-//! so that objects of a cluster come alive without one. No container runs.
+//! Simulates kubelets, a scheduler and the controllers of Nodes, workloads and ServiceAccounts, so
+//! that objects behave as in a real cluster. No container runs.
 //!
 //! ```text
 //! history ─► World ─► touched: (part, key) ─► Queue ─► part::reconcile ─► Step ─► carry_out ─► writer
 //! ```
 //!
-//! Follows the history like any watcher, and looks at everything once where it has fallen behind.
-//! Each change makes some keys of some parts due; a part decides from the World alone what is to be
-//! done for a key (a pure function), and that goes the way of any client's write. While the actions
-//! of a key are under way nobody looks at it again; after that the World has seen them. The cost is
-//! that of the changes, except that a Node's change looks at the Pods on it and at those that wait.
+//! Follows the history like any watcher, and re-examines everything after falling behind. Each
+//! change queues some keys of some parts; a part decides from the World alone what to do for a key
+//! (a pure function), and its actions take the same path as a client's writes. While the actions of
+//! a key are in progress it is not examined again; afterwards the World has seen them. The cost is
+//! proportional to the changes, except that a change of a Node re-examines the Pods on it and the
+//! pending ones.
 
 mod accounts;
 pub(crate) mod action;
@@ -51,22 +52,22 @@ use crate::{
     settings::{IpRange, Sandbox},
 };
 
-/// Keys whose actions are under way at the same time. The writer puts what comes together into one
-/// batch, so this many share a sync of the disk.
+/// Keys with actions in progress. The writer batches concurrent writes, so this many share a sync
+/// of the disk.
 const AT_ONCE: usize = 64;
-/// Looks in a row, after which others have a turn.
+/// Keys examined in a row before yielding.
 const LOOKS: usize = 512;
-/// Whatever happens to the clock, the queue is looked at this often.
+/// Whatever happens to the clock, the queue is checked this often.
 const NAP: Duration = Duration::from_secs(1);
 
-/// Who looks at a key. The order is that of the queue among what is due at the same moment.
+/// The part that handles a key. The order is that of the queue among keys due at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
-    /// A Namespace: its ServiceAccount `default` and the certificate of the authority.
+    /// A Namespace: its ServiceAccount `default` and the CA certificate.
     Namespace,
     /// A Secret for a token.
     Token,
-    /// A Node: its status, its heartbeat, and what follows from a missing one.
+    /// A Node: its status, its heartbeat, and the consequences of a missing one.
     Node,
     Deployment,
     ReplicaSet,
@@ -97,16 +98,16 @@ impl Part {
 }
 
 /// Runs until the server stops.
-pub(crate) async fn play(api: Arc<Api>) {
+pub(crate) async fn run(api: Arc<Api>) {
     let Some(mut settings) = api.settings.sandbox.clone() else { return };
     settings.second_pod_cidr = second_range(&settings, &api.settings.service_ranges);
     let mut play =
-        Play { settings, world: World::default(), queue: Queue::default(), cursor: None };
+        SandboxState { settings, world: World::default(), queue: Queue::default(), cursor: None };
     let mut under_way = JoinSet::new();
     loop {
-        let rung = api.storage.any_change();
-        tokio::pin!(rung);
-        rung.as_mut().enable();
+        let changed = api.storage.any_change();
+        tokio::pin!(changed);
+        changed.as_mut().enable();
         let now = Timestamp::now();
         play.follow(&api, now);
         play.look(now, AT_ONCE.saturating_sub(under_way.len()), |id, actions| {
@@ -114,14 +115,14 @@ pub(crate) async fn play(api: Arc<Api>) {
         });
         let rest = play.rest(under_way.len());
         tokio::select! {
-            () = rung => {}
+            () = changed => {}
             Some(done) = under_way.join_next() => {
                 match done {
                     Ok((id, actions, outcome)) => {
                         play.done(&api, id, &actions, outcome, Timestamp::now());
                     }
-                    // Panics are caught before, and nobody aborts.
-                    Err(problem) => tracing::error!(%problem, "sandbox action failed"),
+                    // Panics are caught earlier, and nothing aborts the task.
+                    Err(error) => tracing::error!(%error, "sandbox task failed"),
                 }
             }
             () = tokio::time::sleep(rest) => {}
@@ -130,17 +131,17 @@ pub(crate) async fn play(api: Arc<Api>) {
     }
 }
 
-/// A panic is a failure of the key alone, which is looked at again.
+/// A panic is a failure of this key alone, which is retried.
 async fn carried_out(api: Arc<Api>, id: Id, actions: Vec<Action>) -> (Id, Vec<Action>, Outcome) {
     let done = caught(carry_out::all(&api, &actions)).await;
     let outcome = done.unwrap_or_else(|problem| {
-        tracing::error!(part = ?id.0, key = %id.1, problem, "sandbox action panicked");
+        tracing::error!(part = ?id.0, key = %id.1, error = problem, "sandbox action panicked");
         Outcome::Failed
     });
     (id, actions, outcome)
 }
 
-/// Where Services have two families, Pods have.
+/// If Services are dual-stack, so are Pods.
 fn second_range(settings: &Sandbox, services: &[IpRange]) -> Option<IpRange> {
     let first_is_v4 = settings.pod_cidr.first.is_ipv4();
     let both = services.iter().any(|range| range.first.is_ipv4() != first_is_v4);
@@ -154,9 +155,9 @@ fn second_range(settings: &Sandbox, services: &[IpRange]) -> Option<IpRange> {
     settings.second_pod_cidr.or(both.then_some(other))
 }
 
-/// What is known and what is due.
+/// The cluster as observed, and the queue.
 #[derive(Debug)]
-struct Play {
+struct SandboxState {
     settings: Sandbox,
     world: World,
     queue: Queue,
@@ -165,8 +166,8 @@ struct Play {
 
 type Changed = (&'static Kind, Box<str>, Option<Arc<Object>>);
 
-impl Play {
-    /// Takes in what has changed after the cursor, or everything.
+impl SandboxState {
+    /// Takes in the changes after the cursor, or everything.
     fn follow(&mut self, api: &Api, now: Timestamp) {
         let (known, changes) = changes(api, &mut self.cursor);
         if !known {
@@ -177,7 +178,7 @@ impl Play {
         }
     }
 
-    /// Takes in what is at a key, and makes due what that touches.
+    /// Takes in an object, and queues the keys that it affects.
     fn take(&mut self, kind: &Kind, key: &str, object: Option<&Object>, now: Timestamp) {
         let (before, after) = self.world.put(kind, key, object, now);
         touched::by(&self.world, key, before.as_ref(), after.as_ref(), |part, key, after| {
@@ -185,7 +186,7 @@ impl Play {
         });
     }
 
-    /// Looks at what is due and starts what is to be done, for so many keys at most.
+    /// Examines due keys and starts their actions, for at most `room` keys.
     fn look(&mut self, now: Timestamp, room: usize, mut start: impl FnMut(Id, Vec<Action>)) {
         let mut started = 0;
         for _ in 0..LOOKS {
@@ -209,7 +210,7 @@ impl Play {
             for action in &step.actions {
                 self.world.assume(action, now);
                 if matches!(action, Action::Bind { .. }) {
-                    // The history will tell nothing new about it.
+                    // The history contains nothing new about it.
                     let everyone = (Part::Scheduler, touched::EVERYONE.into());
                     self.queue.push(everyone, now + touched::GATHERED);
                 }
@@ -222,8 +223,8 @@ impl Play {
 
     fn done(&mut self, api: &Api, id: Id, actions: &[Action], outcome: Outcome, now: Timestamp) {
         if outcome != Outcome::Done {
-            // What was taken for done is not.
-            for (kind, key) in actions.iter().filter_map(Action::place) {
+            // An action that was assumed done has failed.
+            for (kind, key) in actions.iter().filter_map(Action::target) {
                 let present = api.storage.object(kind, key);
                 self.take(kind, key, present.as_deref(), now);
             }
@@ -240,15 +241,15 @@ impl Play {
         let left = Timestamp::now().duration_until(due);
         match Duration::try_from(left) {
             Ok(left) => left.min(NAP),
-            // Due, but there is no room: something is done soon.
+            // Due, but at the limit: an action will finish soon.
             Err(_) if n_under_way >= AT_ONCE => NAP,
             Err(_) => Duration::ZERO,
         }
     }
 }
 
-/// Whether the cursor was still good, and what has changed after it. Only the pointers are copied
-/// while the state is locked.
+/// Whether the cursor was still valid, and the changes after it. Only pointers are copied while the
+/// state is locked.
 fn changes(api: &Api, cursor: &mut Option<Revision>) -> (bool, Vec<Changed>) {
     let state = api.storage.state();
     let known = cursor.filter(|cursor| *cursor >= state.history().oldest());

@@ -1,18 +1,17 @@
-//! Connections: from a bound listener over TLS to the service that answers requests.
+//! Connections: from a bound listener over TLS to the service that handles requests.
 //!
-//! Nothing that a peer does or leaves undone holds the server: handshakes, headers, idle and unread
-//! connections, their number and header sizes are bounded; what panics in a handler is a 500 to its
-//! client alone.
+//! No peer can block the server: handshakes, headers, idle and unread connections, their number and
+//! header sizes are bounded; a panic in a handler is a 500 to its own client only.
 
 mod accept;
 mod answer;
 mod body;
 mod connection;
 mod connections;
-mod heard;
+mod detach;
 mod metrics;
+mod read_tracker;
 mod registry;
-mod shield;
 mod stall;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
@@ -25,50 +24,50 @@ use tower_service::Service;
 
 use self::connections::Connection;
 pub(crate) use self::{
-    answer::LongRunning, metrics::ConnectionMetrics, shield::Shield, stall::Kill,
+    answer::LongRunning, detach::DetachFlag, metrics::ConnectionMetrics, stall::Kill,
 };
 use crate::{
     certificates::Serving,
-    identity::{Certificate, Judge},
+    identity::{Certificate, CertificateVerifier},
     shutdown::Stop,
 };
 
-/// TLS, and who decides about client certificates.
+/// TLS, and the verifier of client certificates.
 #[derive(Clone, Debug)]
 pub(crate) struct Tls {
     pub(crate) config: Arc<ServerConfig>,
-    pub(crate) judge: Judge,
-    /// What the configuration shows, to be replaced when it is renewed.
+    pub(crate) verifier: CertificateVerifier,
+    /// The certificate in the configuration, replaced on renewal.
     pub(crate) serving: Arc<Serving>,
 }
 
-/// The other end of a connection; an extension of each request.
+/// The peer of a connection; an extension of each request.
 #[derive(Clone, Debug)]
 pub(crate) struct Peer {
     pub(crate) certificate: Certificate,
-    /// Ends the answer to this request.
+    /// Aborts the response to this request.
     pub(crate) kill: Kill,
     /// `None` in tests without sockets.
     connection: Option<Arc<Connection>>,
 }
 
-/// The bounds on what peers may do.
+/// The limits for peers.
 #[derive(Clone, Debug)]
 pub(crate) struct Limits {
     pub(crate) connections: usize,
-    /// Of those, how many may be of clients that have not authenticated.
+    /// How many of those may be from unauthenticated clients.
     pub(crate) strangers: usize,
     pub(crate) handshake: Duration,
-    /// For the headers of a request, from the first byte on.
+    /// Timeout for the headers of a request, from the first byte on.
     pub(crate) headers: Duration,
     pub(crate) header_bytes: usize,
-    /// How long a connection may be without a request.
+    /// How long a connection may be idle.
     pub(crate) idle: Duration,
-    /// The same for a client that has not authenticated.
+    /// The same for an unauthenticated client.
     pub(crate) stranger_idle: Duration,
-    /// No connection is evicted sooner after it was accepted.
+    /// Minimum age of a connection before it is evicted.
     pub(crate) young: Duration,
-    /// How long a piece of an answer may wait for its client to read.
+    /// How long a chunk of a response may wait for its client to read.
     pub(crate) stall: Duration,
     /// How long readiness fails before connections are refused.
     pub(crate) unready: Duration,
@@ -78,7 +77,7 @@ pub(crate) struct Limits {
     pub(crate) close: Duration,
 }
 
-/// What a service must be to answer here; axum's `Router` is.
+/// The service that handles requests; axum's `Router` is one.
 pub(crate) trait Answers:
     Service<
         Request<Body>,
@@ -105,8 +104,8 @@ impl<S> Answers for S where
 {
 }
 
-/// Serves until `stop` has begun and all is done, in the order that `shutdown` tells. Returns how
-/// many connections had to be cut.
+/// Serves until `stop` has begun and everything is done, in the order described in `shutdown`.
+/// Returns how many connections had to be aborted.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Tls,
@@ -127,7 +126,7 @@ impl Peer {
         Peer { certificate, kill: Kill::default(), connection: None }
     }
 
-    /// A request has proved a user: the connection is no stranger's.
+    /// A request has authenticated: the connection counts as authenticated.
     pub(crate) fn authenticated(&self) {
         if let Some(connection) = &self.connection {
             connection.authenticated();
@@ -137,14 +136,14 @@ impl Peer {
 
 // === impl Limits ===
 
-/// Files that are not for connections: the journal's, the listener, those of a client within.
+/// Files not available for connections: the journal's, the listener, those of an in-process client.
 const FEWEST_FILES_KEPT: u64 = 24;
 const MOST_FILES_KEPT: u64 = 256;
 const FEWEST_CONNECTIONS: usize = 8;
 const MOST_CONNECTIONS: usize = 10_000;
 
 impl Limits {
-    /// For a process that may open so many files.
+    /// For a process with this file limit.
     pub(crate) fn within(files: u64) -> Limits {
         let kept = (files / 4).clamp(FEWEST_FILES_KEPT, MOST_FILES_KEPT);
         let connections = usize::try_from(files.saturating_sub(kept)).unwrap_or(usize::MAX);

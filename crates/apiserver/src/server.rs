@@ -1,8 +1,9 @@
-//! A server, from its settings to its end.
+//! A server, from its settings to its shutdown.
 
 pub(crate) mod assemble;
 pub(crate) mod builtin;
 pub(crate) mod health;
+pub(crate) mod in_process;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -23,8 +24,8 @@ use tokio::{net::TcpListener, sync::Mutex, task::JoinHandle};
 use crate::{
     api::Api,
     certificates::{
-        CertificateError, Folder, FolderError, Shown, certificates, keep_renewed, kubeconfig,
-        names, tls, write_secret,
+        CertificateError, Folder, FolderError, ServedCertificates, certificates, keep_renewed,
+        kubeconfig, names, tls, write_secret,
     },
     chain::Chain,
     housekeeping,
@@ -36,10 +37,10 @@ use crate::{
     writer::probe::probe,
 };
 
-/// How often watchers are looked after.
+/// How often watchers are checked.
 const SWEEP: Duration = Duration::from_secs(1);
 
-/// What is to be known of a server that answers.
+/// Information about a running server.
 #[derive(Clone, Debug)]
 pub struct Ready {
     pub address: SocketAddr,
@@ -48,7 +49,7 @@ pub struct Ready {
     api: Weak<Api>,
 }
 
-/// Why a server does not run.
+/// Why a server can't start or stops.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -64,12 +65,12 @@ pub enum Error {
     Journal(#[from] JournalError),
     #[error("can't start the writer: {0}")]
     Writer(io::Error),
-    #[error("can't write the objects that every cluster has: {0}")]
+    #[error("can't create the built-in objects: {0}")]
     Builtin(String),
 }
 
 impl Error {
-    /// What to do about it, where the error itself does not say.
+    /// Advice, if the error itself gives none.
     pub fn help(&self) -> Option<String> {
         match self {
             Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
@@ -88,7 +89,8 @@ impl Error {
 }
 
 impl Ready {
-    /// Forgets all history, as a compaction does: older versions are gone for lists and watches.
+    /// Drops all history, like a compaction: older versions are no longer available to lists and
+    /// watches.
     pub fn forget_history(&self) {
         if let Some(api) = self.api.upgrade() {
             api.storage.forget_history();
@@ -96,7 +98,7 @@ impl Ready {
     }
 }
 
-/// Runs a server until `stop`, then ends it in order.
+/// Runs a server until `stop`, then shuts it down in order.
 pub async fn run(
     settings: Settings,
     ready: impl FnOnce(Ready),
@@ -122,7 +124,7 @@ pub async fn run(
     let known = assemble::Known { tokens, address, authority: certificates.authority.clone() };
     let (api, writer) = assemble::assemble(settings, data.as_deref(), known, &ending)?;
     builtin::create(&api).await.map_err(|failure| Error::Builtin(failure.message().to_owned()))?;
-    let shown = Shown {
+    let shown = ServedCertificates {
         folder: folder.path().to_owned(),
         names,
         address,
@@ -132,7 +134,7 @@ pub async fn run(
     };
     let metrics = api.metrics.connections.clone();
     let serving = serve(listener, tls, Chain::new(&api), ending.clone(), limits, metrics);
-    let mut tasks = beside(&api);
+    let mut tasks = background_tasks(&api);
     tasks.push(look_after_certificates(&api, shown));
     let begin = async {
         ready(Ready { address, kubeconfig: path, api: Arc::downgrade(&api) });
@@ -141,38 +143,38 @@ pub async fn run(
     };
     let (_cut, ()) = tokio::join!(serving, begin);
     tasks.iter().for_each(JoinHandle::abort);
-    // The journal is complete before the process says that it is done.
+    // The journal is complete before shutdown is reported.
     let stopped = tokio::task::spawn_blocking(move || writer.stop()).await;
     stopped.map_err(|problem| Error::Writer(io::Error::other(problem)))
 }
 
-/// Each connection is a file, and the usual limit is meant for programs that wait for one at a time.
-/// Returns how many files there may be.
+/// Each connection is a file, and the usual limit is meant for smaller programs. Returns the file
+/// limit.
 fn raise_file_limit() -> u64 {
     let limit = getrlimit(Resource::Nofile);
-    // Where that is not allowed, connections are evicted earlier.
+    // If that is not allowed, connections are evicted earlier.
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
-/// What runs beside the requests.
-pub(crate) fn beside(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
+/// Background tasks.
+pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     let mut tasks = vec![
-        supervised(api, "watchers", look_after_watchers),
-        supervised(api, "journal", look_after_journal),
+        supervised(api, "watchers", sweep_watchers),
+        supervised(api, "journal", probe_journal),
         supervised(api, "address-repair", repair::repair),
     ];
     if api.settings.housekeeping {
-        tasks.push(supervised(api, "housekeeping", housekeeping::keep_house));
+        tasks.push(supervised(api, "housekeeping", housekeeping::run));
         tasks.push(supervised(api, "event-expiry", housekeeping::expire_events));
     }
     if api.settings.sandbox.is_some() {
-        tasks.push(supervised(api, "sandbox", sandbox::play));
+        tasks.push(supervised(api, "sandbox", sandbox::run));
     }
     tasks
 }
 
-/// Runs as long as the server does, whatever happens to it; a health check has its name.
+/// Runs as long as the server does, with restarts; a health check has its name.
 fn supervised<F>(
     api: &Arc<Api>,
     name: &'static str,
@@ -185,7 +187,7 @@ where
     api.supervisor.spawn(name, move || task(own.clone()))
 }
 
-async fn look_after_watchers(api: Arc<Api>) {
+async fn sweep_watchers(api: Arc<Api>) {
     let mut ticks = tokio::time::interval(SWEEP);
     loop {
         ticks.tick().await;
@@ -193,7 +195,7 @@ async fn look_after_watchers(api: Arc<Api>) {
     }
 }
 
-fn look_after_certificates(api: &Arc<Api>, shown: Shown) -> JoinHandle<()> {
+fn look_after_certificates(api: &Arc<Api>, shown: ServedCertificates) -> JoinHandle<()> {
     let shown = Arc::new(Mutex::new(shown));
     api.supervisor.spawn("certificates", move || {
         let shown = Arc::clone(&shown);
@@ -201,7 +203,7 @@ fn look_after_certificates(api: &Arc<Api>, shown: Shown) -> JoinHandle<()> {
     })
 }
 
-async fn look_after_journal(api: Arc<Api>) {
+async fn probe_journal(api: Arc<Api>) {
     probe(&api.storage, api.writable.clone()).await;
 }
 
@@ -210,7 +212,7 @@ fn tokens(settings: &Settings) -> Result<Tokens, Error> {
     Tokens::load(path).map_err(|source| Error::Tokens { path: path.clone(), source })
 }
 
-/// The address that the Service `kubernetes` has.
+/// The address of the Service `kubernetes`.
 fn first_service(range: &IpRange) -> IpAddr {
     match range.first {
         IpAddr::V4(first) => IpAddr::V4((u32::from(first) + 1).into()),

@@ -1,4 +1,4 @@
-//! What a server is told when it starts, and the feature gates.
+//! Settings of a server, and the feature gates.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -9,52 +9,52 @@ use std::{
 /// Settings of one server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the journal, the keys and the kubeconfig are; `None` keeps all in memory.
+    /// The folder of the journal, the keys and the kubeconfig; `None` keeps everything in memory.
     pub data: Option<PathBuf>,
     pub listen: SocketAddr,
     /// Addresses for Services; the first family is the default. One range or two of different
-    /// families, as `--service-cluster-ip-range` has them.
+    /// families, as for `--service-cluster-ip-range`.
     pub service_ranges: Vec<IpRange>,
     /// Inclusive.
     pub node_ports: (u16, u16),
     pub features: Features,
     /// Collect objects whose owners are gone, and empty namespaces that are deleted.
     pub housekeeping: bool,
-    /// A file of `token,user,uid,"group1,group2"` lines, as `--token-auth-file`.
+    /// A file of `token,user,uid,"group1,group2"` lines, as for `--token-auth-file`.
     pub tokens: Option<PathBuf>,
     pub authorization: Authorization,
-    /// Whether health may be asked without credentials. All else needs them.
+    /// Whether health checks are allowed without credentials. Everything else needs them.
     pub anonymous_health: bool,
-    /// Play a scheduler, kubelets and controllers, so that objects come alive.
+    /// Simulate a scheduler, kubelets and controllers, so that objects behave as in a real cluster.
     pub sandbox: Option<Sandbox>,
 }
 
-/// How the sandbox plays.
+/// Settings of the sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sandbox {
-    /// How long a Pod runs before it is ready.
+    /// How long a Pod takes to become ready.
     pub ready_after: Duration,
-    /// How long a Pod takes to end, within its grace period.
+    /// How long a Pod takes to terminate, within its grace period.
     pub end_after: Duration,
-    /// How long a Node may send no heartbeat before it counts as lost.
+    /// How long a Node may go without a heartbeat before it counts as lost.
     pub node_grace: Duration,
-    /// How long Pods stay on a lost Node, where they do not say it themselves.
+    /// How long Pods stay on a lost Node, unless they specify it themselves.
     pub pod_eviction: Duration,
     /// How often Nodes send heartbeats. Each is a write.
     pub heartbeat: Duration,
     /// Addresses for Pods.
     pub pod_cidr: IpRange,
-    /// Addresses for Pods of the other family; where Services have two, there is always one.
+    /// Addresses for Pods of the other family; always set if Services are dual-stack.
     pub second_pod_cidr: Option<IpRange>,
 }
 
-/// Who may do what.
+/// The authorization mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorization {
-    /// `system:masters` may do all, others what Kubernetes lets everybody do.
+    /// `system:masters` is allowed everything, others what Kubernetes allows everyone.
     #[default]
     Masters,
-    /// Whoever is known may do all, as `--authorization-mode=AlwaysAllow`.
+    /// Every authenticated user is allowed everything, as with `--authorization-mode=AlwaysAllow`.
     AlwaysAllow,
 }
 

@@ -1,5 +1,5 @@
-//! The order in which a server stops: it says that it is not ready, takes no new connections,
-//! finishes the requests it has, ends the watches, and then lets its writer sync.
+//! The order in which a server stops: it reports that it is not ready, refuses new connections,
+//! finishes its requests, ends the watches, and then lets its writer sync.
 
 use std::sync::{
     Arc,
@@ -9,7 +9,7 @@ use std::sync::{
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-/// Says when to stop, and how far it is. Clones are the same stop.
+/// Signals shutdown and its progress. Clones share the signal.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stop {
     stopping: CancellationToken,
@@ -17,7 +17,7 @@ pub(crate) struct Stop {
     in_flight: InFlight,
 }
 
-/// How many requests are being answered; those that run long are not counted.
+/// The number of requests in progress; long-running ones are not counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct InFlight(Arc<Count>);
 
@@ -34,7 +34,7 @@ pub(crate) struct Request(InFlight);
 // === impl Stop ===
 
 impl Stop {
-    /// Begins to stop; readiness fails from now on.
+    /// Begins shutdown; readiness fails from now on.
     pub(crate) fn begin(&self) {
         self.stopping.cancel();
     }
@@ -47,7 +47,7 @@ impl Stop {
         self.stopping.cancelled().await;
     }
 
-    /// What watches and other streams without an end listen to.
+    /// Cancelled when watches and other endless streams must end.
     pub(crate) fn watches_end(&self) -> &CancellationToken {
         &self.watches
     }
@@ -77,7 +77,7 @@ impl InFlight {
     pub(crate) async fn drained(&self) {
         loop {
             let mut none_left = std::pin::pin!(self.0.none_left.notified());
-            // Before the look at the count, so that the last one is not missed.
+            // Before the count is read, so that the last notification is not missed.
             none_left.as_mut().enable();
             if self.requests() == 0 {
                 return;

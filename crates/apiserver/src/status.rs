@@ -7,15 +7,15 @@ use crate::{
     kinds::Kind,
 };
 
-/// A request that fails, with all that its answer says.
+/// A failed request, with the content of its response.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Failure {
     pub(crate) code: u16,
-    /// Empty where Kubernetes gives none.
+    /// Empty if Kubernetes gives none.
     reason: &'static str,
     message: String,
     details: Option<Map<String, Value>>,
-    /// A token with which a list can go on all the same.
+    /// A token with which a list can continue nevertheless.
     continued: Option<String>,
     /// Also sent as the header `Retry-After`.
     pub(crate) retry_after: Option<u32>,
@@ -63,7 +63,7 @@ impl Failure {
         Failure::new(403, "Forbidden", message).with(about(kind.group, kind.plural, name))
     }
 
-    /// The same for what is no resource, or where the words come from elsewhere.
+    /// The same for a non-resource path, or with a message from elsewhere.
     pub(crate) fn forbidden_words(message: String, details: Value) -> Failure {
         Failure::new(403, "Forbidden", message).with(details)
     }
@@ -86,7 +86,7 @@ impl Failure {
         Failure::new(404, "NotFound", message).with(json!({}))
     }
 
-    /// A path that nobody knows.
+    /// An unknown path.
     pub(crate) fn unknown_path() -> Failure {
         Failure { plain: true, ..Failure::new(404, "NotFound", "404 page not found\n") }
     }
@@ -96,24 +96,24 @@ impl Failure {
         Failure::new(405, "MethodNotAllowed", message).with(json!({}))
     }
 
-    /// Where the router refuses what `Accept` asks for.
+    /// If the router rejects the `Accept` header.
     pub(crate) fn not_acceptable(available: &str) -> Failure {
         let message = format!("406: Not Acceptable\n\nAvailable representations: {available}");
         Failure::new(406, "NotAcceptable", message).with(json!({}))
     }
 
-    /// Where the encoder refuses it.
+    /// If the encoder rejects it.
     pub(crate) fn cannot_encode(accepted: &str) -> Failure {
         let message = format!("only the following media types are accepted: {accepted}");
         Failure::new(406, "NotAcceptable", message)
     }
 
-    /// Where one object was asked for and a list is there, or the other way round.
+    /// If one object was requested and a list found, or vice versa.
     pub(crate) fn wrong_shape(message: String) -> Failure {
         Failure::new(406, "NotAcceptable", message)
     }
 
-    /// `of`: Go's name for what is there.
+    /// `of`: Go's name for the actual type.
     pub(crate) fn not_a_list(of: &str) -> Failure {
         let message = format!(
             "you requested PartialObjectMetadataList, but the requested object is not a list ({of})"
@@ -127,7 +127,7 @@ impl Failure {
         Failure::new(409, "AlreadyExists", message).with(about(kind.group, kind.plural, name))
     }
 
-    /// `generateName` gave names that are all taken.
+    /// All names tried for `generateName` are taken.
     pub(crate) fn no_name_left(kind: &Kind, name: &str) -> Failure {
         let mut failure = Failure::already_exists(kind, name, false);
         failure
@@ -143,7 +143,7 @@ impl Failure {
         Failure::new(409, "Conflict", message).with(about(kind.group, kind.plural, name))
     }
 
-    /// The same about a part of an object.
+    /// The same about a subresource.
     pub(crate) fn conflict_on(part: &str, name: &str, why: &str) -> Failure {
         let message = format!("Operation cannot be fulfilled on {part} {name:?}: {why}");
         Failure::new(409, "Conflict", message).with(about("", part, name))
@@ -165,7 +165,7 @@ impl Failure {
         Failure::new(410, "Expired", message)
     }
 
-    /// A list that can go on, but not at its own revision.
+    /// A list that can continue, but not at its own revision.
     pub(crate) fn expired_token(message: &str, next: String) -> Failure {
         Failure { continued: Some(next), ..Failure::expired(message) }
     }
@@ -179,7 +179,7 @@ impl Failure {
         Failure::new(413, "RequestEntityTooLarge", message)
     }
 
-    /// A body in a form that no decoder takes.
+    /// A body in a format that no decoder accepts.
     pub(crate) fn unknown_format(accepted: &str) -> Failure {
         let message = format!(
             "the body of the request was in an unknown format - accepted media types include: \
@@ -188,15 +188,15 @@ impl Failure {
         Failure::new(415, "UnsupportedMediaType", message)
     }
 
-    /// A patch in a form that the router does not take.
+    /// A patch type that the router does not accept.
     pub(crate) fn unsupported_media_type() -> Failure {
         let message = "415: Unsupported Media Type";
         Failure::new(415, "UnsupportedMediaType", message).with(json!({}))
     }
 
-    /// The code tells kubectl that it is this server that has no server-side apply.
+    /// The code tells kubectl that this server has no server-side apply.
     pub(crate) fn no_apply() -> Failure {
-        let message = "server-side apply is not offered by this server";
+        let message = "server-side apply is not supported by this server";
         Failure::new(415, "UnsupportedMediaType", message)
     }
 
@@ -223,13 +223,13 @@ impl Failure {
             .with(details)
     }
 
-    /// A patch that cannot be carried out.
+    /// A patch that cannot be applied.
     pub(crate) fn rejected() -> Failure {
         let message = "the server rejected our request due to an error in our request";
         Failure::new(422, "Invalid", message).with(json!({}))
     }
 
-    /// Something that is the server's fault, or that Kubernetes blames on itself.
+    /// A server error, or what Kubernetes reports as one.
     pub(crate) fn internal(message: impl Into<String>) -> Failure {
         Failure::new(500, "", message)
     }
@@ -240,7 +240,7 @@ impl Failure {
             .with(cause)
     }
 
-    /// Known to Kubernetes, not offered here.
+    /// Known to Kubernetes, not supported here.
     pub(crate) fn not_implemented(message: impl Into<String>) -> Failure {
         Failure::new(501, "NotImplemented", message)
     }
@@ -251,7 +251,7 @@ impl Failure {
         failure
     }
 
-    /// The disk is full: writes are refused, reads go on.
+    /// The disk is full: writes are rejected, reads continue.
     pub(crate) fn no_space(message: impl Into<String>) -> Failure {
         Failure::new(507, "InsufficientStorage", message)
     }
@@ -266,13 +266,13 @@ impl Failure {
         failure
     }
 
-    /// It took longer than its client, or the server, gives it.
+    /// It exceeded the timeout of its client, or of the server.
     pub(crate) fn timed_out() -> Failure {
         let message = "Timeout: request did not complete within the allotted timeout";
         Failure::new(504, "Timeout", message).with(json!({}))
     }
 
-    /// The body of the answer.
+    /// The body of the response.
     pub(crate) fn status(&self) -> Value {
         let mut status = json!({
             "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
@@ -295,7 +295,7 @@ impl Failure {
     }
 }
 
-/// A `Status` that says all went well.
+/// A `Status` of success.
 pub(crate) fn success(kind: &Kind, name: &str, uid: &str) -> Value {
     let mut details = about(kind.group, kind.plural, name);
     details["uid"] = uid.into();

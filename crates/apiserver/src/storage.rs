@@ -1,5 +1,5 @@
-//! What the verbs see of the store: reads from memory, writes through the one writer, and a bell
-//! for those who wait for changes.
+//! The store as the verbs see it: reads from memory, writes through the single writer, and
+//! notification of changes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,21 +14,21 @@ use crate::{
     kinds::Kind,
     pools::{Holdings, Pools, Reservation},
     status::{Failure, Result},
-    writer::{Order, Settle, WriteError, Writes},
+    writer::{OnDecided, WriteError, WriteHandle, WriteRequest},
 };
 
-/// How long a read waits for a revision that has not come yet. As Kubernetes does.
+/// How long a read waits for a future revision. Same as Kubernetes.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 #[derive(Debug)]
 pub(crate) struct Storage {
     state: Arc<RwLock<State>>,
-    writer: Writes,
-    bells: Arc<Bells>,
+    writer: WriteHandle,
+    notifier: Arc<ChangeNotifier>,
     pools: Arc<Pools>,
 }
 
-/// What is at a key after a write.
+/// The desired content of a key.
 #[derive(Debug)]
 pub(crate) enum Next {
     Version(NewObject),
@@ -37,9 +37,9 @@ pub(crate) enum Next {
     NothingAfter(NewObject),
 }
 
-/// One bell a resource, and one for all.
+/// Wakes those who wait for changes: of one resource, or of any.
 #[derive(Debug)]
-pub(crate) struct Bells {
+pub(crate) struct ChangeNotifier {
     each: Vec<Notify>,
     any: Notify,
 }
@@ -47,18 +47,18 @@ pub(crate) struct Bells {
 impl Storage {
     pub(crate) fn new(
         state: Arc<RwLock<State>>,
-        writer: Writes,
-        bells: Arc<Bells>,
+        writer: WriteHandle,
+        notifier: Arc<ChangeNotifier>,
         pools: Arc<Pools>,
     ) -> Storage {
-        Storage { state, writer, bells, pools }
+        Storage { state, writer, notifier, pools }
     }
 
     pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
         self.state.read()
     }
 
-    /// What a resource has, to be read without the lock.
+    /// A resource, to be read without the lock.
     pub(crate) fn view(&self, resource: ResourceId) -> View {
         self.state().view(resource)
     }
@@ -67,34 +67,34 @@ impl Storage {
         self.state().object(kind.id(), key).cloned()
     }
 
-    pub(crate) fn bell(&self, resource: ResourceId) -> &Notify {
-        &self.bells.each[usize::from(resource.0)]
+    pub(crate) fn notify_of(&self, resource: ResourceId) -> &Notify {
+        &self.notifier.each[usize::from(resource.0)]
     }
 
     pub(crate) fn forget_history(&self) {
         self.state.write().compact();
     }
 
-    /// Waits until a revision is there, or answers with Kubernetes' time-out.
+    /// Waits until a revision is reached, or fails with Kubernetes' timeout.
     pub(crate) async fn reach(&self, revision: Revision) -> Result<()> {
         if self.state().revision() >= revision {
             return Ok(());
         }
         let arrival = async {
             loop {
-                let rung = self.bells.any.notified();
+                let changed = self.notifier.any.notified();
                 if self.state().revision() >= revision {
                     return;
                 }
-                rung.await;
+                changed.await;
             }
         };
         let waited = tokio::time::timeout(PATIENCE, arrival).await;
         waited.map_err(|_| Failure::future_version(revision, self.state().revision()))
     }
 
-    /// Writes, and says what is there now. `before` is the version that must be there. What the write
-    /// has reserved stays reserved until it is decided, whether or not this is still waited for.
+    /// WriteHandle, and returns the result. `before` is the version that must be present. The
+    /// reservation of the write is held until it is decided, even if the caller stops waiting.
     pub(crate) async fn write(
         &self,
         kind: &Kind,
@@ -104,8 +104,8 @@ impl Storage {
         reservation: Option<Reservation>,
     ) -> Result<std::result::Result<Outcome, Refused>> {
         let expect = before.map_or(Expect::Absent, |before| Expect::Revision(before.revision));
-        let settle = match kind.is_service() {
-            true => Some(self.settle(before, &next, reservation)),
+        let on_decided = match kind.is_service() {
+            true => Some(self.on_decided(before, &next, reservation)),
             false => None,
         };
         let (object, then_delete) = match next {
@@ -114,7 +114,7 @@ impl Storage {
             Next::Nothing => (None, false),
         };
         let write = Write { resource: kind.id(), key: key.into(), expect, object };
-        match self.writer.write(Order { write, then_delete, settle }).await {
+        match self.writer.write(WriteRequest { write, then_delete, on_decided }).await {
             Ok(outcome) => Ok(Ok(outcome)),
             Err(WriteError::Refused(refused)) => Ok(Err(refused)),
             Err(WriteError::Journal(problem @ JournalError::Full { .. })) => {
@@ -125,22 +125,22 @@ impl Storage {
         }
     }
 
-    /// Has a journal that refuses writes try again, and waits for that.
+    /// Makes a journal that rejects writes try again, and waits for that.
     pub(crate) async fn probe(&self) {
         self.writer.probe().await;
     }
 
-    /// What the change of a Service does to the pools follows from its two versions. They are read here,
-    /// not in the writer's thread.
-    fn settle(
+    /// The effect of a change of a Service on the pools follows from its two versions. They are
+    /// parsed here, not in the writer's thread.
+    fn on_decided(
         &self,
         before: Option<&Object>,
         next: &Next,
         reservation: Option<Reservation>,
-    ) -> Settle {
-        let before = before.map(|before| Holdings::stored(&before.tail)).unwrap_or_default();
+    ) -> OnDecided {
+        let before = before.map(|before| Holdings::stored(&before.encoded)).unwrap_or_default();
         let after = match next {
-            Next::Version(object) => Holdings::stored(&object.tail),
+            Next::Version(object) => Holdings::stored(&object.encoded),
             Next::Nothing | Next::NothingAfter(_) => Holdings::default(),
         };
         let pools = Arc::clone(&self.pools);
@@ -148,23 +148,26 @@ impl Storage {
             if answer.is_ok() && before != after {
                 pools.committed(&before, &after);
             }
-            // Last: what was taken is then held by the Service, or by nobody.
+            // Last: what was reserved is then held by the Service, or released.
             drop(reservation);
         })
     }
 
-    /// Rings at the next change of anything.
+    /// Notified at the next change of any object.
     pub(crate) fn any_change(&self) -> tokio::sync::futures::Notified<'_> {
-        self.bells.any.notified()
+        self.notifier.any.notified()
     }
 }
 
-impl Bells {
-    pub(crate) fn new(n_resources: usize) -> Bells {
-        Bells { each: (0..n_resources).map(|_| Notify::new()).collect(), any: Notify::new() }
+impl ChangeNotifier {
+    pub(crate) fn new(n_resources: usize) -> ChangeNotifier {
+        ChangeNotifier {
+            each: (0..n_resources).map(|_| Notify::new()).collect(),
+            any: Notify::new(),
+        }
     }
 
-    pub(crate) fn ring(&self, resources: impl Iterator<Item = ResourceId>) {
+    pub(crate) fn notify(&self, resources: impl Iterator<Item = ResourceId>) {
         for resource in resources {
             self.each[usize::from(resource.0)].notify_waiters();
         }

@@ -1,4 +1,4 @@
-//! Objects as the server shows them on request: as rows of a table, or by their metadata alone.
+//! Objects as rows of a table, or as metadata only.
 //!
 //! Source: `k8s.io/apiserver/pkg/endpoints/handlers/response.go`, `pkg/printers`.
 
@@ -31,17 +31,17 @@ pub(crate) const AGE: Column = Column {
     cell: |object, now| json!(age::since(&object["metadata"]["creationTimestamp"], now)),
 };
 
-/// How a table was asked for.
+/// The options of a table request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TableOptions {
     pub(crate) include_object: IncludeObject,
-    /// Leave the column definitions out: all events of a watch but the first.
+    /// Omit the column definitions: for all events of a watch except the first.
     pub(crate) no_headers: bool,
     /// `v1` or `v1beta1`, of `meta.k8s.io`.
     pub(crate) version: &'static str,
 }
 
-/// What a row carries of its object: the query's `includeObject`.
+/// What a row includes of its object: the query's `includeObject`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum IncludeObject {
     None,
@@ -102,7 +102,7 @@ pub(crate) fn partial_list(list_meta: &Value, version: &str) -> Value {
 // === impl IncludeObject ===
 
 impl IncludeObject {
-    /// Reads the query parameter; the error is the message of the 400.
+    /// Parses the query parameter; the error is the message of the 400.
     pub(crate) fn parse(text: &str) -> Result<IncludeObject, String> {
         match text {
             "None" => Ok(IncludeObject::None),
@@ -134,7 +134,7 @@ fn included(kind: &Kind, object: &Value, options: TableOptions) -> Value {
     }
 }
 
-/// The object with its kind and version, which the items of a list do not carry.
+/// The object with its kind and version, which list items lack.
 fn typed(kind: &Kind, object: &Value) -> Value {
     let mut fields: Map<String, Value> = object.as_object().cloned().unwrap_or_default();
     let version = match kind.group {

@@ -1,7 +1,7 @@
-//! The facts about all Kubernetes types that the served kinds reach.
+//! The table of all Kubernetes types that the served kinds use.
 //!
-//! One text per API group in `types/`, in the form that [`Schema::parse`] describes. Facts only:
-//! names, types and markers, as Kubernetes' Go sources and its OpenAPI documents have them.
+//! One text per API group in `types/`, in the format that [`Schema::parse`] describes: names, types
+//! and markers, as in Kubernetes' Go sources and OpenAPI documents.
 
 use std::sync::LazyLock;
 
@@ -24,7 +24,7 @@ const TEXTS: &[&str] = &[
 static SCHEMA: LazyLock<Schema> =
     LazyLock::new(|| Schema::parse(TEXTS).expect("the table is a part of the program"));
 
-/// The table, read at its first use.
+/// The table, parsed at first use.
 pub(crate) fn schema() -> &'static Schema {
     &SCHEMA
 }

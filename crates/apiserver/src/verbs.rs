@@ -1,4 +1,5 @@
-//! One file a verb. Each reads what it needs of the call, decides, writes at most once, answers.
+//! One file per verb. Each parses what it needs of the call, decides, writes at most once,
+//! responds.
 
 pub(crate) mod admit;
 mod collection;
@@ -30,9 +31,9 @@ use crate::{
     status::{Failure, Result},
 };
 
-/// A question to the server that is no resource.
+/// A review request, which is not a resource.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asking<'a> {
+pub(crate) struct ReviewRequest<'a> {
     pub(crate) plural: &'static str,
     pub(crate) namespace: Option<&'a str>,
     pub(crate) user: &'a User,
@@ -40,14 +41,14 @@ pub(crate) struct Asking<'a> {
     pub(crate) body: Body<'a>,
 }
 
-/// Carries out a call about a resource.
+/// Handles a resource call.
 pub(crate) async fn carry_out(api: &std::sync::Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     let resource = call.resource;
     if !resource.subresource.is_empty() {
         return subresource::carry_out(api, call).await;
     }
     let offered = |verb: &str| resource.kind.verbs.contains(&verb);
-    // All namespaces at once can only be read.
+    // Across all namespaces only reads are allowed.
     let somewhere = resource.namespace.is_some() || !resource.kind.namespaced;
     match (call.method, resource.name.is_empty()) {
         (&Method::GET, _) if resource.watch => watch::watch(api, call).await,
@@ -66,7 +67,7 @@ pub(crate) async fn carry_out(api: &std::sync::Arc<Api>, call: &Call<'_>) -> Res
     }
 }
 
-/// The verb in the words of authorization, audit and metrics.
+/// The verb for authorization, audit and metrics.
 pub(crate) fn verb(call_method: &Method, name: &str, watch: bool) -> &'static str {
     match (call_method, name.is_empty()) {
         (&Method::GET, _) if watch => "watch",

@@ -1,18 +1,18 @@
-//! The warnings of one answer: each once, and not too many of them.
+//! The warnings of one response: without duplicates, and limited.
 //!
-//! Beyond 4,096 characters in all, each is cut to 256, and once that is too much as well, further
-//! ones are dropped. Whoever makes warnings from pairs of things asks [`Warnings::is_full`] and
-//! stops, so that the pairs are never all looked at.
-//! Source: `k8s.io/apiserver/pkg/endpoints/filters/warning.go`.
+//! Beyond 4,096 characters in total, each is cut to 256, and once that is too much as well, further
+//! ones are dropped. Code that generates warnings from pairs checks [`Warnings::is_full`] and
+//! stops, so that not all pairs are examined. Source:
+//! `k8s.io/apiserver/pkg/endpoints/filters/warning.go`.
 
 use std::collections::BTreeSet;
 
-/// Characters of all warnings together, beyond which each is cut.
+/// Total number of characters beyond which each warning is cut.
 const MOST: usize = 4 * 1024;
-/// Characters of one that is cut.
+/// Characters of a cut warning.
 const MOST_OF_ONE: usize = 256;
 
-/// Warnings in the order in which they came.
+/// Warnings in order.
 #[derive(Debug, Default)]
 pub(crate) struct Warnings {
     recorded: BTreeSet<String>,
@@ -40,12 +40,12 @@ impl Warnings {
         texts.into_iter().for_each(|text| self.push(text));
     }
 
-    /// Whether all that may follow is dropped.
+    /// Whether all further warnings are dropped.
     pub(crate) fn is_full(&self) -> bool {
         self.cutting && self.written >= MOST
     }
 
-    /// What was recorded, uncut: recorded again elsewhere it comes to the same.
+    /// The recorded warnings, uncut: recorded again elsewhere they give the same result.
     pub(crate) fn into_texts(self) -> Vec<String> {
         self.ordered
     }
@@ -60,7 +60,7 @@ impl Warnings {
         self.sent(text).map_or(0, |text| text.chars().count())
     }
 
-    /// What of a text is sent; nothing if it has characters that a header can't hold.
+    /// The part of a text to send; nothing if it has characters that are invalid in a header.
     fn sent<'a>(&self, text: &'a str) -> Option<&'a str> {
         let end = text.char_indices().nth(MOST_OF_ONE).filter(|_| self.cutting);
         let text = end.map_or(text, |(end, _)| &text[..end]);
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn each_is_there_once_and_quoted() {
+    fn warnings_are_unique_and_quoted() {
         let texts = ["a", "b \"c\" \\", "", "a", "line\nbreak", "ü"].map(str::to_owned);
         let values: Vec<String> = recorded(texts).headers().collect();
         assert_eq!(values, ["299 - \"a\"", "299 - \"b \\\"c\\\" \\\\\"", "299 - \"ü\""]);

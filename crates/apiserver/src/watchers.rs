@@ -1,8 +1,8 @@
-//! Who is watching, so that a client that takes nothing can be cut off.
+//! The open watches, so that a client that does not read can be disconnected.
 //!
-//! A watcher that is asked for its next piece sees for itself that it is too far behind. One whose
-//! client does not read is never asked: a sweep finds it by its cursor and ends its stream, on HTTP/1
-//! its connection.
+//! A watcher that is polled for its next chunk detects itself that it is too far behind. One whose
+//! client does not read is never polled: a sweep finds it by its cursor and aborts its stream, on
+//! HTTP/1 its connection.
 
 use std::sync::{
     Arc, Weak,
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Debug, Default)]
 pub(crate) struct Watchers(Mutex<Vec<Weak<Entry>>>);
 
-/// One watcher's place in the register, given back when it ends.
+/// One watcher's entry in the registry, removed when it ends.
 #[derive(Debug)]
 pub(crate) struct Watcher(Arc<Entry>);
 
@@ -38,8 +38,8 @@ impl Watchers {
         Watcher(entry)
     }
 
-    /// Cuts off those who are stuck: behind by twice the limit, so that one who is merely slow ends
-    /// in the orderly way.
+    /// Aborts stuck watchers: those behind by twice the limit, so that a merely slow one ends in
+    /// the orderly way.
     pub(crate) fn sweep(&self, state: &State) {
         let mut entries = self.0.lock();
         entries.retain(|entry| entry.strong_count() > 0);
@@ -59,7 +59,7 @@ fn is_stuck(entry: &Entry, state: &State) -> bool {
     }
     let bytes: usize = events
         .filter_map(|event| event.object.as_ref().or(event.before.as_ref()))
-        .map(|object| object.tail.len())
+        .map(|object| object.encoded.len())
         .sum();
     bytes > 2 * MOST_BYTES_BEHIND
 }

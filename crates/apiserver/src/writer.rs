@@ -1,15 +1,15 @@
-//! The one writer: a thread that takes writes in the order they come and answers when they are
+//! The single writer: a thread that takes writes in order of arrival and answers when they are
 //! durable.
 //!
-//! It takes the first write that comes and whatever else is there by then, checks each against the
-//! committed state plus the batch so far, appends, syncs once, publishes to readers, tells
-//! watchers, and only then answers. So a batch is what came in during the sync before it: one
-//! connection pays for one sync, many share it. If the journal fails, the whole batch is refused
-//! and nothing of it was ever visible, not even in a refusal. If it fails for want of space, what
-//! makes the state smaller is tried again without the others (`reserved`).
+//! It takes the first write and everything else queued by then, checks each against the committed
+//! state plus the batch so far, appends, syncs once, publishes to readers, notifies watchers, and
+//! only then answers. So a batch is what arrived during the previous sync: one connection pays for
+//! one sync, many share it. If the journal fails, the whole batch is rejected and nothing of it was
+//! ever visible, not even in an error. If it fails for lack of space, writes that shrink the state
+//! are retried without the others (`reserved`).
 //!
-//! What a write holds until it is decided goes with it (see [`Settle`]): who asked for it may be gone
-//! by then.
+//! Resources held by a write until it is decided are passed along (see [`OnDecided`]): the client may
+//! be gone by then.
 
 mod commit;
 pub(crate) mod probe;
@@ -32,27 +32,28 @@ use tokio::sync::{mpsc, oneshot};
 
 pub use self::commit::Committer;
 
-/// Writes in a batch at most. Bounds the time a write waits for others, and the frame.
+/// Maximum number of writes in a batch. Bounds the time a write waits for others, and the frame.
 const BATCH: usize = 512;
-/// Bytes in a batch, about, after which it takes no more.
+/// Approximate number of bytes after which a batch takes no more writes.
 const BATCH_BYTES: usize = 8 << 20;
-/// Writes that wait for the next batch at most; more wait where they come from.
+/// Maximum number of queued writes; further senders wait.
 const QUEUE: usize = 1024;
 
 /// Sends writes to the writer. Cheap to clone.
 #[derive(Clone, Debug)]
-pub struct Writes {
+pub struct WriteHandle {
     queue: mpsc::Sender<Pending>,
 }
 
-/// The writer's thread. It stops when it is dropped or all [`Writes`] are, after what was sent.
+/// The writer's thread. It stops when it or all [`WriteHandle`] are dropped, after processing what was
+/// sent.
 #[derive(Debug)]
 pub struct Writer {
     thread: Option<JoinHandle<()>>,
     queue: mpsc::WeakSender<Pending>,
 }
 
-/// Why a write did not happen.
+/// Why a write failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum WriteError {
@@ -60,55 +61,55 @@ pub enum WriteError {
     Refused(#[from] Refused),
     #[error(transparent)]
     Journal(#[from] JournalError),
-    #[error("the server is stopping: try again")]
+    #[error("the server is shutting down: retry later")]
     Stopped,
 }
 
-/// What happens to a write.
-pub type Answer = Result<Outcome, WriteError>;
+/// The result of a write.
+pub type WriteResult = Result<Outcome, WriteError>;
 
-/// Called once with what happened to a write: before readers can see the change, and whether or not
-/// somebody waits for the answer. Dropped without a call where the write was never looked at.
-pub type Settle = Box<dyn FnOnce(&Answer) + Send>;
+/// Called once with the result of a write: before readers can see the change, and whether or not
+/// the client still waits. Dropped without a call if the write was never processed.
+pub type OnDecided = Box<dyn FnOnce(&WriteResult) + Send>;
 
-/// A write with what belongs to it.
-pub struct Order {
+/// A write with its options.
+pub struct WriteRequest {
     pub write: Write,
-    /// Delete what was written, in the same batch.
+    /// Delete the written version, in the same batch.
     pub then_delete: bool,
-    pub settle: Option<Settle>,
+    pub on_decided: Option<OnDecided>,
 }
 
 #[derive(Debug)]
 enum Pending {
-    Write(Order, oneshot::Sender<Answer>),
+    Write(WriteRequest, oneshot::Sender<WriteResult>),
     Probe(oneshot::Sender<()>),
     Stop,
 }
 
-impl From<Write> for Order {
-    fn from(write: Write) -> Order {
-        Order { write, then_delete: false, settle: None }
+impl From<Write> for WriteRequest {
+    fn from(write: Write) -> WriteRequest {
+        WriteRequest { write, then_delete: false, on_decided: None }
     }
 }
 
-impl std::fmt::Debug for Order {
+impl std::fmt::Debug for WriteRequest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Order").field("write", &self.write).finish_non_exhaustive()
+        f.debug_struct("WriteRequest").field("write", &self.write).finish_non_exhaustive()
     }
 }
 
-impl Writes {
-    /// Writes, and says what came of it once that is durable. Dropping the future does not take
-    /// the write back.
-    pub async fn write(&self, order: impl Into<Order>) -> Answer {
+impl WriteHandle {
+    /// WriteHandle, and returns the result once it is durable. Dropping the future does not cancel the
+    /// write.
+    pub async fn write(&self, request: impl Into<WriteRequest>) -> WriteResult {
         let (answer, answered) = oneshot::channel();
-        let sent = self.queue.send(Pending::Write(order.into(), answer)).await;
+        let sent = self.queue.send(Pending::Write(request.into(), answer)).await;
         sent.map_err(|_| WriteError::Stopped)?;
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
 
-    /// Has a journal that refuses writes try whether it would keep them again, and waits for that.
+    /// Makes a journal that rejects writes try again, and waits for that.
     pub async fn probe(&self) {
         let (done, is_done) = oneshot::channel();
         if self.queue.send(Pending::Probe(done)).await.is_ok() {
@@ -116,31 +117,31 @@ impl Writes {
         }
     }
 
-    /// Whether the writer takes no more writes: it was stopped, or it panicked.
+    /// Whether the writer accepts no more writes: it was stopped, or it panicked.
     pub fn is_closed(&self) -> bool {
         self.queue.is_closed()
     }
 }
 
 impl Writer {
-    /// Starts the thread. `published` is told what readers can see from now on, before the answers.
+    /// Starts the thread. `published` is called with newly visible changes, before the answers.
     pub fn start(
         journal: impl Journal + 'static,
         state: Arc<RwLock<State>>,
         published: impl FnMut(&[Change]) + Send + 'static,
-    ) -> io::Result<(Writer, Writes)> {
+    ) -> io::Result<(Writer, WriteHandle)> {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let committer = Committer::new(journal, state, published);
         let thread = std::thread::Builder::new().name("writer".to_owned());
         let thread = thread.spawn(move || {
-            let _told = TellsOfPanic;
+            let _log_panic = LogPanic;
             run(committer, waiting);
         })?;
         let writer = Writer { thread: Some(thread), queue: queue.downgrade() };
-        Ok((writer, Writes { queue }))
+        Ok((writer, WriteHandle { queue }))
     }
 
-    /// Refuses new writes, does those that were sent, and waits for that.
+    /// Rejects new writes, processes those that were sent, and waits for that.
     pub fn stop(mut self) {
         self.finish();
     }
@@ -165,19 +166,19 @@ impl Drop for Writer {
     }
 }
 
-/// What a panic left in the journal only a replay can say: the thread is not started again.
-struct TellsOfPanic;
+/// Only a replay can tell what a panic left in the journal: the thread is not restarted.
+struct LogPanic;
 
-impl Drop for TellsOfPanic {
+impl Drop for LogPanic {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            tracing::error!("the writer panicked: no writes until the process is restarted");
+            tracing::error!("writer panicked: writes fail until the process is restarted");
         }
     }
 }
 
 fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pending>) {
-    let (mut orders, mut answers, mut probes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut requests, mut answers, mut probes) = (Vec::new(), Vec::new(), Vec::new());
     while let Some(first) = waiting.blocking_recv() {
         let mut next = Some(first);
         let mut bytes = 0;
@@ -185,23 +186,23 @@ fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pendi
             match pending {
                 Pending::Stop => waiting.close(),
                 Pending::Probe(done) => probes.push(done),
-                Pending::Write(order, answer) => {
-                    bytes += order.write.object.as_ref().map_or(0, |object| object.tail.len());
-                    orders.push(order);
+                Pending::Write(request, answer) => {
+                    bytes += request.write.object.as_ref().map_or(0, |object| object.encoded.len());
+                    requests.push(request);
                     answers.push(answer);
                 }
             }
-            let more = orders.len() < BATCH && bytes < BATCH_BYTES;
+            let more = requests.len() < BATCH && bytes < BATCH_BYTES;
             next = more.then(|| waiting.try_recv().ok()).flatten();
         }
-        for (answer, outcome) in answers.drain(..).zip(committer.commit(orders.drain(..))) {
-            // Who asked may be gone; the write stays.
+        for (answer, outcome) in answers.drain(..).zip(committer.commit(requests.drain(..))) {
+            // The client may be gone; the write stands.
             let _ = answer.send(outcome);
         }
         if !probes.is_empty() {
             committer.probe();
         }
-        committer.tidy();
+        committer.compact();
         for done in probes.drain(..) {
             let _ = done.send(());
         }

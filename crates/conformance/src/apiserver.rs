@@ -1,9 +1,9 @@
-//! Requests and answers of a real Kubernetes API server, replayed against ours.
+//! Requests and responses of a real Kubernetes API server, replayed against ours.
 //!
-//! A scenario is a list of requests with what the real server answered. Answers are cut as their
-//! recordings were, and compared; placeholders are bound to the real values at first sight, and
-//! later requests send the bound values. Scenarios use names of their own and share a server, but
-//! for those that change what is built in, or history.
+//! A scenario is a list of requests with the real server's responses. Responses are trimmed like
+//! their recordings, and compared; placeholders are bound to real values at their first occurrence,
+//! and later requests send the bound values. Scenarios use their own names and share a server,
+//! except those that change built-in objects, or history.
 
 mod bind;
 mod compare;
@@ -46,7 +46,7 @@ use crate::{
     report::{Verdict, case_files},
 };
 
-/// More than there are cores: most of a scenario's time is waiting.
+/// More than the number of cores: scenarios mostly wait.
 const WORKERS: usize = 8;
 
 /// Runs all files of the suite.
@@ -67,7 +67,7 @@ pub fn run(dir: &Path) -> Result<Report, String> {
     Ok(report)
 }
 
-/// Checks facts about the OpenAPI documents; each document is fetched once.
+/// Checks properties of the OpenAPI documents; each document is fetched once.
 fn facts(file: &str, text: &str, report: &mut Report) {
     let server = start("default");
     let mut documents: BTreeMap<String, Result<Value, String>> = BTreeMap::new();
@@ -113,7 +113,7 @@ fn scenarios(file: &str, text: &str, report: &mut Report) -> Vec<Case> {
     found
 }
 
-/// The verdicts on the cases, in their order.
+/// The verdicts on the cases, in order.
 fn play(cases: &[Case]) -> Vec<Verdict> {
     let servers = servers(cases);
     let panicked = || Verdict::Failed("panicked; the message is above".to_owned());
@@ -155,7 +155,7 @@ fn judge(case: &Case, servers: &Servers) -> Verdict {
     }
 }
 
-/// One server of each profile that cases share.
+/// One shared server per profile.
 fn servers(cases: &[Case]) -> Servers {
     let wanted = cases.iter().filter(|case| case.later != Later::All);
     let profiles: BTreeSet<&str> = wanted.map(|case| case.scenario.server.as_str()).collect();

@@ -1,8 +1,8 @@
 //! Runs recorded cases of real systems against our core.
 //!
-//! The cases lie in `conformance/<suite>/*.jsonl` at the root of the project, one JSON object a
-//! line; `EVENKEEL_VECTORS=DIR` points the runner at others. A case passes when our outcome equals
-//! the recorded one, or one of the recorded ones where the real system picks at random.
+//! The cases are in `conformance/<suite>/*.jsonl` at the root of the project, one JSON object per
+//! line; `EVENKEEL_VECTORS=DIR` points the runner at others. A case passes if our outcome equals
+//! the recorded one, or one of the recorded ones where the real system chooses at random.
 
 pub mod apiserver;
 pub mod fairness;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use crate::report::{Failure, Report};
 
-/// A suite: its name, and what runs it.
+/// A suite: its name, and its runner.
 pub type Suite = (&'static str, fn(&Path) -> Result<Report, String>);
 
 /// All suites. Adding one is one line.

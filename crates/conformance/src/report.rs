@@ -1,4 +1,4 @@
-//! How a run went, and how a difference is shown.
+//! The results of a run, and how differences are shown.
 
 use std::{
     fs, io,
@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-/// A case that came out otherwise than recorded.
+/// A case whose outcome differs from the recorded one.
 #[derive(Clone, Debug)]
 pub struct Failure {
     pub file: String,
@@ -20,16 +20,16 @@ pub struct Failure {
 pub struct Report {
     /// Cases that passed, by file.
     pub passed: Vec<(String, usize)>,
-    /// Cases of what is not yet supported, by file. They are neither passed nor failed.
+    /// Cases of unsupported features, by file. They are neither passed nor failed.
     pub later: Vec<(String, usize)>,
     pub failures: Vec<Failure>,
 }
 
-/// How one case came out.
+/// The verdict on one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Passed,
-    /// It needs what is not yet supported.
+    /// It needs an unsupported feature.
     Later,
     /// The differences, one line each.
     Failed(String),
@@ -57,8 +57,8 @@ impl Report {
         }
     }
 
-    /// Runs every file of `dir` that ends in `.jsonl`, by the runner its name begins with. A file
-    /// that no runner knows, a line that is no case and a case that panics are failures.
+    /// Runs every file of `dir` that ends in `.jsonl`, with the runner whose prefix matches its
+    /// name. A file without a runner, an invalid line and a case that panics are failures.
     pub(crate) fn run_dir(dir: &Path, runners: &[Runner]) -> Result<Self, String> {
         let failed = |e: io::Error| format!("{}: {e}", dir.display());
         let mut report = Report::default();
@@ -109,10 +109,10 @@ pub(crate) fn case_files(dir: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The differences of one case, one line each; none is a pass. An error: it is not a case.
+/// The differences of one case, one per line; none is a pass. An error: it is not a valid case.
 pub(crate) type Outcome = Result<Vec<String>, serde_json::Error>;
 
-/// The beginning of the names of files, and what runs their cases, given the folder they are in.
+/// A prefix of file names, and the runner of their cases, given their folder.
 pub(crate) type Runner = (&'static str, fn(&Path, Value) -> Outcome);
 
 /// The differences between two JSON values, one line each, with the path to each.

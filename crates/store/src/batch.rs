@@ -1,5 +1,5 @@
-//! Writes on their way: checked against the committed state and the writes before them in the
-//! same batch, numbered, and visible to nobody until the batch is durable.
+//! Pending writes. Each is checked against the committed state and the earlier writes of the same
+//! batch and gets a revision; nothing is visible until the batch is durable.
 
 use std::sync::Arc;
 
@@ -11,58 +11,58 @@ use crate::{
     state::State,
 };
 
-/// What someone wants to write.
+/// A requested write.
 #[derive(Clone, Debug)]
 pub struct Write {
     pub resource: ResourceId,
     pub key: Box<str>,
     pub expect: Expect,
-    /// The object from now on; `None` deletes.
+    /// The new version of the object; `None` deletes it.
     pub object: Option<NewObject>,
 }
 
-/// What must be there for the write to count.
+/// Precondition of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     Absent,
-    /// This version and no other.
+    /// Exactly this version exists.
     Revision(Revision),
 }
 
-/// A version that has no revision yet.
+/// A new version, not yet assigned a revision.
 #[derive(Clone, Debug)]
 pub struct NewObject {
     pub labels: Box<[(Box<str>, Box<str>)]>,
     pub fields: Box<[Box<str>]>,
-    pub tail: Bytes,
+    pub encoded: Bytes,
 }
 
-/// Why a write does not count.
+/// Why a write is rejected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
-    #[error("it exists")]
+    #[error("the object already exists")]
     Exists,
-    #[error("it does not exist")]
+    #[error("the object does not exist")]
     Missing,
-    #[error("it is at revision {at}, not {expected}")]
+    #[error("the object is at revision {at}, not {expected}")]
     Changed { at: Revision, expected: Revision },
 }
 
-/// What became of a write.
+/// Result of a write.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     Written(Arc<Object>),
-    /// The version that is there says the same: nothing was written.
+    /// The stored version is identical: nothing was written.
     Unchanged(Arc<Object>),
-    /// What was there, and the revision of the delete.
+    /// The deleted version, and the revision of the delete.
     Deleted(Arc<Object>, Revision),
 }
 
-/// Writes that will be made durable and visible together.
+/// Writes that become durable and visible together.
 #[derive(Debug, Default)]
 pub struct Batch {
     changes: Vec<Change>,
-    /// What the batch has made of a key so far.
+    /// The staged result per key.
     staged: FxHashMap<(ResourceId, Box<str>), Option<Arc<Object>>>,
 }
 
@@ -71,7 +71,7 @@ impl Batch {
         Batch::default()
     }
 
-    /// Adds a write, or says why it does not count; then the batch is as it was.
+    /// Stages a write. If it is rejected, the batch is unchanged.
     pub fn stage(&mut self, state: &State, write: Write) -> Result<Outcome, Refused> {
         let place = (write.resource, write.key);
         let present = match self.staged.get(&place) {
@@ -85,17 +85,16 @@ impl Batch {
             self.push(place, revision, None);
             return Ok(Outcome::Deleted(gone, revision));
         };
-        if let Some(same) = present.filter(|present| present.tail == new.tail) {
+        if let Some(same) = present.filter(|present| present.encoded == new.encoded) {
             return Ok(Outcome::Unchanged(same.clone()));
         }
-        let NewObject { labels, fields, tail } = new;
-        let object = Arc::new(Object { key: place.1.clone(), revision, labels, fields, tail });
+        let NewObject { labels, fields, encoded } = new;
+        let object = Arc::new(Object { key: place.1.clone(), revision, labels, fields, encoded });
         self.push(place, revision, Some(object.clone()));
         Ok(Outcome::Written(object))
     }
 
-    /// Adds a version that is deleted at once: both are in the history, and they happen together or
-    /// not at all.
+    /// Stages a version and its deletion: both enter the history, together or not at all.
     pub fn stage_last(&mut self, state: &State, last: Write) -> Result<Outcome, Refused> {
         let (resource, key) = (last.resource, last.key.clone());
         let last = match self.stage(state, last)? {
@@ -143,9 +142,9 @@ mod tests {
     use super::*;
     use crate::history::Limits;
 
-    fn write(expect: Expect, tail: &'static str) -> Write {
-        let tail = Bytes::from_static(tail.as_bytes());
-        let object = Some(NewObject { labels: [].into(), fields: [].into(), tail });
+    fn write(expect: Expect, encoded: &'static str) -> Write {
+        let encoded = Bytes::from_static(encoded.as_bytes());
+        let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded });
         Write { resource: ResourceId(0), key: "k".into(), expect, object }
     }
 
@@ -161,7 +160,7 @@ mod tests {
         assert!(batch.changes().is_empty());
         let outcome = batch.stage_last(&state, write(Expect::Revision(1), "two")).unwrap();
         let Outcome::Deleted(last, 3) = outcome else { panic!("{outcome:?}") };
-        assert_eq!((last.revision, &last.tail[..]), (2, &b"two"[..]));
+        assert_eq!((last.revision, &last.encoded[..]), (2, &b"two"[..]));
         let seen: Vec<_> = batch
             .changes()
             .iter()

@@ -1,20 +1,20 @@
-//! The last changes, with what each replaced.
+//! The most recent changes, each with the version it replaced.
 //!
-//! One queue a resource, so that a watch pays only for its own kind, and one order over all, so
-//! that the oldest goes first. Bounded by the number of changes and by the bytes that only the
-//! history still holds. What was replaced also lies in the order of keys, so that a range of them
-//! can be shown as it was without what lies beside it. A push is O(log n); going on from a revision
-//! is a binary search.
+//! Each resource has its own queue, so that a watch pays only for its own kind; one order over all
+//! queues lets the oldest change be dropped first. Bounded by the number of changes and by the
+//! bytes held only by the history. Replaced versions are also indexed by key, so that a key range
+//! can be read at a past revision without reading its neighbours. A push is O(log n); resuming from
+//! a revision is a binary search.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use crate::{
     object::{Change, Object, ResourceId, Revision},
     queue::{Clear, Queue},
-    tree::{Entry, Place, Tree},
+    tree::{Entry, SortKey, Tree},
 };
 
-/// How much is kept.
+/// Retention limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     pub changes: usize,
@@ -26,13 +26,13 @@ pub struct Limits {
 #[derive(Clone, Debug)]
 pub struct Event {
     pub revision: Revision,
-    /// From then on; `None`: deleted.
+    /// The version after the change; `None`: deleted.
     pub object: Option<Arc<Object>>,
-    /// Until then; `None`: created.
+    /// The version before the change; `None`: created.
     pub before: Option<Arc<Object>>,
 }
 
-/// A revision that the history no longer reaches.
+/// A revision older than the retained history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("revision {asked} is too old: the history begins after {oldest}")]
 pub struct Compacted {
@@ -40,23 +40,23 @@ pub struct Compacted {
     pub oldest: Revision,
 }
 
-/// A version that was there from the revision it has until another.
+/// A version that existed from its own revision until another.
 #[derive(Clone, Debug)]
 pub(crate) struct Past {
     pub(crate) object: Arc<Object>,
     pub(crate) until: Revision,
 }
 
-/// A copy is cheap: see `queue` and `tree`.
+/// Cheap to clone: see `queue` and `tree`.
 #[derive(Clone, Debug)]
 pub struct History {
     queues: Vec<Queue<Event>>,
-    /// What the events of each queue have replaced.
+    /// The versions replaced by the events of each queue.
     past: Vec<Tree<Past>>,
     order: VecDeque<ResourceId>,
-    /// Changes up to this revision are forgotten; the state at it can still be shown.
+    /// Changes up to this revision are dropped; the state at this revision can still be read.
     oldest: Revision,
-    /// The last change of each resource that is forgotten.
+    /// The revision of the last dropped change of each resource.
     forgotten: Vec<Revision>,
     bytes: usize,
     limits: Limits,
@@ -69,13 +69,13 @@ impl Default for Limits {
 }
 
 impl Event {
-    /// The key of the object it is about.
+    /// The key of the changed object.
     pub fn key(&self) -> &str {
         self.object.as_ref().or(self.before.as_ref()).map_or("", |object| &object.key)
     }
 
     fn bytes(&self) -> usize {
-        self.before.as_ref().map_or(0, |object| object.tail.len())
+        self.before.as_ref().map_or(0, |object| object.encoded.len())
     }
 }
 
@@ -94,7 +94,7 @@ impl History {
         History { queues, past, order, oldest: 0, forgotten, bytes: 0, limits }
     }
 
-    /// The oldest revision whose state can be shown and from which a watch can go on.
+    /// The oldest revision that can be listed and from which a watch can resume.
     pub fn oldest(&self) -> Revision {
         self.oldest
     }
@@ -124,8 +124,8 @@ impl History {
         Ok(self.after(resource, revision))
     }
 
-    /// The same for who has seen all changes of the resource up to a revision, however old: only
-    /// what it missed itself is too old.
+    /// Like `since`, for a reader that has seen every change of the resource up to `revision`,
+    /// however old: fails only if a change it has not seen was dropped.
     pub fn following(
         &self,
         resource: ResourceId,
@@ -148,12 +148,12 @@ impl History {
         queue.after(move |event| event.revision <= revision)
     }
 
-    /// The versions that were replaced.
+    /// The replaced versions.
     pub(crate) fn past(&self, resource: ResourceId) -> Tree<Past> {
         self.past.get(usize::from(resource.0)).cloned().unwrap_or_default()
     }
 
-    /// All that is kept, as it was written.
+    /// All retained changes, as written.
     pub(crate) fn changes(&self) -> Vec<Change> {
         let mut queues: Vec<_> = self.queues.iter().map(|queue| queue.after(|_| false)).collect();
         let mut changes = Vec::with_capacity(self.order.len());
@@ -194,7 +194,7 @@ impl History {
 }
 
 impl Entry for Past {
-    fn place(&self) -> Place<'_> {
+    fn sort_key(&self) -> SortKey<'_> {
         (&self.object.key, self.until)
     }
 }
@@ -209,7 +209,7 @@ mod tests {
             revision,
             labels: [].into(),
             fields: [].into(),
-            tail: bytes::Bytes::new(),
+            encoded: bytes::Bytes::new(),
         };
         Event { revision, object: Some(Arc::new(object)), before: None }
     }

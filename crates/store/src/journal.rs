@@ -1,4 +1,4 @@
-//! Durability, as the store needs it. The files are the shell's.
+//! The durability that the store requires. The implementation on files belongs to the shell.
 
 use std::sync::Arc;
 
@@ -7,70 +7,71 @@ use crate::{
     state::State,
 };
 
-/// Keeps batches. What `sync` has returned `Ok` for is there after a power cut.
+/// Makes batches durable. A batch survives a power failure once `sync` has returned `Ok` for it.
 pub trait Journal: Send {
-    /// Adds a batch, which is there afterwards as a whole or not at all. On an error nothing of
-    /// what was appended since the last sync counts, as with [`Journal::sync`].
+    /// Appends a batch, atomically. On an error everything appended since the last sync is
+    /// discarded, as with [`Journal::sync`].
     fn append(&mut self, batch: &[Change]) -> Result<(), JournalError>;
 
-    /// The same for a batch that makes the state smaller, after [`Journal::append`] has found no
-    /// space: some is kept back for it.
+    /// Like [`Journal::append`], for a batch that shrinks the state, after an append failed for
+    /// lack of space: uses the reserved space.
     fn append_reserved(&mut self, batch: &[Change]) -> Result<(), JournalError> {
         self.append(batch)
     }
 
-    /// Makes everything appended durable. On an error nothing of what was appended since the last
-    /// sync counts, and the journal takes it back, so that a later batch never follows a lost one.
+    /// Makes everything appended durable. On an error the journal discards everything appended
+    /// since the last sync, so that no later batch follows a lost one.
     fn sync(&mut self) -> Result<(), JournalError>;
 
-    /// Everything kept, in order: first the objects of the snapshot, then the changes since.
+    /// Replays everything stored, in order: first the objects of the snapshot, then the changes
+    /// since.
     fn replay(&mut self, each: &mut dyn FnMut(Replayed)) -> Result<(), JournalError>;
 
-    /// Called between batches, when all that was appended is synced and published. A journal that
-    /// has grown enough asks for a copy of the state and replaces what it superseded, in its own
-    /// time and on a thread of its own.
+    /// Called between batches, when everything appended is synced and published. A journal that has
+    /// grown enough takes a copy of the state and writes a snapshot from it in the background.
     fn compact(&mut self, _state: &mut dyn FnMut() -> State) {}
 
-    /// Called from time to time while writes are refused, whether somebody writes or not: tries
-    /// whether they would be kept again.
+    /// Called periodically while writes are rejected: checks whether writes would succeed again.
     fn probe(&mut self) {}
 }
 
-/// What a replay hands over.
+/// An item of a replay.
 #[derive(Debug)]
 pub enum Replayed {
-    /// The state that the changes start from: once, first, with the next objects in it.
+    /// The revision of the snapshot. Comes once, first; the next objects belong to it.
     Base(Revision),
     Object(ResourceId, Object),
     Change(Change),
 }
 
-/// A state with its retained history: what a replay would hand over.
+/// A state with its retained history: the content of a replay.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// The revision that `objects` are at and `changes` start from.
+    /// The revision of `objects`, after which `changes` begin.
     pub base: Revision,
     pub objects: Vec<(ResourceId, Arc<Object>)>,
     pub changes: Vec<Change>,
 }
 
-/// Why a write could not be kept, or what was kept cannot be read.
+/// Why a write could not be stored, or stored data cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    #[error("no space left for {path}: free some, then write again; reads go on")]
+    #[error("no space left for {path}: free some space and retry; reads continue")]
     Full { path: String },
     #[error("{path}: {problem}")]
     Io { path: String, problem: String },
-    #[error("{path} is damaged at byte {offset}: {problem}; restore it from a backup")]
+    #[error("{path} is corrupt at byte {offset}: {problem}; restore it from a backup")]
     Damaged { path: String, offset: u64, problem: String },
-    #[error("{path} has format {found}, this program knows up to {known}: use a newer one")]
+    #[error(
+        "{path} has format {found}, but this version supports formats up to {known}: use a newer version"
+    )]
     Newer { path: String, found: u32, known: u32 },
-    #[error("{path} is in use by another process: stop it first, or use another directory")]
+    #[error("{path} is in use by another process: stop it, or use another directory")]
     InUse { path: String },
     #[error(
-        "{path} holds {resource}, which this program does not serve: \
-         use the version that wrote it, delete those objects there, then come back"
+        "{path} contains {resource}, which this version does not serve: \
+         delete those objects with the version that wrote them, then retry"
     )]
     UnknownResource { path: String, resource: String },
 }

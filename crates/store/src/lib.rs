@@ -1,4 +1,4 @@
-//! Versioned objects, in memory: the state of an API server without the server.
+//! Versioned objects in memory: the state of an API server, without the server.
 //!
 //! ```text
 //! Write ──► Batch (checks, numbers) ──► Journal (the shell's: append, sync) ──► State (publish)
@@ -6,8 +6,9 @@
 //!                                               list, watch, get ◄────────────────┘
 //! ```
 //!
-//! Nothing here reads a clock, a file or a socket, or knows what a Pod is: the facts about types
-//! that patches need come as a [`schema`]. Not here: HTTP, validation, identity; see `apiserver`.
+//! Nothing here reads a clock, a file or a socket, or knows what a Pod is: the type information
+//! that patches need is passed in as a [`schema`]. HTTP, validation and identity are in
+//! `apiserver`.
 
 pub mod batch;
 pub mod history;

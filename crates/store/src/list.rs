@@ -1,8 +1,8 @@
-//! Lists and watches: which objects and which changes someone gets to see.
+//! Lists and watches: which objects and changes a reader sees.
 //!
-//! A page costs what it shows and the keys that it passes on the way: those that its selector does
-//! not choose, and those that had nothing at its revision. It is made from a [`View`], so nobody is
-//! held up by it, and in pieces for who has more to do.
+//! The cost of a page is its items plus the keys skipped on the way: those the selector rejects and
+//! those that did not exist at the page's revision. A page is read from a [`View`] and so blocks
+//! nobody; it can be read in steps by a caller that must yield.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use crate::{
     view::{View, Walk},
 };
 
-/// How far a page of the past looks ahead to say how many more there are.
+/// How many keys a page of a past revision looks ahead to count the remaining items.
 const COUNTED: usize = 1000;
 
-/// What to list.
+/// A list request.
 #[derive(Clone, Debug)]
 pub struct Query<'a> {
     pub resource: ResourceId,
     pub selector: &'a Selector,
-    /// A past revision; `None`: now.
+    /// A past revision; `None`: the current one.
     pub at: Option<Revision>,
-    /// Go on after this key.
+    /// Continue after this key.
     pub after: Option<&'a str>,
     /// 0: no limit.
     pub limit: usize,
@@ -34,43 +34,43 @@ pub struct Query<'a> {
 #[derive(Clone, Debug)]
 pub struct Page {
     pub items: Vec<Arc<Object>>,
-    /// The revision that the list shows.
+    /// The revision of the list.
     pub revision: Revision,
-    /// The last key, where there are more.
+    /// The last key, if there are more items.
     pub next: Option<Box<str>>,
-    /// How many more, where that is known: not with a selector, and not far into the past.
+    /// The number of remaining items, if known: unknown with a selector, and far into the past.
     pub remaining: Option<usize>,
 }
 
-/// What a watcher is told of a change.
+/// What a watcher sees of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Seen<'a> {
     Added(&'a Arc<Object>),
     Modified(&'a Arc<Object>),
-    /// The last version that the watcher had seen.
+    /// The last version that the watcher has seen.
     Deleted(&'a Arc<Object>),
 }
 
-/// A list on its way.
+/// A list in progress.
 pub struct Listing<'a> {
     view: &'a View,
     query: &'a Query<'a>,
-    /// The revision that is listed.
+    /// The revision being listed.
     at: Revision,
     walk: Walk<'a>,
     items: Vec<Arc<Object>>,
-    /// How many objects are known to follow the items.
+    /// The number of objects known to follow the items.
     ahead: usize,
-    /// How many it looks for.
+    /// The number of objects to look for.
     wanted: usize,
     visited: usize,
 }
 
-/// A whole list at once.
+/// Reads a whole list at once.
 pub fn list(state: &State, query: &Query<'_>) -> Result<Page, Compacted> {
     let view = state.view(query.resource);
     let mut listing = Listing::new(&view, query)?;
-    listing.go_on(usize::MAX);
+    listing.advance(usize::MAX);
     Ok(listing.page())
 }
 
@@ -90,7 +90,7 @@ pub fn seen<'a>(event: &'a Event, selector: &Selector) -> Option<Seen<'a>> {
 // === impl Listing ===
 
 impl<'a> Listing<'a> {
-    /// `view` is one of the query's resource.
+    /// `view` must belong to the query's resource.
     pub fn new(view: &'a View, query: &'a Query<'a>) -> Result<Listing<'a>, Compacted> {
         let at = query.at.unwrap_or(view.revision()).min(view.revision());
         if at < view.oldest() {
@@ -108,14 +108,14 @@ impl<'a> Listing<'a> {
         Ok(Listing { view, query, at, walk, items, ahead: 0, wanted, visited: 0 })
     }
 
-    /// Does not look for how many more there are: someone knows.
+    /// Does not count the remaining items: the caller knows their number.
     #[must_use]
     pub fn uncounted(self) -> Listing<'a> {
         Listing { wanted: 1, ..self }
     }
 
-    /// Looks at so many keys more at most; `true`: that is the list.
-    pub fn go_on(&mut self, most: usize) -> bool {
+    /// Visits at most `most` more keys; `true` if the list is complete.
+    pub fn advance(&mut self, most: usize) -> bool {
         for _ in 0..most {
             if self.is_full() && self.ahead == self.wanted {
                 return true;
@@ -134,7 +134,7 @@ impl<'a> Listing<'a> {
         false
     }
 
-    /// The keys it has looked at.
+    /// The number of keys visited.
     pub fn visited(&self) -> usize {
         self.visited
     }
@@ -150,7 +150,7 @@ impl<'a> Listing<'a> {
         self.query.limit > 0 && self.items.len() >= self.query.limit
     }
 
-    /// How many more there are.
+    /// The number of remaining items.
     fn remaining(&self, last: &str) -> Option<usize> {
         let Query { selector, .. } = self.query;
         if selector.selects() {

@@ -1,11 +1,11 @@
-//! The three kinds of patch, as Kubernetes applies them.
+//! The three patch types, as Kubernetes applies them.
 //!
-//! Each function changes a document in place and returns what it passed over in the patch (fields
-//! that come twice, unknown parts of an operation), which the caller reports or refuses. The
-//! result is then checked against its type: with [`check`](crate::schema::check) after a JSON or
-//! merge patch, with [`converted`] after a strategic merge. Work is near-linear in the document and
-//! the patch; where a patch could ask for more, by operations that touch the same large list again
-//! and again, it is refused.
+//! Each function changes a document in place and returns what it ignored in the patch (duplicate
+//! fields, unknown parts of an operation), which the caller reports or rejects. The result is then
+//! checked against its type: with [`check`](crate::schema::check) after a JSON or merge patch, with
+//! [`converted`] after a strategic merge. Work is near-linear in the document and the patch;
+//! patches that would cost more, by operations that touch the same large list repeatedly, are
+//! rejected.
 
 mod convert;
 mod json;
@@ -21,15 +21,15 @@ pub use self::{
     strategic::strategic,
 };
 
-/// Why a patch was not applied, by the answer it gets.
+/// Why a patch was not applied, by the resulting HTTP status.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PatchError {
-    /// 400, with these words.
+    /// 400, with this message.
     #[error("{0}")]
     BadRequest(String),
-    /// 422, with words that do not say why: "the server rejected our request due to an error in
-    /// our request". The reason is kept for the log.
+    /// 422, with a message that gives no cause: "the server rejected our request due to an error in
+    /// our request". The cause is kept for the log.
     #[error("{0}")]
     Rejected(String),
     /// 413.
@@ -38,17 +38,17 @@ pub enum PatchError {
         PatchError::MOST_OPERATIONS
     )]
     TooManyOperations { got: usize },
-    /// 500, with these words.
+    /// 500, with this message.
     #[error("{0}")]
     Internal(String),
 }
 
 impl PatchError {
-    /// Of a JSON patch.
+    /// Maximum number of operations in a JSON patch.
     pub const MOST_OPERATIONS: usize = 10_000;
 }
 
-/// The text must be JSON before anything else is looked at.
+/// The text must be valid JSON before anything else is checked.
 fn valid(patch: &[u8]) -> Result<(), PatchError> {
     match crate::schema::type_meta(patch) {
         Err(crate::schema::DecodeError::Syntax(_)) => {
@@ -58,8 +58,8 @@ fn valid(patch: &[u8]) -> Result<(), PatchError> {
     }
 }
 
-/// A value as Go's `%v` prints it: `map[spec:map[nope:1]]`. Errors of strategic merges show the
-/// patch so.
+/// A value as Go's `%v` prints it: `map[spec:map[nope:1]]`. Errors of strategic merges print the
+/// patch this way.
 pub fn shown(value: &Value) -> String {
     let mut out = String::new();
     show(&mut out, value);

@@ -1,26 +1,26 @@
-//! A queue in pieces that copies share: what the history of a resource is kept in.
+//! A queue of chunks shared between copies, which holds the history of a resource.
 //!
-//! A copy costs one reference count a piece. Pieces are only ever added to at the end and forgotten
-//! from the front, so a copy costs a later writer nothing but a piece begun early.
+//! A copy costs one reference count per chunk. Chunks are appended at the end and dropped from the
+//! front, so a copy costs a later writer at most a new chunk started early.
 
 use std::{collections::VecDeque, sync::Arc};
 
-/// Items in a piece.
+/// Items per chunk.
 const MOST: usize = 128;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Queue<T> {
     /// Each with the number of its first item; none is empty.
     pieces: VecDeque<(usize, Arc<Vec<T>>)>,
-    /// The numbers of the first item and of the one after the last. The first piece may begin with
-    /// items that are forgotten.
+    /// The numbers of the first item and of the one after the last. The first chunk may begin with
+    /// dropped items.
     front: usize,
     back: usize,
-    /// Items before this number were given back.
+    /// Items before this number were cleared.
     cleared: usize,
 }
 
-/// What an item becomes when it is forgotten while its piece is not.
+/// Releases an item's memory when it is dropped before its chunk.
 pub(crate) trait Clear {
     fn clear(&mut self);
 }
@@ -29,9 +29,9 @@ pub(crate) trait Clear {
 #[derive(Clone, Debug)]
 pub(crate) struct Iter<'a, T> {
     queue: &'a Queue<T>,
-    /// The next item, and the piece it is in.
+    /// The next item, and its chunk.
     front: (usize, usize),
-    /// The number after the last item, and the piece that it is in.
+    /// The number after the last item, and its chunk.
     back: (usize, usize),
 }
 
@@ -71,7 +71,7 @@ impl<T: Clear + Clone> Queue<T> {
             self.pieces.pop_front();
             self.cleared = self.front;
         } else if let Some(piece) = Arc::get_mut(piece) {
-            // What is forgotten must not stay in memory for as long as its piece.
+            // Dropped items must not stay in memory for as long as their chunk.
             let from = self.cleared.max(*start) - *start;
             piece[from..self.front - *start].iter_mut().for_each(T::clear);
             self.cleared = self.front;
@@ -79,7 +79,7 @@ impl<T: Clear + Clone> Queue<T> {
         Some(popped)
     }
 
-    /// The items for which `before` does not hold; those for which it holds come first.
+    /// The items for which `before` is false; those for which it is true come first.
     pub(crate) fn after(&self, before: impl Fn(&T) -> bool) -> Iter<'_, T> {
         let end = (self.back, self.pieces.len().saturating_sub(1));
         let piece = self.pieces.partition_point(|(_, piece)| piece.last().is_some_and(&before));

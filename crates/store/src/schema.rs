@@ -1,9 +1,9 @@
-//! One table of facts about types: which fields there are, how they are read, printed and merged.
+//! One table of type information: which fields exist and how they are decoded, printed and merged.
 //!
-//! The table is text (see [`Schema::parse`]); everything that must know a type reads it here:
-//! [`decode`] takes a client's JSON, [`canonical`] brings a value into the form in which it is
-//! printed, `patch` finds its merge keys in it, and the server describes its API with it.
-//! The rules are those of Go's `encoding/json` as Kubernetes uses it (`sigs.k8s.io/json`).
+//! The table is text (see [`Schema::parse`]), and the only source for everything that depends on a
+//! type: [`decode`] reads a client's JSON, [`canonical`] converts a value to its printed form,
+//! `patch` looks up merge keys, and the server describes its API with it. The rules are those of
+//! Go's `encoding/json` as Kubernetes uses it (`sigs.k8s.io/json`).
 
 mod base64;
 mod canonical;
@@ -28,13 +28,13 @@ pub use self::{
     time::{Precision, canonical_time},
 };
 
-/// How many objects and lists may be inside each other in what is read to be kept, the outermost
-/// counted. The one limit for JSON, YAML, protobuf and the results of patches.
+/// Maximum nesting of objects and lists in stored values, including the outermost. The one limit
+/// for JSON, YAML, protobuf and the results of patches.
 ///
-/// Whatever is stored must be readable by all that meet it later: `serde_json`, here and in
-/// clients, stops at 127, and a watch of tables puts four levels around an object. Kubernetes'
-/// own types need fewer than 30. Go reads 10,000; everything that handles a value, down to freeing
-/// it, would need the stack for that.
+/// Every later reader must be able to read what is stored: `serde_json`, here and in clients, stops
+/// at 127, and a watch of tables adds four levels around an object. Kubernetes' own types need
+/// fewer than 30. Go reads 10,000; every function that handles a value, even freeing it, would need
+/// the stack for that.
 pub const MOST_LEVELS: usize = 100;
 
 /// All types, by name.
@@ -42,11 +42,12 @@ pub const MOST_LEVELS: usize = 100;
 pub struct Schema {
     types: Vec<Type>,
     by_name: FxHashMap<Box<str>, TypeId>,
-    /// What a named list or map is: `v1.ResourceList` to `map[v1.ResourceName]resource.Quantity`.
+    /// The definition of a named list or map: `v1.ResourceList` to
+    /// `map[v1.ResourceName]resource.Quantity`.
     aliases: FxHashMap<Box<str>, Box<str>>,
 }
 
-/// A place in the table. Only good for the schema that it is from.
+/// An index into the table. Valid only for the schema that returned it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TypeId(u16);
 
@@ -61,12 +62,12 @@ pub struct Type {
     pub package: Box<str>,
     /// In the order of declaration, embedded ones in place.
     pub fields: Vec<Field>,
-    /// Owned as a whole (`x-kubernetes-map-type: atomic`).
+    /// Treated as a whole (`x-kubernetes-map-type: atomic`).
     pub atomic: bool,
     /// `x-kubernetes-unions`.
     pub unions: Option<Value>,
     by_name: FxHashMap<Box<str>, u16>,
-    /// Fields that are printed with nothing in them.
+    /// Fields that are printed even if absent.
     printed: Vec<u16>,
 }
 
@@ -79,23 +80,23 @@ pub struct Field {
     pub go: Box<str>,
     pub pointer: bool,
     pub omit: Omit,
-    /// OpenAPI says so; nothing is refused for it here.
+    /// Published in OpenAPI; not enforced here.
     pub required: bool,
-    /// OpenAPI's default.
+    /// The default published in OpenAPI.
     pub default: Option<Value>,
     pub list: Option<ListType>,
-    /// Of a list of type map.
+    /// For a list of type map.
     pub keys: Box<[Box<str>]>,
     /// `x-kubernetes-map-type` of the field itself.
     pub map: Option<MapType>,
-    pub patch: Strategy,
+    pub patch: PatchStrategy,
     /// `patchMergeKey`.
     pub merge_key: Option<Box<str>>,
     /// The embedded structs that the field comes from, as errors name them: `VolumeSource`.
     pub via: Option<Box<str>>,
 }
 
-/// What is in a field, a list or a map.
+/// The type of a field, list element or map value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Shape {
     /// A string, with Go's name for its type: `string`, `v1.Protocol`.
@@ -112,9 +113,9 @@ pub enum Shape {
     Time,
     /// RFC 3339 with six digits.
     MicroTime,
-    /// Read as text: no kind that is served has one.
+    /// Read as text: no served kind uses it.
     Duration,
-    /// Kept as it comes.
+    /// Kept unchanged.
     Any,
     List(Box<Shape>),
     /// With string keys.
@@ -122,13 +123,13 @@ pub enum Shape {
     Struct(TypeId),
 }
 
-/// When a field is not printed.
+/// When a field is omitted from the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Omit {
     Never,
-    /// Empty lists, maps and texts, zero, false, no pointer; never a struct.
+    /// If it is an empty list, map or string, zero, false or a nil pointer; never a struct.
     Empty,
-    /// The same, and structs that are zero.
+    /// The same, and zero structs.
     Zero,
 }
 
@@ -147,21 +148,21 @@ pub enum MapType {
 
 /// `patchStrategy`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Strategy {
+pub struct PatchStrategy {
     pub merge: bool,
     pub replace: bool,
     pub retain_keys: bool,
 }
 
-/// What a reader made of a text.
+/// The result of decoding a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Decoded {
     pub value: Value,
-    /// In document order, at most a hundred, and fewer where their paths are very long.
+    /// In document order, at most a hundred, and fewer if their paths are very long.
     pub unknown: Vec<Finding>,
 }
 
-/// Something in a text that was passed over. Shown in Kubernetes' words.
+/// A part of a text that was ignored. Displayed in Kubernetes' wording.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Finding {
     Unknown(String),
@@ -170,17 +171,17 @@ pub enum Finding {
     InPatch(Box<Finding>),
 }
 
-/// Why a text is no object of a type. Shown in Go's words.
+/// Why a text cannot be decoded into a type. Displayed in Go's wording.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecodeError {
-    /// It is no JSON.
+    /// Invalid JSON.
     #[error("{0}")]
     Syntax(String),
-    /// A value of the wrong type, or one that does not parse.
+    /// A value of the wrong type, or one that cannot be parsed.
     #[error("{0}")]
     Type(String),
-    /// What is at this path nests too deep. Not Go's words: its limit is another.
+    /// The value at this path is nested too deeply. Not Go's wording: its limit differs.
     #[error(
         "{0}: nested more than {MOST_LEVELS} levels deep; reduce the nesting, or keep the inner \
          part as a string"
@@ -188,7 +189,7 @@ pub enum DecodeError {
     TooDeep(String),
 }
 
-/// Which kind a text says it is.
+/// The kind that a text declares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TypeMeta {
     pub api_version: String,
@@ -206,12 +207,12 @@ impl Schema {
         self.types.iter()
     }
 
-    /// The type at a place that this schema gave.
+    /// The type at an index returned by this schema.
     pub fn of(&self, id: TypeId) -> &Type {
         &self.types[usize::from(id.0)]
     }
 
-    /// Go's name of what is in a list or map type.
+    /// Go's name of the element type of a list or map type.
     pub(crate) fn inner<'a>(&'a self, go: &'a str) -> &'a str {
         let go = self.aliases.get(go).map_or(go, |target| target);
         match go.strip_prefix("[]") {
@@ -240,7 +241,7 @@ impl Type {
 // === impl Finding ===
 
 impl Finding {
-    /// Where.
+    /// The path of the field.
     pub fn path(&self) -> &str {
         match self {
             Finding::Unknown(path) | Finding::Duplicate(path) => path,

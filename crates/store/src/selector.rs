@@ -1,4 +1,4 @@
-//! Which objects someone asks for: a namespace, labels, fields.
+//! Selectors: a namespace, labels, fields.
 
 mod fields;
 mod labels;
@@ -9,24 +9,24 @@ pub use crate::selector::{
     labels::{Checks, LabelSelector},
 };
 
-/// A namespace or all, and what labels and fields must be.
+/// One namespace or all, with label and field requirements.
 #[derive(Clone, Debug, Default)]
 pub struct Selector {
     /// `namespace/`, or empty for all.
     prefix: String,
     labels: LabelSelector,
     fields: FieldSelector,
-    /// The only key there can be, where name and namespace are both given.
+    /// The only possible key, if name and namespace are both given.
     only: Option<String>,
 }
 
 impl Selector {
-    /// Everything of a resource.
+    /// All objects of a resource.
     pub fn all() -> Selector {
         Selector::default()
     }
 
-    /// `namespaced`: whether the kind's objects lie in namespaces at all.
+    /// `namespaced`: whether the kind is namespaced.
     pub fn new(
         namespaced: bool,
         namespace: Option<&str>,
@@ -39,7 +39,7 @@ impl Selector {
         Selector { prefix, labels, fields, only }
     }
 
-    /// Where to begin in the order of keys.
+    /// The first key of the selected range.
     pub(crate) fn first_key(&self) -> String {
         self.only.clone().unwrap_or_else(|| self.prefix.clone())
     }
@@ -56,12 +56,12 @@ impl Selector {
         }
     }
 
-    /// Whether labels and fields fit. Does not look at the range.
+    /// Whether labels and fields match. Does not check the range.
     pub fn matches(&self, object: &Object) -> bool {
         self.labels.matches(&object.labels) && self.fields.matches(object)
     }
 
-    /// Whether it leaves out anything of the range.
+    /// Whether it excludes anything in the range.
     pub fn selects(&self) -> bool {
         !self.labels.is_empty() || !self.fields.is_empty()
     }

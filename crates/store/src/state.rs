@@ -1,9 +1,10 @@
-//! The committed state: what readers see.
+//! The committed state, as readers see it.
 //!
-//! Objects lie in one ordered set a resource; the history keeps the last changes with what they
-//! replaced, so that a watch can go on from a past revision and a list can show one. A read never
-//! sees part of a batch: the shell holds a lock around [`State::publish`] and around each read. A
-//! long one takes a [`View`] under the lock, which costs nothing, and reads that without it.
+//! Each resource is an ordered set of objects; the history keeps the most recent changes with the
+//! versions they replaced, so that a watch can resume from a past revision and a list can show one.
+//! A read never sees part of a batch: the shell holds a lock around [`State::publish`] and around
+//! each read. A long read takes a [`View`] under the lock, which is cheap, and reads that without
+//! the lock.
 
 use std::{ops::Bound, sync::Arc};
 
@@ -11,20 +12,20 @@ use crate::{
     history::{Event, History, Limits},
     journal::{Replayed, Snapshot},
     object::{Change, Object, ResourceId, Revision},
-    tree::{Entry, Place, Tree},
+    tree::{Entry, SortKey, Tree},
     view::View,
 };
 
-/// All objects of all resources at one revision, and the way there.
+/// All objects of all resources at one revision, with the recent history.
 ///
-/// A copy shares everything with the original and costs next to nothing, so who needs
-/// all of the state copies it under the lock and reads outside.
+/// A clone shares everything with the original and is cheap, so a reader of the whole state clones
+/// it under the lock and reads outside.
 #[derive(Clone, Debug)]
 pub struct State {
     collections: Vec<Tree<Arc<Object>>>,
     revision: Revision,
     history: History,
-    /// The sum of the tails of all objects.
+    /// Total encoded size of all objects.
     bytes: usize,
 }
 
@@ -43,7 +44,7 @@ impl State {
         self.revision
     }
 
-    /// The sum of the texts of all objects.
+    /// Total encoded size of all objects.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -56,12 +57,12 @@ impl State {
         self.collection(resource)?.get((key, 0))
     }
 
-    /// How many objects a resource has.
+    /// The number of objects of a resource.
     pub fn count(&self, resource: ResourceId) -> usize {
         self.collection(resource).map_or(0, Tree::len)
     }
 
-    /// How many objects there are.
+    /// The number of objects.
     pub fn len(&self) -> usize {
         self.collections.iter().map(Tree::len).sum()
     }
@@ -70,13 +71,13 @@ impl State {
         self.len() == 0
     }
 
-    /// The objects of a resource from `from` on, in order of their keys.
+    /// The objects of a resource from `from` on, in key order.
     pub fn range<'a>(
         &'a self,
         resource: ResourceId,
         from: Bound<&str>,
     ) -> impl Iterator<Item = &'a Arc<Object>> + use<'a> {
-        let before = |(key, _): Place<'_>| match from {
+        let before = |(key, _): SortKey<'_>| match from {
             Bound::Included(from) => key < from,
             Bound::Excluded(from) => key <= from,
             Bound::Unbounded => false,
@@ -84,14 +85,14 @@ impl State {
         self.collection(resource).map(|objects| objects.walk(before)).into_iter().flatten()
     }
 
-    /// A resource as it is now and as it was, to be read when the state has gone on.
+    /// The present and past of a resource, which can be read while the state changes.
     pub fn view(&self, resource: ResourceId) -> View {
         let present = self.collection(resource).cloned().unwrap_or_default();
         let past = self.history.past(resource);
         View::new(present, past, self.revision, self.history.oldest())
     }
 
-    /// Makes a batch visible, all of it. The changes continue the revision.
+    /// Makes a whole batch visible. The changes continue the revision.
     pub fn publish(&mut self, batch: &[Change]) {
         for change in batch {
             debug_assert!(change.revision > self.revision, "revisions rise");
@@ -101,12 +102,12 @@ impl State {
         }
     }
 
-    /// Forgets all history up to now.
+    /// Drops the whole history.
     pub fn compact(&mut self) {
         self.history.forget_up_to(self.revision);
     }
 
-    /// Takes what a journal kept, in its order.
+    /// Applies an item of a journal's replay, in order.
     pub fn replay(&mut self, item: Replayed) {
         match item {
             Replayed::Base(revision) => {
@@ -114,7 +115,7 @@ impl State {
                 self.history.forget_up_to(revision);
             }
             Replayed::Object(resource, object) => {
-                self.bytes += object.tail.len();
+                self.bytes += object.encoded.len();
                 if let Some(objects) = self.collections.get_mut(usize::from(resource.0)) {
                     objects.insert(Arc::new(object));
                 }
@@ -123,8 +124,8 @@ impl State {
         }
     }
 
-    /// Everything there is, as a list. Takes time in proportion to that: to be called on a copy,
-    /// outside of any lock.
+    /// The whole state as a list. Takes time proportional to its size: call it on a copy, outside
+    /// any lock.
     pub fn snapshot(&self) -> Snapshot {
         let base = self.history.oldest();
         let mut objects = Vec::new();
@@ -137,19 +138,18 @@ impl State {
         Snapshot { base, objects, changes: self.history.changes() }
     }
 
-    /// Carries a change out and returns what the history keeps of it; `None`: nothing was there
-    /// to delete.
+    /// Applies a change and returns the history's entry; `None` if there was nothing to delete.
     fn apply(&mut self, change: &Change) -> Option<Event> {
         let objects = self.collections.get_mut(usize::from(change.resource.0))?;
         let before = match &change.object {
             Some(object) => {
-                self.bytes += object.tail.len();
+                self.bytes += object.encoded.len();
                 objects.insert(object.clone())
             }
             None => Some(objects.remove((&change.key, 0))?),
         };
         if let Some(gone) = &before {
-            self.bytes -= gone.tail.len();
+            self.bytes -= gone.encoded.len();
         }
         Some(Event { revision: change.revision, object: change.object.clone(), before })
     }
@@ -160,7 +160,7 @@ impl State {
 }
 
 impl Entry for Arc<Object> {
-    fn place(&self) -> Place<'_> {
+    fn sort_key(&self) -> SortKey<'_> {
         (&self.key, 0)
     }
 }
@@ -173,8 +173,8 @@ mod tests {
 
     fn object(number: u64, revision: Revision) -> Object {
         let (labels, fields) = ([].into(), [].into());
-        let tail = bytes::Bytes::from_static(b"text");
-        Object { key: format!("default/{number:06}").into(), revision, labels, fields, tail }
+        let encoded = bytes::Bytes::from_static(b"text");
+        Object { key: format!("default/{number:06}").into(), revision, labels, fields, encoded }
     }
 
     fn large() -> State {
@@ -196,8 +196,8 @@ mod tests {
         state
     }
 
-    /// What a snapshot costs the writer and everybody who waits for it: not what it holds. Counted in
-    /// what is allocated, which is the same on every machine.
+    /// What a snapshot costs the writer and everyone waiting for it does not depend on the number
+    /// of objects. Measured in allocations, which are the same on every machine.
     #[test]
     fn a_copy_allocates_next_to_nothing_and_a_list_all_objects() {
         let state = large();
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_stays_as_it_was() {
+    fn a_copy_does_not_change() {
         let mut state = large();
         let copy = state.clone();
         for revision in state.revision() + 1..state.revision() + 1000 {

@@ -1,9 +1,10 @@
-//! An ordered set that is read without being held.
+//! An ordered set that can be read without a lock.
 //!
-//! A B+ tree whose nodes are shared: a clone is one count more, and stays as it is whatever is
-//! written to the original, which copies the nodes on its way where a clone still has them, at most
-//! [`MOST`] entries a level. Unshared it is written in place. Each child is kept with the number of
-//! entries below it, so that a position costs no walk. All is O(log n); a walk is O(1) an entry.
+//! A B+ tree with shared nodes: a clone costs one reference count and never changes; a write to the
+//! original copies the nodes on its path that a clone still shares, at most [`MOST`] entries per
+//! level. An unshared tree is modified in place. Each child is stored with the number of entries
+//! below it, so that a position needs no walk. All operations are O(log n); a walk is O(1) per
+//! entry.
 
 mod walk;
 
@@ -12,18 +13,18 @@ use std::sync::Arc;
 pub(crate) use self::walk::Walk;
 use crate::object::Revision;
 
-/// What entries are ordered by.
-pub(crate) type Place<'a> = (&'a str, Revision);
+/// The sort key of entries.
+pub(crate) type SortKey<'a> = (&'a str, Revision);
 
 pub(crate) trait Entry: Clone {
     /// Never changes.
-    fn place(&self) -> Place<'_>;
+    fn sort_key(&self) -> SortKey<'_>;
 }
 
-/// Entries or children in a node at most.
+/// Maximum number of entries or children in a node.
 const MOST: usize = 64;
 
-/// A node with less is joined with its neighbour, where one has room for both.
+/// A node with fewer is merged with its neighbour if both fit into one.
 const FEW: usize = MOST / 4;
 
 #[derive(Clone, Debug)]
@@ -40,9 +41,9 @@ enum Node<T> {
 
 #[derive(Clone, Debug)]
 struct Child<T> {
-    /// Nothing below it comes before this. Not looked at in the first child of a node.
+    /// Lower bound of the entries below it. Not used in the first child of a node.
     from: (Arc<str>, Revision),
-    /// Entries below it.
+    /// The number of entries below it.
     len: usize,
     node: Arc<Node<T>>,
 }
@@ -58,23 +59,23 @@ impl<T: Entry> Tree<T> {
         self.len
     }
 
-    pub(crate) fn get(&self, place: Place<'_>) -> Option<&T> {
+    pub(crate) fn get(&self, key: SortKey<'_>) -> Option<&T> {
         let mut node = &*self.root;
         loop {
             match node {
-                Node::Inner(children) => node = &children[way(children, |p| p <= place)].node,
-                Node::Leaf(entries) => return entries.get(found(entries, place).ok()?),
+                Node::Inner(children) => node = &children[way(children, |p| p <= key)].node,
+                Node::Leaf(entries) => return entries.get(found(entries, key).ok()?),
             }
         }
     }
 
-    /// All entries in order, without those that are before.
-    pub(crate) fn walk(&self, before: impl Fn(Place<'_>) -> bool) -> Walk<'_, T> {
+    /// All entries in order, except those for which `before` is true.
+    pub(crate) fn walk(&self, before: impl Fn(SortKey<'_>) -> bool) -> Walk<'_, T> {
         Walk::new(&self.root, before)
     }
 
-    /// How many entries are before.
-    pub(crate) fn position(&self, before: impl Fn(Place<'_>) -> bool) -> usize {
+    /// The number of entries for which `before` is true.
+    pub(crate) fn position(&self, before: impl Fn(SortKey<'_>) -> bool) -> usize {
         let (mut node, mut position) = (&*self.root, 0);
         loop {
             match node {
@@ -84,13 +85,13 @@ impl<T: Entry> Tree<T> {
                     node = &children[at].node;
                 }
                 Node::Leaf(entries) => {
-                    return position + entries.partition_point(|entry| before(entry.place()));
+                    return position + entries.partition_point(|entry| before(entry.sort_key()));
                 }
             }
         }
     }
 
-    /// Puts an entry in; what was in its place comes back.
+    /// Inserts an entry; returns the one it replaced.
     pub(crate) fn insert(&mut self, entry: T) -> Option<T> {
         let (replaced, split) = insert(&mut self.root, entry);
         if replaced.is_none() {
@@ -104,10 +105,10 @@ impl<T: Entry> Tree<T> {
         replaced
     }
 
-    pub(crate) fn remove(&mut self, place: Place<'_>) -> Option<T> {
-        // Nothing is copied for what is not there.
-        self.get(place)?;
-        let removed = remove(&mut self.root, place)?;
+    pub(crate) fn remove(&mut self, key: SortKey<'_>) -> Option<T> {
+        // Don't copy nodes for a missing entry.
+        self.get(key)?;
+        let removed = remove(&mut self.root, key)?;
         self.len -= 1;
         if self.len == 0 {
             *self = Tree::default();
@@ -122,29 +123,29 @@ impl<T: Entry> Tree<T> {
 }
 
 impl<T> Child<T> {
-    fn from(&self) -> Place<'_> {
+    fn from(&self) -> SortKey<'_> {
         (&self.from.0, self.from.1)
     }
 }
 
-/// The child in which those that are before end.
-fn way<T>(children: &[Child<T>], before: impl Fn(Place<'_>) -> bool) -> usize {
+/// The child in which the entries for which `before` is true end.
+fn way<T>(children: &[Child<T>], before: impl Fn(SortKey<'_>) -> bool) -> usize {
     children.get(1..).map_or(0, |rest| rest.partition_point(|child| before(child.from())))
 }
 
-fn found<T: Entry>(entries: &[T], place: Place<'_>) -> Result<usize, usize> {
-    entries.binary_search_by(|entry| entry.place().cmp(&place))
+fn found<T: Entry>(entries: &[T], key: SortKey<'_>) -> Result<usize, usize> {
+    entries.binary_search_by(|entry| entry.sort_key().cmp(&key))
 }
 
-/// What was replaced, and what no longer fitted into the node and comes after it.
+/// The replaced entry, and the node split off to the right, if any.
 fn insert<T: Entry>(node: &mut Arc<Node<T>>, entry: T) -> (Option<T>, Option<Child<T>>) {
     match Arc::make_mut(node) {
-        Node::Leaf(entries) => match found(entries, entry.place()) {
+        Node::Leaf(entries) => match found(entries, entry.sort_key()) {
             Ok(at) => (Some(std::mem::replace(&mut entries[at], entry)), None),
             Err(at) => (None, add(entries, at, entry).map(leaf)),
         },
         Node::Inner(children) => {
-            let at = way(children, |place| place <= entry.place());
+            let at = way(children, |key| key <= entry.sort_key());
             let (replaced, split) = insert(&mut children[at].node, entry);
             if replaced.is_none() {
                 children[at].len += 1;
@@ -156,12 +157,12 @@ fn insert<T: Entry>(node: &mut Arc<Node<T>>, entry: T) -> (Option<T>, Option<Chi
     }
 }
 
-/// Adds to a node; where it is full, its second half comes back, or the new one alone where all
-/// come in order.
+/// Inserts into a node; if it is full, splits off its second half, or the new entry alone if
+/// entries arrive in order.
 fn add<E>(entries: &mut Vec<E>, at: usize, new: E) -> Option<Vec<E>> {
     if entries.len() < MOST {
         if entries.len() == entries.capacity() {
-            // Doubled as ever, but never beyond a full node.
+            // Doubles as usual, but never beyond a full node.
             entries.reserve_exact(entries.len().max(4).min(MOST - entries.len()));
         }
         entries.insert(at, new);
@@ -179,7 +180,7 @@ fn add<E>(entries: &mut Vec<E>, at: usize, new: E) -> Option<Vec<E>> {
 }
 
 fn leaf<T: Entry>(entries: Vec<T>) -> Child<T> {
-    let (key, revision) = entries[0].place();
+    let (key, revision) = entries[0].sort_key();
     let from = (key.into(), revision);
     Child { from, len: entries.len(), node: Arc::new(Node::Leaf(entries)) }
 }
@@ -189,15 +190,15 @@ fn inner<T>(children: Vec<Child<T>>) -> Child<T> {
     Child { from: children[0].from.clone(), len, node: Arc::new(Node::Inner(children)) }
 }
 
-fn remove<T: Entry>(node: &mut Arc<Node<T>>, place: Place<'_>) -> Option<T> {
+fn remove<T: Entry>(node: &mut Arc<Node<T>>, key: SortKey<'_>) -> Option<T> {
     match Arc::make_mut(node) {
         Node::Leaf(entries) => {
-            let at = found(entries, place).ok()?;
+            let at = found(entries, key).ok()?;
             Some(entries.remove(at))
         }
         Node::Inner(children) => {
-            let at = way(children, |from| from <= place);
-            let removed = remove(&mut children[at].node, place)?;
+            let at = way(children, |from| from <= key);
+            let removed = remove(&mut children[at].node, key)?;
             children[at].len -= 1;
             join(children, at);
             Some(removed)
@@ -205,7 +206,7 @@ fn remove<T: Entry>(node: &mut Arc<Node<T>>, place: Place<'_>) -> Option<T> {
     }
 }
 
-/// Joins a child that has become small with a neighbour, so that no node stays nearly empty.
+/// Merges a child that has become small with a neighbour, so that no node stays nearly empty.
 fn join<T: Clone>(children: &mut Vec<Child<T>>, at: usize) {
     if children[at].len == 0 {
         children.remove(at);
@@ -231,7 +232,7 @@ fn join<T: Clone>(children: &mut Vec<Child<T>>, at: usize) {
             entries.extend(more);
         }
         (Node::Inner(entries), Node::Inner(mut more)) => {
-            // As the first of its node it was not kept up to date.
+            // It was not kept up to date as the first of its node.
             more[0].from = right.from;
             entries.extend(more);
         }

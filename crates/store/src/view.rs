@@ -1,18 +1,18 @@
-//! A resource as it is and as it was, apart from the state.
+//! The present and past of a resource, independent of the state.
 //!
-//! A version was there from its own revision until it was replaced. So the objects at a revision
-//! are those of the present that are not younger, and those of the past that were there at it: two
-//! walks in the order of keys, merged. A key costs O(log n) however often it has changed.
+//! A version existed from its own revision until it was replaced. So the objects at a revision are
+//! the current ones that are not younger, and the past ones that existed at it: two walks in key
+//! order, merged. A key costs O(log n) however often it has changed.
 
 use std::sync::Arc;
 
 use crate::{
     history::Past,
     object::{Object, Revision},
-    tree::{self, Place, Tree},
+    tree::{self, SortKey, Tree},
 };
 
-/// What one resource has had since the history begins. Does not change.
+/// The versions of one resource since the history begins. Immutable.
 #[derive(Clone, Debug)]
 pub struct View {
     present: Tree<Arc<Object>>,
@@ -21,8 +21,8 @@ pub struct View {
     oldest: Revision,
 }
 
-/// The versions that are looked at for a revision, and whether each was there at it: who walks far
-/// sees how far.
+/// The versions visited for a revision, and whether each existed at it: lets the caller count what
+/// it visits.
 pub(crate) struct Walk<'a> {
     view: &'a View,
     at: Revision,
@@ -40,7 +40,7 @@ impl View {
         View { present, past, revision, oldest }
     }
 
-    /// The revision of the last write to the state that it was taken from.
+    /// The revision of the state that it was taken from.
     pub fn revision(&self) -> Revision {
         self.revision
     }
@@ -50,14 +50,14 @@ impl View {
         self.oldest
     }
 
-    /// How many objects of the present are before.
+    /// The number of current objects for which `before` is true.
     pub(crate) fn position(&self, before: impl Fn(&str) -> bool) -> usize {
         self.present.position(|(key, _)| before(key))
     }
 
-    /// The objects at a revision, without those that are before.
+    /// The objects at a revision, except those for which `before` is true.
     pub(crate) fn walk(&self, at: Revision, before: impl Fn(&str) -> bool) -> Walk<'_> {
-        let before = |(key, _): Place<'_>| before(key);
+        let before = |(key, _): SortKey<'_>| before(key);
         let past = match at < self.revision {
             true => self.past.walk(before),
             false => tree::Walk::nothing(),
@@ -83,14 +83,15 @@ impl<'a> Iterator for Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Passes a version of the past and those behind it that can't have been there. Was it?
+    /// Skips a past version and those behind it that can't have existed. Returns whether it
+    /// existed.
     fn pass(&mut self, past: &'a Past) -> bool {
         self.past.next();
         let key = &*past.object.key;
-        // The next that can have been there: one that was replaced later, or another key's.
+        // The next candidate: a version replaced later, or another key's.
         let last = if past.until <= self.at { self.at } else { Revision::MAX };
         if self.past.peek().is_some_and(|next| *next.object.key == *key && next.until <= last) {
-            self.past = self.view.past.walk(|place| place <= (key, last));
+            self.past = self.view.past.walk(|at| at <= (key, last));
         }
         past.object.revision <= self.at && self.at < past.until
     }

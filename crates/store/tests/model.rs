@@ -1,7 +1,7 @@
 //! The store against a model that keeps every state in full.
 //!
-//! Random writes go through batches, some of which are thrown away as after a failed sync; then
-//! each past revision is listed, each page followed, each watch replayed, and a snapshot taken and
+//! Random writes go through batches, some of which are discarded as after a failed sync; then each
+//! past revision is listed, all pages are read, each watch is replayed, and a snapshot is taken and
 //! replayed. The model is a map copied at every revision.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
@@ -33,14 +33,14 @@ enum Step {
         resource: usize,
         key: usize,
     },
-    /// Create or update as if something else were there.
+    /// Creates or updates with a wrong precondition.
     Wrong {
         resource: usize,
         key: usize,
     },
-    /// The batch so far is durable.
+    /// The current batch becomes durable.
     Commit,
-    /// The batch so far is lost.
+    /// The current batch is lost.
     Abort,
     Compact,
 }
@@ -66,7 +66,7 @@ fn new(label: u8, text: u8) -> NewObject {
     NewObject {
         labels: [("l".into(), label.to_string().into())].into(),
         fields: [text.to_string().into()].into(),
-        tail: format!("\"name\":\"{label}-{text}\"}}}}").into(),
+        encoded: format!("\"name\":\"{label}-{text}\"}}}}").into(),
     }
 }
 
@@ -94,7 +94,7 @@ struct Run {
     state: State,
     batch: Batch,
     model: Model,
-    /// Where the history begins.
+    /// The start of the history.
     oldest: Revision,
 }
 
@@ -193,7 +193,7 @@ fn selector(namespace: Option<&str>, label: Option<u8>, field: Option<u8>) -> Se
     )
 }
 
-/// What the model says that a selector chooses.
+/// The objects that a selector matches, according to the model.
 fn chosen(
     objects: &Objects,
     namespace: Option<&str>,
@@ -218,7 +218,7 @@ fn listed(
 ) -> Vec<(String, Revision)> {
     let resource = ResourceId(u16::try_from(resource).unwrap());
     let (mut after, mut all) = (None::<Box<str>>, Vec::new());
-    // How many there are in all, as each page has it.
+    // The total number of objects according to each page.
     let mut told = Vec::new();
     loop {
         let query = Query { resource, selector, at: Some(at), after: after.as_deref(), limit };
@@ -272,7 +272,7 @@ fn check(run: &Run) {
     }
 }
 
-/// A view kept by watching from a revision on is the view of the newest state.
+/// A view maintained by watching from a revision on equals the view of the newest state.
 fn watch(state: &State, model: &Model, resource: usize, from: Revision, choice: Choice) {
     let (namespace, label, field) = choice;
     let selector = selector(namespace, label, field);
@@ -299,7 +299,7 @@ fn watch(state: &State, model: &Model, resource: usize, from: Revision, choice: 
     assert_eq!(view.into_iter().collect::<Vec<_>>(), expected);
 }
 
-/// What a snapshot keeps gives the same state and the same history.
+/// Replaying a snapshot gives the same state and the same history.
 fn replayed(state: &State) -> State {
     let snapshot = state.snapshot();
     let mut again = State::new(RESOURCES, Limits::default());
@@ -353,7 +353,7 @@ proptest! {
             let kept: Vec<_> =
                 state.history().since(ResourceId(0), state.history().oldest()).unwrap().collect();
             let bytes: usize =
-                kept.iter().filter_map(|event| event.before.as_ref()).map(|old| old.tail.len()).sum();
+                kept.iter().filter_map(|event| event.before.as_ref()).map(|old| old.encoded.len()).sum();
             prop_assert!(kept.len() <= 10 && bytes <= 200);
         }
     }

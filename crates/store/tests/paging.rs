@@ -1,4 +1,4 @@
-//! What a page costs: the keys it looks at, not those of the collection.
+//! The cost of a page is the keys it visits, not the size of the collection.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
@@ -18,8 +18,8 @@ fn put(state: &mut State, keys: impl Iterator<Item = String>, text: &str) {
     for key in keys {
         let present = state.object(RESOURCE, &key).map(|object| object.revision);
         let expect = present.map_or(Expect::Absent, Expect::Revision);
-        let tail = format!("\"name\":\"{text}\"}}}}").into();
-        let object = Some(NewObject { labels: [].into(), fields: [].into(), tail });
+        let encoded = format!("\"name\":\"{text}\"}}}}").into();
+        let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded });
         let write = Write { resource: RESOURCE, key: key.into(), expect, object };
         batch.stage(state, write).unwrap();
     }
@@ -36,7 +36,7 @@ fn delete(state: &mut State, keys: impl Iterator<Item = String>) {
     state.publish(batch.changes());
 }
 
-/// A page, and how many keys were looked at for it.
+/// A page, and the number of keys visited for it.
 fn page(
     state: &State,
     selector: &Selector,
@@ -47,7 +47,7 @@ fn page(
     let view = state.view(RESOURCE);
     let query = Query { resource: RESOURCE, selector, at: Some(at), after, limit };
     let mut listing = Listing::new(&view, &query).unwrap().uncounted();
-    assert!(listing.go_on(usize::MAX));
+    assert!(listing.advance(usize::MAX));
     let visited = listing.visited();
     (listing.page(), visited)
 }
@@ -64,14 +64,14 @@ fn a_page_of_the_past_looks_at_no_more_keys_in_a_larger_collection() {
             let (page, visited) = page(&state, &Selector::all(), at, Some(&key(from)), limit);
             let keys: Vec<_> = page.items.iter().map(|object| object.key.to_string()).collect();
             assert_eq!(keys, (from + 1..=from + limit).map(key).collect::<Vec<_>>());
-            // Each key may be looked at in the present and in the past.
+            // Each key may be visited in the present and in the past.
             assert!(visited <= 2 * (limit + 2), "{visited} keys for {limit} of {n}");
         }
     }
 }
 
 #[test]
-fn a_key_that_changed_often_is_looked_at_once() {
+fn a_key_that_changed_often_is_examined_once() {
     let mut state = State::new(1, Limits::default());
     put(&mut state, (0..3).map(key), "0");
     let mut revisions = Vec::new();
@@ -88,7 +88,7 @@ fn a_key_that_changed_often_is_looked_at_once() {
 }
 
 #[test]
-fn a_list_ends_with_its_namespace_whatever_came_behind_it_since() {
+fn a_list_ends_with_its_namespace_despite_later_writes_behind_it() {
     let mut state = State::new(1, Limits::default());
     put(&mut state, ["a/x".to_owned()].into_iter(), "old");
     let at = state.revision();
@@ -100,7 +100,7 @@ fn a_list_ends_with_its_namespace_whatever_came_behind_it_since() {
 }
 
 #[test]
-fn a_view_shows_what_it_was_taken_from_whatever_comes_later() {
+fn a_view_is_not_affected_by_later_writes() {
     let mut state = State::new(1, Limits { changes: 10, bytes: usize::MAX });
     put(&mut state, (0..3_000).map(key), "old");
     let view = state.view(RESOURCE);
@@ -109,15 +109,15 @@ fn a_view_shows_what_it_was_taken_from_whatever_comes_later() {
     let selector = Selector::all();
     let query = Query { resource: RESOURCE, selector: &selector, at: None, after: None, limit: 0 };
     let mut listing = Listing::new(&view, &query).unwrap();
-    // In pieces, as it is read where others have work to do as well.
-    while !listing.go_on(100) {}
+    // In steps, as a server that must yield reads it.
+    while !listing.advance(100) {}
     let page = listing.page();
     assert_eq!((page.items.len(), page.revision), (3_000, 3_000));
     assert!(page.items.iter().all(|object| object.revision <= 3_000));
 }
 
 #[test]
-fn a_page_of_the_past_says_how_many_more_there_are_where_that_is_near() {
+fn a_past_page_counts_the_remaining_items_if_they_are_few() {
     let mut state = State::new(1, Limits::default());
     put(&mut state, (0..3_000).map(key), "old");
     let at = state.revision();

@@ -1,13 +1,13 @@
-//! What an API server makes of a plan.
+//! Applies a plan as an API server would.
 
 use evenkeel_model::Slice;
 use evenkeel_topology::Plan;
 
-/// The slices after all writes of `plan`, sorted by name. Created ones are named like
-/// `PREFIX-000`, with the first numbers that are free.
+/// The slices after all writes of `plan`, sorted by name. Created ones are named like `PREFIX-000`,
+/// with the first free numbers.
 ///
 /// # Panics
-/// When the plan writes what isn't there, or a slice twice.
+/// If the plan changes a missing slice, or writes a slice twice.
 pub fn apply(plan: &Plan, existing: &[Slice], prefix: &str) -> Vec<Slice> {
     let mut slices = existing.to_vec();
     let position = |slices: &[Slice], name: &str| {

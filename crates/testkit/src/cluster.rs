@@ -10,7 +10,7 @@ pub struct Cluster {
 }
 
 impl Cluster {
-    /// One ready worker node for each entry: the name of its zone and its cores.
+    /// One ready worker node per entry: the name of its zone and its cores.
     pub fn of(nodes: &[(&str, u64)]) -> Self {
         let mut cluster = Cluster::default();
         for &(zone, cores) in nodes {
@@ -40,21 +40,21 @@ impl Cluster {
     }
 
     /// # Panics
-    /// Without such a node.
+    /// If there is no such node.
     pub fn remove_node(&mut self, name: &str) {
         let id = self.node(name).id;
         self.nodes.retain(|node| node.id != id);
     }
 
     /// # Panics
-    /// Without such a node.
+    /// If there is no such node.
     pub fn node(&self, name: &str) -> &Node {
         let id = self.topology.nodes.find(name);
         let found = self.nodes.iter().find(|node| Some(node.id) == id);
         found.unwrap_or_else(|| panic!("no node {name}"))
     }
 
-    /// The nodes of a zone, counted or not.
+    /// The nodes of a zone, whether they count for its capacity or not.
     pub fn nodes_in(&self, zone: &str) -> Vec<NodeId> {
         let zone = self.topology.zones.find(zone);
         let inside = |node: &&Node| zone.is_some() && node.zone == zone;

@@ -35,7 +35,7 @@ pub fn pod(name: &str, node: NodeId, serial: usize) -> Pod {
     }
 }
 
-/// The endpoint that stands for a Pod on a node of `zone`.
+/// The endpoint of a Pod on a node of `zone`.
 pub fn endpoint(
     pod: &Pod,
     family: AddressType,

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Names follow a scheme: zone `a` has the nodes `node-a1`, `node-a2`, … and the Pods `pod-a1`,
-//! `pod-a2`, …. What is *not* here: random inputs (the property tests make their own), API objects,
-//! and anything that decides. [`sim`] has a whole cluster's API server in virtual time. For
+//! `pod-a2`, …. What is *not* here: random inputs (the property tests generate their own), API
+//! objects, and decisions. [`sim`] simulates a whole cluster's API server in virtual time. For
 //! `[dev-dependencies]` only.
 
 mod apply;

@@ -1,4 +1,4 @@
-//! A Service, and what tests change about one.
+//! Builders for Services.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,7 +7,7 @@ use evenkeel_model::{
     label,
 };
 
-/// A Service of family IPv4 with one port, that asks for nothing.
+/// A Service of family IPv4 with one port and no preferences.
 pub fn service(name: &str) -> Service {
     Service {
         key: ServiceKey::new("default", name),
@@ -39,7 +39,7 @@ pub trait ServiceExt: Sized {
     /// `spec.trafficDistribution`.
     fn distribution(self, value: &str) -> Self;
     fn internal(self, policy: TrafficPolicy) -> Self;
-    /// Opens a door from outside.
+    /// Makes it reachable from outside.
     fn external(self, policy: TrafficPolicy) -> Self;
     fn dual_stack(self) -> Self;
 

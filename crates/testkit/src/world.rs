@@ -1,4 +1,4 @@
-//! One Service in one cluster, and the rounds of a controller over it.
+//! One Service in one cluster, and the rounds of a controller for it.
 
 use std::collections::BTreeMap;
 
@@ -20,18 +20,18 @@ pub struct World {
     pub slices: Vec<Slice>,
     pub settings: Settings,
     pub ledger: Ledger,
-    /// Pods ever made, by zone: names and addresses are not used again.
+    /// Pods ever created, by zone: names and addresses are not reused.
     made: BTreeMap<String, usize>,
 }
 
-/// The endpoints in use for one kind of traffic, by the names of their Pods.
+/// The endpoints in use for one type of traffic, by the names of their Pods.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reached {
     pub rule: Rule,
     pub pods: Vec<String>,
 }
 
-/// What one node uses.
+/// The endpoints used by one node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct View {
     pub cluster: Option<Reached>,
@@ -51,7 +51,7 @@ impl World {
         }
     }
 
-    /// Adds ready Pods: so many in each zone, on its nodes in turn.
+    /// Adds ready Pods: this many in each zone, on its nodes in turn.
     pub fn with_pods(mut self, spread: &[(&str, usize)]) -> Self {
         for &(zone, n) in spread {
             self.add_pods(zone, n);
@@ -60,7 +60,7 @@ impl World {
     }
 
     /// # Panics
-    /// For a zone without nodes.
+    /// If a zone has no nodes.
     pub fn add_pods(&mut self, zone: &str, n: usize) {
         let nodes = self.cluster.nodes_in(zone);
         for _ in 0..n {
@@ -97,7 +97,7 @@ impl World {
         })
     }
 
-    /// One round of a controller: plans, applies the plan, and notes in the ledger how it came out.
+    /// One round of a controller: plans, applies the plan, and records the outcome in the ledger.
     pub fn sync(&mut self) -> Plan {
         let plan = self.plan();
         self.slices = apply(&plan, &self.slices, &self.service.key.name);
@@ -118,7 +118,7 @@ impl World {
         plan
     }
 
-    /// Why the Service is to be looked at again after a change of nodes, if it is.
+    /// Why the Service must be synced again after a change of nodes, if it must.
     pub fn resync(&self) -> Option<Resync> {
         let capacity = self.cluster.measure(&self.settings).ok();
         let due = self.ledger.resync(capacity.as_ref(), &self.settings);
@@ -142,17 +142,17 @@ impl World {
     }
 
     /// # Panics
-    /// When the Pod has no endpoint.
+    /// If the Pod has no endpoint.
     pub fn endpoint_mut(&mut self, pod: &str) -> &mut Endpoint {
         let mut all = self.slices.iter_mut().flat_map(|s| &mut s.endpoints);
         let found = all.find(|e| pod_name(e) == pod);
         found.unwrap_or_else(|| panic!("no endpoint for {pod}"))
     }
 
-    /// What a client on `node` uses, of the Service's first family.
+    /// The endpoints that a client on `node` uses, of the Service's first family.
     ///
     /// # Panics
-    /// Without such a node.
+    /// If there is no such node.
     pub fn select_from(&self, node: &str) -> View {
         let node = self.cluster.node(node);
         let from = Viewpoint { node: Some(node.id), zone: node.zone };

@@ -1,6 +1,6 @@
-//! The example clusters, cut into single objects.
+//! The example clusters, split into single objects.
 //!
-//! Whole files would make slow inputs, and would never put a Service beside its Nodes.
+//! Whole files would be slow inputs, and would never put a Service beside its Nodes.
 
 use std::{fs, io, path::Path};
 

@@ -1,10 +1,10 @@
 //! Feeds mutated example files to a parser until the time is up, or it panics or takes too long for
 //! the size of its input.
 //!
-//! The fuzzer is blind: it needs no nightly compiler and no instrumentation, and pays for it with
-//! mutations that know the shape of the input. Input `n` of a seed is the same on every machine.
-//! The input under way is kept in a file, so that one which kills the process, as a stack overflow
-//! does, is there afterwards.
+//! The fuzzer is not coverage-guided: it needs no nightly compiler and no instrumentation; instead
+//! its mutations know the shape of the input. Input `n` of a seed is the same on every machine. The
+//! current input is kept in a file, so that one which kills the process, such as by a stack
+//! overflow, can be inspected.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
@@ -31,8 +31,8 @@ use crate::{
     targets::{TARGETS, Target},
 };
 
-/// What an input may take whatever its size, and for each of its bytes: one that takes longer is a
-/// finding too. Both are far more than is needed.
+/// Time limit of an input, whatever its size, and per byte: a slower one is a finding too. Both are
+/// far more than is needed.
 const SLOW: Duration = Duration::from_secs(2);
 const SLOW_BYTE: Duration = Duration::from_micros(100);
 
@@ -50,18 +50,18 @@ const TRIES: usize = 3;
 struct Args {
     #[arg(value_parser = PossibleValuesParser::new(TARGETS.iter().map(|target| target.name)))]
     name: String,
-    /// For how long
+    /// Duration in seconds
     #[arg(long, default_value_t = 60)]
     seconds: u64,
-    /// Which inputs
+    /// Seed of the inputs
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Run this file instead, once
+    /// Run only this input file, once
     #[arg(long, value_name = "FILE")]
     replay: Option<PathBuf>,
 }
 
-/// What came of one input.
+/// The result of one input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
     Accepted,
@@ -95,7 +95,7 @@ fn replay(target: &Target, file: &Path) -> io::Result<bool> {
     Ok(matches!(outcome, Outcome::Accepted | Outcome::Refused))
 }
 
-/// Whether all inputs went well.
+/// Whether all inputs passed.
 fn fuzz(target: &Target, args: &Args) -> io::Result<bool> {
     let corpus = corpus::read(&root().join(target.examples))?;
     let kept = root().join("target/fuzz");
@@ -108,7 +108,7 @@ fn fuzz(target: &Target, args: &Args) -> io::Result<bool> {
         let input = mutate::input(&corpus, Random::new(args.seed, n));
         fs::write(&running, &input)?;
         let (outcome, took) = run(target, &input);
-        // A few bytes tell nothing of how it grows.
+        // A few bytes say nothing about growth.
         let each = took.as_nanos() / input.len().max(1000) as u128;
         slowest = slowest.max((each, n));
         match outcome {
@@ -135,14 +135,14 @@ fn fuzz(target: &Target, args: &Args) -> io::Result<bool> {
     Ok(true)
 }
 
-/// As cargo tells it: what was compiled in may name another checkout with the same target folder.
+/// From cargo: the compiled-in path may be another checkout with the same target folder.
 fn root() -> PathBuf {
     let told = env::var_os("CARGO_MANIFEST_DIR");
     let here = told.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     Path::new(&here).join("../..")
 }
 
-/// What came of an input, and the least time that it took.
+/// The result of an input, and the least time that it took.
 fn run(target: &Target, input: &str) -> (Outcome, Duration) {
     let limit = SLOW + SLOW_BYTE * u32::try_from(input.len()).unwrap_or(u32::MAX);
     let mut least = Duration::MAX;
@@ -160,7 +160,7 @@ fn run(target: &Target, input: &str) -> (Outcome, Duration) {
     (Outcome::Slow, least)
 }
 
-/// What this process has had of the processors: what others take of them is no finding.
+/// CPU time of this process: the load of others is not a finding.
 fn on_processor() -> Duration {
     let time = clock_gettime(ClockId::ProcessCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), u32::try_from(time.tv_nsec).unwrap_or_default())

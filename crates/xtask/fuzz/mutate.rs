@@ -1,13 +1,13 @@
-//! Inputs made from the corpus: a few objects put together, then damaged.
+//! Inputs generated from the corpus: a few objects combined, then mutated.
 //!
-//! Damage is done to bytes, to lines and to values. Bytes find what the YAML reader does wrong;
-//! lines and values keep most of the shape, and so reach the code behind it.
+//! Mutations apply to bytes, to lines and to values. Bytes test the YAML parser; lines and values
+//! keep most of the shape, and so reach the code behind it.
 
 use std::ops::Range;
 
 use crate::random::Random;
 
-/// Values that numbers, times, quantities, addresses and YAML itself find hard.
+/// Values that are edge cases for numbers, times, quantities, addresses and YAML itself.
 const VALUES: &[&str] = &[
     "",
     "~",
@@ -105,7 +105,7 @@ const DAMAGES: &[fn(&mut Draft)] = &[
     Draft::nest,
 ];
 
-/// One input: up to six objects of the corpus as a `List`, with up to five damages.
+/// One input: up to six objects of the corpus as a `List`, with up to five mutations.
 pub(crate) fn input(corpus: &[String], mut random: Random) -> String {
     let mut draft = Draft {
         text: b"apiVersion: v1\nitems:\n".to_vec(),
@@ -159,7 +159,7 @@ impl Draft {
         self.text.splice(at..at, value);
     }
 
-    /// Puts a value where one line has its own, keeping the key.
+    /// Replaces the value of one line, keeping the key.
     fn replace_value(&mut self) {
         let lines = lines(&self.text);
         let Some(line) = lines.get(self.random.below(lines.len())) else {
@@ -202,7 +202,7 @@ impl Draft {
         self.text.splice(at..at, indent);
     }
 
-    /// Puts lines of another object in the place of some of ours.
+    /// Replaces some of our lines by lines of another object.
     fn splice_lines(&mut self) {
         let lines = lines(&self.other);
         let theirs = bytes(&lines, self.random.range(lines.len()));
@@ -210,7 +210,7 @@ impl Draft {
         self.text.splice(ours, self.other[theirs].iter().copied());
     }
 
-    /// Puts an object in braces in its place many times over, as the elements of a list.
+    /// Repeats an object in braces many times, as the elements of a list.
     fn lengthen(&mut self) {
         let Some(range) = self.braced() else { return };
         let mut copy = self.text[range.clone()].to_vec();

@@ -5,7 +5,8 @@ use std::ops::Range;
 pub(crate) struct Random(u64);
 
 impl Random {
-    /// The generator of input `n` of a run, so that one input can be made again without the others.
+    /// The generator of input `n` of a run, so that one input can be regenerated without the
+    /// others.
     pub(crate) fn new(seed: u64, n: u64) -> Self {
         // SplitMix64's finaliser: neighbouring inputs must not have neighbouring states.
         let mut state = seed.wrapping_add((n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));

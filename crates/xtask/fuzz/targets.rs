@@ -1,4 +1,4 @@
-//! What can be fuzzed.
+//! The fuzz targets.
 
 use evenkeel_apiserver::fuzzing;
 use evenkeel_fairness::dialect;
@@ -6,9 +6,9 @@ use evenkeel_k8s::{Objects, manifest, snapshot};
 
 pub(crate) struct Target {
     pub(crate) name: &'static str,
-    /// The folder with what is to be mutated.
+    /// The folder of the corpus.
     pub(crate) examples: &'static str,
-    /// Whether the input is accepted. It may be refused, but nothing may panic.
+    /// Whether the input is accepted. It may be rejected, but nothing may panic.
     pub(crate) accepts: fn(&str) -> bool,
 }
 
@@ -92,7 +92,7 @@ fn request_paths(input: &str) -> bool {
     requests.fold(true, |good, (_, line)| fuzzing::request(line) && good)
 }
 
-/// What a line says, without a reader of YAML that would refuse most of the damaged ones.
+/// The content of a line, without a YAML parser, which would reject most of the mutated ones.
 fn pairs(input: &str) -> impl Iterator<Item = (&str, &str)> {
     input.lines().filter_map(|line| line.trim_start_matches([' ', '-']).split_once(": "))
 }

@@ -1,19 +1,20 @@
-//! JSON for people.
+//! Pretty-printed JSON.
 //!
-//! The text that the server has is indented as it is, byte by byte: no value is made of it, and
-//! however deep it goes it takes no more memory than what is written. As Go's `json.Indent` with two
-//! spaces, and as `serde_json` prints.
+//! Indents the server's text directly, byte by byte, without parsing it: memory use is bounded by
+//! the output, however deep the nesting. Output is as Go's `json.Indent` with two spaces, and as
+//! `serde_json` prints.
 
 use bytes::{BufMut, BytesMut};
 
 const STEP: usize = 2;
 
-/// Deeper than any parser here goes, lines move no further in: the text grows with its length only.
+/// Beyond this depth, which no parser here reaches, indentation stops growing, so that the output
+/// stays linear in the text.
 const DEEPEST: usize = 256;
 
 const SPACES: &[u8; 64] = &[b' '; 64];
 
-/// Appends a JSON text that lies so many levels deep. Its first line continues what is there.
+/// Appends a JSON text nested `depth` levels deep. Its first line continues the current one.
 pub(super) fn indent(out: &mut BytesMut, text: &[u8], depth: usize) {
     let (mut depth, mut rest) = (depth, text);
     while let Some((&byte, after)) = rest.split_first() {
@@ -60,13 +61,13 @@ pub(super) fn line(out: &mut BytesMut, depth: usize) {
     }
 }
 
-/// How long the string is that the text begins with, its quotes included.
+/// The length of the string at the start of the text, including its quotes.
 fn string(text: &[u8]) -> usize {
     let mut at = 1;
     while let Some(found) = text.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
         match text[at + found] {
             b'"' => return at + found + 1,
-            // Whatever is escaped ends nothing.
+            // An escaped character ends nothing.
             _ => at += found + 2,
         }
     }
@@ -109,7 +110,7 @@ mod tests {
         fn any_value_is_printed_as_serde_prints_it(value in value()) {
             let pretty = serde_json::to_string_pretty(&value).unwrap();
             prop_assert_eq!(indented(&value.to_string(), 0), &*pretty);
-            // What is printed already comes out the same.
+            // Printed text is unchanged.
             prop_assert_eq!(indented(&pretty, 0), &*pretty);
             let nested = serde_json::to_string_pretty(&json!([[value]])).unwrap();
             let nested = nested.strip_prefix("[\n  [\n    ").unwrap();

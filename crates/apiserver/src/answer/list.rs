@@ -1,9 +1,9 @@
-//! Lists, in every form, written while they are sent.
+//! Lists, in every format, encoded while they are sent.
 //!
-//! An item is a short prefix before the bytes that the store keeps, or what is made of them: a row,
-//! the metadata alone, indented lines, YAML. Either way one is made at a time, when the client has
-//! read what came before: its first byte does not wait for the last object, and no list needs as
-//! much memory again as its objects.
+//! An item is a short prefix followed by the stored bytes, or derived from them: a row, the
+//! metadata alone, indented lines, YAML. Items are encoded one at a time, as the client reads: the
+//! first byte does not wait for the last object, and a list never needs as much memory again as its
+//! objects.
 
 mod items;
 #[cfg(test)]
@@ -27,33 +27,33 @@ use self::items::Items;
 use super::{View, indent::indent, yaml};
 use crate::{
     kinds::Kind,
-    negotiate::{Form, Media},
+    negotiate::{Media, ResponseFormat},
 };
 
-/// About as much as TLS takes at once.
+/// About as much as TLS sends at once.
 const PIECE: usize = 64 << 10;
 
-/// What a list is beside its items.
-struct Around {
+/// The parts of a list around its items.
+struct ListFrame {
     head: Bytes,
-    /// Before each item but the first.
+    /// Before each item except the first.
     between: &'static [u8],
     end: Bytes,
 }
 
-/// What of a list is still to be sent.
+/// The part of a list not yet sent.
 struct Pieces {
-    /// What is made already, or the head.
+    /// Encoded and not yet sent; initially the head.
     made: BytesMut,
     items: vec::IntoIter<Arc<Object>>,
     print: Items,
     between: &'static [u8],
     end: Bytes,
-    /// Bytes, where that is known.
+    /// Remaining bytes, if known.
     left: Option<usize>,
 }
 
-/// `shell` is the list without its items, which are its field `name`.
+/// `shell` is the list without its items, which go into its field `name`.
 pub(super) fn body(
     kind: &'static Kind,
     items: Vec<Arc<Object>>,
@@ -61,7 +61,7 @@ pub(super) fn body(
     view: View,
 ) -> Body {
     let print = Items::new(kind, view);
-    let Around { head, between, end } = around(shell, name, view.form, items.is_empty());
+    let ListFrame { head, between, end } = around(shell, name, view.format, items.is_empty());
     let left = print.lengths(&items).map(|texts| {
         let commas = items.len().saturating_sub(1) * between.len();
         head.len() + texts + commas + end.len()
@@ -70,40 +70,45 @@ pub(super) fn body(
     let mut pieces = Pieces { made: BytesMut::from(head), items, print, between, end, left };
     pieces.make();
     match pieces.is_made() {
-        // Its length is known, and there is nothing to wait for.
+        // Its length is known and it is ready.
         true => Body::from(pieces.made.freeze()),
         false => Body::new(pieces),
     }
 }
 
-fn around(shell: &Map<String, Value>, name: &str, form: Form, is_empty: bool) -> Around {
-    match form.media {
+fn around(
+    shell: &Map<String, Value>,
+    name: &str,
+    format: ResponseFormat,
+    is_empty: bool,
+) -> ListFrame {
+    match format.media {
         Media::Yaml => in_yaml(shell, name, is_empty),
-        Media::Json => in_json(shell, name, form.pretty, is_empty),
+        Media::Json => in_json(shell, name, format.pretty, is_empty),
     }
 }
 
-/// Kubernetes' order of fields, the items last.
-fn in_json(shell: &Map<String, Value>, name: &str, pretty: bool, is_empty: bool) -> Around {
+/// Kubernetes' field order, with the items last.
+fn in_json(shell: &Map<String, Value>, name: &str, pretty: bool, is_empty: bool) -> ListFrame {
     let order = ["kind", "apiVersion", "metadata", "columnDefinitions"];
     let fields = order.iter().filter_map(|name| Some((name, shell.get(*name)?)));
     let fields: String = fields.map(|(name, value)| format!("\"{name}\":{value},")).collect();
     let (head, end) = (format!("{{{fields}\"{name}\":["), "]}");
     match pretty {
-        false => Around { head: head.into(), between: b",", end: end.into() },
+        false => ListFrame { head: head.into(), between: b",", end: end.into() },
         true => {
             let mut text = BytesMut::new();
             indent(&mut text, format!("{head}{end}").as_bytes(), 0);
             text.truncate(text.len() - "]\n}".len());
             let (before, end) = if is_empty { ("", "]\n}\n") } else { ("\n    ", "\n  ]\n}\n") };
             text.put_slice(before.as_bytes());
-            Around { head: text.freeze(), between: b",\n    ", end: end.into() }
+            ListFrame { head: text.freeze(), between: b",\n    ", end: end.into() }
         }
     }
 }
 
-/// In the order of the names, as Kubernetes' YAML is.
-fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> Around {
+/// Sorted by name, as in Kubernetes' YAML.
+fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> ListFrame {
     let part = |wanted: &dyn Fn(&str) -> bool| {
         let fields = shell.iter().filter(|(field, _)| wanted(field));
         let fields: Map<String, Value> =
@@ -113,11 +118,11 @@ fn in_yaml(shell: &Map<String, Value>, name: &str, is_empty: bool) -> Around {
     let (before, after) = (part(&|other| other < name), part(&|other| other > name));
     let none = if is_empty { " []" } else { "" };
     let head = format!("{before}{name}:{none}\n");
-    Around { head: head.into(), between: b"", end: after.into() }
+    ListFrame { head: head.into(), between: b"", end: after.into() }
 }
 
 impl Pieces {
-    /// Makes items until they are a piece.
+    /// Encodes items until they fill a chunk.
     fn make(&mut self) {
         self.made.reserve(self.left.unwrap_or(PIECE).min(PIECE));
         while self.made.len() < PIECE

@@ -1,4 +1,4 @@
-//! Files that are whole or not there, and secret from the moment they are.
+//! Atomic file writes, with restricted permissions from the start.
 
 use std::{
     fs::{self, DirBuilder, File, OpenOptions, Permissions},
@@ -9,7 +9,7 @@ use std::{
 
 use super::CertificateError;
 
-/// Writes a file that only its owner may read, in place of one that may be there.
+/// Writes or replaces a file that only its owner may read.
 pub(crate) fn write_secret(path: &Path, text: &str) -> Result<(), CertificateError> {
     write(path, text, 0o600)
 }
@@ -18,7 +18,8 @@ pub(super) fn write_public(path: &Path, text: &str) -> Result<(), CertificateErr
     write(path, text, 0o644)
 }
 
-/// The text of a file, or `None` if there is none. A key that others could read is closed.
+/// The text of a file, or `None` if it does not exist. Restricts the permissions of a key that
+/// others could read.
 pub(super) fn read(path: &Path) -> Result<Option<String>, CertificateError> {
     let failed = |source| CertificateError::Read { path: path.to_owned(), source };
     let text = match fs::read(path) {
@@ -30,11 +31,11 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, CertificateError> {
         tracing::warn!(file = %path.display(), "key file was readable by others, permissions fixed");
         fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     }
-    // What is no text is found out when it is parsed.
+    // Invalid text is detected by the parser.
     Ok(Some(String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// Makes a folder for its owner alone, if it is not there.
+/// Creates a folder accessible only to its owner, if it does not exist.
 pub(super) fn folder(path: &Path) -> Result<PathBuf, CertificateError> {
     let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
     made.map_err(|source| CertificateError::Write { path: path.to_owned(), source })?;
@@ -46,8 +47,8 @@ fn write(path: &Path, text: &str, mode: u32) -> Result<(), CertificateError> {
         .map_err(|source| CertificateError::Write { path: path.to_owned(), source })
 }
 
-/// A new file beside it, synced and renamed: at no time is there a part of it, nor a file with
-/// wider rights than asked for.
+/// Writes a new file beside it, syncs and renames it: the file is never incomplete and never has
+/// wider permissions than requested.
 fn replace(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));

@@ -1,4 +1,4 @@
-//! The folder of one server's data: for its owner alone, and for one server at a time.
+//! The data folder of a server: accessible only to its owner, used by one server at a time.
 
 use std::{
     env,
@@ -11,16 +11,16 @@ use std::{
 use rustix::{fs::FlockOperation, io::Errno};
 use thiserror::Error;
 
-/// The folder, held until this is dropped.
+/// The folder, locked until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
-    /// The lock goes with the last handle of this file, also when the process is killed.
+    /// The lock is released with the last handle of this file, also when the process is killed.
     _lock: File,
     is_temporary: bool,
 }
 
-/// Why a folder can't hold a server's data.
+/// Why a folder can't be used for a server's data.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum FolderError {
@@ -29,8 +29,8 @@ pub enum FolderError {
     #[error("{}: another server runs on this data; stop it, or give another folder", path.display())]
     Taken { path: PathBuf },
     #[error(
-        "{}: others may enter this folder, and there are files in it that are not ours; give a \
-         new folder, or close this one: chmod 700 {}",
+        "{}: the folder is accessible to other users and contains files of another program; \
+         choose a new folder, or restrict this one: chmod 700 {}",
         path.display(), path.display()
     )]
     Open { path: PathBuf },
@@ -42,7 +42,7 @@ impl Folder {
         DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(unusable)?;
         let mode = fs::metadata(path).map_err(unusable)?.permissions().mode();
         if mode & 0o077 != 0 {
-            // Never change the rights of a folder that somebody uses for something else.
+            // Never change the permissions of a folder used for something else.
             if !is_ours(path).map_err(unusable)? {
                 return Err(FolderError::Open { path: path.to_owned() });
             }
@@ -58,10 +58,10 @@ impl Folder {
         }
     }
 
-    /// A folder of its own among the temporary files, removed when this is dropped.
+    /// A new temporary folder, removed on drop.
     pub(crate) fn temporary() -> Result<Folder, FolderError> {
         let path = env::temp_dir().join(format!("evenkeel-{:016x}", rand::random::<u64>()));
-        // Not one that somebody has put there before us.
+        // Must not exist: another user could have created it.
         let made = DirBuilder::new().mode(0o700).create(&path);
         made.map_err(|source| FolderError::Unusable { path: path.clone(), source })?;
         let mut folder = Folder::open(&path)?;
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_temporary_folder_is_closed_to_others_and_goes() {
+    fn a_temporary_folder_is_private_and_removed() {
         let folder = Folder::temporary().unwrap();
         let path = folder.path().to_owned();
         assert_eq!(mode(&path), 0o700);

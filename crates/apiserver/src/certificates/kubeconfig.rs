@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 
 use super::{Certificates, make::ADMIN};
 
-/// A kubeconfig with all it needs inside, for the server at `address`.
+/// A self-contained kubeconfig for the server at `address`.
 pub(crate) fn kubeconfig(certificates: &Certificates, address: SocketAddr) -> String {
     let Certificates { authority, serving: _, admin } = certificates;
     let server = reachable(address);
@@ -40,7 +40,7 @@ preferences: {{}}
     )
 }
 
-/// Where a client on this host finds a server that listens on all addresses.
+/// The address at which a client on this host reaches a server that listens on all addresses.
 fn reachable(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),

@@ -1,4 +1,4 @@
-//! Making certificates: ECDSA on P-256, the authority for ten years, the others for one.
+//! Creates certificates: ECDSA on P-256, the CA valid for ten years, the others for one.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub(super) const ADMIN: &str = "kubernetes-admin";
 const AUTHORITY_DAYS: i64 = 3650;
 const LEAF_DAYS: i64 = 365;
 
-/// Who signs all others.
+/// The CA that signs the other certificates.
 pub(crate) struct Authority {
     pub(crate) pem: String,
     pub(crate) certificate: CertificateDer<'static>,
@@ -29,14 +29,14 @@ pub(crate) struct Authority {
     ends: i64,
 }
 
-/// What a certificate is for.
+/// The purpose of a certificate.
 #[derive(Debug)]
 pub(super) enum Purpose<'a> {
     Serving(&'a [Name]),
     Admin,
 }
 
-/// A new authority, with a key that may be there already.
+/// A new CA, with an existing key if given.
 pub(super) fn authority(kept: Option<KeyPair>, now: Timestamp) -> Result<Authority, rcgen::Error> {
     let key = kept.map_or_else(KeyPair::generate, Ok)?;
     let mut params = params("evenkeel", AUTHORITY_DAYS, i64::MAX, now);
@@ -51,7 +51,7 @@ pub(super) fn authority(kept: Option<KeyPair>, now: Timestamp) -> Result<Authori
     })
 }
 
-/// The authority that is there.
+/// The existing CA.
 pub(super) fn kept_authority(
     path: &Path,
     pem: String,
@@ -64,7 +64,7 @@ pub(super) fn kept_authority(
     Ok(Authority { pem, certificate: parsed.der.clone(), issuer, ends: parsed.ends })
 }
 
-/// A certificate with a key of its own.
+/// A certificate with its own key.
 pub(super) fn leaf(
     authority: &Authority,
     purpose: &Purpose<'_>,

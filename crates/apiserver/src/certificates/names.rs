@@ -1,8 +1,8 @@
-//! The names and addresses that a serving certificate vouches for.
+//! The names and addresses in a serving certificate.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-/// A host as a certificate names it.
+/// A host name or address in a certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Name {
     Dns(String),
@@ -17,7 +17,7 @@ const DNS: [&str; 5] = [
     "kubernetes.default.svc.cluster.local",
 ];
 
-/// All names of a server that listens on `listen` and is the first address of each service range.
+/// All names of a server that listens on `listen` and has the first address of each service range.
 pub(crate) fn names(listen: SocketAddr, services: &[IpAddr]) -> Vec<Name> {
     let mut names: Vec<Name> = DNS.iter().map(|name| Name::Dns((*name).to_owned())).collect();
     names.extend(host_name().map(Name::Dns));
@@ -33,7 +33,7 @@ pub(crate) fn names(listen: SocketAddr, services: &[IpAddr]) -> Vec<Name> {
     names
 }
 
-/// The host name, if it can stand in a certificate.
+/// The host name, if it is valid in a certificate.
 fn host_name() -> Option<String> {
     let uname = rustix::system::uname();
     let name = uname.nodename().to_str().ok()?.to_ascii_lowercase();
@@ -48,8 +48,8 @@ fn host_name() -> Option<String> {
     (is_name && !DNS.contains(&name.as_str())).then_some(name)
 }
 
-/// The address by which others see this host. Connecting a UDP socket asks the routing table and
-/// sends nothing; the target is one of the addresses kept for documentation.
+/// The address by which other hosts see this one. Connecting a UDP socket consults the routing
+/// table and sends nothing; the target is an address reserved for documentation.
 fn outward(unspecified: IpAddr) -> Option<IpAddr> {
     let target: IpAddr = match unspecified {
         IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),

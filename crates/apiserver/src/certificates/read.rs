@@ -1,4 +1,4 @@
-//! Reading certificates and keys, and whether they still serve.
+//! Reads certificates and keys, and checks whether they are still valid.
 
 use std::{fmt, path::Path};
 
@@ -20,7 +20,7 @@ pub(crate) struct Pair {
     pub(crate) key: String,
 }
 
-/// What we need to know of a certificate.
+/// The required parts of a certificate.
 pub(super) struct Parsed {
     pub(super) der: CertificateDer<'static>,
     /// Seconds since 1970.
@@ -28,7 +28,7 @@ pub(super) struct Parsed {
     public_key: Vec<u8>,
 }
 
-/// What is valid for fewer days is renewed.
+/// Certificates valid for fewer days are renewed.
 const SOON_DAYS: i64 = 30;
 
 pub(super) fn certificate(path: &Path, pem: &str) -> Result<Parsed, CertificateError> {
@@ -60,7 +60,7 @@ impl Parsed {
         self.ends - now.as_second() < SOON_DAYS * 24 * 3600
     }
 
-    /// Why it must be renewed, if so.
+    /// Why it must be renewed, if it must.
     pub(super) fn fault(
         &self,
         key: &KeyPair,

@@ -1,5 +1,5 @@
-//! Renewal while the server runs: what is near its end is made anew as at a start, and shown from
-//! the next connection on.
+//! Renewal at run time: a certificate that is about to expire is recreated as at startup, and used
+//! for new connections.
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -10,12 +10,12 @@ use super::{
     tls::Serving,
 };
 
-/// How often it is looked whether one is near its end, which is a month.
+/// Interval of expiry checks; renewal starts a month before expiry.
 const EVERY: Duration = Duration::from_secs(3600);
 
-/// All places where a server's certificates are.
+/// Every place that holds the server's certificates.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ServedCertificates {
     pub(crate) folder: PathBuf,
     pub(crate) names: Vec<Name>,
     pub(crate) address: SocketAddr,
@@ -25,20 +25,19 @@ pub(crate) struct Shown {
 }
 
 /// Runs until the server stops.
-pub(crate) async fn keep_renewed(shown: &mut Shown) {
+pub(crate) async fn keep_renewed(shown: &mut ServedCertificates) {
     let mut ticks = tokio::time::interval(EVERY);
     loop {
         ticks.tick().await;
         if let Err(error) = shown.renew(Timestamp::now()) {
-            let again = format!("{}s", EVERY.as_secs());
-            tracing::error!(%error, again, "renewing certificates failed, retrying");
+            tracing::error!(%error, "renewing certificates failed, retrying in {EVERY:?}");
         }
     }
 }
 
-impl Shown {
-    /// Renews what is near its end at `now`. The files come first: after a failure half-way, the
-    /// next attempt finds what differs from what is shown.
+impl ServedCertificates {
+    /// Renews certificates about to expire at `now`. Files are written first: after a partial
+    /// failure, the next attempt finds the difference.
     pub(crate) fn renew(&mut self, now: Timestamp) -> Result<(), CertificateError> {
         let fresh = certificates(&self.folder, &self.names, now)?;
         let Certificates { authority, serving, admin } = &fresh;

@@ -1,4 +1,4 @@
-//! Certificates of all kinds and folders of their own, for tests.
+//! Certificates and temporary folders, for tests.
 
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ pub(crate) fn leaf(authority: &Authority, wanted: &Leaf<'_>) -> Made {
     if !wanted.name.is_empty() {
         params.distinguished_name.push(DnType::CommonName, wanted.name);
     }
-    // rcgen's distinguished names hold one value of each kind; the others go under their number.
+    // rcgen's distinguished names hold one value per type; further ones are added by OID.
     for (at, group) in wanted.groups.iter().enumerate() {
         let kind = match at {
             0 => DnType::OrganizationName,
@@ -55,7 +55,7 @@ pub(crate) fn leaf(authority: &Authority, wanted: &Leaf<'_>) -> Made {
     Made { certificate, key: PrivatePkcs8KeyDer::from(key.serialize_der()).into() }
 }
 
-/// A folder of its own, removed when the first part is dropped.
+/// A temporary folder, removed when the first element is dropped.
 pub(crate) fn scratch() -> (Scratch, PathBuf) {
     let path = std::env::temp_dir().join(format!("evenkeel-test-{:016x}", rand::random::<u64>()));
     std::fs::create_dir_all(&path).unwrap();

@@ -1,4 +1,4 @@
-//! TLS with these certificates.
+//! TLS configuration from these certificates.
 
 use std::sync::Arc;
 
@@ -12,28 +12,28 @@ use rustls::{
 };
 
 use super::{CertificateError, Certificates, read::Pair};
-use crate::{identity::Judge, serve::Tls};
+use crate::{identity::CertificateVerifier, serve::Tls};
 
-/// The serving certificate that new connections are shown. It may be replaced at any time.
+/// The serving certificate for new connections. It may be replaced at any time.
 #[derive(Debug)]
 pub(crate) struct Serving(RwLock<Arc<CertifiedKey>>);
 
-/// The set-up for serving, with the judge of client certificates.
+/// The server configuration, with the verifier of client certificates.
 pub(crate) fn tls(certificates: &Certificates) -> Result<Tls, CertificateError> {
     let authority = CertificateDer::from_pem_slice(certificates.authority.as_bytes());
     let authority = authority.map_err(|_| unusable())?;
-    let judge = Judge::new(&authority)
+    let verifier = CertificateVerifier::new(&authority)
         .ok_or_else(|| rustls::Error::General("ca.crt is no usable authority".to_owned()))?;
     let serving = Arc::new(Serving(RwLock::new(certified(&certificates.serving)?)));
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
-        .with_client_cert_verifier(judge.handshake())
+        .with_client_cert_verifier(verifier.handshake())
         .with_cert_resolver(serving.clone());
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    // Sessions resume from tickets that the client keeps; they hold the client's certificate, which
-    // is judged again on each connection.
+    // Sessions resume from tickets stored by the client; they contain the client's certificate,
+    // which is verified again on each connection.
     config.ticketer = ring::Ticketer::new()?;
-    Ok(Tls { config: Arc::new(config), judge, serving })
+    Ok(Tls { config: Arc::new(config), verifier, serving })
 }
 
 fn certified(pair: &Pair) -> Result<Arc<CertifiedKey>, CertificateError> {
@@ -51,7 +51,7 @@ fn unusable() -> rustls::Error {
 // === impl Serving ===
 
 impl Serving {
-    /// From the next connection on; those that are open stay.
+    /// Takes effect with the next connection; open ones are kept.
     pub(super) fn replace(&self, pair: &Pair) -> Result<(), CertificateError> {
         *self.0.write() = certified(pair)?;
         Ok(())

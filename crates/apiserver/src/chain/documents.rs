@@ -1,4 +1,4 @@
-//! What the server says about itself: discovery, OpenAPI, version, health, metrics.
+//! The server's documents about itself: discovery, OpenAPI, version, health, metrics.
 
 use axum::body::Body;
 use http::{HeaderMap, HeaderValue, Method, header, request::Parts};
@@ -9,7 +9,7 @@ use crate::{
     api::Api,
     discovery, metrics,
     negotiate::{self, Offer},
-    openapi::{self, Asked, Document, Reply},
+    openapi::{self, Document, DocumentRequest, Reply},
     request::{Discovery, Query, Target},
     status::{Failure, Result},
 };
@@ -48,7 +48,7 @@ fn discovered(parts: &Parts, which: &Discovery, address: &str) -> Result<Answer>
         Discovery::Group(_) | Discovery::Version(..) => None,
     };
     if let Some(core) = aggregated
-        && discovery::negotiate(accept) == Some(discovery::Form::Aggregated)
+        && discovery::negotiate(accept) == Some(discovery::DiscoveryFormat::Aggregated)
     {
         return Ok(aggregated_answer(parts, &discovery::aggregated(core)));
     }
@@ -72,17 +72,18 @@ fn aggregated_answer(parts: &Parts, document: &Value) -> Answer {
     answer
 }
 
-/// A document in JSON or YAML, as asked.
+/// A document in JSON or YAML, as requested.
 fn shown(parts: &Parts, value: &Value) -> Result<Answer> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let pretty = query.has("pretty").then(|| query.text("pretty"));
-    let form = negotiate::form(&parts.headers, Offer { lists: false, tables: true }, pretty)?;
-    Ok(Answer::value(200, value, form))
+    let format =
+        negotiate::response_format(&parts.headers, Offer { lists: false, tables: true }, pretty)?;
+    Ok(Answer::value(200, value, format))
 }
 
 fn described(parts: &Parts, document: &'static Document) -> Answer {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let asked = Asked {
+    let asked = DocumentRequest {
         accept: Some(text(&parts.headers, &header::ACCEPT)),
         hash: query.has("hash").then(|| query.text("hash")),
         if_none_match: Some(text(&parts.headers, &header::IF_NONE_MATCH)),

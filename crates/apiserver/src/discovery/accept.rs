@@ -1,30 +1,30 @@
-//! Which form of a discovery document a client wants.
+//! Content negotiation for discovery documents.
 
-/// The media type of the aggregated form.
+/// The media type of the aggregated format.
 pub(crate) const AGGREGATED_TYPE: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Form {
-    /// The documents of old, in whichever encoding.
+pub(crate) enum DiscoveryFormat {
+    /// The unaggregated documents, in any encoding.
     Plain,
     Aggregated,
 }
 
-/// The form of the first clause that can be served, higher weights first; `None` is a 406. A version
-/// of the aggregated form that is not served is passed over, like an unknown type.
-pub(crate) fn negotiate(accept: &str) -> Option<Form> {
+/// The format of the first clause that can be served, higher weights first; `None` is a 406. An
+/// unsupported version of the aggregated format is ignored, like an unknown type.
+pub(crate) fn negotiate(accept: &str) -> Option<DiscoveryFormat> {
     if accept.trim().is_empty() {
-        return Some(Form::Plain);
+        return Some(DiscoveryFormat::Plain);
     }
-    let mut clauses: Vec<(i64, Form)> = accept.split(',').filter_map(clause).collect();
+    let mut clauses: Vec<(i64, DiscoveryFormat)> = accept.split(',').filter_map(clause).collect();
     // Stable: equal weights keep the client's order.
     clauses.sort_by_key(|(weight, _)| -weight);
-    clauses.first().map(|(_, form)| *form)
+    clauses.first().map(|(_, format)| *format)
 }
 
-/// The weight in thousandths and the form, if served.
-fn clause(clause: &str) -> Option<(i64, Form)> {
+/// The weight in thousandths and the format, if supported.
+fn clause(clause: &str) -> Option<(i64, DiscoveryFormat)> {
     let mut parts = clause.split(';').map(str::trim);
     let type_ = parts.next()?;
     let (mut weight, mut group, mut version, mut kind) = (1000, "", "", "");
@@ -37,14 +37,14 @@ fn clause(clause: &str) -> Option<(i64, Form)> {
             _ => {}
         }
     }
-    let form = match (type_, group, version, kind) {
-        (_, "", "", "") if is_served(type_) => Form::Plain,
+    let format = match (type_, group, version, kind) {
+        (_, "", "", "") if is_served(type_) => DiscoveryFormat::Plain,
         ("application/json", "apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList") => {
-            Form::Aggregated
+            DiscoveryFormat::Aggregated
         }
         _ => return None,
     };
-    (weight > 0).then_some((weight, form))
+    (weight > 0).then_some((weight, format))
 }
 
 fn is_served(type_: &str) -> bool {
@@ -65,18 +65,24 @@ mod tests {
     #[test]
     fn the_first_form_that_is_served_wins() {
         let beta = AGGREGATED_TYPE.replace("v2", "v2beta1");
-        for (accept, form) in [
-            (AGGREGATED_TYPE.to_owned(), Some(Form::Aggregated)),
-            (format!("{AGGREGATED_TYPE},{beta},application/json"), Some(Form::Aggregated)),
-            (format!("{beta},application/json"), Some(Form::Plain)),
-            (format!("application/json;q=0.5, {AGGREGATED_TYPE}"), Some(Form::Aggregated)),
-            (format!("{AGGREGATED_TYPE};q=0, */*;q=0.1"), Some(Form::Plain)),
+        for (accept, format) in [
+            (AGGREGATED_TYPE.to_owned(), Some(DiscoveryFormat::Aggregated)),
+            (
+                format!("{AGGREGATED_TYPE},{beta},application/json"),
+                Some(DiscoveryFormat::Aggregated),
+            ),
+            (format!("{beta},application/json"), Some(DiscoveryFormat::Plain)),
+            (
+                format!("application/json;q=0.5, {AGGREGATED_TYPE}"),
+                Some(DiscoveryFormat::Aggregated),
+            ),
+            (format!("{AGGREGATED_TYPE};q=0, */*;q=0.1"), Some(DiscoveryFormat::Plain)),
             (AGGREGATED_TYPE.replace("v2", "v9"), None),
             ("text/html".to_owned(), None),
-            ("*/*".to_owned(), Some(Form::Plain)),
-            (String::new(), Some(Form::Plain)),
+            ("*/*".to_owned(), Some(DiscoveryFormat::Plain)),
+            (String::new(), Some(DiscoveryFormat::Plain)),
         ] {
-            assert_eq!(negotiate(&accept), form, "{accept}");
+            assert_eq!(negotiate(&accept), format, "{accept}");
         }
     }
 }

@@ -31,7 +31,7 @@ fn item(all: &[Resource], group: &str, versions: &[&str]) -> Value {
     json!({"metadata": metadata, "versions": versions.iter().map(version).collect::<Vec<_>>()})
 }
 
-/// Subresources go inside their resource, which they follow.
+/// Subresources are nested in the resource they follow.
 fn resources(here: &[&Resource]) -> Vec<Value> {
     let mut resources: Vec<Value> = Vec::new();
     for resource in here {
@@ -72,7 +72,7 @@ fn whole(resource: &Resource) -> Value {
     entry
 }
 
-/// Empty names stand for the group and version around.
+/// Empty names stand for the enclosing group and version.
 fn response_kind(resource: &Resource) -> Value {
     let (group, version) = resource.foreign.unwrap_or_default();
     json!({"group": group, "version": version, "kind": resource.kind})

@@ -1,5 +1,6 @@
-//! Short texts that change when their source does. They tell versions apart and protect nothing, so
-//! FNV-1a (64 bits) is enough; unlike the standard library's hashes it is the same in every build.
+//! Short strings that change with their source. They identify versions and are not
+//! security-relevant, so FNV-1a (64 bits) is enough; unlike the standard library's hashes it is the
+//! same in every build.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
@@ -9,7 +10,7 @@ pub(crate) fn etag(document: &Value) -> String {
     format!("\"{:016X}\"", fnv(document.to_string().as_bytes()))
 }
 
-/// `storageVersionHash`: equal for resources that are stored alike.
+/// `storageVersionHash`: equal for resources that are stored the same way.
 pub(super) fn stored(group: &str, version: &str, kind: &str) -> String {
     STANDARD.encode(fnv(format!("{group}/{version}/{kind}").as_bytes()).to_be_bytes())
 }

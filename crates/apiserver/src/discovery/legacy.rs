@@ -1,4 +1,4 @@
-//! The documents of one group or version each: APIVersions, APIGroupList, APIGroup, APIResourceList.
+//! The documents of one group or version: APIVersions, APIGroupList, APIGroup, APIResourceList.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ pub(crate) fn resources(group: &str, version: &str) -> Option<Value> {
         "groupVersion": group_version(group, version),
         "resources": resources,
     });
-    // The document of core is older than versions of documents, and has none.
+    // The document of core predates versions of documents, and has none.
     if !group.is_empty() {
         document["apiVersion"] = json!("v1");
     }

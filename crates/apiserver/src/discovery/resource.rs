@@ -1,4 +1,4 @@
-//! The list of resources that all documents are written from.
+//! The list of resources from which all documents are generated.
 
 use crate::kinds::{KINDS, Kind, Subresource};
 
@@ -17,11 +17,11 @@ pub(super) struct Resource {
     pub(super) verbs: &'static [&'static str],
     pub(super) short_names: &'static [&'static str],
     pub(super) categories: &'static [&'static str],
-    /// The group, version and kind that objects are stored as, if they are.
+    /// The group, version and kind under which objects are stored, if they are.
     pub(super) stored: Option<(&'static str, &'static str, &'static str)>,
 }
 
-/// A resource that can only be posted to, and keeps nothing.
+/// A resource that can only be created and is not stored.
 struct Action {
     group: &'static str,
     kind: &'static str,
@@ -96,7 +96,7 @@ const GROUPS: [&str; 8] = [
 
 const PARTIAL: &[&str] = &["get", "patch", "update"];
 
-/// Everything served, by group and version, then by name. A slash comes before all letters, so
+/// Everything served, by group and version, then by name. A slash sorts before all letters, so
 /// subresources follow their resource.
 pub(super) fn all() -> Vec<Resource> {
     let kinds = KINDS.iter().flat_map(|kind| {
@@ -134,7 +134,7 @@ fn rank(group: &str) -> usize {
 }
 
 fn of_kind(kind: &Kind) -> Resource {
-    // Events are kept once for both of their groups.
+    // Events are stored once for both of their groups.
     let stored_group = if kind.kind == "Event" { "" } else { kind.group };
     Resource {
         group: kind.group,
@@ -159,7 +159,7 @@ fn of_sub(kind: &Kind, subresource: &Subresource) -> Resource {
         Subresource::Eviction => ("eviction", "Eviction", Some(("policy", "v1")), &["create"]),
         Subresource::Finalize(_) => ("finalize", kind.kind, None, &["update"]),
         Subresource::Part(name, _) => (*name, kind.kind, None, PARTIAL),
-        Subresource::NotOffered(name, shown, verbs) => {
+        Subresource::NotSupported(name, shown, verbs) => {
             let (foreign, shown) = foreign(shown);
             (*name, shown, foreign, *verbs)
         }

@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::resource;
 
-/// The Kubernetes version whose API this is.
+/// The Kubernetes version of this API.
 const MAJOR: &str = "1";
 const MINOR: &str = "37";
 
-/// `/`: where to look.
+/// `/`: the list of paths.
 pub(crate) fn paths() -> Value {
     let mut paths: Vec<String> = [
         "/api",
@@ -39,7 +39,7 @@ pub(crate) fn paths() -> Value {
     json!({"paths": paths})
 }
 
-/// `/version`. There is no Go in this, but clients know the field.
+/// `/version`. The server is not written in Go, but clients expect the field.
 pub(crate) fn version() -> Value {
     json!({
         "major": MAJOR,
@@ -58,7 +58,7 @@ pub(crate) fn version() -> Value {
     })
 }
 
-/// In the words of Kubernetes.
+/// Go's name of the architecture.
 fn architecture() -> &'static str {
     match consts::ARCH {
         "x86_64" => "amd64",

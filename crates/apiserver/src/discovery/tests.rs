@@ -1,14 +1,14 @@
-//! Documents against recorded ones.
+//! Documents compared with recorded ones.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::kinds::{KINDS, facts};
 
-/// Kinds that the recordings leave out.
+/// Kinds missing in the recordings.
 const NOT_RECORDED: [&str; 2] = ["controllerrevisions", "podtemplates"];
 
-/// Whether a recorded resource is of a kind that the table has.
+/// Whether the table has the kind of a recorded resource.
 fn is_here(name: &str) -> bool {
     let resource = name.split('/').next().unwrap_or_default();
     resource == "bindings" || KINDS.iter().any(|kind| kind.plural == resource)
@@ -46,7 +46,7 @@ fn resources_are_listed_as_recorded() {
             .iter()
             .filter(|entry| is_here(&named(entry)))
             .collect();
-        // The recording leaves this one out, as of another group's kind.
+        // The recording omits this one, since its kind belongs to another group.
         let listed: Vec<Value> = ours["resources"]
             .as_array()
             .unwrap()
@@ -152,8 +152,8 @@ fn recorded_accept_headers_get_the_recorded_form() {
     let scenario = facts::scenario("discovery", "discovery.aggregated-accept");
     for step in scenario["steps"].as_array().unwrap() {
         let expected = match step["response"]["body"]["kind"].as_str().unwrap() {
-            "APIGroupDiscoveryList" => Some(Form::Aggregated),
-            "APIVersions" => Some(Form::Plain),
+            "APIGroupDiscoveryList" => Some(DiscoveryFormat::Aggregated),
+            "APIVersions" => Some(DiscoveryFormat::Plain),
             _ => None,
         };
         assert_eq!(negotiate(step["request"]["accept"].as_str().unwrap()), expected);

@@ -1,32 +1,20 @@
-//! A server without sockets that is asked about what it stored in every way there is.
+//! A server without sockets whose stored objects are read in every supported way.
 
-use std::sync::Arc;
-
-use axum::body::Body;
 use bytes::Bytes;
 use http::{Method, Request, header};
-use http_body_util::BodyExt as _;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
-use tower_service::Service as _;
 
 use super::of_plural;
 use crate::{
-    api::Api,
     certificates::Folder,
-    chain::Chain,
-    identity::{Certificate, MASTERS, Tokens, User},
     kinds::{Kind, Subresource},
-    serve::Peer,
-    server::assemble::{Known, assemble},
-    settings::{Authorization, Features, IpRange, Settings},
-    shutdown::Stop,
-    writer::Writer,
+    server::in_process::{InProcess, administrator, settings},
 };
 
 const JSON: &str = "application/json";
 
-/// Each way to read what is stored: `Accept`, and the query.
+/// Each way to read a stored object: `Accept`, and the query.
 const READS: &[(&str, &str)] = &[
     (JSON, ""),
     (JSON, "?pretty=true"),
@@ -45,23 +33,23 @@ const LISTS: &[(&str, &str)] = &[
     ("application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io", ""),
 ];
 
-/// A server with a journal of its own. What it stores must be readable in every way, before and
+/// A server with its own journal. Everything it stores must be readable in every way, before and
 /// after a restart, and can be written and deleted; anything else panics.
 pub struct Server {
     runtime: Runtime,
     folder: Folder,
-    running: Option<(Arc<Api>, Writer)>,
-    /// The objects that were created: kind and path.
+    running: Option<InProcess>,
+    /// The created objects: kind and path.
     stored: Vec<(&'static Kind, String)>,
 }
 
-struct Said {
+struct Response {
     code: u16,
     body: Bytes,
 }
 
 impl Server {
-    /// `None` where the machine has no place for it.
+    /// `None` if the machine lacks the resources for it.
     pub fn start() -> Option<Server> {
         let runtime = Builder::new_current_thread().enable_all().build().ok()?;
         let folder = Folder::temporary().ok()?;
@@ -72,7 +60,8 @@ impl Server {
         (said.code == 201).then_some(server)
     }
 
-    /// Creates an object of a resource such as `pods`, and reads it. Whether it was taken.
+    /// Creates an object of a resource such as `pods`, and reads it. Returns whether it was
+    /// accepted.
     pub fn create(&mut self, resource: &str, object: &str) -> bool {
         let Some(kind) = of_plural(resource) else { return false };
         let collection = collection(kind);
@@ -84,14 +73,14 @@ impl Server {
         let name = created["metadata"]["name"].as_str().expect("an object has a name");
         let path = format!("{collection}/{name}");
         self.read(kind, &path);
-        // What was read can be written again.
+        // A read object can be written again.
         let again = self.ask(Method::PUT, &path, JSON, said.body);
         assert_eq!(again.code, 200, "{path}: {again:?}");
         self.stored.push((kind, path));
         true
     }
 
-    /// Patches the last object that was created. `form` is `json`, `merge` or `strategic`.
+    /// Patches the object created last. `form` is `json`, `merge` or `strategic`.
     pub fn patch(&mut self, form: &str, patch: &str) -> bool {
         let Some((kind, path)) = self.stored.last().cloned() else { return false };
         let media = match form {
@@ -106,7 +95,7 @@ impl Server {
         said.code == 200
     }
 
-    /// Restarts, reads all again, changes it in each way and deletes it.
+    /// Restarts, reads everything again, changes each object in each way and deletes it.
     pub fn finish(mut self) {
         let before = self.texts();
         self.restart();
@@ -136,7 +125,7 @@ impl Server {
         self.stored.iter().map(text).collect()
     }
 
-    /// In every way, each of which must succeed.
+    /// Reads in every way; each must succeed.
     fn read(&self, kind: &Kind, path: &str) {
         for (accept, query) in READS {
             let said = self.get(&format!("{path}{query}"), accept);
@@ -155,62 +144,36 @@ impl Server {
         }
     }
 
-    fn get(&self, path: &str, accept: &str) -> Said {
+    fn get(&self, path: &str, accept: &str) -> Response {
         self.send(Method::GET, path, accept, JSON, Bytes::new())
     }
 
-    fn ask(&self, method: Method, path: &str, media: &str, body: impl Into<Bytes>) -> Said {
+    fn ask(&self, method: Method, path: &str, media: &str, body: impl Into<Bytes>) -> Response {
         self.send(method, path, JSON, media, body.into())
     }
 
-    fn send(&self, method: Method, path: &str, accept: &str, media: &str, body: Bytes) -> Said {
-        let (api, _) = self.running.as_ref().expect("started before it is asked");
-        let groups = vec![MASTERS.to_owned()];
-        let user = Arc::new(User { name: "admin".to_owned(), groups, ..User::default() });
-        let certificate = Certificate::Of { user, ends: i64::MAX };
+    fn send(&self, method: Method, path: &str, accept: &str, media: &str, body: Bytes) -> Response {
+        let server = self.running.as_ref().expect("started before it is called");
         let request = Request::builder()
             .method(method)
             .uri(path)
             .header(header::ACCEPT, accept)
-            .header(header::CONTENT_TYPE, media)
-            .extension(Peer::new(certificate))
-            .body(Body::from(body))
-            .expect("names of objects are good in paths");
-        self.runtime.block_on(async {
-            let answered = Chain::new(api).call(request).await;
-            let response = answered.unwrap_or_else(|never| match never {});
-            let code = response.status().as_u16();
-            let body = response.into_body().collect().await.expect("a body of ours has an end");
-            Said { code, body: body.to_bytes() }
-        })
+            .header(header::CONTENT_TYPE, media);
+        let (code, body) = self.runtime.block_on(server.send(request, body, administrator()));
+        Response { code, body }
     }
 
     fn restart(&mut self) {
         self.stop();
-        let address = ([127, 0, 0, 1], 6443).into();
-        let settings = Settings {
-            data: None,
-            listen: address,
-            service_ranges: vec![IpRange { first: [10, 96, 0, 0].into(), prefix: 12 }],
-            node_ports: (30000, 32767),
-            features: Features::default(),
-            housekeeping: false,
-            tokens: None,
-            authorization: Authorization::default(),
-            anonymous_health: true,
-            sandbox: None,
-        };
-        let known = Known { tokens: Tokens::default(), address, authority: String::new() };
         let journal = self.folder.path().join("journal");
         let _entered = self.runtime.enter();
-        let started = assemble(settings, Some(&journal), known, &Stop::default());
+        let started = InProcess::start(settings(), Some(&journal));
         self.running = Some(started.expect("what was written can be read"));
     }
 
     fn stop(&mut self) {
-        if let Some((api, writer)) = self.running.take() {
-            drop(api);
-            writer.stop();
+        if let Some(server) = self.running.take() {
+            server.stop();
         }
     }
 }
@@ -221,7 +184,7 @@ impl Drop for Server {
     }
 }
 
-impl std::fmt::Debug for Said {
+impl std::fmt::Debug for Response {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.code, String::from_utf8_lossy(&self.body))
     }

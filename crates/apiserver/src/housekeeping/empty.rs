@@ -1,5 +1,6 @@
-//! Empties a namespace that ends, or what came into one that is gone: lists what is in it, deletes
-//! what comes next, and again; then tells on the namespace what is left, or lets it go.
+//! Empties a terminating namespace, or one that is already gone: lists its content, deletes what
+//! comes next, and repeats; then reports the remaining content in the namespace's conditions, or
+//! removes its finalizer.
 
 use std::{ops::Bound, sync::Arc};
 
@@ -20,16 +21,16 @@ use crate::{
     verbs::{Target, remove_each, rewrite},
 };
 
-/// Pods, all the rest, what came meanwhile, and none.
+/// Pods, the rest, objects created meanwhile, and an empty pass.
 const PASSES: usize = 4;
 
-/// What is in a namespace, and the namespace itself unless it is gone.
+/// The content of a namespace, and the namespace itself unless it is gone.
 struct Found {
     namespace: Option<Arc<Object>>,
     content: Vec<Item>,
 }
 
-/// Once is enough until something changes, unless it says what went wrong.
+/// One call is enough until something changes, unless it returns an error.
 pub(super) async fn empty(api: &Api, name: &str) -> Result<(), String> {
     let mut failures = Failures::new();
     for _ in 0..PASSES {
@@ -53,7 +54,7 @@ fn target(api: &Api, item: &Item) -> Target<'static> {
 async fn delete(api: &Api, targets: &[Target<'_>]) -> Failures {
     let mut failures = Failures::new();
     for (index, failure) in remove_each(api, targets, Timestamp::now(), true).await {
-        // One that has changed is found again.
+        // An object that has changed is found again.
         if failure.code != 409 {
             let message = failure.message().to_owned();
             failures.entry(targets[index].kind.id()).or_insert(message);
@@ -80,7 +81,7 @@ async fn tell(api: &Api, name: &str, found: &Found, failures: &Failures) -> Resu
     }
 }
 
-/// `None`: the namespace is there to stay. What is listed was there at a moment when it was not.
+/// `None`: the namespace is not terminating. Everything listed existed at a moment when it was.
 async fn find(api: &Api, name: &str) -> Option<Found> {
     let prefix = format!("{name}/");
     let mut found = Found { namespace: None, content: Vec::new() };

@@ -1,7 +1,7 @@
-//! Events are forgotten an hour after they were last written, as Kubernetes' leases in etcd do it.
+//! Events expire an hour after their last write, like Kubernetes' leases in etcd.
 //!
-//! Their ends are kept in order, so a look costs what ends and what was written since the last one.
-//! Of an Event that was there before, its own times tell when it was written.
+//! Expiry times are kept in order, so a pass costs the expired Events and those written since the
+//! last pass. For an Event listed at startup, its own timestamps tell when it was written.
 
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
@@ -21,15 +21,15 @@ use crate::{
 
 const KEPT: SignedDuration = SignedDuration::from_hours(1);
 const LOOK: Duration = Duration::from_secs(1);
-/// Until the next try to delete one that could not be deleted.
+/// Delay before a failed delete is retried.
 const AGAIN: SignedDuration = SignedDuration::from_mins(1);
-/// Ends in a row, after which others have a turn.
+/// Deletes in a row before yielding.
 const MOST: usize = 1_000;
 
 /// Runs until the server stops.
 pub(crate) async fn expire_events(api: Arc<Api>) {
     let mut follower = Follower::new([EVENT.id()]);
-    let mut ends = Ends::default();
+    let mut ends = Expirations::default();
     let mut looks = tokio::time::interval(LOOK);
     looks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
@@ -41,7 +41,7 @@ pub(crate) async fn expire_events(api: Arc<Api>) {
         loop {
             let piece = follower.next(&api.storage.state());
             if piece.restarted {
-                ends = Ends::default();
+                ends = Expirations::default();
             }
             piece.news.iter().for_each(|news| ends.take(news, now));
             if !piece.more {
@@ -53,7 +53,7 @@ pub(crate) async fn expire_events(api: Arc<Api>) {
     }
 }
 
-async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
+async fn forget(api: &Api, ends: &mut Expirations, now: Timestamp) {
     loop {
         let due = ends.due(now, MOST);
         let target = |(key, revision): &(Box<str>, Revision)| {
@@ -66,9 +66,13 @@ async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
         };
         let targets: Vec<Target> = due.iter().map(target).collect();
         for (index, failure) in remove_each(api, &targets, now, true).await {
-            // One that was written in the meantime has a new end already.
+            // An Event written meanwhile already has a new expiry time.
             if failure.code != 409 {
-                tracing::warn!(problem = failure.message(), "deleting an Event failed");
+                tracing::warn!(
+                    event = &*due[index].0,
+                    error = failure.message(),
+                    "deleting an expired Event failed"
+                );
                 let (key, revision) = &due[index];
                 ends.set(key, later(now, AGAIN), *revision);
             }
@@ -79,14 +83,14 @@ async fn forget(api: &Api, ends: &mut Ends, now: Timestamp) {
     }
 }
 
-/// When each Event ends.
+/// The expiry time of each Event.
 #[derive(Debug, Default)]
-struct Ends {
+struct Expirations {
     of: FxHashMap<Box<str>, (Timestamp, Revision)>,
     order: BTreeSet<(Timestamp, Box<str>)>,
 }
 
-impl Ends {
+impl Expirations {
     fn take(&mut self, news: &News, now: Timestamp) {
         match (&news.after, &news.before) {
             (Some(event), _) => {
@@ -110,7 +114,7 @@ impl Ends {
         }
     }
 
-    /// Those whose time has come, which are then no longer known: so many at most.
+    /// Removes and returns up to `most` expired Events.
     fn due(&mut self, now: Timestamp, most: usize) -> Vec<(Box<str>, Revision)> {
         let mut due = Vec::new();
         while due.len() < most && self.order.first().is_some_and(|(end, _)| *end <= now) {
@@ -126,7 +130,7 @@ fn later(time: Timestamp, by: SignedDuration) -> Timestamp {
     time.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
-/// When an Event was last written, as far as it says; never in the future.
+/// When an Event was last written, according to its timestamps; never in the future.
 fn written(event: &Object, now: Timestamp) -> Timestamp {
     let text = document::text(&EVENT, event, event.revision);
     let value: Value = serde_json::from_slice(&text).unwrap_or_default();
@@ -148,13 +152,13 @@ mod tests {
         Timestamp::from_second(minutes * 60).unwrap()
     }
 
-    fn event(key: &str, revision: Revision, tail: &str) -> Arc<Object> {
+    fn event(key: &str, revision: Revision, encoded: &str) -> Arc<Object> {
         Arc::new(Object {
             key: key.into(),
             revision,
             labels: [].into(),
             fields: [].into(),
-            tail: tail.as_bytes().to_vec().into(),
+            encoded: encoded.as_bytes().to_vec().into(),
         })
     }
 
@@ -164,7 +168,7 @@ mod tests {
 
     #[test]
     fn an_event_ends_an_hour_after_its_last_write() {
-        let mut ends = Ends::default();
+        let mut ends = Expirations::default();
         let [a, b, a2, c] =
             [("n/a", 1), ("n/b", 2), ("n/a", 3), ("n/c", 4)].map(|(key, n)| event(key, n, "}}"));
         ends.take(&news(None, Some(&a), false), at(0));
@@ -179,9 +183,9 @@ mod tests {
     }
 
     #[test]
-    fn one_that_was_there_before_says_when_it_was_written() {
+    fn a_listed_event_expires_by_its_own_timestamps() {
         let now = at(100);
-        for (tail, expected) in [
+        for (encoded, expected) in [
             (r#""creationTimestamp":"1970-01-01T00:10:00Z"}}"#, at(10)),
             (
                 r#""creationTimestamp":"1970-01-01T00:10:00Z"},"lastTimestamp":"1970-01-01T00:20:00Z"}"#,
@@ -194,13 +198,13 @@ mod tests {
             (r#""creationTimestamp":"x"}}"#, now),
             ("\u{1}", now),
         ] {
-            assert_eq!(written(&event("n/a", 1, tail), now), expected, "{tail}");
+            assert_eq!(written(&event("n/a", 1, encoded), now), expected, "{encoded}");
         }
     }
 
     #[test]
-    fn so_many_end_at_once_and_the_rest_stays() {
-        let mut ends = Ends::default();
+    fn at_most_this_many_expire_at_once() {
+        let mut ends = Expirations::default();
         (0..10).for_each(|i| ends.set(&format!("n/{i}"), at(i), 1));
         assert_eq!(ends.due(at(100), 4).len(), 4);
         assert_eq!(ends.due(at(100), 100).len(), 6);

@@ -1,11 +1,11 @@
-//! Follows the history of some resources like a watcher, and lists them first or where it has fallen
-//! behind. A piece at a time: only so many pointers are copied while the state is locked.
+//! Follows the history of some resources like a watcher, and relists them at first or after falling
+//! behind. Reads in chunks: only a bounded number of pointers is copied while the state is locked.
 
 use std::{ops::Bound, sync::Arc};
 
 use evenkeel_store::{Object, ResourceId, Revision, State};
 
-/// Changes in a piece at most.
+/// Maximum number of changes in a chunk.
 pub(super) const PIECE: usize = 1_000;
 
 #[derive(Debug)]
@@ -15,15 +15,15 @@ pub(super) struct Follower {
 
 #[derive(Clone, Debug)]
 enum Position {
-    /// Objects up to this key are listed; what has changed after the revision follows.
+    /// Objects up to this key are listed; changes after the revision follow.
     Listing(Box<str>, Revision),
     Following(Revision),
 }
 
-/// The next that has happened. What changes during a list may be told twice, in order.
+/// The next changes. A change during a list may be reported twice, in order.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
-    /// What was known so far does not count: a list begins.
+pub(super) struct ChangeChunk {
+    /// Discard all earlier knowledge: a list begins.
     pub(super) restarted: bool,
     pub(super) news: Vec<News>,
     pub(super) more: bool,
@@ -34,19 +34,19 @@ pub(super) struct News {
     pub(super) resource: ResourceId,
     pub(super) before: Option<Arc<Object>>,
     pub(super) after: Option<Arc<Object>>,
-    /// It was there already; nobody knows since when.
+    /// It existed already; its creation time is unknown.
     pub(super) listed: bool,
 }
 
 impl Follower {
     pub(super) fn new(resources: impl IntoIterator<Item = ResourceId>) -> Follower {
-        // Nothing follows before the first revision, so the first piece begins with a list.
+        // No change precedes the first revision, so the first chunk begins with a list.
         let begin = |resource| (resource, Position::Listing("".into(), 0));
         Follower { resources: resources.into_iter().map(begin).collect() }
     }
 
-    pub(super) fn next(&mut self, state: &State) -> Piece {
-        let mut piece = Piece::default();
+    pub(super) fn next(&mut self, state: &State) -> ChangeChunk {
+        let mut piece = ChangeChunk::default();
         if self.resources.iter().any(|(resource, at)| at.is_behind(state, *resource)) {
             piece.restarted = true;
             for (_, position) in &mut self.resources {
@@ -140,7 +140,7 @@ mod tests {
             revision,
             labels: [].into(),
             fields: [].into(),
-            tail: bytes::Bytes::new(),
+            encoded: bytes::Bytes::new(),
         };
         let object = is_there.then(|| Arc::new(object));
         state.publish(&[Change { resource, revision, key: key.into(), object }]);
@@ -148,7 +148,7 @@ mod tests {
 
     type Known = BTreeMap<(ResourceId, Box<str>), Revision>;
 
-    fn take(known: &mut Known, piece: Piece) -> bool {
+    fn take(known: &mut Known, piece: ChangeChunk) -> bool {
         if piece.restarted {
             known.clear();
         }

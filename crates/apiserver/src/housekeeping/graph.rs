@@ -1,9 +1,10 @@
-//! Who owns whom, and what is due: an index that follows the changes.
+//! The ownership graph, and the pending work: an index that follows the changes.
 //!
-//! Kept: for each owner's uid who depends on it, and who waits for its dependents. A change costs
-//! the owners it names, an owner's end the dependents it leaves: those are opened, to be looked at
-//! one by one. A look is about one object and comes to at most one thing to do with it; whatever that
-//! changes opens it again. Source of the rules: `k8s.io/kubernetes/pkg/controller/garbagecollector`.
+//! The index maps each owner's uid to its dependents, and records which objects wait for their
+//! dependents. A change costs the owners it names; the deletion of an owner costs its dependents,
+//! which are queued to be examined one by one. Examining an object yields at most one action; any
+//! change caused by that queues the object again. Source of the rules:
+//! `k8s.io/kubernetes/pkg/controller/garbagecollector`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,38 +22,38 @@ use crate::{
     lifecycle::Propagation,
 };
 
-/// Where an object is.
+/// The resource and key of an object.
 pub(super) type At = (ResourceId, Box<str>);
 
-/// An object, wherever it is.
+/// A reference to an object, with its uid.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct ObjectRef {
     pub(super) resource: ResourceId,
     pub(super) key: Box<str>,
     pub(super) uid: String,
 }
 
-/// Something to be done to an object.
+/// An action on an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Due {
-    /// `Propagation`: `None` goes by the finalizers that are there.
-    Delete(Place, Revision, Option<Propagation>),
-    /// These owners are gone or let it go, others are not.
-    DropOwners(Place, Vec<String>),
-    DropFinalizer(Place, &'static str),
+pub(super) enum GcAction {
+    /// `Propagation`: `None` follows the existing finalizers.
+    Delete(ObjectRef, Revision, Option<Propagation>),
+    /// These owners are gone or orphan it; others remain.
+    DropOwners(ObjectRef, Vec<String>),
+    DropFinalizer(ObjectRef, &'static str),
 }
 
-/// What is to be looked at.
+/// An item to examine.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Opened {
-    /// Because of the owner with this uid, or by itself.
+pub(super) enum WorkItem {
+    /// Because of the owner with this uid, or on its own.
     Object(Box<str>, At),
-    /// A namespace that ends has changed.
+    /// A terminating namespace has changed.
     Ending(Box<str>),
-    /// In a namespace that ends something has changed.
+    /// Something in a terminating namespace has changed.
     Inside(Box<str>),
-    /// Something is new in a namespace, or it has just gone: what is in one that is not there came
-    /// too late, and goes.
+    /// Something is new in a namespace, or the namespace is gone: objects in a missing namespace
+    /// came too late, and are deleted.
     Doubtful(Box<str>),
 }
 
@@ -70,17 +71,17 @@ impl Objects for State {
 #[derive(Debug, Default)]
 pub(super) struct Graph {
     dependents: FxHashMap<Box<str>, Dependents>,
-    /// Objects that stay until their dependents are gone or set free, by uid.
+    /// Objects that wait until their dependents are deleted or orphaned, by uid.
     waiting: FxHashMap<String, Waiting>,
-    /// Namespaces on their way out.
+    /// Terminating namespaces.
     ending: BTreeSet<Box<str>>,
-    opened: Vec<Opened>,
+    queued: Vec<WorkItem>,
 }
 
 #[derive(Debug, Default)]
 struct Dependents {
-    /// And whether it holds its owner.
-    places: BTreeMap<Place, bool>,
+    /// And whether it blocks its owner's deletion.
+    refs: BTreeMap<ObjectRef, bool>,
     n_blocking: usize,
 }
 
@@ -91,9 +92,9 @@ struct Waiting {
 }
 
 impl Graph {
-    /// What was opened since the last call, in order.
-    pub(super) fn opened(&mut self) -> Vec<Opened> {
-        std::mem::take(&mut self.opened)
+    /// The items queued since the last call, in order.
+    pub(super) fn take_queued(&mut self) -> Vec<WorkItem> {
+        std::mem::take(&mut self.queued)
     }
 
     /// Takes in a change.
@@ -107,9 +108,9 @@ impl Graph {
         let old = before.filter(|old| after.is_none() || has_relations(old)).map(Metadata::of);
         let new = after.filter(|new| has_relations(new)).map(Metadata::of);
         if let Some(old) = &old {
-            let place = Place { resource, key: object.key.clone(), uid: old.uid.clone() };
+            let object_ref = ObjectRef { resource, key: object.key.clone(), uid: old.uid.clone() };
             for owner in &old.owner_references {
-                self.unlink(&owner.uid, &place);
+                self.unlink(&owner.uid, &object_ref);
                 self.let_go(owner, new.as_ref());
             }
         }
@@ -120,25 +121,25 @@ impl Graph {
         }
         let Some(namespace) = object.namespace() else { return };
         if self.ending.contains(namespace) {
-            self.opened.push(Opened::Inside(namespace.into()));
+            self.queued.push(WorkItem::Inside(namespace.into()));
         }
         let is_same =
-            |last: &Opened| matches!(last, Opened::Doubtful(name) if **name == *namespace);
-        if before.is_none() && !self.opened.last().is_some_and(is_same) {
-            self.opened.push(Opened::Doubtful(namespace.into()));
+            |last: &WorkItem| matches!(last, WorkItem::Doubtful(name) if **name == *namespace);
+        if before.is_none() && !self.queued.last().is_some_and(is_same) {
+            self.queued.push(WorkItem::Doubtful(namespace.into()));
         }
     }
 
     fn present(&mut self, resource: ResourceId, key: &str, new: &Metadata) {
-        let place = Place { resource, key: key.into(), uid: new.uid.clone() };
+        let object_ref = ObjectRef { resource, key: key.into(), uid: new.uid.clone() };
         for owner in &new.owner_references {
             let dependents = self.dependents.entry(owner.uid.as_str().into()).or_default();
-            dependents.link(place.clone(), owner.block_owner_deletion);
+            dependents.link(object_ref.clone(), owner.block_owner_deletion);
         }
-        self.await_dependents(&place, new);
+        self.await_dependents(&object_ref, new);
         if resource == NAMESPACE.id() && new.is_dying() {
             self.ending.insert(key.into());
-            self.opened.push(Opened::Ending(key.into()));
+            self.queued.push(WorkItem::Ending(key.into()));
         }
         let owner = new.owner_references.first().map(|owner| owner.uid.as_str());
         if owner.is_some() || new.waits_for(ORPHAN) || new.waits_for(FOREGROUND) {
@@ -146,14 +147,14 @@ impl Graph {
         }
     }
 
-    /// An object that begins to wait for its dependents takes those along that hold it.
-    fn await_dependents(&mut self, place: &Place, new: &Metadata) {
+    /// When an object begins to wait for its dependents, those that block its deletion are queued.
+    fn await_dependents(&mut self, object_ref: &ObjectRef, new: &Metadata) {
         let finalizer = [ORPHAN, FOREGROUND].into_iter().find(|name| new.waits_for(name));
         let Some(finalizer) = finalizer else {
             self.waiting.remove(&new.uid);
             return;
         };
-        let waiting = Waiting { at: (place.resource, place.key.clone()), finalizer };
+        let waiting = Waiting { at: (object_ref.resource, object_ref.key.clone()), finalizer };
         let before = self.waiting.insert(new.uid.clone(), waiting);
         if before.is_none_or(|before| before.finalizer != finalizer) {
             self.open_dependents(&new.uid, |blocks| finalizer == ORPHAN || blocks);
@@ -163,13 +164,13 @@ impl Graph {
     fn gone(&mut self, resource: ResourceId, key: &str, old: &Metadata) {
         if resource == NAMESPACE.id() {
             self.ending.remove(key);
-            self.opened.push(Opened::Doubtful(key.into()));
+            self.queued.push(WorkItem::Doubtful(key.into()));
         }
         self.waiting.remove(&old.uid);
         self.open_dependents(&old.uid, |_| true);
     }
 
-    /// An owner that waits for its dependents looks again when one no longer holds it.
+    /// An owner that waits for its dependents is queued again when one no longer blocks it.
     fn let_go(&mut self, owner: &Owner, new: Option<&Metadata>) {
         let holds = |now: &Owner| {
             now.uid == owner.uid && now.block_owner_deletion == owner.block_owner_deletion
@@ -184,61 +185,68 @@ impl Graph {
         }
     }
 
-    /// Whether there is nobody any more that this finalizer waits for.
+    /// Whether nothing is left that this finalizer waits for.
     fn is_free(&self, uid: &str, finalizer: &str) -> bool {
         self.dependents.get(uid).is_none_or(|dependents| match finalizer {
-            ORPHAN => dependents.places.is_empty(),
+            ORPHAN => dependents.refs.is_empty(),
             _ => dependents.n_blocking == 0,
         })
     }
 
-    fn unlink(&mut self, owner: &str, place: &Place) {
+    fn unlink(&mut self, owner: &str, object_ref: &ObjectRef) {
         if let Some(dependents) = self.dependents.get_mut(owner) {
-            dependents.unlink(place);
-            if dependents.places.is_empty() {
+            dependents.unlink(object_ref);
+            if dependents.refs.is_empty() {
                 self.dependents.remove(owner);
             }
         }
     }
 
     fn open(&mut self, source: &str, at: &At) {
-        self.opened.push(Opened::Object(source.into(), at.clone()));
+        self.queued.push(WorkItem::Object(source.into(), at.clone()));
     }
 
     fn open_dependents(&mut self, owner: &str, which: impl Fn(bool) -> bool) {
         let Some(dependents) = self.dependents.get(owner) else { return };
-        let chosen = dependents.places.iter().filter(|(_, blocks)| which(**blocks));
-        let opened = chosen
-            .map(|(place, _)| Opened::Object(owner.into(), (place.resource, place.key.clone())));
-        self.opened.extend(opened);
+        let chosen = dependents.refs.iter().filter(|(_, blocks)| which(**blocks));
+        let queued = chosen.map(|(object_ref, _)| {
+            WorkItem::Object(owner.into(), (object_ref.resource, object_ref.key.clone()))
+        });
+        self.queued.extend(queued);
     }
 
-    /// What is due for an object now.
-    pub(super) fn look(&self, objects: &impl Objects, at: &At) -> Option<Due> {
+    /// The pending action for an object.
+    pub(super) fn look(&self, objects: &impl Objects, at: &At) -> Option<GcAction> {
         let (resource, key) = at;
         let metadata = Metadata::of(&*objects.object(*resource, key)?);
-        let place = Place { resource: *resource, key: key.clone(), uid: metadata.uid.clone() };
+        let object_ref =
+            ObjectRef { resource: *resource, key: key.clone(), uid: metadata.uid.clone() };
         for finalizer in [ORPHAN, FOREGROUND] {
             if metadata.waits_for(finalizer) && self.is_free(&metadata.uid, finalizer) {
-                return Some(Due::DropFinalizer(place, finalizer));
+                return Some(GcAction::DropFinalizer(object_ref, finalizer));
             }
         }
-        // Who waits for its dependents takes them along before it asks for its owners.
+        // An object that waits for its dependents handles them before its own owners.
         match metadata.waits_for(FOREGROUND) {
             true => None,
-            false => self.for_owners(objects, place, &metadata),
+            false => self.for_owners(objects, object_ref, &metadata),
         }
     }
 
-    /// An object whose owners are all gone goes too.
-    fn for_owners(&self, objects: &impl Objects, place: Place, metadata: &Metadata) -> Option<Due> {
-        let namespace = place.key.split_once('/').map(|(namespace, _)| namespace);
+    /// An object whose owners are all gone is deleted.
+    fn for_owners(
+        &self,
+        objects: &impl Objects,
+        object_ref: ObjectRef,
+        metadata: &Metadata,
+    ) -> Option<GcAction> {
+        let namespace = object_ref.key.split_once('/').map(|(namespace, _)| namespace);
         let (mut gone, mut free) = (Vec::new(), Vec::new());
         let mut awaited = false;
         for owner in &metadata.owner_references {
             match owner.found(objects, namespace)? {
                 None => gone.push(owner.uid.clone()),
-                // An owner that waits in the foreground takes its dependents with it.
+                // An owner deleted in the foreground deletes its dependents.
                 Some(there) if there.waits_for(FOREGROUND) => {
                     awaited = true;
                     gone.push(owner.uid.clone());
@@ -247,43 +255,46 @@ impl Graph {
                 Some(_) => {}
             }
         }
-        // The others are looked at when this is done.
+        // The others are handled after this.
         if !free.is_empty() {
-            return Some(Due::DropOwners(place, free));
+            return Some(GcAction::DropOwners(object_ref, free));
         }
         match gone.len() {
             0 => None,
-            n if n < metadata.owner_references.len() => Some(Due::DropOwners(place, gone)),
+            n if n < metadata.owner_references.len() => {
+                Some(GcAction::DropOwners(object_ref, gone))
+            }
             _ if metadata.is_dying() => None,
             _ => {
-                let how = (awaited && self.can_wait(&place.uid)).then_some(Propagation::Foreground);
-                Some(Due::Delete(place, metadata.revision, how))
+                let how =
+                    (awaited && self.can_wait(&object_ref.uid)).then_some(Propagation::Foreground);
+                Some(GcAction::Delete(object_ref, metadata.revision, how))
             }
         }
     }
 
-    /// It has dependents to wait for, and none that wait for it in turn.
+    /// It has dependents to wait for, and none of them waits for it in turn.
     fn can_wait(&self, uid: &str) -> bool {
-        let waits = |place: &Place| {
-            self.waiting.get(&place.uid).is_some_and(|waiting| waiting.finalizer == FOREGROUND)
+        let waits = |object_ref: &ObjectRef| {
+            self.waiting.get(&object_ref.uid).is_some_and(|waiting| waiting.finalizer == FOREGROUND)
         };
-        self.dependents.get(uid).is_some_and(|dependents| !dependents.places.keys().any(waits))
+        self.dependents.get(uid).is_some_and(|dependents| !dependents.refs.keys().any(waits))
     }
 }
 
 // === impl Dependents ===
 
 impl Dependents {
-    fn link(&mut self, place: Place, blocks: bool) {
-        // Named twice as an owner, one that is held once is held.
-        let blocks = blocks || self.places.get(&place).copied().unwrap_or_default();
-        self.unlink(&place);
+    fn link(&mut self, object_ref: ObjectRef, blocks: bool) {
+        // If an owner is named twice, one blocking reference is enough.
+        let blocks = blocks || self.refs.get(&object_ref).copied().unwrap_or_default();
+        self.unlink(&object_ref);
         self.n_blocking += usize::from(blocks);
-        self.places.insert(place, blocks);
+        self.refs.insert(object_ref, blocks);
     }
 
-    fn unlink(&mut self, place: &Place) {
-        if self.places.remove(place).unwrap_or_default() {
+    fn unlink(&mut self, object_ref: &ObjectRef) {
+        if self.refs.remove(object_ref).unwrap_or_default() {
             self.n_blocking -= 1;
         }
     }
@@ -292,9 +303,9 @@ impl Dependents {
 // === impl Owner ===
 
 impl Owner {
-    /// `None`: it can't be said where. That is so also for an owner in a namespace whose dependent
-    /// is in none.
-    fn place(&self, namespace: Option<&str>) -> Option<(ResourceId, String)> {
+    /// `None`: the location is unknown. That includes a namespaced owner of a cluster-scoped
+    /// dependent.
+    fn location(&self, namespace: Option<&str>) -> Option<(ResourceId, String)> {
         let kind = kinds::of_kind(&self.api_version, &self.kind)?;
         match (kind.namespaced, namespace) {
             (true, None) => None,
@@ -303,9 +314,9 @@ impl Owner {
         }
     }
 
-    /// `None`: nobody knows where it would be; `Some(None)`: it is gone.
+    /// `None`: the location is unknown; `Some(None)`: it is gone.
     fn found(&self, objects: &impl Objects, namespace: Option<&str>) -> Option<Option<Metadata>> {
-        let (resource, key) = self.place(namespace)?;
+        let (resource, key) = self.location(namespace)?;
         let there = objects.object(resource, &key).map(|object| Metadata::of(&object));
         Some(there.filter(|there| there.uid == self.uid))
     }

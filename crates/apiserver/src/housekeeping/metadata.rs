@@ -1,4 +1,4 @@
-//! What of an object's metadata matters here.
+//! The metadata that matters for housekeeping.
 
 use evenkeel_store::{Object, Revision};
 use serde::Deserialize;
@@ -6,7 +6,7 @@ use serde::Deserialize;
 pub(super) const FOREGROUND: &str = "foregroundDeletion";
 pub(super) const ORPHAN: &str = "orphan";
 
-/// Of an object that can't be read nothing is known: it has no owners and can be deleted.
+/// Metadata that can't be read is empty: the object has no owners and can be deleted.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Metadata {
@@ -32,12 +32,12 @@ pub(super) struct Owner {
     pub(super) block_owner_deletion: bool,
 }
 
-/// Whether there is anything to follow: spares most objects the parsing.
+/// Whether there is anything to follow: avoids parsing most objects.
 pub(super) fn has_relations(object: &Object) -> bool {
     has(object, b"\"ownerReferences\"") || is_held_or_dying(object)
 }
 
-/// Whether a delete may find it marked, or leave it: spares most objects the parsing.
+/// Whether a delete may only mark it, or is already marked: avoids parsing most objects.
 pub(super) fn is_held_or_dying(object: &Object) -> bool {
     has(object, b"\"deletionTimestamp\"") || has(object, b"\"finalizers\"")
 }
@@ -45,10 +45,10 @@ pub(super) fn is_held_or_dying(object: &Object) -> bool {
 // === impl Metadata ===
 
 impl Metadata {
-    /// Reads no further than to the end of the metadata.
+    /// Reads no further than the end of the metadata.
     pub(super) fn of(object: &Object) -> Metadata {
-        // The tail begins inside the metadata, which ends where its brace does.
-        let text = std::io::Read::chain(&b"{"[..], &object.tail[..]);
+        // The encoding begins inside the metadata, which ends at its closing brace.
+        let text = std::io::Read::chain(&b"{"[..], &object.encoded[..]);
         let mut values = serde_json::Deserializer::from_reader(text).into_iter::<Metadata>();
         let read = values.next().and_then(Result::ok).unwrap_or_default();
         Metadata { revision: object.revision, ..read }
@@ -58,44 +58,44 @@ impl Metadata {
         self.deletion_timestamp.is_some()
     }
 
-    /// It waits until this finalizer is dropped.
+    /// Whether it waits until this finalizer is removed.
     pub(super) fn waits_for(&self, finalizer: &str) -> bool {
         self.is_dying() && self.finalizers.iter().any(|name| name == finalizer)
     }
 }
 
 fn has(object: &Object, word: &[u8]) -> bool {
-    memchr::memmem::find(&object.tail, word).is_some()
+    memchr::memmem::find(&object.encoded, word).is_some()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn object(tail: &str) -> Object {
+    fn object(encoded: &str) -> Object {
         Object {
             key: "n/a".into(),
             revision: 7,
             labels: [].into(),
             fields: [].into(),
-            tail: tail.as_bytes().to_vec().into(),
+            encoded: encoded.as_bytes().to_vec().into(),
         }
     }
 
     #[test]
     fn it_is_read_up_to_its_end_and_what_follows_does_not_matter() {
         let owner = r#"{"apiVersion":"v1","kind":"Pod","name":"p","uid":"o"}"#;
-        let tail = format!(r#""name":"a","uid":"u","ownerReferences":[{owner}]}},"spec":"#);
-        let read = Metadata::of(&object(&tail));
+        let encoded = format!(r#""name":"a","uid":"u","ownerReferences":[{owner}]}},"spec":"#);
+        let read = Metadata::of(&object(&encoded));
         assert_eq!((read.uid.as_str(), read.owner_references.len(), read.revision), ("u", 1, 7));
     }
 
     #[test]
     fn of_what_cannot_be_read_nothing_is_known() {
         let deep = format!(r#""uid":"u","x":{}{}}}"#, "[".repeat(500), "]".repeat(500));
-        for tail in ["", "}", r#""uid":7}"#, r#""ownerReferences":[{}]}"#, "\u{1}", &deep] {
-            let read = Metadata::of(&object(tail));
-            assert!(read.owner_references.is_empty() && !read.is_dying(), "{tail:?}");
+        for encoded in ["", "}", r#""uid":7}"#, r#""ownerReferences":[{}]}"#, "\u{1}", &deep] {
+            let read = Metadata::of(&object(encoded));
+            assert!(read.owner_references.is_empty() && !read.is_dying(), "{encoded:?}");
         }
     }
 }

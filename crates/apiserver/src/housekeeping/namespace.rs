@@ -1,8 +1,9 @@
-//! How a namespace is emptied: Pods first, while any is left nothing else, then all the rest; and
-//! what its conditions say meanwhile. Functions on what was found in it.
+//! Namespace deletion: Pods first, then, when none is left, everything else; and the conditions
+//! meanwhile. Pure functions of the namespace's content.
 //!
-//! Source: `k8s.io/kubernetes/pkg/controller/namespace/deletion`. Beyond it, Pods that remain are
-//! told of by the conditions like everything else; Kubernetes says then that all content is removed.
+//! Source: `k8s.io/kubernetes/pkg/controller/namespace/deletion`. Differently from there, remaining
+//! Pods are reported in the conditions like everything else; Kubernetes reports that all content is
+//! removed.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub(super) struct Item {
     pub(super) finalizers: Vec<String>,
 }
 
-/// Why objects were not deleted: one reason a resource.
+/// Why objects were not deleted: one reason per resource.
 pub(super) type Failures = BTreeMap<ResourceId, String>;
 
 impl Item {
@@ -44,12 +45,12 @@ impl Item {
     }
 }
 
-/// The kinds that are in namespaces and stored.
+/// The namespaced kinds that are stored.
 pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
     KINDS.iter().copied().filter(|kind| kind.namespaced && kind.alias.is_none())
 }
 
-/// What is to be deleted next. Without a namespace there is no order to keep.
+/// The objects to delete next. Without a namespace the order does not matter.
 pub(super) fn next(content: &[Item], has_namespace: bool) -> impl Iterator<Item = &Item> {
     let pods_only = has_namespace && has_pods(content);
     content.iter().filter(move |item| !item.is_dying && (!pods_only || item.is_pod()))
@@ -59,7 +60,8 @@ fn has_pods(content: &[Item]) -> bool {
     content.iter().any(Item::is_pod)
 }
 
-/// Sets the conditions; those of others stay. As long as Pods are left, they are what it waits for.
+/// Sets the conditions; those of others are kept. As long as Pods are left, they are what it waits
+/// for.
 pub(super) fn tell(namespace: &mut Value, content: &[Item], failures: &Failures, now: Timestamp) {
     let pods_only = has_pods(content);
     let awaited: Vec<&Item> = content.iter().filter(|item| !pods_only || item.is_pod()).collect();
@@ -113,14 +115,14 @@ pub(super) fn tell(namespace: &mut Value, content: &[Item], failures: &Failures,
     }
 }
 
-/// The namespace's own finalizer goes; those of others stay, and so does it.
+/// Removes the namespace's own finalizer; it stays as long as others remain.
 pub(super) fn emptied(namespace: &mut Value) {
     if let Some(finalizers) = namespace["spec"]["finalizers"].as_array_mut() {
         finalizers.retain(|name| name != "kubernetes");
     }
 }
 
-/// Each resource with what is left of it, as discovery has resources: in both groups of Events.
+/// The number of remaining objects per resource as in discovery: in both groups of Events.
 fn remaining(content: &[&Item]) -> Vec<String> {
     let mut counts: BTreeMap<ResourceId, usize> = BTreeMap::new();
     for item in content {
@@ -146,7 +148,7 @@ fn finalizers(content: &[&Item]) -> Vec<String> {
     words
 }
 
-/// What a condition is to be.
+/// The desired content of a condition.
 struct Condition {
     kind: &'static str,
     status: &'static str,
@@ -159,7 +161,7 @@ impl Condition {
         Condition { kind, status: "False", reason, message: message.to_owned() }
     }
 
-    /// It is so because of these, if there are any.
+    /// True because of these, if there are any.
     fn unless(self, because: &[String], reason: &'static str, message: &str) -> Condition {
         if because.is_empty() {
             return self;
@@ -168,7 +170,7 @@ impl Condition {
         Condition { kind: self.kind, status: "True", reason, message }
     }
 
-    /// The time is that of the last change of the status.
+    /// The transition time is that of the last change of the status.
     fn set(self, conditions: &mut Value, now: Timestamp) {
         let Condition { kind, status, reason, message } = self;
         let Some(list) = conditions.as_array_mut() else { return };
@@ -207,14 +209,14 @@ mod tests {
     }
 
     #[test]
-    fn pods_go_first_and_while_any_is_left_nothing_else_does() {
+    fn pods_are_deleted_first_and_nothing_else_until_they_are_gone() {
         let pods = [item(&POD, "p", false, &[]), item(&POD, "q", true, &["x/held"])];
         let rest = [item(&CONFIG_MAP, "c", false, &[]), item(&CONFIG_MAP, "d", true, &[])];
         let all = [&pods[..], &rest].concat();
         assert_eq!(names(next(&all, true)), ["n/p"]);
         assert_eq!(names(next(&all[1..], true)), [""; 0]);
         assert_eq!(names(next(&rest, true)), ["n/c"]);
-        // What came too late for its namespace goes at once.
+        // Objects created too late for their namespace are deleted at once.
         assert_eq!(names(next(&all, false)), ["n/p", "n/c"]);
     }
 
@@ -284,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn as_long_as_pods_are_left_only_they_are_told_of() {
+    fn while_pods_are_left_only_they_are_reported() {
         let mut namespace = json!({});
         let content = [item(&CONFIG_MAP, "c", false, &["x/y"]), item(&POD, "p", true, &[])];
         tell(&mut namespace, &content, &Failures::new(), Timestamp::UNIX_EPOCH);

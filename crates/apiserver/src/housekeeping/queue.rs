@@ -1,9 +1,9 @@
-//! What is to be looked at: taken in turn from its sources, so that one with much to do does not
-//! delay another with little.
+//! A fair work queue: keys are taken round-robin from their sources, so that a busy source does not
+//! delay the others.
 //!
-//! A key is in the queue once. While it is being worked on it is not given out again; what comes in
-//! the meantime brings it back after that. A key that failed waits for a pause of its own, which
-//! doubles each time. All is O(log n).
+//! A key is queued once. While it is processed it is not handed out again; if it is added
+//! meanwhile, it is queued again afterwards. A failed key has its own backoff, which doubles each
+//! time. All operations are O(log n).
 
 use std::{
     collections::{BTreeSet, VecDeque},
@@ -19,45 +19,47 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) struct Queue<K> {
-    places: FxHashMap<K, Place>,
-    /// The sources with keys that are due, in the order of their turns.
+    states: FxHashMap<K, KeyState>,
+    /// The sources with ready keys, in round-robin order.
     turns: VecDeque<Source>,
     due: FxHashMap<Source, VecDeque<K>>,
     later: BTreeSet<(Instant, K)>,
-    /// How often in a row a key failed.
+    /// Consecutive failures per key.
     failures: FxHashMap<K, u32>,
-    n_busy: usize,
+    n_processing: usize,
 }
 
-/// Where work comes from.
+/// The origin of work.
 pub(super) type Source = Box<str>;
 
 #[derive(Debug)]
-enum Place {
-    Due,
-    Later(Instant, Source),
-    /// It is looked at again from then on, if anybody asked for that.
-    Busy(Source, Option<Instant>),
+enum KeyState {
+    Ready,
+    Delayed(Instant, Source),
+    /// It is queued again at this time, if it was added meanwhile.
+    Processing(Source, Option<Instant>),
 }
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
-    /// Due from `at` on. Never later than it was before, except after a failure.
+    /// Ready at `at`, or earlier if it already was, except after a failure.
     pub(super) fn push(&mut self, source: Source, key: K, at: Instant, now: Instant) {
-        match self.places.get_mut(&key) {
+        match self.states.get_mut(&key) {
             None => self.put(source, key, at, now),
-            Some(Place::Due) => {}
-            Some(Place::Later(known, _)) => {
+            Some(KeyState::Ready) => {}
+            Some(KeyState::Delayed(known, _)) => {
                 let known = *known;
                 if known > at && !self.failures.contains_key(&key) {
                     self.later.remove(&(known, key.clone()));
                     self.put(source, key, at, now);
                 }
             }
-            Some(Place::Busy(_, again)) => *again = Some(again.map_or(at, |known| known.min(at))),
+            Some(KeyState::Processing(_, again)) => {
+                *again = Some(again.map_or(at, |known| known.min(at)))
+            }
         }
     }
 
-    /// The next key, which is busy from now on.
+    /// The next key, which is processing from now on.
     pub(super) fn pop(&mut self, now: Instant) -> Option<K> {
         self.wake(now);
         let source = self.turns.pop_front()?;
@@ -68,14 +70,14 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         } else {
             self.turns.push_back(source.clone());
         }
-        self.places.insert(key.clone(), Place::Busy(source, None));
-        self.n_busy += 1;
+        self.states.insert(key.clone(), KeyState::Processing(source, None));
+        self.n_processing += 1;
         Some(key)
     }
 
-    /// How many keys are being worked on.
-    pub(super) fn n_busy(&self) -> usize {
-        self.n_busy
+    /// The number of keys being processed.
+    pub(super) fn n_processing(&self) -> usize {
+        self.n_processing
     }
 
     pub(super) fn done(&mut self, key: &K, now: Instant) {
@@ -85,7 +87,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         }
     }
 
-    /// Returns the pause after which it is tried again.
+    /// Returns the backoff before the retry.
     pub(super) fn failed(&mut self, key: K, now: Instant) -> Duration {
         let Some((source, _)) = self.release(&key) else { return Duration::ZERO };
         let failures = self.failures.entry(key.clone()).or_default();
@@ -95,7 +97,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         pause
     }
 
-    /// When there is something to do; in the past: now.
+    /// When the next key is ready; in the past: now.
     pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
         if !self.turns.is_empty() {
             return Some(now);
@@ -104,18 +106,20 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     fn release(&mut self, key: &K) -> Option<(Source, Option<Instant>)> {
-        let Some(Place::Busy(source, again)) = self.places.remove(key) else { return None };
-        self.n_busy -= 1;
+        let Some(KeyState::Processing(source, again)) = self.states.remove(key) else {
+            return None;
+        };
+        self.n_processing -= 1;
         Some((source, again))
     }
 
     fn put(&mut self, source: Source, key: K, at: Instant, now: Instant) {
         if at > now {
             self.later.insert((at, key.clone()));
-            self.places.insert(key, Place::Later(at, source));
+            self.states.insert(key, KeyState::Delayed(at, source));
             return;
         }
-        self.places.insert(key.clone(), Place::Due);
+        self.states.insert(key.clone(), KeyState::Ready);
         let keys = self.due.entry(source.clone()).or_default();
         if keys.is_empty() {
             self.turns.push_back(source);
@@ -123,11 +127,11 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
         keys.push_back(key);
     }
 
-    /// What waited for its time becomes due.
+    /// Delayed keys become ready.
     fn wake(&mut self, now: Instant) {
         while self.later.first().is_some_and(|(at, _)| *at <= now) {
             let Some((at, key)) = self.later.pop_first() else { return };
-            if let Some(Place::Later(_, source)) = self.places.remove(&key) {
+            if let Some(KeyState::Delayed(_, source)) = self.states.remove(&key) {
                 self.put(source, key, at, now);
             }
         }
@@ -137,12 +141,12 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
 impl<K> Default for Queue<K> {
     fn default() -> Queue<K> {
         Queue {
-            places: FxHashMap::default(),
+            states: FxHashMap::default(),
             turns: VecDeque::new(),
             due: FxHashMap::default(),
             later: BTreeSet::new(),
             failures: FxHashMap::default(),
-            n_busy: 0,
+            n_processing: 0,
         }
     }
 }
@@ -178,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_given_out_once_until_it_is_done() {
+    fn a_key_is_not_handed_out_again_while_processing() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         push(&mut queue, "a", [1, 1], now);
         push(&mut queue, "b", [1], now);
@@ -188,11 +192,11 @@ mod tests {
         queue.done(&1, now);
         assert_eq!(taken(&mut queue, now), [1]);
         queue.done(&1, now);
-        assert_eq!((queue.pop(now), queue.places.len(), queue.n_busy()), (None, 0, 0));
+        assert_eq!((queue.pop(now), queue.states.len(), queue.n_processing()), (None, 0, 0));
     }
 
     #[test]
-    fn a_key_that_fails_waits_ever_longer_and_delays_nobody() {
+    fn a_failing_key_backs_off_without_delaying_others() {
         let (mut queue, now) = (Queue::default(), Instant::now());
         push(&mut queue, "a", [1], now);
         let mut at = now;
@@ -200,7 +204,7 @@ mod tests {
         for _ in 0..12 {
             assert_eq!(queue.pop(at), Some(1));
             pauses.push(queue.failed(1, at).as_millis());
-            // A change does not shorten it, and others are not held.
+            // A change does not shorten the backoff, and others are not held up.
             push(&mut queue, "a", [1, 2], at);
             assert_eq!(taken(&mut queue, at), [2]);
             queue.done(&2, at);

@@ -1,5 +1,5 @@
-//! SelfSubjectAccessReview, SubjectAccessReview and LocalSubjectAccessReview: may somebody do
-//! something?
+//! SelfSubjectAccessReview, SubjectAccessReview and LocalSubjectAccessReview: is a user allowed to
+//! do something?
 
 use std::collections::BTreeMap;
 
@@ -8,64 +8,64 @@ use serde_json::{Value, json};
 use super::{Attributes, On, User};
 use crate::invalid::{Errors, FieldError, Path};
 
-/// Whose access is reviewed.
+/// The subject of the review.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Whose<'a> {
-    /// That of who asks: SelfSubjectAccessReview.
+pub(crate) enum Subject<'a> {
+    /// The requesting user: SelfSubjectAccessReview.
     Own(&'a User),
-    /// That of the user in the spec: SubjectAccessReview.
+    /// The user in the spec: SubjectAccessReview.
     Named,
-    /// The same in one namespace, which the review names: LocalSubjectAccessReview.
+    /// The user in the spec, in one namespace: LocalSubjectAccessReview.
     NamedIn(&'a str),
 }
 
-impl Whose<'_> {
+impl Subject<'_> {
     pub(crate) fn kind(self) -> &'static str {
         match self {
-            Whose::Own(_) => "SelfSubjectAccessReview",
-            Whose::Named => "SubjectAccessReview",
-            Whose::NamedIn(_) => "LocalSubjectAccessReview",
+            Subject::Own(_) => "SelfSubjectAccessReview",
+            Subject::Named => "SubjectAccessReview",
+            Subject::NamedIn(_) => "LocalSubjectAccessReview",
         }
     }
 }
 
-/// The review with its status, or what is wrong with it. `may` is how requests are authorized.
+/// The review with its status, or its error. `may` is the authorizer.
 pub(crate) fn access_review(
     review: &Value,
-    whose: Whose<'_>,
+    subject: Subject<'_>,
     may: impl FnOnce(&User, &Attributes<'_>) -> bool,
 ) -> Result<Value, Errors> {
-    let errors = validate(review, whose);
+    let errors = validate(review, subject);
     if !errors.is_empty() {
         return Err(errors);
     }
     let spec = &review["spec"];
     let named;
-    let user = match whose {
-        Whose::Own(user) => user,
-        Whose::Named | Whose::NamedIn(_) => {
+    let user = match subject {
+        Subject::Own(user) => user,
+        Subject::Named | Subject::NamedIn(_) => {
             named = user_of(spec);
             &named
         }
     };
-    let metadata = match whose {
-        Whose::NamedIn(namespace) => json!({"namespace": namespace}),
-        Whose::Own(_) | Whose::Named => json!({}),
+    let metadata = match subject {
+        Subject::NamedIn(namespace) => json!({"namespace": namespace}),
+        Subject::Own(_) | Subject::Named => json!({}),
     };
     Ok(json!({
         "apiVersion": "authorization.k8s.io/v1",
-        "kind": whose.kind(),
+        "kind": subject.kind(),
         "metadata": metadata,
         "spec": spec,
         "status": {"allowed": may(user, &attributes(spec))},
     }))
 }
 
-fn validate(review: &Value, whose: Whose<'_>) -> Errors {
+fn validate(review: &Value, subject: Subject<'_>) -> Errors {
     let (spec, at) = (&review["spec"], Path::root("spec"));
     let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     let mut errors = Errors::new();
-    // Kubernetes prints its internal type, which has other names.
+    // Kubernetes prints its internal type, whose fields have different names.
     let shown = match other.is_object() {
         true => json!({"Path": text(other, "path"), "Verb": text(other, "verb")}),
         false => Value::Null,
@@ -75,7 +75,7 @@ fn validate(review: &Value, whose: Whose<'_>) -> Errors {
         errors.push(FieldError::invalid(at.clone(), &shown, detail));
     }
     let is_nobody = text(spec, "user").is_empty() && strings(&spec["groups"]).is_empty();
-    if !matches!(whose, Whose::Own(_)) && is_nobody {
+    if !matches!(subject, Subject::Own(_)) && is_nobody {
         let detail = "at least one of user or group must be specified";
         errors.push(FieldError::invalid(at.child("user"), &json!(""), detail));
     }
@@ -83,8 +83,8 @@ fn validate(review: &Value, whose: Whose<'_>) -> Errors {
         let at = at.child("resourceAttributes").child(name);
         errors.extend(validate_selector(&resource[name], &at));
     }
-    errors.extend(validate_metadata(&review["metadata"], whose));
-    if let Whose::NamedIn(namespace) = whose {
+    errors.extend(validate_metadata(&review["metadata"], subject));
+    if let Subject::NamedIn(namespace) = subject {
         let given = text(resource, "namespace");
         if resource.is_object() && given != namespace {
             let at = at.child("resourceAttributes").child("namespace");
@@ -99,10 +99,10 @@ fn validate(review: &Value, whose: Whose<'_>) -> Errors {
     errors
 }
 
-fn validate_metadata(metadata: &Value, whose: Whose<'_>) -> Option<FieldError> {
-    let (allowed, detail) = match whose {
-        Whose::NamedIn(_) => ("namespace", "must be empty except for namespace"),
-        Whose::Own(_) | Whose::Named => ("", "must be empty"),
+fn validate_metadata(metadata: &Value, subject: Subject<'_>) -> Option<FieldError> {
+    let (allowed, detail) = match subject {
+        Subject::NamedIn(_) => ("namespace", "must be empty except for namespace"),
+        Subject::Own(_) | Subject::Named => ("", "must be empty"),
     };
     let is_set = metadata.as_object().is_some_and(|metadata| {
         metadata.keys().any(|key| key != "managedFields" && key != allowed)
@@ -170,8 +170,8 @@ mod tests {
     use super::*;
     use crate::identity::{MASTERS, authorize};
 
-    fn messages(spec: &Value, whose: Whose<'_>) -> Vec<String> {
-        let errors = access_review(&json!({"spec": spec}), whose, |_, _| true).unwrap_err();
+    fn messages(spec: &Value, subject: Subject<'_>) -> Vec<String> {
+        let errors = access_review(&json!({"spec": spec}), subject, |_, _| true).unwrap_err();
         errors.iter().map(ToString::to_string).collect()
     }
 
@@ -185,21 +185,21 @@ mod tests {
         });
         let end = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         let expected = format!("spec: Invalid value: null: {end}");
-        assert_eq!(messages(&json!({}), Whose::Own(&user)), [expected]);
+        assert_eq!(messages(&json!({}), Subject::Own(&user)), [expected]);
         let expected = format!(r#"spec: Invalid value: {{"Path":"/x","Verb":"get"}}: {end}"#);
-        assert_eq!(messages(&both, Whose::Own(&user)), [expected]);
+        assert_eq!(messages(&both, Subject::Own(&user)), [expected]);
         let nobody = json!({"resourceAttributes": {"verb": "list", "resource": "secrets"}});
         let expected =
             r#"spec.user: Invalid value: "": at least one of user or group must be specified"#;
-        assert_eq!(messages(&nobody, Whose::Named), [expected]);
+        assert_eq!(messages(&nobody, Subject::Named), [expected]);
     }
 
     #[test]
     fn a_local_review_is_about_its_namespace() {
         let spec = |namespace: &str| json!({"user": "bob", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": namespace}});
-        let whose = Whose::NamedIn("a");
+        let subject = Subject::NamedIn("a");
         let review = json!({"metadata": {"namespace": "a"}, "spec": spec("a")});
-        let answer = access_review(&review, whose, |user, _| user.name == "bob").unwrap();
+        let answer = access_review(&review, subject, |user, _| user.name == "bob").unwrap();
         let expected = json!({
             "apiVersion": "authorization.k8s.io/v1",
             "kind": "LocalSubjectAccessReview",
@@ -209,14 +209,14 @@ mod tests {
         });
         assert_eq!(answer, expected);
         assert_eq!(
-            messages(&spec("b"), whose),
+            messages(&spec("b"), subject),
             [
                 r#"spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace"#
             ]
         );
         let path = json!({"user": "bob", "nonResourceAttributes": {"verb": "get", "path": "/x"}});
         assert_eq!(
-            messages(&path, whose),
+            messages(&path, subject),
             [
                 r#"spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: disallowed on this kind of request"#
             ]
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_review_says_what_a_request_would_hear() {
+    fn a_review_agrees_with_the_authorizer() {
         let may = |user: &User, attributes: &Attributes<'_>| authorize(user, attributes).is_ok();
         let pods = json!({"resourceAttributes": {"verb": "get", "resource": "pods"}});
         let api = json!({"nonResourceAttributes": {"verb": "get", "path": "/api"}});
@@ -233,7 +233,7 @@ mod tests {
         for (user, spec, allowed) in
             [(&master, &pods, true), (&bob, &pods, false), (&bob, &api, true)]
         {
-            let review = access_review(&json!({"spec": spec}), Whose::Own(user), may).unwrap();
+            let review = access_review(&json!({"spec": spec}), Subject::Own(user), may).unwrap();
             let expected = json!({
                 "apiVersion": "authorization.k8s.io/v1",
                 "kind": "SelfSubjectAccessReview",
@@ -245,7 +245,7 @@ mod tests {
         }
         let mut named = pods.clone();
         named["groups"] = json!([MASTERS]);
-        let review = access_review(&json!({"spec": named}), Whose::Named, may).unwrap();
+        let review = access_review(&json!({"spec": named}), Subject::Named, may).unwrap();
         assert_eq!(review["status"], json!({"allowed": true}));
     }
 }

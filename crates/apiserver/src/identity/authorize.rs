@@ -1,12 +1,13 @@
-//! What a user may do.
+//! Authorization.
 //!
-//! There are no roles yet: `system:masters` may do all, and everybody else what Kubernetes' default
-//! roles (`system:discovery`, `system:basic-user`, `system:public-info-viewer`) give to all.
+//! There are no roles yet: `system:masters` is allowed everything, and all other users what
+//! Kubernetes' default roles (`system:discovery`, `system:basic-user`, `system:public-info-viewer`)
+//! grant to everyone.
 
 use super::{AUTHENTICATED, MASTERS, User};
 use crate::invalid::quoted;
 
-/// What is to be done.
+/// A requested action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attributes<'a> {
     /// `get`, `list`, `watch`, `create`, …; for a path the method in lower case.
@@ -14,7 +15,7 @@ pub(crate) struct Attributes<'a> {
     pub(crate) on: On<'a>,
 }
 
-/// On what. Empty text where there is none.
+/// Its object. Fields that don't apply are empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum On<'a> {
     Resource {
@@ -27,7 +28,7 @@ pub(crate) enum On<'a> {
     Path(&'a str),
 }
 
-/// Allows, or gives the message of the 403.
+/// Allows, or returns the message of the 403.
 pub(crate) fn authorize(user: &User, attributes: &Attributes<'_>) -> Result<(), String> {
     let allowed = user.is_in(MASTERS)
         || is_public(attributes)
@@ -35,7 +36,7 @@ pub(crate) fn authorize(user: &User, attributes: &Attributes<'_>) -> Result<(), 
     if allowed { Ok(()) } else { Err(forbidden(user, attributes)) }
 }
 
-/// The message of the 403, in Kubernetes' words.
+/// The message of the 403, in Kubernetes' wording.
 pub(crate) fn forbidden(user: &User, attributes: &Attributes<'_>) -> String {
     let act = format!("User {} cannot {}", quoted(&user.name), attributes.verb);
     match attributes.on {
@@ -87,7 +88,7 @@ fn is_for_all_users(attributes: &Attributes<'_>) -> bool {
     }
 }
 
-/// Kubernetes keeps its answers from looking like HTML.
+/// Kubernetes escapes characters that could make a response look like HTML.
 fn harmless(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
@@ -140,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn every_user_may_discover_and_ask_who_they_are() {
+    fn every_user_may_use_discovery_and_self_reviews() {
         let paths =
             ["/api", "/api/v1", "/apis", "/apis/apps/v1", "/openapi/v3", "/version", "/livez"];
         for path in paths {
@@ -156,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn masters_may_do_all_and_nobody_next_to_nothing() {
+    fn masters_may_do_everything_and_anonymous_next_to_nothing() {
         let master = User { groups: vec![MASTERS.to_owned()], ..User::default() };
         let anything = resource("frob", ["x", "y", "z", "a", "b"]);
         assert_eq!(authorize(&master, &anything), Ok(()));

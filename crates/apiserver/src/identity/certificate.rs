@@ -1,9 +1,9 @@
-//! The user that a client certificate names.
+//! The user of a client certificate.
 //!
-//! As in Kubernetes a certificate that our authority has not signed does not end the handshake: the
-//! client hears 401 in words that it understands, and a token beside it still counts. The handshake
-//! only checks that the client has the key; [`Judge`] then decides, once for each connection, also
-//! for a resumed one. The time is looked at again with each request.
+//! As in Kubernetes, a certificate not signed by our CA does not fail the handshake: the client
+//! gets a 401 that it understands, and a token beside it still counts. The handshake only checks
+//! that the client has the key; [`CertificateVerifier`] then verifies the certificate, once per connection, also
+//! for a resumed one. Expiry is checked again with each request.
 
 use std::sync::Arc;
 
@@ -21,49 +21,49 @@ use x509_parser::{certificate::X509Certificate, der_parser::oid, prelude::FromDe
 
 use super::User;
 
-/// What the certificate of a connection proves.
+/// The result of verifying a connection's certificate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Certificate {
-    /// None was shown.
+    /// No certificate.
     None,
-    /// Ours did not sign it, it is not valid now, or it names nobody.
+    /// Not signed by our CA, not valid now, or without a user.
     Refused,
     /// `ends` is in seconds since 1970.
     Of { user: Arc<User>, ends: i64 },
 }
 
-/// Decides about client certificates.
+/// Verifies client certificates.
 #[derive(Clone, Debug)]
-pub(crate) struct Judge {
+pub(crate) struct CertificateVerifier {
     verifier: Arc<dyn ClientCertVerifier>,
 }
 
-/// Where the fingerprint of a certificate is in a user's extra, as in Kubernetes.
+/// The key of a certificate's fingerprint in a user's extra, as in Kubernetes.
 const CREDENTIAL_ID: &str = "authentication.kubernetes.io/credential-id";
 
-// === impl Judge ===
+// === impl CertificateVerifier ===
 
-impl Judge {
-    /// A judge that trusts `authority`; `None` if that is no usable authority.
-    pub(crate) fn new(authority: &CertificateDer<'static>) -> Option<Judge> {
+impl CertificateVerifier {
+    /// A verifier that trusts `authority`; `None` if that is not a usable CA.
+    pub(crate) fn new(authority: &CertificateDer<'static>) -> Option<CertificateVerifier> {
         let mut roots = RootCertStore::empty();
         roots.add(authority.clone()).ok()?;
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider);
-        Some(Judge { verifier: builder.allow_unauthenticated().build().ok()? })
+        Some(CertificateVerifier { verifier: builder.allow_unauthenticated().build().ok()? })
     }
 
-    /// For the handshake: takes any certificate whose key the client has.
+    /// For the handshake: accepts any certificate whose key the client has.
     pub(crate) fn handshake(&self) -> Arc<dyn ClientCertVerifier> {
         Arc::new(AnyOwned(Arc::clone(&self.verifier)))
     }
 
-    /// Decides what the certificates shown prove, the client's own first.
-    pub(crate) fn judge(&self, shown: Option<&[CertificateDer<'_>]>) -> Certificate {
+    /// Verifies the presented certificates, the client's own first.
+    pub(crate) fn verify(&self, shown: Option<&[CertificateDer<'_>]>) -> Certificate {
         let Some([own, others @ ..]) = shown else { return Certificate::None };
         let verified = self.verifier.verify_client_cert(own, others, UnixTime::now());
         if let Err(error) = verified {
-            tracing::debug!(%error, "client certificate refused");
+            tracing::debug!(%error, "client certificate rejected");
             return Certificate::Refused;
         }
         named(own).unwrap_or(Certificate::Refused)
@@ -90,7 +90,7 @@ fn named(own: &CertificateDer<'_>) -> Option<Certificate> {
     (!name.is_empty()).then(|| Certificate::Of { user: Arc::new(user.authenticated()), ends })
 }
 
-/// Leaves the decision about the certificate to [`Judge::judge`]; signatures are checked here.
+/// Leaves the verification of the certificate to [`CertificateVerifier::verify`]; checks signatures.
 #[derive(Debug)]
 struct AnyOwned(Arc<dyn ClientCertVerifier>);
 
@@ -144,17 +144,17 @@ mod tests {
     use super::*;
     use crate::certificates::testing::{Leaf, Made, authority, leaf};
 
-    fn judged(judge: &Judge, made: &Made) -> Certificate {
-        judge.judge(Some(std::slice::from_ref(&made.certificate)))
+    fn judged(verifier: &CertificateVerifier, made: &Made) -> Certificate {
+        verifier.verify(Some(std::slice::from_ref(&made.certificate)))
     }
 
     #[test]
     fn a_certificate_of_ours_names_its_user_and_groups() {
         let ours = authority();
-        let judge = Judge::new(&ours.certificate).unwrap();
+        let verifier = CertificateVerifier::new(&ours.certificate).unwrap();
         let made =
             leaf(&ours, &Leaf { name: "alice", groups: &["devs", "ops"], ..Leaf::default() });
-        let Certificate::Of { user, .. } = judged(&judge, &made) else { panic!("refused") };
+        let Certificate::Of { user, .. } = judged(&verifier, &made) else { panic!("refused") };
         assert_eq!(user.name, "alice");
         assert_eq!(user.groups, ["devs", "ops", "system:authenticated"]);
         let id = &user.extra[CREDENTIAL_ID][0];
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn a_certificate_that_proves_nothing_is_refused() {
         let (ours, other) = (authority(), authority());
-        let judge = Judge::new(&ours.certificate).unwrap();
+        let verifier = CertificateVerifier::new(&ours.certificate).unwrap();
         let cases = [
             ("of another authority", leaf(&other, &Leaf { name: "eve", ..Leaf::default() })),
             ("expired", leaf(&ours, &Leaf { name: "eve", expired: true, ..Leaf::default() })),
@@ -172,10 +172,10 @@ mod tests {
             ("without a name", leaf(&ours, &Leaf::default())),
         ];
         for (what, made) in &cases {
-            assert_eq!(judged(&judge, made), Certificate::Refused, "{what}");
+            assert_eq!(judged(&verifier, made), Certificate::Refused, "{what}");
         }
         let garbage = CertificateDer::from(b"garbage".to_vec());
-        assert_eq!(judge.judge(Some(&[garbage])), Certificate::Refused);
-        assert_eq!(judge.judge(None), Certificate::None);
+        assert_eq!(verifier.verify(Some(&[garbage])), Certificate::Refused);
+        assert_eq!(verifier.verify(None), Certificate::None);
     }
 }

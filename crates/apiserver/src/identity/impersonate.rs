@@ -1,8 +1,8 @@
-//! Acting as somebody else: the `Impersonate-*` headers.
+//! Impersonation: the `Impersonate-*` headers.
 //!
-//! As in Kubernetes 1.37, where a first check asks for the verb `impersonate-on:MODE:VERB` of the
-//! request itself, and only then for the older `impersonate` on users. Who may neither hears about
-//! the first that applied. Source of the modes: KEP-5284.
+//! As in Kubernetes 1.37, where a first check requires the verb `impersonate-on:MODE:VERB` for the
+//! request itself, and only then the older `impersonate` on users. If both are denied, the error is
+//! about the first that applied. Source of the modes: KEP-5284.
 
 use std::collections::BTreeMap;
 
@@ -14,25 +14,25 @@ use super::{
 };
 use crate::invalid::quoted;
 
-/// Why nobody else can be acted for.
+/// Why an impersonation is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// 400 with this message.
     BadRequest(String),
-    /// 403 with this message; its details are of this group, resource and name.
+    /// 403 with this message; its details have this group, resource and name.
     Forbidden { message: String, group: String, resource: String, name: String },
 }
 
 const EXTRA: &str = "impersonate-extra-";
 const NODES: &str = "system:nodes";
 
-/// The user to act as, if the headers name one. `attributes` are those of the request.
+/// The user to impersonate, if the headers name one. `attributes` are those of the request.
 pub(crate) fn impersonate(
     user: &User,
     headers: &HeaderMap,
     attributes: &Attributes<'_>,
 ) -> Result<Option<User>, Refusal> {
-    // The usual request has none of these, and should not pay for it.
+    // Most requests have none of these, and should not pay for it.
     if !headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
         return Ok(None);
     }
@@ -51,7 +51,7 @@ pub(crate) fn impersonate(
     Ok(Some(completed(wanted)))
 }
 
-/// The headers as they are.
+/// The headers, unchecked.
 fn wanted(headers: &HeaderMap) -> User {
     let first = |name| headers.get(name).map(text).unwrap_or_default();
     let groups = headers.get_all("impersonate-group").iter().map(text).collect();
@@ -68,7 +68,7 @@ fn text(value: &http::HeaderValue) -> String {
     String::from_utf8_lossy(value.as_bytes()).into_owned()
 }
 
-/// A key with a wrong escape stays as it is.
+/// A key with an invalid escape is kept unchanged.
 fn unescaped(key: &str) -> String {
     let is_escape = |rest: &str| {
         rest.as_bytes().get(..2).is_some_and(|two| two.iter().all(u8::is_ascii_hexdigit))
@@ -79,7 +79,7 @@ fn unescaped(key: &str) -> String {
     percent_decode_str(key).decode_utf8_lossy().into_owned()
 }
 
-/// With the groups that follow from the name.
+/// Adds the groups that follow from the name.
 fn completed(mut wanted: User) -> User {
     if let Kind::ServiceAccount { namespace, .. } = kind(&wanted.name)
         && wanted.groups.is_empty()
@@ -135,7 +135,7 @@ fn refused(user: &User, verb: &str, on: On<'_>) -> Refusal {
     }
 }
 
-/// Names that Kubernetes gives a meaning.
+/// User names with a special meaning in Kubernetes.
 #[derive(Debug, PartialEq, Eq)]
 enum Kind<'a> {
     ServiceAccount { namespace: &'a str, name: &'a str },

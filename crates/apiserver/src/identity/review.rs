@@ -1,4 +1,4 @@
-//! The answers of TokenReview and SelfSubjectReview.
+//! The responses of TokenReview and SelfSubjectReview.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{User, tokens::bearer};
 
-/// Who the tokens of this server are for.
+/// The audience of this server's tokens.
 const AUDIENCE: &str = "https://kubernetes.default.svc";
 
 /// The review with its status, or the message of a 400.
@@ -28,14 +28,14 @@ pub(crate) fn token_review(
         Some(user) => {
             json!({"authenticated": true, "audiences": [AUDIENCE], "user": user.info()})
         }
-        // A token of blanks is not even tried.
+        // A blank token is not even tried.
         None if given.is_none() => json!({"user": {}}),
         None => json!({"error": "invalid bearer token", "user": {}}),
     };
     Ok(answer("TokenReview", metadata(review), [("spec", spec.clone()), ("status", status)]))
 }
 
-/// Who the user is.
+/// The user's own attributes.
 pub(crate) fn self_subject_review(user: &User, now: Timestamp) -> Value {
     let metadata = json!({"creationTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()});
     let status = json!({"userInfo": user.info()});
@@ -61,7 +61,7 @@ mod tests {
 
     // Recorded from Kubernetes: scenario `auth.tokenreview`.
     #[test]
-    fn a_token_review_says_whose_token_it_is() {
+    fn a_token_review_returns_the_user() {
         let tokens = Tokens::read("admintoken,admin,admin,system:masters\n").unwrap();
         let user = |token: &str| tokens.user(token);
         let bad = json!({"error": "invalid bearer token", "user": {}});

@@ -1,17 +1,17 @@
-//! SelfSubjectRulesReview: all that somebody may do, `kubectl auth can-i --list`.
+//! SelfSubjectRulesReview: everything a user may do, `kubectl auth can-i --list`.
 //!
-//! The rules say in Kubernetes' form what `authorize` decides.
+//! The rules express in Kubernetes' format what `authorize` decides.
 
 use serde_json::{Value, json};
 
 use super::{AUTHENTICATED, User};
 
-/// Rules are asked for in a namespace.
+/// Rules are requested for a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no namespace on request")]
 pub(crate) struct NoNamespace;
 
-/// The review with its status. Of its spec nothing comes back, as with Kubernetes.
+/// The review with its status. Its spec is not returned, as in Kubernetes.
 pub(crate) fn rules_review(
     review: &Value,
     user: &User,

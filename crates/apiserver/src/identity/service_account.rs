@@ -1,8 +1,8 @@
-//! Tokens of ServiceAccounts, as the sandbox gives them out: kept in a Secret, which they name.
+//! Tokens of ServiceAccounts, as issued by the sandbox: stored in a Secret, which they name.
 //!
-//! A token is `evenkeel.SECRET.RANDOM`: the Secret's key in base64, and 256 bits. It is good as long
-//! as the Secret holds it and the ServiceAccount of the Secret is there. The whole token is compared
-//! in constant time; the part that finds the Secret is no secret.
+//! A token is `evenkeel.SECRET.RANDOM`: the Secret's key in base64, and 256 random bits. It is
+//! valid as long as the Secret contains it and the Secret's ServiceAccount exists. The whole token
+//! is compared in constant time; the part that finds the Secret is not secret.
 
 use base64::{
     Engine,
@@ -25,7 +25,7 @@ pub(crate) fn new_token(secret: &str, random: &str) -> String {
     format!("{PREFIX}{}.{random}", URL_SAFE_NO_PAD.encode(secret))
 }
 
-/// The user of a token. `read` finds objects.
+/// The user of a token. `read` looks up objects.
 pub(crate) fn user(token: &str, read: impl Fn(&Kind, &str) -> Option<Value>) -> Option<User> {
     let key = secret_of(token)?;
     let secret = read(&SECRET, &key)?;

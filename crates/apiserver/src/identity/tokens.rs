@@ -1,7 +1,7 @@
-//! Bearer tokens of a file, as `--token-auth-file` of Kubernetes reads it.
+//! Bearer tokens from a file, in the format of Kubernetes' `--token-auth-file`.
 //!
 //! Each record is `token,user,uid` or `token,user,uid,"group1,group2"`. Only digests of the tokens
-//! are kept, and a look-up compares with all of them in constant time.
+//! are kept, and a lookup compares with all of them in constant time.
 
 use std::{fmt, fs, io, path::Path, sync::Arc};
 
@@ -17,7 +17,7 @@ pub(crate) struct Tokens {
     entries: Vec<([u8; 32], Arc<User>)>,
 }
 
-/// Why a token file can't be used. Never shows what is in it.
+/// Why a token file can't be used. Never shows its content.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TokenFileError {
@@ -25,13 +25,13 @@ pub enum TokenFileError {
     Read(#[from] io::Error),
     #[error("line {line}: expected at least 3 columns (token, user, uid), found {columns}")]
     Columns { line: usize, columns: usize },
-    #[error("line {line}: the token is empty")]
+    #[error("line {line}: empty token")]
     EmptyToken { line: usize },
-    #[error("line {line}: the same token as in an earlier line")]
+    #[error("line {line}: duplicate token")]
     Duplicate { line: usize },
-    #[error("line {line}: a quote that is not closed")]
+    #[error("line {line}: unclosed quote")]
     Unclosed { line: usize },
-    #[error("line {line}: a quote inside a column; write the column as \"…\" and the quote twice")]
+    #[error("line {line}: quote inside a column; write the column as \"…\" and the quote twice")]
     StrayQuote { line: usize },
 }
 
@@ -74,7 +74,7 @@ impl Tokens {
         Ok(tokens)
     }
 
-    /// The user of a token. Takes as long for a wrong token as for a right one.
+    /// The user of a token. Takes as long for an invalid token as for a valid one.
     pub(crate) fn user(&self, token: &str) -> Option<Arc<User>> {
         let given = digest(token);
         let none = u64::MAX;
@@ -131,7 +131,7 @@ fn records(text: &str) -> Result<Vec<(usize, Vec<String>)>, TokenFileError> {
 
 fn plain_column(rest: &str, line: usize) -> Result<(String, &str), TokenFileError> {
     let (column, after) = rest.split_at(rest.find([',', '\n']).unwrap_or(rest.len()));
-    // A carriage return belongs to the line's end, or to the column if a comma follows.
+    // A carriage return belongs to the line ending, or to the column if a comma follows.
     let column = match after.starts_with(',') {
         true => column,
         false => column.strip_suffix('\r').unwrap_or(column),
@@ -194,20 +194,20 @@ mod tests {
                 "ok,a,b\nsecret,x\n",
                 "line 2: expected at least 3 columns (token, user, uid), found 2",
             ),
-            (",a,b\n", "line 1: the token is empty"),
-            ("secret,a,1\n\nsecret,b,2\n", "line 3: the same token as in an earlier line"),
+            (",a,b\n", "line 1: empty token"),
+            ("secret,a,1\n\nsecret,b,2\n", "line 3: duplicate token"),
             (
                 "x,\"a\nb\",c\nsecret\n",
                 "line 3: expected at least 3 columns (token, user, uid), found 1",
             ),
-            ("secret,a,1,\"devs", "line 1: a quote that is not closed"),
+            ("secret,a,1,\"devs", "line 1: unclosed quote"),
             (
                 "sec\"ret,a,1",
-                "line 1: a quote inside a column; write the column as \"…\" and the quote twice",
+                "line 1: quote inside a column; write the column as \"…\" and the quote twice",
             ),
             (
                 "\"secret\"x,a,1",
-                "line 1: a quote inside a column; write the column as \"…\" and the quote twice",
+                "line 1: quote inside a column; write the column as \"…\" and the quote twice",
             ),
         ];
         for (text, expected) in cases {

@@ -1,7 +1,8 @@
-//! What is in a frame: changes, objects, or the end of a snapshot, in a form that needs no parsing.
+//! Frame contents: changes, objects, or the end of a snapshot, in a binary form that needs no
+//! parsing.
 //!
-//! A resource is a number into the names of the file's header, so the table of kinds may be
-//! numbered anew by the next version of the program.
+//! A resource is an index into the names of the file's header, so the next version of the program
+//! may renumber its table of kinds.
 
 use std::sync::Arc;
 
@@ -18,28 +19,28 @@ const END: u8 = 3;
 const DELETED: u8 = 0;
 const WRITTEN: u8 = 1;
 
-/// How to read one file: what its resource numbers mean here, and its format.
+/// How to read one file: the meaning of its resource numbers, and its format.
 #[derive(Debug)]
 pub(super) struct Reading {
     pub(super) version: u32,
-    /// By the file's number: ours, or the name that we do not know.
+    /// By the file's number: our id, or the unknown name.
     pub(super) resources: Vec<Result<ResourceId, Box<str>>>,
 }
 
-/// Why a payload with the right sum could still not be read.
+/// Why a payload with a valid checksum can't be read.
 #[derive(Debug)]
 pub(super) enum Unreadable {
-    /// It ends early, or holds what no version writes.
+    /// It ends early, or contains what no version writes.
     Malformed(&'static str),
     Unknown(Box<str>),
 }
 
-/// What a payload was.
+/// The type of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Payload {
     Changes,
     Objects,
-    /// The end of a snapshot that goes up to there.
+    /// The end of a snapshot of this revision.
     End(Revision),
 }
 
@@ -65,11 +66,11 @@ pub(super) fn put_end(out: &mut Vec<u8>, revision: Revision) {
     out.extend_from_slice(&revision.to_le_bytes());
 }
 
-/// About how many bytes it takes.
+/// The approximate encoded size.
 pub(super) fn size_of(object: &Object) -> usize {
     let labels = object.labels.iter().map(|(key, value)| key.len() + value.len() + 8);
     let fields = object.fields.iter().map(|field| field.len() + 4);
-    32 + object.key.len() + object.tail.len() + labels.sum::<usize>() + fields.sum::<usize>()
+    32 + object.key.len() + object.encoded.len() + labels.sum::<usize>() + fields.sum::<usize>()
 }
 
 fn put_change(out: &mut Vec<u8>, change: &Change) {
@@ -96,7 +97,7 @@ fn put_written(out: &mut Vec<u8>, resource: ResourceId, revision: Revision, obje
     for field in &object.fields {
         put_bytes(out, field.as_bytes());
     }
-    put_bytes(out, &object.tail);
+    put_bytes(out, &object.encoded);
 }
 
 fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
@@ -110,7 +111,7 @@ fn put_length(out: &mut Vec<u8>, length: usize) {
 }
 
 impl Reading {
-    /// Hands over what a payload holds.
+    /// Passes on the content of a payload.
     pub(super) fn payload(
         &self,
         payload: &[u8],
@@ -165,12 +166,12 @@ impl Reading {
         let labels = (0..rest.length()?)
             .map(|_| Ok((rest.text()?.into(), rest.text()?.into())))
             .collect::<Result<_, Unreadable>>()?;
-        // Format 0 never left a test: it had no fields, and is here to be migrated from.
+        // Format 0 was used only in tests: it has no fields, and exists to be migrated from.
         let n_fields = if self.version == 0 { 0 } else { rest.length()? };
         let fields = (0..n_fields).map(|_| Ok(rest.text()?.into()));
         let fields = fields.collect::<Result<_, Unreadable>>()?;
-        let tail = Bytes::copy_from_slice(rest.bytes()?);
-        Ok(Object { key, revision, labels, fields, tail })
+        let encoded = Bytes::copy_from_slice(rest.bytes()?);
+        Ok(Object { key, revision, labels, fields, encoded })
     }
 }
 
@@ -187,7 +188,7 @@ impl Unreadable {
     }
 }
 
-/// What is left to read.
+/// The rest of the payload.
 #[derive(Debug)]
 pub(super) struct Rest<'a>(pub(super) &'a [u8]);
 

@@ -1,5 +1,5 @@
-//! Rounds of writes with power cuts, kills, failing syncs and a full disk, against a sequential
-//! model. `EVENKEEL_SEED=N` runs one round.
+//! Rounds of writes with power failures, kills, failing syncs and a full disk, checked against a
+//! sequential model. `EVENKEEL_SEED=N` runs one round.
 
 mod model;
 
@@ -20,10 +20,10 @@ use super::{
     log::{Background, Limits, Log},
     simulated::{Chance, Disk, Faults},
 };
-use crate::writer::{Answer, Committer, WriteError};
+use crate::writer::{Committer, WriteError, WriteResult};
 
 const ROUNDS: u64 = 10_000;
-/// Changes that watches may start before.
+/// Changes that watches can resume from.
 const RETAINED: usize = 16;
 
 const SMALL: Limits = Limits {
@@ -36,27 +36,27 @@ const SMALL: Limits = Limits {
     background: Background::Steps,
 };
 
-/// What was met in all rounds, so that the rounds cannot come to test nothing.
+/// Counts of what occurred in all rounds, to prove that the rounds test something.
 #[derive(Clone, Copy, Debug, Default)]
-struct Met {
+struct Occurrences {
     acknowledged: u64,
     cuts: u64,
     cuts_at_start: u64,
     failed_syncs: u64,
     full: u64,
-    /// Deletes that were taken on a full disk.
+    /// Deletes that were accepted on a full disk.
     reserved: u64,
-    /// Times that a full disk came back, by a probe or a write, and without history.
+    /// How often a full disk recovered, by a probe or a write, and without history.
     regained: u64,
     forgotten: u64,
-    /// Writes that were not answered, and are there.
+    /// Writes that were not answered, and survived.
     kept_unanswered: u64,
     snapshots: u64,
 }
 
-/// What a life ended with.
+/// How a run ended.
 enum Ended {
-    /// In good order, or by a fault.
+    /// Cleanly, or by a fault.
     Well,
     /// Before it could serve.
     AtStart(JournalError),
@@ -66,12 +66,12 @@ enum Ended {
 fn what_was_answered_is_there_after_ten_thousand_rounds_of_crashes() {
     if let Ok(seed) = std::env::var("EVENKEEL_SEED") {
         let seed = seed.parse().expect("EVENKEEL_SEED is a number");
-        round(seed, Faults::default(), &mut Met::default()).unwrap();
+        round(seed, Faults::default(), &mut Occurrences::default()).unwrap();
         return;
     }
     let halves = [0..ROUNDS / 2, ROUNDS / 2..ROUNDS].map(|seeds| {
         std::thread::spawn(move || {
-            let mut met = Met::default();
+            let mut met = Occurrences::default();
             for seed in seeds {
                 if let Err(problem) = round(seed, Faults::default(), &mut met) {
                     panic!("EVENKEEL_SEED={seed}: {problem}");
@@ -96,13 +96,15 @@ fn without_the_sync_the_same_rounds_report_a_loss() {
     let lying = Faults { lying: true, ..Faults::default() };
     let lying_names = Faults { lying_names: true, ..Faults::default() };
     for faults in [lying, lying_names] {
-        let failed = (0..100).filter(|&seed| round(seed, faults, &mut Met::default()).is_err());
+        let failed =
+            (0..100).filter(|&seed| round(seed, faults, &mut Occurrences::default()).is_err());
         assert!(failed.count() > 10, "{faults:?}");
     }
 }
 
-/// A few lives of one disk, each ended by a cut or a kill, and a last look without faults.
-fn round(seed: u64, faults: Faults, met: &mut Met) -> Result<(), String> {
+/// A few runs on one disk, each ended by a power failure or a kill, and a last check without
+/// faults.
+fn round(seed: u64, faults: Faults, met: &mut Occurrences) -> Result<(), String> {
     let mut chance = Chance(seed);
     let disk = Disk::new(chance.next());
     let mut model = Model::default();
@@ -129,7 +131,7 @@ fn life(
     disk: &Disk,
     chance: &mut Chance,
     model: &mut Model,
-    met: &mut Met,
+    met: &mut Occurrences,
 ) -> Result<Ended, String> {
     let names = ["configmaps", "deployments.apps"].map(Box::from).to_vec();
     let mut journal = Log::new(disk.clone(), names, SMALL);
@@ -168,17 +170,17 @@ fn life(
         if chance.one_in(3) {
             committer.probe();
         }
-        committer.tidy();
+        committer.compact();
     }
     Ok(Ended::Well)
 }
 
-/// Whether the journal found no space.
+/// Returns whether the journal ran out of space.
 fn check(
     model: &mut Model,
     writes: &[Write],
-    answers: &[Answer],
-    met: &mut Met,
+    answers: &[WriteResult],
+    met: &mut Occurrences,
 ) -> Result<bool, String> {
     let failure = answers.iter().find_map(|answer| match answer {
         Err(WriteError::Journal(error)) => Some(error),
@@ -213,7 +215,7 @@ fn random_write(chance: &mut Chance, state: &State) -> Write {
     let expect = match chance.below(7) {
         0 | 1 => Expect::Absent,
         2 => Expect::Revision(known.saturating_sub(1)),
-        // What the first write of the batch may have made.
+        // The revision that the first write of the batch may have created.
         3 => Expect::Revision(state.revision() + 1),
         _ if known == 0 => Expect::Absent,
         _ => Expect::Revision(known),
@@ -223,7 +225,7 @@ fn random_write(chance: &mut Chance, state: &State) -> Write {
     let object = (!chance.one_in(4)).then(|| NewObject {
         labels: [("app".into(), format!("{}", chance.below(9)).into())].into(),
         fields: ["Running".into(), "node-1".into()].into(),
-        tail: vec![fill; if chance.one_in(5) { 1 } else { length as usize }].into(),
+        encoded: vec![fill; if chance.one_in(5) { 1 } else { length as usize }].into(),
     });
     Write { resource, key, expect, object }
 }

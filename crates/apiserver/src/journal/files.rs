@@ -1,7 +1,7 @@
-//! The few things the journal asks of a file system: a directory of files, written at offsets.
+//! The file system operations that the journal needs: a directory of files, written at offsets.
 //!
-//! Nothing is durable before it was asked for: contents with [`File::sync`], names with
-//! [`Files::sync_names`]. The tests have a second implementation that loses all else.
+//! Nothing is durable until requested: contents with [`File::sync`], names with
+//! [`Files::sync_names`]. The tests have a second implementation that loses everything else.
 
 use std::collections::hash_map::RandomState;
 use std::fs;
@@ -19,17 +19,17 @@ pub(crate) trait Files: Send + Sync + 'static {
     type File: File;
 
     fn names(&self) -> io::Result<Vec<String>>;
-    /// An empty file, whether one was there or not.
+    /// Creates an empty file, or truncates an existing one.
     fn create(&self, name: &str) -> io::Result<Self::File>;
     fn open(&self, name: &str) -> io::Result<Self::File>;
-    /// Replaces what has the name.
+    /// Replaces an existing file of that name.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     fn remove(&self, name: &str) -> io::Result<()>;
     /// Makes creations, renames and removals durable.
     fn sync_names(&self) -> io::Result<()>;
-    /// A number nobody could foresee.
+    /// An unpredictable number.
     fn nonce(&self) -> u64;
-    /// For messages.
+    /// For error messages.
     fn path(&self, name: &str) -> String;
 }
 
@@ -40,14 +40,13 @@ pub(crate) trait File: Send + 'static {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
     fn truncate(&self, size: u64) -> io::Result<()>;
-    /// Takes the space for a file of this size, which it has afterwards. Its contents are of no
-    /// interest.
+    /// Allocates space for a file of this size and sets its size. Its contents are unspecified.
     fn allocate(&self, size: u64) -> io::Result<()>;
     /// Makes contents and size durable.
     fn sync(&self) -> io::Result<()>;
 }
 
-/// A real directory, locked for as long as this lives.
+/// A real directory, locked while this lives.
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
@@ -55,7 +54,7 @@ pub(crate) struct Directory {
     _lock: fs::File,
 }
 
-/// An error with the path it is about.
+/// An error with the path it concerns.
 pub(super) fn failed(path: String) -> impl FnOnce(io::Error) -> JournalError {
     move |error| match error.kind() {
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => JournalError::Full { path },
@@ -66,7 +65,7 @@ pub(super) fn failed(path: String) -> impl FnOnce(io::Error) -> JournalError {
 // === impl Directory ===
 
 impl Directory {
-    /// Makes the directory where there is none. One process at a time may have it.
+    /// Creates the directory if it does not exist. Only one process at a time may use it.
     pub(crate) fn open(path: &Path) -> Result<Directory, JournalError> {
         let shown = || path.display().to_string();
         fs::create_dir_all(path).map_err(failed(shown()))?;
@@ -171,7 +170,7 @@ impl File for fs::File {
         }
     }
 
-    /// `fdatasync`, which leaves out times but not what is needed to read the contents back.
+    /// `fdatasync`, which omits timestamps but nothing needed to read the contents back.
     fn sync(&self) -> io::Result<()> {
         self.sync_data()
     }

@@ -1,17 +1,18 @@
-//! Frames: what a file holds after its header, one batch each.
+//! Frames: the content of a file after its header, one batch each.
 //!
 //! ```text
 //! magic u32 | length u32 | sequence u64 | synced u64 | sum of payload u32 | sum of these u32
-//! payload, filled up with zeros to a multiple of 8
+//! payload, padded with zeros to a multiple of 8
 //! ```
 //! All numbers are little endian. Both sums are CRC-32 that start from the file's salt, a random
-//! number, so neither what was on the disk before nor what a client sends is taken for a frame. The
-//! sequence counts from 1; one number is never written twice in the same file.
+//! number, so neither old disk contents nor data sent by a client is mistaken for a frame. The
+//! sequence counts from 1; no number is written twice in the same file.
 //!
-//! `synced` is the last sequence that was durable when the frame was written. It tells an end that
-//! was never synced from damage: if a frame is bad and a good one after it has it as synced, it was
-//! there once. If not, it never counted, and neither does what follows, which the disk may well have
-//! written first. What cannot be told apart is damage in the very last frame that was synced.
+//! `synced` is the last sequence that was durable when the frame was written. It distinguishes an
+//! unsynced end from corruption: if a frame is invalid and a valid later one records it as synced,
+//! it has been corrupted. Otherwise it never counted, nor does anything after it, which the disk
+//! may have written first. The one case that can't be distinguished is corruption of the very last
+//! synced frame.
 
 use std::io;
 
@@ -21,7 +22,7 @@ use super::files::File;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"EKFR");
 const HEAD: usize = 32;
-/// How much is read at once; a longer frame is read whole.
+/// Read size; a longer frame is read whole.
 const WINDOW: usize = 256 << 10;
 
 /// Reads the frames of a file in order.
@@ -29,13 +30,13 @@ const WINDOW: usize = 256 << 10;
 pub(super) struct Frames<'a, F> {
     file: &'a F,
     salt: u64,
-    /// Where the next frame starts: the end of the last good one.
+    /// Start of the next frame: the end of the last valid one.
     at: u64,
     /// No frame reaches beyond it.
     limit: u64,
     /// The sequence of the next frame.
     sequence: u64,
-    /// Starts of the frames that no later one says were synced, oldest first.
+    /// Starts of the frames not proven synced by a later one, oldest first.
     unproven: Vec<(u64, u64)>,
     window: Vec<u8>,
     window_at: u64,
@@ -48,7 +49,7 @@ struct Head {
     sum: u32,
 }
 
-/// Adds a frame to `out`; `payload` adds the payload.
+/// Appends a frame to `out`; `payload` appends the payload.
 pub(super) fn put(
     out: &mut Vec<u8>,
     salt: u64,
@@ -88,7 +89,7 @@ impl<'a, F: File> Frames<'a, F> {
         Frames { file, salt, at, limit, sequence: 1, unproven, window, window_at: 0 }
     }
 
-    /// The end of the last good frame.
+    /// The end of the last valid frame.
     pub(super) fn at(&self) -> u64 {
         self.at
     }
@@ -98,7 +99,7 @@ impl<'a, F: File> Frames<'a, F> {
         self.unproven.first().map(|(_, at)| *at)
     }
 
-    /// The payload of the next frame; `None` where there is no good one.
+    /// The payload of the next frame; `None` if there is no valid one.
     pub(super) fn next(&mut self) -> io::Result<Option<&[u8]>> {
         let Some(head) = self.good_head(self.at)? else { return Ok(None) };
         if head.sequence != self.sequence || !self.good_payload(self.at, &head)? {
@@ -113,7 +114,7 @@ impl<'a, F: File> Frames<'a, F> {
         Ok(Some(&self.window[start..start + head.length]))
     }
 
-    /// After the last good frame: whether a later one says that the bad one was synced.
+    /// After the last valid frame: whether a later one records the invalid one as synced.
     pub(super) fn was_synced(&mut self) -> io::Result<bool> {
         let mut at = self.at + 8;
         while self.fill(at, 8)? {
@@ -159,7 +160,7 @@ impl<'a, F: File> Frames<'a, F> {
         Ok(sum(self.salt, &self.window[start..start + head.length]) == head.sum)
     }
 
-    /// Has the window hold so many bytes from there; `false` if there are not so many.
+    /// Fills the window with `length` bytes from `at`; `false` if there are fewer.
     fn fill(&mut self, at: u64, length: usize) -> io::Result<bool> {
         let end = at + length as u64;
         if end > self.limit {

@@ -1,4 +1,4 @@
-//! The head of a file: what it is, in which format, and where it belongs.
+//! The header of a file: its type, format, and position in the journal.
 
 use evenkeel_store::{
     journal::JournalError,
@@ -11,12 +11,12 @@ use super::{
     frame::sum,
 };
 
-/// The format that is written.
+/// The format version written.
 pub(super) const VERSION: u32 = 1;
 
 const SEGMENT: [u8; 8] = *b"EKJOURNL";
 const SNAPSHOT: [u8; 8] = *b"EKSNAPSH";
-/// Magic, version, length: what is so in every format.
+/// Magic, version, length: the same in every format.
 const FIXED: usize = 16;
 const LONGEST: usize = 1 << 20;
 
@@ -32,7 +32,7 @@ pub(super) struct Header {
     pub(super) version: u32,
     pub(super) number: u64,
     pub(super) salt: u64,
-    /// Segments: where the one before ends. What it has after that was never answered for.
+    /// Segments: where the previous one ends. Anything after that was never acknowledged.
     pub(super) previous_end: u64,
     /// Snapshots: the revision of the objects. Segments: the last one before this file.
     pub(super) revision: Revision,
@@ -66,7 +66,7 @@ impl Header {
         out
     }
 
-    /// Reads it, with the offset of what follows.
+    /// Reads the header, and the offset of what follows.
     pub(super) fn read(file: &impl File, path: &str) -> Result<(Header, u64), JournalError> {
         let mut fixed = [0; FIXED];
         let there = file.read_at(&mut fixed, 0).map_err(failed(path.to_owned()))?;
@@ -83,7 +83,7 @@ impl Header {
         Ok((header.map_err(|e| e.at(path.to_owned(), 0))?, length as u64))
     }
 
-    /// How to read what follows, for a program that serves these resources.
+    /// How to read the rest, for a program that serves these resources.
     pub(super) fn reading(&self, served: &[Box<str>]) -> Reading {
         let ours = |name: &str| match served.iter().position(|served| **served == *name) {
             Some(found) => Ok(ResourceId(found as u16)),

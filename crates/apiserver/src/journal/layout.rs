@@ -1,7 +1,7 @@
-//! Which files there are, and which of them count.
+//! The journal's files, and which of them are current.
 //!
-//! `journal-N` are segments, in order. `snapshot-N` stands for everything before `journal-N`.
-//! `*.new` was not finished; `format-V.*` are backups from before a migration.
+//! `journal-N` are segments, in order. `snapshot-N` replaces everything before `journal-N`. `*.new`
+//! files are unfinished; `format-V.*` are backups from before a migration.
 
 use evenkeel_store::journal::JournalError;
 
@@ -9,7 +9,7 @@ use super::files::{Files, failed};
 
 pub(super) const UNFINISHED: &str = ".new";
 
-/// The files that count, and those that no longer do.
+/// The current files, and the obsolete ones.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
     pub(super) snapshot: Option<u64>,
@@ -107,7 +107,7 @@ mod tests {
             (&["snapshot-0000000002", "journal-0000000003"], "journal-0000000002"),
         ] {
             let error = of(names).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("{missing} is damaged")), "{error}");
+            assert!(error.starts_with(&format!("{missing} is corrupt")), "{error}");
         }
         assert_eq!(of(&["lock"]).unwrap(), Layout::default());
     }

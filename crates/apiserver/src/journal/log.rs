@@ -1,10 +1,10 @@
-//! The journal over any files.
+//! The journal on any file system.
 //!
-//! Frames go to the newest segment. A new one begins at each start, when a snapshot is due, and
-//! after any failure to write or sync: what a failed sync left in memory or on the disk is never
-//! trusted or written over, the header of the next segment says where the last one really ends.
-//! While no new segment can be made either, writes are refused, and each tries again. What happens
-//! when the disk is full is in `full`.
+//! Frames are appended to the newest segment. A new segment begins at each start, when a snapshot
+//! is due, and after any failure to write or sync: data left by a failed sync, in memory or on
+//! disk, is never trusted or overwritten, and the header of the next segment records where the last
+//! one really ends. While no new segment can be created either, writes are rejected, and each tries
+//! again. The handling of a full disk is in `full`.
 
 mod full;
 
@@ -27,7 +27,7 @@ use super::{
     snapshot::{Job, remove_unfinished, tidy},
 };
 
-/// So many segments from short runs make a snapshot due.
+/// This many segments from short runs make a snapshot due.
 const MANY_SEGMENTS: usize = 8;
 
 #[derive(Debug)]
@@ -35,35 +35,35 @@ pub(super) struct Log<D: Files> {
     files: Arc<D>,
     names: Vec<Box<str>>,
     limits: Limits,
-    place: Place<D::File>,
+    position: WritePosition<D::File>,
     snapshot: Snapshotting<D>,
-    /// Bytes of frames since the last snapshot was begun.
+    /// Bytes of frames since the last snapshot was started.
     since: u64,
-    /// So many make the next one due.
+    /// Bytes after which the next one is due.
     due: u64,
-    /// Bytes of the last snapshot and of all frames since: what the next one may need.
+    /// Bytes of the last snapshot and of all frames since: the space the next one may need.
     stored: u64,
     reserve: Reserve,
-    /// There was no space; only what makes the state smaller is taken.
+    /// The disk was full; only writes that shrink the state are accepted.
     full: bool,
     /// The size of the state at which a snapshot on the full disk failed.
     failed_at: Option<u64>,
-    /// Bytes of frames that this process synced.
+    /// Bytes of frames synced by this process.
     written: u64,
 }
 
-/// Sizes, smaller in tests.
+/// Sizes; smaller in tests.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
-    /// A snapshot is due after so many bytes, or the size of the last one if that is more.
+    /// Bytes after which a snapshot is due, or the size of the last one if that is larger.
     pub(super) snapshot_after: u64,
     /// Bytes in a frame of a snapshot.
     pub(super) frame: usize,
     /// Bytes of a snapshot that are synced together.
     pub(super) piece: usize,
-    /// Zeros in a new segment.
+    /// Preallocated zeros in a new segment.
     pub(super) fill: u64,
-    /// Bytes in each segment that are kept back for deletes.
+    /// Bytes in each segment that are reserved for deletes.
     pub(super) room: u64,
     /// The reserve for snapshots is a multiple of this.
     pub(super) reserve: u64,
@@ -74,15 +74,15 @@ pub(super) struct Limits {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Background {
     Thread,
-    /// Each call of `compact` writes one frame, so that tests repeat exactly.
+    /// Each call of `compact` writes one frame, so that tests are reproducible.
     #[cfg_attr(not(test), expect(dead_code, reason = "for tests"))]
     Steps,
 }
 
 /// Where the next frame goes.
 #[derive(Debug)]
-enum Place<F> {
-    /// Nothing was read yet.
+enum WritePosition<F> {
+    /// Not yet read.
     Unread,
     Writing(Segment<F>),
     /// A new segment is needed after this end.
@@ -117,7 +117,7 @@ impl<D: Files> Log<D> {
             files: Arc::new(files),
             names,
             limits,
-            place: Place::Unread,
+            position: WritePosition::Unread,
             snapshot: Snapshotting::Idle,
             since: 0,
             due: limits.snapshot_after,
@@ -133,9 +133,9 @@ impl<D: Files> Log<D> {
         self.written
     }
 
-    /// Whether the next write would be tried.
+    /// Whether the next write would be attempted.
     pub(super) fn is_writable(&self) -> bool {
-        !self.full && !matches!(self.place, Place::Lost(_))
+        !self.full && !matches!(self.position, WritePosition::Lost(_))
     }
 
     /// Reads everything and begins a new segment.
@@ -146,7 +146,7 @@ impl<D: Files> Log<D> {
             self.migrate(oldest)?;
         }
         let found = read::replay(&*self.files, &self.names, each)?;
-        read::settle(&*self.files, &found)?;
+        read::make_durable(&*self.files, &found)?;
         self.rotate(found.end.unwrap_or(Position::NONE))?;
         tidy(&*self.files)?;
         self.due = self.limits.snapshot_after.max(found.snapshot_bytes);
@@ -163,7 +163,7 @@ impl<D: Files> Log<D> {
     fn migrate(&mut self, oldest: u32) -> Result<(), JournalError> {
         migrate::back_up(&*self.files, oldest)?;
         let (found, mut out) = migrate::rewrite(&self.files, &self.names, self.limits)?;
-        read::settle(&*self.files, &found)?;
+        read::make_durable(&*self.files, &found)?;
         self.rotate(found.end.unwrap_or(Position::NONE))?;
         out.finish().map(|_| ())
     }
@@ -180,20 +180,20 @@ impl<D: Files> Log<D> {
             names: self.names.clone(),
         };
         let segment = self.drafted(&header)?;
-        self.place = Place::Lost(end);
+        self.position = WritePosition::Lost(end);
         segment.name(&*self.files)?;
         if end.number > 0 {
-            // Only gives back the space that was filled ahead.
+            // Only frees the preallocated space.
             let _ = self.files.open(&segment_name(end.number)).and_then(|f| f.truncate(end.offset));
         }
-        self.place = Place::Writing(segment);
-        match &mut self.place {
-            Place::Writing(segment) => Ok(segment),
+        self.position = WritePosition::Writing(segment);
+        match &mut self.position {
+            WritePosition::Writing(segment) => Ok(segment),
             _ => unreachable!("it was just set"),
         }
     }
 
-    /// With zeros for the next frames or, on a full disk, for what the room is kept for.
+    /// With zeros for the next frames or, on a full disk, for the reserved space.
     fn drafted(&self, header: &Header) -> Result<Segment<D::File>, JournalError> {
         let Limits { fill, room, .. } = self.limits;
         let draft = |zeros| Segment::draft(&*self.files, header, zeros, fill * 4);
@@ -204,27 +204,29 @@ impl<D: Files> Log<D> {
     }
 
     fn writable(&mut self) -> Result<&mut Segment<D::File>, JournalError> {
-        match self.place {
-            Place::Unread => self.start(&mut |_| {})?,
-            Place::Lost(end) => {
+        match self.position {
+            WritePosition::Unread => self.start(&mut |_| {})?,
+            WritePosition::Lost(end) => {
                 self.rotate(end)?;
             }
-            Place::Writing(_) => {}
+            WritePosition::Writing(_) => {}
         }
-        match &mut self.place {
-            Place::Writing(segment) => Ok(segment),
+        match &mut self.position {
+            WritePosition::Writing(segment) => Ok(segment),
             _ => unreachable!("starting and rotating end in a segment"),
         }
     }
 
-    /// Takes back what is not durable, and tries to go on in a new segment at once.
+    /// Discards everything not yet durable, and tries to continue in a new segment at once.
     fn give_up(&mut self) {
-        let Place::Writing(segment) = std::mem::replace(&mut self.place, Place::Unread) else {
+        let WritePosition::Writing(segment) =
+            std::mem::replace(&mut self.position, WritePosition::Unread)
+        else {
             return;
         };
         let end = segment.cut();
-        self.place = Place::Lost(end);
-        // Where that fails too, each write tries again.
+        self.position = WritePosition::Lost(end);
+        // If that fails too, each write tries again.
         let _ = self.rotate(end);
     }
 
@@ -237,7 +239,7 @@ impl<D: Files> Log<D> {
         appended
     }
 
-    /// Looks after the snapshot that is being written, if one is.
+    /// Advances a snapshot in progress; returns whether there is one.
     fn is_snapshotting(&mut self) -> bool {
         let result = match std::mem::replace(&mut self.snapshot, Snapshotting::Idle) {
             Snapshotting::Idle => return false,
@@ -271,12 +273,12 @@ impl<D: Files> Log<D> {
             Err(error) => {
                 tracing::warn!(%error, "snapshot failed, retrying later");
                 self.due = self.limits.snapshot_after / 4;
-                // Gives back the space, which may be what there was too little of.
+                // Frees the space, which may be what was missing.
                 let _ = remove_unfinished(&*self.files);
             }
         }
         if self.full {
-            // What can be had of it is taken before anybody else does.
+            // Reserves the available space before anything else takes it.
             self.refill();
             // A failure leaves it full, as it was.
             let _ = self.regain();
@@ -320,7 +322,7 @@ impl<D: Files> Journal for Log<D> {
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {
-        let Place::Writing(segment) = &mut self.place else { return Ok(()) };
+        let WritePosition::Writing(segment) = &mut self.position else { return Ok(()) };
         match segment.sync() {
             Ok(bytes) => {
                 self.since += bytes;
@@ -336,8 +338,8 @@ impl<D: Files> Journal for Log<D> {
     }
 
     fn replay(&mut self, each: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
-        match self.place {
-            Place::Unread => self.start(each),
+        match self.position {
+            WritePosition::Unread => self.start(each),
             _ => read::replay(&*self.files, &self.names, each).map(|_| ()),
         }
     }

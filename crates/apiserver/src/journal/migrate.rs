@@ -1,9 +1,9 @@
-//! Brings older formats to the one that is written, after a backup.
+//! Migrates older formats to the current one, after a backup.
 //!
-//! The old files are copied to `format-V.*` beside them; to go back, remove the others and take
-//! those prefixes away. Then everything is read in its own format and written as one snapshot in
-//! the new one, which supersedes the old files as any snapshot does: a crash on the way leaves
-//! the old files as they were, and the next start begins again.
+//! The old files are copied to `format-V.*` beside them; to roll back, remove the others and strip
+//! those prefixes. Then everything is read in its own format and written as one snapshot in the new
+//! one, which supersedes the old files as any snapshot does: a crash on the way leaves the old
+//! files unchanged, and the next start begins again.
 
 use std::io;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::{
 
 const CHUNK: usize = 1 << 20;
 
-/// Copies every file that counts.
+/// Copies all current files.
 pub(super) fn back_up(files: &impl Files, format: u32) -> Result<(), JournalError> {
     let layout = Layout::read(files)?;
     let there = files.names().map_err(failed(files.path("")))?;
@@ -35,7 +35,7 @@ pub(super) fn back_up(files: &impl Files, format: u32) -> Result<(), JournalErro
     files.sync_names().map_err(failed(files.path("")))
 }
 
-/// Writes everything there is as the snapshot before the next segment, not yet finished.
+/// Writes everything as the snapshot before the next segment, not yet finished.
 pub(super) fn rewrite<D: Files>(
     files: &Arc<D>,
     names: &[Box<str>],

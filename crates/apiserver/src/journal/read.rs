@@ -1,8 +1,8 @@
-//! Reads everything that is kept, in order, and finds where it ends.
+//! Reads everything stored, in order, and finds its end.
 //!
-//! All but the last segment were whole when the next one was made, so each must reach exactly
-//! the end that the next one's header gives. The last one ends where its frames end; see `frame`
-//! for how that is told from damage.
+//! All segments but the last were complete when the next one was created, so each must reach
+//! exactly the end recorded in the next one's header. The last one ends where its frames end; see
+//! `frame` for how that is distinguished from corruption.
 
 use evenkeel_store::{
     journal::{JournalError, Replayed},
@@ -18,12 +18,12 @@ use super::{
     segment::Position,
 };
 
-/// What was found.
+/// The result of reading.
 #[derive(Debug)]
 pub(super) struct Found {
     /// `None` in an empty directory.
     pub(super) end: Option<Position>,
-    /// Where in the last segment the frames begin that may not be durable yet.
+    /// Start of the frames in the last segment that may not be durable yet.
     pub(super) unproven: Option<u64>,
     pub(super) n_segments: usize,
     /// Of the segments since the snapshot.
@@ -31,11 +31,11 @@ pub(super) struct Found {
     pub(super) snapshot_bytes: u64,
 }
 
-/// Hands over everything in order, checking that nothing is missing.
+/// Passes on everything in order, checking that nothing is missing.
 struct Replay<'a> {
     each: &'a mut dyn FnMut(Replayed),
     revision: Revision,
-    /// A revision that did not follow the one before.
+    /// A revision that did not follow the previous one.
     disorder: Option<Revision>,
 }
 
@@ -47,7 +47,7 @@ struct Opened<F> {
     size: u64,
 }
 
-/// The oldest format among the files, if there are any. Refuses newer ones.
+/// The oldest format among the files, if there are any. Rejects newer ones.
 pub(super) fn oldest_format(files: &impl Files) -> Result<Option<u32>, JournalError> {
     let layout = Layout::read(files)?;
     let mut oldest = None;
@@ -110,12 +110,12 @@ pub(super) fn replay<D: Files>(
     Ok(found)
 }
 
-/// Makes the end that was found durable, whether it came from the disk or from memory that the
-/// last process left behind: a sync that failed may have marked pages as clean that never were.
-pub(super) fn settle(files: &impl Files, found: &Found) -> Result<(), JournalError> {
+/// Makes the end that was found durable, whether it was read from disk or from memory left by the
+/// last process: a failed sync may have marked pages as clean that were never written.
+pub(super) fn make_durable(files: &impl Files, found: &Found) -> Result<(), JournalError> {
     let Some(end) = found.end else { return Ok(()) };
     let name = segment_name(end.number);
-    let settled = files.open(&name).and_then(|file| {
+    let synced = files.open(&name).and_then(|file| {
         if let Some(start) = found.unproven {
             let mut bytes = vec![0; (end.offset - start) as usize];
             let there = file.read_at(&mut bytes, start)?;
@@ -123,7 +123,7 @@ pub(super) fn settle(files: &impl Files, found: &Found) -> Result<(), JournalErr
         }
         file.sync()
     });
-    settled.map_err(failed(files.path(&name)))
+    synced.map_err(failed(files.path(&name)))
 }
 
 fn opened<D: Files>(
@@ -137,7 +137,7 @@ fn opened<D: Files>(
     let size = file.size().map_err(failed(path.clone()))?;
     let (header, start) = Header::read(&file, &path)?;
     if (header.kind, header.number) != (kind, number) {
-        return Err(damaged(path, 0, "its header is another file's".to_owned()));
+        return Err(damaged(path, 0, "the header belongs to another file".to_owned()));
     }
     Ok(Opened { file, path, header, start, size })
 }
@@ -159,7 +159,7 @@ impl<F: File> Opened<F> {
                 Some(Payload::End(revision)) if revision == replay.revision => return Ok(()),
                 Some(Payload::Changes | Payload::Objects) => {}
                 Some(Payload::End(_)) | None => {
-                    return Err(damaged(self.path, at, "the snapshot ends early".to_owned()));
+                    return Err(damaged(self.path, at, "the snapshot is truncated".to_owned()));
                 }
             }
         }
@@ -179,7 +179,11 @@ impl<F: File> Opened<F> {
         if at == end {
             return Ok(());
         }
-        Err(damaged(self.path, at, format!("a bad frame, though it was whole up to byte {end}")))
+        Err(damaged(
+            self.path,
+            at,
+            format!("invalid frame, although the file was complete up to byte {end}"),
+        ))
     }
 
     fn replay_last(

@@ -1,8 +1,8 @@
-//! Space that is kept back for a snapshot on a full disk.
+//! Space reserved for a snapshot on a full disk.
 //!
-//! A journal shrinks only by a snapshot, which needs space before it gives any back. So a file of
-//! no use lies beside the others, as large as a snapshot may become, and goes when there is no
-//! other space for one.
+//! A journal shrinks only by a snapshot, which needs space before it frees any. So a placeholder
+//! file lies beside the others, as large as a snapshot may become, and is removed when a snapshot
+//! finds no other space.
 
 use std::io;
 
@@ -18,7 +18,7 @@ pub(super) struct Reserve {
 }
 
 impl Reserve {
-    /// What an earlier process has left.
+    /// The file left by an earlier process.
     pub(super) fn find(files: &impl Files) -> Reserve {
         Reserve { size: files.open(NAME).and_then(|file| file.size()).unwrap_or(0) }
     }
@@ -27,7 +27,7 @@ impl Reserve {
         self.size
     }
 
-    /// Makes it larger or smaller. After an error it is as large as before.
+    /// Grows or shrinks it. After an error its size is unchanged.
     pub(super) fn resize(&mut self, files: &impl Files, size: u64) -> Result<(), JournalError> {
         let resized = files.open(NAME).or_else(|_| files.create(NAME)).and_then(|file| {
             let allocated = file.allocate(size);
@@ -41,7 +41,7 @@ impl Reserve {
         Ok(())
     }
 
-    /// Gives the space to whoever needs it.
+    /// Frees the space.
     pub(super) fn release(&mut self, files: &impl Files) {
         self.size = 0;
         let _: io::Result<()> = files.open(NAME).and_then(|file| file.truncate(0));

@@ -1,11 +1,10 @@
-//! The segment that is written to.
+//! The segment being written.
 //!
 //! Its space is filled with zeros ahead of the frames, so that a sync has data to write and no
 //! sizes or extents: on ext4 this takes a fifth of the time of appending, and less than
-//! `fallocate`, whose extents are marked as written by the sync. It also means that a full disk
-//! shows while filling, before there is anything of a frame to take back, and that space can be kept
-//! back here: a batch that leaves no `room` behind it is refused, unless it is one that the room is
-//! for.
+//! `fallocate`, whose extents are marked as written by the sync. A full disk is therefore detected
+//! while filling, before any part of a frame is written, and space can be reserved here: a batch
+//! that would not leave `room` behind it is rejected, unless the room is meant for it.
 
 use evenkeel_store::{
     journal::JournalError,
@@ -25,12 +24,12 @@ pub(super) struct Segment<F> {
     file: F,
     path: String,
     salt: u64,
-    /// Zeros up to there.
+    /// Zeros up to this offset.
     filled: u64,
     fill: u64,
     written: Position,
     synced: Position,
-    /// Something of a frame after `synced` may be in the file.
+    /// The file may contain part of a frame after `synced`.
     touched: bool,
     buffer: Vec<u8>,
 }
@@ -38,7 +37,7 @@ pub(super) struct Segment<F> {
 /// A point between two frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
-    /// Of the segment.
+    /// Number of the segment.
     pub(super) number: u64,
     pub(super) offset: u64,
     sequence: u64,
@@ -55,7 +54,7 @@ impl Position {
 }
 
 impl<F: File> Segment<F> {
-    /// Makes it, durable but for its name, with so many zeros.
+    /// Creates it, filled with zeros, durable except for its name.
     pub(super) fn draft<D: Files<File = F>>(
         files: &D,
         header: &Header,
@@ -73,7 +72,7 @@ impl<F: File> Segment<F> {
             file.sync().map(|()| file)
         });
         let file = made.map_err(|error| {
-            // The next attempt would replace it; this only gives back the space.
+            // The next attempt would replace it; this only frees the space.
             let _ = files.remove(&unfinished);
             failed(path.clone())(error)
         })?;
@@ -91,8 +90,8 @@ impl<F: File> Segment<F> {
         })
     }
 
-    /// Gives it its name. Whatever comes of that, the segment before must not be written any
-    /// more: this one's header may already be there to say where it ends.
+    /// Gives it its name. Whatever the result, the previous segment must not be written any more:
+    /// this one's header may already be durable and record where it ends.
     pub(super) fn name<D: Files<File = F>>(&self, files: &D) -> Result<(), JournalError> {
         let name = segment_name(self.written.number);
         let named = files.rename(&(name.clone() + UNFINISHED), &name);
@@ -104,12 +103,12 @@ impl<F: File> Segment<F> {
         self.synced
     }
 
-    /// Whether the file may hold something of a frame that is not durable.
+    /// Whether the file may contain part of a frame that is not durable.
     pub(super) fn is_touched(&self) -> bool {
         self.touched
     }
 
-    /// Adds a frame that leaves so much room behind it.
+    /// Appends a frame that leaves `room` bytes behind it.
     pub(super) fn append(&mut self, batch: &[Change], room: u64) -> Result<(), JournalError> {
         let Some(last) = batch.last() else { return Ok(()) };
         self.buffer.clear();
@@ -128,7 +127,7 @@ impl<F: File> Segment<F> {
         Ok(())
     }
 
-    /// How many bytes became durable.
+    /// Returns the number of bytes that became durable.
     pub(super) fn sync(&mut self) -> Result<u64, JournalError> {
         if !self.touched {
             return Ok(0);
@@ -140,19 +139,19 @@ impl<F: File> Segment<F> {
         Ok(bytes)
     }
 
-    /// Takes back what is not durable, as far as the file lets us; the next segment's header says
+    /// Discards what is not durable, as far as the file allows; the next segment's header records
     /// where this one ends in any case.
     pub(super) fn cut(self) -> Position {
         let _ = self.file.truncate(self.synced.offset);
         self.synced
     }
 
-    /// Makes sure of space for so many bytes.
+    /// Ensures space for this many bytes.
     pub(super) fn make_room(&mut self, room: u64) -> Result<(), JournalError> {
         self.fill_to(self.written.offset + room)
     }
 
-    /// Fills far ahead, or if there is no space for that as far as is needed.
+    /// Fills far ahead, or only as far as needed if there is not enough space.
     fn fill_to(&mut self, end: u64) -> Result<(), JournalError> {
         if end <= self.filled {
             return Ok(());

@@ -1,9 +1,9 @@
-//! A disk that keeps what was synced and does its worst with the rest.
+//! A simulated disk that keeps what was synced and does its worst with the rest.
 //!
-//! At a power cut each write that was not synced is there or not by sectors of 512 bytes, in any
-//! order, sizes may be there without contents, and each creation, rename and removal that was not
-//! synced is there or not. A sync that fails has written some of it and forgets the rest, which
-//! reads still see: the next sync succeeds and writes nothing, as Linux does it.
+//! At a power failure each unsynced write survives or not by sectors of 512 bytes, in any order,
+//! sizes may survive without contents, and each unsynced creation, rename and removal survives or
+//! not. A failed sync has written some of the data and forgets the rest, which reads still see: the
+//! next sync succeeds and writes nothing, as on Linux.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -15,7 +15,7 @@ use super::files::{File, Files};
 
 const SECTOR: usize = 512;
 
-/// Numbers from a seed (splitmix64).
+/// Random numbers from a seed (splitmix64).
 #[derive(Clone, Debug)]
 pub(super) struct Chance(pub(super) u64);
 
@@ -29,18 +29,18 @@ pub(super) struct Handle {
     content: usize,
 }
 
-/// What goes wrong.
+/// Injected faults.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Faults {
-    /// The operation at which the power goes, counted from now.
+    /// The operation at which the power fails, counted from now.
     pub(super) cut_at: Option<u64>,
-    /// One in so many syncs fails; 0 for none.
+    /// One in this many syncs fails; 0 for none.
     pub(super) failing_syncs: u64,
-    /// So many bytes in all files together.
+    /// Maximum bytes in all files together.
     pub(super) capacity: Option<usize>,
-    /// Contents are never synced, but said to be.
+    /// Syncs of contents report success but do nothing.
     pub(super) lying: bool,
-    /// Names are never synced, but said to be.
+    /// Syncs of names report success but do nothing.
     pub(super) lying_names: bool,
 }
 
@@ -96,7 +96,7 @@ impl Chance {
         n > 0 && self.below(n) == 0
     }
 
-    /// Which of so many survive: none, all, the first, the last, or any.
+    /// Which of `n` survive: none, all, the first, the last, or any.
     fn survivors(&mut self, n: usize) -> Vec<bool> {
         let cut = self.below(n as u64 + 1) as usize;
         let mode = self.below(5);
@@ -129,14 +129,14 @@ impl Disk {
         })))
     }
 
-    /// From now on, so much goes wrong.
+    /// Sets the faults from now on.
     pub(super) fn set(&self, faults: Faults) {
         let mut inner = self.0.lock();
         inner.faults = faults;
         inner.n_operations = 0;
     }
 
-    /// No more space than is in use now, or as much as anybody wants.
+    /// Limits the space to what is in use now, or removes the limit.
     pub(super) fn set_full(&self, full: bool) {
         let mut inner = self.0.lock();
         inner.faults.capacity = full.then(|| inner.used());
@@ -150,7 +150,7 @@ impl Disk {
         self.0.lock().n_failed_syncs
     }
 
-    /// The power is back after a cut: what was not synced did its worst.
+    /// Restores power after a failure: what was not synced may be lost.
     pub(super) fn power_cut(&self) {
         let inner = &mut *self.0.lock();
         inner.is_cut = false;
@@ -166,12 +166,12 @@ impl Disk {
         inner.names.clone_from(&inner.durable_names);
     }
 
-    /// The process was killed: what was written is seen by the next one, synced or not.
+    /// The process was killed: the next one sees all writes, synced or not.
     pub(super) fn kill(&self) {
         self.0.lock().is_cut = false;
     }
 
-    /// Changes a byte behind the journal's back.
+    /// Corrupts a byte.
     pub(super) fn flip(&self, name: &str, offset: usize) {
         let inner = &mut *self.0.lock();
         let content = &mut inner.contents[inner.names[name]];
@@ -326,7 +326,7 @@ impl Inner {
         self.names.values().map(|content| self.contents[*content].seen.len()).sum()
     }
 
-    /// How many bytes there are too few for a file to reach so far.
+    /// The number of bytes missing for a file to reach `end`.
     fn missing(&self, content: usize, end: usize) -> Option<usize> {
         let capacity = self.faults.capacity?;
         let growth = end.saturating_sub(self.contents[content].seen.len());
@@ -349,7 +349,7 @@ impl Content {
         }
     }
 
-    /// Some of what was not synced becomes durable, the rest never will.
+    /// Some unsynced data becomes durable, the rest never will.
     fn lose(&mut self, chance: &mut Chance) {
         let pieces = std::mem::take(&mut self.unsynced);
         let survivors = chance.survivors(pieces.len());

@@ -1,11 +1,11 @@
-//! Snapshots: the state at the oldest revision that watches may start from, and the changes since.
+//! Snapshots: the state at the oldest revision that watches can resume from, and the changes since.
 //!
-//! A snapshot is written beside the journal under an unfinished name, synced, given its name, and
-//! only when that is durable too is what it supersedes removed. So a crash at any point leaves
-//! either the old files or the new one, whole.
+//! A snapshot is written beside the journal under an unfinished name, synced and renamed; only when
+//! the rename is durable too are the superseded files removed. A crash at any point leaves either
+//! the old files or the new one, complete.
 //!
-//! It is synced piece by piece: a sync of all of it at the end would hold up those of the journal,
-//! since disk and file system do what came first.
+//! It is synced piece by piece: one sync at the end would delay those of the journal, since disk
+//! and file system work in order.
 
 use std::{io, sync::Arc, vec};
 
@@ -24,7 +24,7 @@ use super::{
     log::Limits,
 };
 
-/// A snapshot that is being written, a frame at a time.
+/// A snapshot in progress, written one frame at a time.
 #[derive(Debug)]
 pub(super) struct Job<D: Files> {
     out: Output<D>,
@@ -32,7 +32,7 @@ pub(super) struct Job<D: Files> {
     changes: vec::IntoIter<Change>,
 }
 
-/// The file of a snapshot, for what comes in the order of a replay.
+/// The file of a snapshot, for items in the order of a replay.
 pub(super) struct Output<D: Files> {
     files: Arc<D>,
     file: D::File,
@@ -58,7 +58,7 @@ struct Pending {
 // === impl Job ===
 
 impl<D: Files> Job<D> {
-    /// For everything before segment `number`, which is what `state` is a copy of.
+    /// Covers everything before segment `number`, of which `state` is a copy.
     pub(super) fn new(
         files: Arc<D>,
         number: u64,
@@ -71,7 +71,7 @@ impl<D: Files> Job<D> {
         Ok(Job { out, objects: objects.into_iter(), changes: changes.into_iter() })
     }
 
-    /// Writes the next frame; its size once the snapshot is there.
+    /// Writes the next frame; returns the size once the snapshot is complete.
     pub(super) fn step(&mut self) -> Result<Option<u64>, JournalError> {
         let sequence = self.out.sequence;
         while self.out.sequence == sequence {
@@ -141,7 +141,7 @@ impl<D: Files> Output<D> {
         }
     }
 
-    /// Makes it count, and removes what it supersedes.
+    /// Makes it current, and removes what it supersedes.
     pub(super) fn finish(&mut self) -> Result<u64, JournalError> {
         self.flush()?;
         let revision = self.revision;
@@ -211,8 +211,8 @@ impl<D: Files> Output<D> {
     }
 }
 
-/// Removes what nothing needs while no snapshot or segment is in the making. The names must be
-/// synced: what supersedes others may not be durable before.
+/// Removes obsolete files while no snapshot or segment is being created. The names must be synced:
+/// a superseding file may not be durable before.
 pub(super) fn tidy(files: &impl Files) -> Result<(), JournalError> {
     remove(files, Layout::read(files)?.superseded)?;
     remove_unfinished(files)
@@ -222,7 +222,7 @@ pub(super) fn remove_unfinished(files: &impl Files) -> Result<(), JournalError> 
     remove(files, Layout::read(files)?.unfinished)
 }
 
-/// Removes what no longer counts, which is why it need not be durable.
+/// Removes obsolete files, which therefore need not be durable.
 fn remove(files: &impl Files, names: Vec<String>) -> Result<(), JournalError> {
     for name in names {
         match files.remove(&name) {

@@ -1,4 +1,4 @@
-//! What the crash rounds do not reach, or not by name.
+//! Cases that the crash rounds do not reach, or not by name.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::{
 use crate::metrics::Metrics;
 
 const NAMES: [&str; 2] = ["configmaps", "deployments.apps"];
-/// With room for those that a test adds.
+/// Room for those that a test adds.
 const N_RESOURCES: usize = 4;
 const SMALL: Limits = Limits {
     snapshot_after: 8 << 10,
@@ -41,18 +41,18 @@ fn named(disk: &Disk, names: &[&str]) -> Log<Disk> {
     Log::new(disk.clone(), names.iter().copied().map(Box::from).collect(), SMALL)
 }
 
-fn change(revision: u64, tail: &str) -> Change {
-    change_of(&format!("default/name-{revision}"), revision, tail)
+fn change(revision: u64, encoded: &str) -> Change {
+    change_of(&format!("default/name-{revision}"), revision, encoded)
 }
 
-fn change_of(key: &str, revision: u64, tail: &str) -> Change {
+fn change_of(key: &str, revision: u64, encoded: &str) -> Change {
     let key: Box<str> = key.into();
     let object = Object {
         key: key.clone(),
         revision,
         labels: [("app".into(), "a".into()), ("tier".into(), "".into())].into(),
         fields: ["Running".into()].into(),
-        tail: tail.as_bytes().to_vec().into(),
+        encoded: encoded.as_bytes().to_vec().into(),
     };
     Change { resource: ResourceId(1), revision, key, object: Some(Arc::new(object)) }
 }
@@ -86,7 +86,7 @@ fn retaining(changes: usize) -> State {
     State::new(N_RESOURCES, history::Limits { changes, bytes: usize::MAX })
 }
 
-/// A directory of its own, gone afterwards.
+/// A temporary directory, removed on drop.
 struct Scratch(PathBuf);
 
 impl Scratch {
@@ -242,7 +242,7 @@ fn resources_are_known_by_name_and_unknown_ones_stop_the_start() {
     let state = replayed(&mut named(&disk, &renumbered)).unwrap();
     assert!(state.object(ResourceId(2), "default/name-1").is_some());
     let error = replayed(&mut named(&disk, &["configmaps"])).unwrap_err();
-    assert!(error.to_string().contains("holds deployments.apps"), "{error}");
+    assert!(error.to_string().contains("contains deployments.apps"), "{error}");
     assert_eq!(replayed(&mut on(&disk)).unwrap().revision(), 1, "it is all still there");
 }
 
@@ -288,7 +288,8 @@ fn a_newer_format_is_refused() {
     assert_eq!(error, JournalError::Newer { path, found: VERSION + 1, known: VERSION });
 }
 
-/// At whatever operation the power goes, the next start has it all, and the backup is whole.
+/// Whichever operation the power fails at, the next start recovers everything, and the backup is
+/// complete.
 #[test]
 fn an_older_format_is_migrated_after_a_backup() {
     for cut_at in (1..80).map(Some).chain([None]) {
@@ -300,7 +301,10 @@ fn an_older_format_is_migrated_after_a_backup() {
         disk.set(Faults::default());
         let state = replayed(&mut on(&disk)).unwrap();
         let object = state.object(ResourceId(1), "default/old").unwrap();
-        assert_eq!((&object.tail[..], object.fields.len(), object.revision), (&b"tail"[..], 0, 1));
+        assert_eq!(
+            (&object.encoded[..], object.fields.len(), object.revision),
+            (&b"tail"[..], 0, 1)
+        );
         let mut backup = vec![0; old.len() + 1];
         let file = disk.open("format-0.journal-0000000001").unwrap();
         let n = file.read_at(&mut backup, 0).unwrap();
@@ -321,7 +325,7 @@ fn header(version: u32) -> Header {
     }
 }
 
-/// A segment of format 0, which had no fields; its bytes.
+/// Writes a segment of format 0, which had no fields; returns its bytes.
 fn format_0(disk: &Disk) -> Vec<u8> {
     let mut bytes = header(0).bytes();
     frame::put(&mut bytes, 9, 1, 0, |out| {

@@ -1,4 +1,4 @@
-//! Addresses in objects: which may be endpoints, and which deserve a warning.
+//! Addresses in objects: which are valid endpoints, and which cause a warning.
 //!
 //! Sources: `ValidateEndpointIP` in `pkg/apis/core/validation`, and `ip.go` and `validation.go` in
 //! `k8s.io/apimachinery/pkg/util/validation`.
@@ -12,7 +12,8 @@ use crate::{
     kinds::names::{dns1123_label, dns1123_subdomain, masked, sloppy_cidr, sloppy_ip},
 };
 
-/// An endpoint's or external address may not be one that means something else on every node.
+/// Endpoint and external addresses must not be loopback, link-local or otherwise special on every
+/// node.
 pub(crate) fn endpoint_ip(value: &str, path: &Path) -> Errors {
     let Some(ip) = sloppy_ip(value) else {
         return vec![FieldError::invalid(
@@ -41,7 +42,7 @@ pub(crate) fn endpoint_ip(value: &str, path: &Path) -> Errors {
     wrong.map(|(_, text)| FieldError::invalid(path.clone(), &json!(value), text)).collect()
 }
 
-/// A name with a dot in it; one more dot at the end is fine.
+/// A name with a dot in it; a trailing dot is allowed.
 pub(crate) fn fully_qualified_domain(name: &str, path: &Path) -> Errors {
     if name.is_empty() {
         return vec![FieldError::required(path.clone(), "")];
@@ -62,7 +63,7 @@ pub(crate) fn fully_qualified_domain(name: &str, path: &Path) -> Errors {
     bad.next().map(|(label, wrong)| one(label, wrong.join(","))).unwrap_or_default()
 }
 
-/// What to warn about in a field whose addresses were once checked less strictly.
+/// Warnings for a field whose addresses were once validated less strictly.
 pub(crate) fn ip_warnings(path: &Path, value: &str) -> Option<String> {
     let ip = sloppy_ip(value)?;
     let shown = quoted(value);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, names,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
     read::{at, entries, flag},
 };
 use crate::{
@@ -42,16 +42,16 @@ pub(crate) static CONFIG_MAP: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &ConfigMapRules,
+    strategy: &ConfigMapStrategy,
 };
 
-/// What the values of a ConfigMap or Secret may take together: 1 MiB.
+/// Maximum total size of the values of a ConfigMap or Secret: 1 MiB.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
 #[derive(Debug)]
-struct ConfigMapRules;
+struct ConfigMapStrategy;
 
-impl Rules for ConfigMapRules {
+impl Strategy for ConfigMapStrategy {
     fn validate_create(&self, object: &Value, _: &Admission) -> Errors {
         validate(object)
     }
@@ -63,7 +63,7 @@ impl Rules for ConfigMapRules {
     }
 }
 
-/// What may not change once `immutable` is set, the setting included.
+/// Fields that may not change once `immutable` is set, including `immutable` itself.
 pub(super) fn immutable(new: &Value, old: &Value, fields: &[&str]) -> Errors {
     if !flag(old, &["immutable"]) {
         return Errors::new();
@@ -78,7 +78,7 @@ pub(super) fn immutable(new: &Value, old: &Value, fields: &[&str]) -> Errors {
     unset.into_iter().chain(changed).collect()
 }
 
-/// How many bytes a base64 text stands for. Line breaks in it do not count, as in Go.
+/// The decoded length of a base64 text. Line breaks do not count, as in Go.
 pub(super) fn decoded_len(text: &str) -> usize {
     text.bytes().filter(|digit| !b"=\r\n".contains(digit)).count() * 3 / 4
 }
@@ -100,7 +100,8 @@ fn validate(object: &Value) -> Errors {
         size += decoded_len(value.as_str().unwrap_or_default());
     }
     if size > MOST_BYTES {
-        // Kubernetes names the whole object by a path of one empty name, which prints like this.
+        // Kubernetes names the whole object by a path of one empty name, which is printed like
+        // this.
         errors.push(FieldError::too_long(Path::root("[]"), MOST_BYTES));
     }
     errors
@@ -136,7 +137,7 @@ mod tests {
                 vec!["[]: Too long: may not be more than 1048576 bytes"],
             ),
         ] {
-            assert_eq!(facts::texts(&ConfigMapRules.validate_create(&object, &at)), wrong);
+            assert_eq!(facts::texts(&ConfigMapStrategy.validate_create(&object, &at)), wrong);
         }
     }
 
@@ -158,7 +159,7 @@ mod tests {
             ),
         ] {
             let at = facts::admission();
-            let errors = ConfigMapRules.validate_update(Part::Main, &new, &old, &at);
+            let errors = ConfigMapStrategy.validate_update(Part::Main, &new, &old, &at);
             assert_eq!(facts::texts(&errors), wrong);
         }
     }

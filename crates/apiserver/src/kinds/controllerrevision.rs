@@ -1,9 +1,9 @@
-//! ControllerRevision: a state that a controller can go back to.
+//! ControllerRevision: a state that a controller can roll back to.
 
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy,
     pod::validate,
     read::{list, number, text},
 };
@@ -49,13 +49,13 @@ pub(crate) static CONTROLLER_REVISION: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &ControllerRevisionRules,
+    strategy: &ControllerRevisionStrategy,
 };
 
 #[derive(Debug)]
-struct ControllerRevisionRules;
+struct ControllerRevisionStrategy;
 
-impl Rules for ControllerRevisionRules {
+impl Strategy for ControllerRevisionStrategy {
     fn validate_create(&self, object: &Value, _: &Admission) -> Errors {
         let mut errors = validate_revision(object);
         let missing = match &object["data"] {
@@ -116,7 +116,7 @@ mod tests {
                 ],
             ),
         ] {
-            let errors = ControllerRevisionRules.validate_create(&object, &at);
+            let errors = ControllerRevisionStrategy.validate_create(&object, &at);
             assert_eq!(facts::texts(&errors), expected, "{object}");
         }
     }
@@ -135,7 +135,7 @@ mod tests {
                 ],
             ),
         ] {
-            let errors = ControllerRevisionRules.validate_update(Part::Main, &new, &old, &at);
+            let errors = ControllerRevisionStrategy.validate_update(Part::Main, &new, &old, &at);
             assert_eq!(facts::texts(&errors), expected, "{new}");
         }
     }

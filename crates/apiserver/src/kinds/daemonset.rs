@@ -1,17 +1,17 @@
 //! DaemonSet.
 //!
-//! The generation of the template alone is kept in an annotation, for readers of older versions.
+//! The generation of the template alone is stored in an annotation, for older clients.
 
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, Subresource, deployment,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource, deployment,
     pod::validate,
     read::{at, entry, number, text},
     workload::{self, columns, percent, selector::Selector},
 };
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     table::{AGE, NAME},
 };
 
@@ -35,7 +35,7 @@ pub(crate) static DAEMON_SET: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    rules: &DaemonSetRules,
+    strategy: &DaemonSetStrategy,
 };
 
 const COLUMNS: &[Column] = &[
@@ -89,9 +89,9 @@ fn count(object: &Value, name: &str) -> i64 {
 }
 
 #[derive(Debug)]
-struct DaemonSetRules;
+struct DaemonSetStrategy;
 
-impl Rules for DaemonSetRules {
+impl Strategy for DaemonSetStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         workload::default_template(object);
         workload::default_field(object, "revisionHistoryLimit", json!(10));
@@ -206,7 +206,7 @@ fn strategy(errors: &mut Errors, strategy: &Value, path: &Path) {
                 &Value::Null,
                 &["RollingUpdate", "OnDelete"],
             );
-            error.wrong = Wrong::NotSupported(deployment::declared(strategy));
+            error.type_ = FieldErrorType::NotSupported(deployment::declared(strategy));
             errors.push(error);
         }
     }

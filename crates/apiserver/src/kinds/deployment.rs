@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, Subresource,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
     read::{at, carry_over, entry, number, text},
     workload::{self, columns, percent, selector::Selector},
 };
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     table::{AGE, NAME},
 };
 
@@ -30,7 +30,7 @@ pub(crate) static DEPLOYMENT: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    rules: &DeploymentRules,
+    strategy: &DeploymentStrategy,
 };
 
 const COLUMNS: &[Column] = &[
@@ -76,9 +76,9 @@ fn count(object: &Value, name: &str) -> i64 {
 }
 
 #[derive(Debug)]
-struct DeploymentRules;
+struct DeploymentStrategy;
 
-impl Rules for DeploymentRules {
+impl Strategy for DeploymentStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         workload::default_template(object);
         for (name, value) in
@@ -125,7 +125,7 @@ impl Rules for DeploymentRules {
     }
 }
 
-/// Annotations count for the generation of a Deployment: they are copied to its ReplicaSets.
+/// Annotations increment the generation of a Deployment: they are copied to its ReplicaSets.
 fn annotated_anew(new: &Value, old: &Value) -> bool {
     let annotations = |object: &Value| match at(object, &["metadata", "annotations"]) {
         Value::Null => json!({}),
@@ -193,13 +193,13 @@ fn strategy(errors: &mut Errors, strategy: &Value, path: &Path) {
                 &Value::Null,
                 &["Recreate", "RollingUpdate"],
             );
-            error.wrong = Wrong::NotSupported(declared(strategy));
+            error.type_ = FieldErrorType::NotSupported(declared(strategy));
             errors.push(error);
         }
     }
 }
 
-/// A strategy as JSON of Kubernetes' own structure.
+/// A strategy as JSON of Kubernetes' internal type.
 pub(crate) fn declared(strategy: &Value) -> String {
     let rolling = &strategy["rollingUpdate"];
     let rolling = match rolling.is_object() {

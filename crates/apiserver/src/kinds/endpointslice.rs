@@ -1,6 +1,6 @@
 //! EndpointSlices.
 //!
-//! The generation counts the addresses, ports and labels; annotations do not count.
+//! Changes of addresses, ports and labels increment the generation; annotations do not.
 
 mod columns;
 mod validate;
@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use crate::{
     invalid::{Errors, Path},
     kinds::{
-        Admission, DeleteAnswers, Kind, Part, Rules,
+        Admission, DeleteAnswers, Kind, Part, Strategy,
         addresses::ip_warnings,
         read::{at, entries, entry, list, number, remove, text},
     },
 };
 
 const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
-/// Controllers that write only proper addresses, so that theirs need not be looked at.
+/// Controllers that write only valid addresses, so that theirs are not checked.
 const TRUSTED: [&str; 2] =
     ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];
 
@@ -39,13 +39,13 @@ pub(crate) static ENDPOINT_SLICE: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &EndpointSliceRules,
+    strategy: &EndpointSliceStrategy,
 };
 
 #[derive(Debug)]
-struct EndpointSliceRules;
+struct EndpointSliceStrategy;
 
-impl Rules for EndpointSliceRules {
+impl Strategy for EndpointSliceStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         let ports = object.get_mut("ports").and_then(Value::as_array_mut);
         for port in ports.into_iter().flatten() {
@@ -99,7 +99,7 @@ impl Rules for EndpointSliceRules {
     }
 }
 
-/// Whether anything but the metadata differs. What is empty and what is absent are the same.
+/// Whether anything but the metadata differs. Empty and absent are equal.
 fn differ(new: &Value, old: &Value) -> bool {
     text(new, &["addressType"]) != text(old, &["addressType"])
         || ["endpoints", "ports"]
@@ -112,8 +112,8 @@ fn same_list(new: &[Value], old: &[Value]) -> bool {
         && new.iter().zip(old).all(|(new, old)| without_empty(new) == without_empty(old))
 }
 
-/// A copy without empty lists, maps and structures, for comparing what clients wrote to what is
-/// stored.
+/// A copy without empty lists, maps and structures, to compare a client's object with the stored
+/// one.
 fn without_empty(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -137,7 +137,7 @@ fn entries_of(labels: &Value) -> Vec<(&str, &Value)> {
     entries(labels, &[]).collect()
 }
 
-/// `deprecatedTopology` comes from an older version of the API: this one takes it and forgets it.
+/// `deprecatedTopology` comes from an older version of the API: this one accepts and drops it.
 fn drop_topology(slice: &mut Value) {
     let endpoints = slice.get_mut("endpoints").and_then(Value::as_array_mut);
     for endpoint in endpoints.into_iter().flatten() {
@@ -176,7 +176,7 @@ mod tests {
             let mut new = stored();
             let path: Vec<&str> = pointer.split('/').skip(1).collect();
             *entry(&mut new, &path) = value.clone();
-            EndpointSliceRules.prepare_update(Part::Main, &mut new, &stored(), &admission());
+            EndpointSliceStrategy.prepare_update(Part::Main, &mut new, &stored(), &admission());
             assert_eq!(new["metadata"]["generation"], generation, "{pointer} {value}");
         }
     }
@@ -213,15 +213,15 @@ mod tests {
     fn names_of_hosts_and_odd_addresses_are_warned_about() {
         let slice = json!({"addressType": "FQDN", "endpoints": [{"addresses": ["FD00::1"]}]});
         assert_eq!(
-            EndpointSliceRules.warnings(&slice, None),
+            EndpointSliceStrategy.warnings(&slice, None),
             [
                 "spec.addressType: FQDN endpoints are deprecated",
                 "endpoints[0].addresses[0]: IPv6 address \"FD00::1\" should be in RFC 5952 canonical format (\"fd00::1\")",
             ]
         );
-        assert_eq!(EndpointSliceRules.warnings(&slice, Some(&slice)).len(), 1);
+        assert_eq!(EndpointSliceStrategy.warnings(&slice, Some(&slice)).len(), 1);
         let mut trusted = slice;
         *entry(&mut trusted, &["metadata", "labels", MANAGED_BY]) = json!(TRUSTED[0]);
-        assert!(EndpointSliceRules.warnings(&trusted, Some(&stored())).is_empty());
+        assert!(EndpointSliceStrategy.warnings(&trusted, Some(&stored())).is_empty());
     }
 }

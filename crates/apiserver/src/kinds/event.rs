@@ -1,7 +1,8 @@
-//! Event, under its two names.
+//! Event, in its two API groups.
 //!
-//! Core and `events.k8s.io` show the same stored object. It is kept in the form of core; [`to_v1`] and
-//! [`from_v1`] change the names of its fields. Rules, columns and selectable fields take either form.
+//! Core and `events.k8s.io` show the same stored object. It is stored in the form of core;
+//! [`to_v1`] and [`from_v1`] convert the field names. Strategy, columns and selectable fields
+//! accept either form.
 
 mod columns;
 mod convert;
@@ -11,7 +12,7 @@ use serde_json::Value;
 
 pub(crate) use self::convert::{from_v1, to_v1};
 use super::{
-    Admission, Alias, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, names,
+    Admission, Alias, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
     read::{at, text},
 };
 use crate::invalid::Errors;
@@ -28,7 +29,7 @@ pub(crate) static EVENT: Kind = Kind {
     schema: "io.k8s.api.core.v1.Event",
     verbs: EVERY_VERB,
     subresources: &[],
-    // The order of the two kinds agrees as far as both have a field: they share stored objects.
+    // Fields that both kinds have are in the same order: the kinds share stored objects.
     fields: &[
         ("involvedObject.kind", |object| involved(object, "kind")),
         ("involvedObject.namespace", |object| involved(object, "namespace")),
@@ -47,7 +48,7 @@ pub(crate) static EVENT: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &EventRules { strict: false },
+    strategy: &EventStrategy { strict: false },
 };
 
 pub(crate) static EVENT_V1: Kind = Kind {
@@ -79,16 +80,16 @@ pub(crate) static EVENT_V1: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: Some(Alias { of: &EVENT, from_stored: to_v1, to_stored: from_v1 }),
     columns: columns::COLUMNS,
-    rules: &EventRules { strict: true },
+    strategy: &EventStrategy { strict: true },
 };
 
-/// Core checks little, for the sake of old clients; `events.k8s.io` is strict.
+/// Core validates little, for compatibility with old clients; `events.k8s.io` is strict.
 #[derive(Debug)]
-struct EventRules {
+struct EventStrategy {
     strict: bool,
 }
 
-impl Rules for EventRules {
+impl Strategy for EventStrategy {
     fn validate_create(&self, object: &Value, _: &Admission) -> Errors {
         validate::create(&in_core_form(object), self.strict)
     }

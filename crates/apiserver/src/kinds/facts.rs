@@ -1,4 +1,4 @@
-//! Recorded scenarios, and rules run over them without a server around.
+//! Recorded scenarios, with strategies run over them without a server.
 
 use std::{collections::BTreeMap, fs};
 
@@ -13,7 +13,7 @@ use crate::{
     settings::Features,
 };
 
-/// An admission for rules that need nothing of it.
+/// An admission context for strategies that need nothing from it.
 pub(crate) fn admission() -> Admission {
     Admission {
         now: "2020-01-01T00:00:00Z".parse().expect("a time"),
@@ -37,7 +37,7 @@ pub(crate) fn scenario(file: &str, id: &str) -> Value {
     found.unwrap_or_else(|| panic!("no scenario {id} in {file}"))
 }
 
-/// The kind that a path is about, and the name and subresource in it.
+/// The kind, name and subresource of a path.
 fn place(path: &str) -> Option<(&'static Kind, String, String, &str)> {
     let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, version) = match parts.first()? {
@@ -61,7 +61,7 @@ fn place(path: &str) -> Option<(&'static Kind, String, String, &str)> {
 
 const SUBRESOURCES: [&str; 2] = ["status", "finalize"];
 
-/// Kinds whose rules alone make the answer; others need pools or a schema.
+/// Kinds whose strategy alone determines the response; others need pools or a schema.
 const RUN: [&str; 7] =
     ["configmaps", "events", "leases", "namespaces", "nodes", "secrets", "serviceaccounts"];
 
@@ -75,7 +75,7 @@ fn body(request: &Value) -> Value {
     serde_json::from_str(&format!("{prefix}{units}{suffix}")).expect("a repeated body")
 }
 
-/// What is neither metadata of the server nor a zero that Go prints.
+/// Removes metadata set by the server and zero values that Go prints.
 fn pruned(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
@@ -116,7 +116,7 @@ fn merged(mut object: Value, patch: &Value) -> Value {
     object
 }
 
-/// The rules of the kinds, and the objects they were applied to.
+/// The strategies of the kinds, and the objects they were applied to.
 #[derive(Default)]
 struct Bench {
     stored: BTreeMap<String, Value>,
@@ -149,7 +149,7 @@ impl Bench {
                 let object = self.stored.get_mut(&key).expect("is stored");
                 namespace::terminate(object, admission().now);
             }
-            // Other patches are not for here; what they made is.
+            // Other patches are not applied here; their recorded result is used.
             ("PATCH", _) if step["response"]["body"]["metadata"]["name"] == name => {
                 self.stored.insert(key, step["response"]["body"].clone());
             }
@@ -162,9 +162,9 @@ impl Bench {
             *entry(&mut object, &["metadata", "namespace"]) = json!(namespace);
         }
         let at = admission();
-        kind.rules.default(&mut object, &at);
-        kind.rules.prepare_create(&mut object, &at);
-        let errors = kind.rules.validate_create(&object, &at);
+        kind.strategy.default(&mut object, &at);
+        kind.strategy.prepare_create(&mut object, &at);
+        let errors = kind.strategy.validate_create(&object, &at);
         self.compare(step, &object, &errors);
         if errors.is_empty() {
             self.stored.insert(key.to_owned(), object);
@@ -175,7 +175,7 @@ impl Bench {
         let at = admission();
         let old = self.stored[key].clone();
         *entry(&mut new, &["metadata", "namespace"]) = old["metadata"]["namespace"].clone();
-        kind.rules.default(&mut new, &at);
+        kind.strategy.default(&mut new, &at);
         let errors = if subresource == "finalize" {
             let Some(Subresource::Finalize(edit)) = kind.subresource(subresource) else {
                 panic!("{} has no finalize", kind.kind)
@@ -184,8 +184,8 @@ impl Bench {
             (edit.validate)(&new, &old)
         } else {
             let part = if subresource == "status" { Part::Status } else { Part::Main };
-            kind.rules.prepare_update(part, &mut new, &old, &at);
-            kind.rules.validate_update(part, &new, &old, &at)
+            kind.strategy.prepare_update(part, &mut new, &old, &at);
+            kind.strategy.validate_update(part, &new, &old, &at)
         };
         self.compare(step, &new, &errors);
         if errors.is_empty() {

@@ -1,17 +1,18 @@
-//! JSON inside an object's texts: whether it is JSON, and if not, what Go's `encoding/json` says.
+//! JSON inside strings of an object: whether it is valid, and if not, the error of Go's
+//! `encoding/json`.
 //!
-//! A scanner with one state and a stack of open brackets, as Go's: time is linear in the text, memory
-//! in its depth. Only the words of the first error matter, so nothing is built.
+//! A scanner with one state and a stack of open brackets, like Go's: time is linear in the text,
+//! memory in its depth. Only the first error matters, so no value is built.
 
 const DEEPEST: usize = 10_000;
 
-/// What Go says when it reads this into a `map[string]interface{}`; `None` when it can.
+/// Go's error when decoding this into a `map[string]interface{}`; `None` if it succeeds.
 pub(super) fn wrong_map(text: &[u8]) -> Option<String> {
     wrong(text, b'{', "map[string]interface {}")
 }
 
-/// What Go says when it reads this into a value of a type that is written with this bracket; `None`
-/// when it can, as far as brackets tell.
+/// Go's error when decoding this into a type that is written with this bracket; `None` if it
+/// succeeds, as far as brackets tell.
 pub(super) fn wrong(text: &[u8], bracket: u8, type_: &str) -> Option<String> {
     let mut scanner = Scanner { text, next: 0, open: Vec::new() };
     if let Err(words) = scanner.document() {
@@ -56,7 +57,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Reads up to the end of a scalar, or to where the next value has to begin.
+    /// Reads to the end of a scalar, or to the start of the next value.
     fn value(&mut self) -> Scanned {
         loop {
             match self.significant()? {
@@ -83,7 +84,7 @@ impl Scanner<'_> {
         }
     }
 
-    /// Whether the document is complete; if not, the next value has to begin.
+    /// Whether the document is complete; if not, the next value must begin.
     fn after_value(&mut self) -> Result<bool, String> {
         while let Some(open) = self.open.last().copied() {
             match (self.significant()?, open) {
@@ -114,7 +115,7 @@ impl Scanner<'_> {
         Ok(())
     }
 
-    /// Takes the bracket that ends an empty object or array.
+    /// Consumes the bracket that ends an empty object or array.
     fn closes(&mut self, bracket: u8) -> Result<bool, String> {
         if self.peek()? != bracket {
             return Ok(false);
@@ -252,7 +253,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_are_in_the_words_of_go() {
+    fn errors_have_go_s_messages() {
         for (text, words) in [
             ("", "unexpected end of JSON input"),
             ("x", "invalid character 'x' looking for beginning of value"),
@@ -293,7 +294,7 @@ mod tests {
     }
 
     proptest! {
-        /// The oracle is another parser: both take the same texts.
+        /// The oracle is another parser: both accept the same texts.
         #[test]
         fn what_is_json_agrees_with_serde(text in r#"[\[\]{},:"a1.e\- tn\\]{0,12}"#) {
             let mut scanner = Scanner { text: text.as_bytes(), next: 0, open: Vec::new() };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, names,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
     read::{at, number, remove, text},
 };
 use crate::{
@@ -40,17 +40,17 @@ pub(crate) static LEASE: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &LeaseRules,
+    strategy: &LeaseStrategy,
 };
 
-/// Fields of coordinated leader election, a feature that is off: they are dropped unless the
-/// stored object has them.
+/// Fields of coordinated leader election, a feature that is off: they are dropped unless the stored
+/// object has them.
 const COORDINATED: [&str; 2] = ["strategy", "preferredHolder"];
 
 #[derive(Debug)]
-struct LeaseRules;
+struct LeaseStrategy;
 
-impl Rules for LeaseRules {
+impl Strategy for LeaseStrategy {
     fn prepare_create(&self, object: &mut Value, _: &Admission) {
         for field in COORDINATED {
             remove(object, &["spec", field]);
@@ -99,7 +99,7 @@ fn wrong_strategy(strategy: &Value, path: &Path) -> Errors {
     let Some(name) = strategy.as_str() else {
         return Errors::new();
     };
-    // The name stands twice in Kubernetes' path.
+    // The name occurs twice in Kubernetes' path.
     let path = path.child("strategy");
     if name.contains('/') {
         let wrong = names::qualified_name(name).into_iter();
@@ -150,14 +150,14 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_a_feature_that_is_off_stay_only_where_they_are() {
+    fn fields_of_a_disabled_feature_are_kept_only_if_stored() {
         let at = facts::admission();
         let given = json!({"spec": {"strategy": "a", "preferredHolder": "x"}});
         let mut created = given.clone();
-        LeaseRules.prepare_create(&mut created, &at);
+        LeaseStrategy.prepare_create(&mut created, &at);
         assert_eq!(created, json!({"spec": {}}));
         let mut updated = given.clone();
-        LeaseRules.prepare_update(Part::Main, &mut updated, &given, &at);
+        LeaseStrategy.prepare_update(Part::Main, &mut updated, &given, &at);
         assert_eq!(updated, given);
     }
 }

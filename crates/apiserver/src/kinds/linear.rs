@@ -1,10 +1,10 @@
-//! Whatever list is long, the work is near-linear in the body.
+//! Whichever list is long, the work is near-linear in the body.
 //!
 //! Every list and map of every kind is found in the table of types and filled with n entries: some
-//! equal, some that share names and ports, some with nothing in common. Reading, checking, warning,
-//! storing and showing it is then timed for n and 4n, and so is a change from such an object to
-//! itself. Linear work takes four times as long, quadratic work up to sixteen times; where that can
-//! not yet be told, n grows. Time is that of this thread on the processor.
+//! equal, some sharing names and ports, some with nothing in common. Decoding, validating, warning,
+//! storing and rendering it is then timed for n and 4n, and so is an update of such an object to
+//! itself. Linear work takes four times as long, quadratic work up to sixteen times; if the result
+//! is not clear, n grows. The time is this thread's CPU time.
 
 use std::collections::BTreeSet;
 
@@ -18,24 +18,25 @@ use serde_json::{Map, Value, json};
 use super::{Admission, KINDS, Kind, Part, metadata, read::entry};
 use crate::{document, settings::Features, status::Failure, types, warnings::Warnings};
 
-/// A place in an object: the names on the way to a list or map, `0` standing for an element.
-type Place = Vec<&'static str>;
+/// The path of a list or map in an object; `0` stands for an element.
+type FieldPath = Vec<&'static str>;
 
-/// What four times as much may cost: far from linear, and so near that more must be tried.
+/// Maximum ratio for four times the size: far from linear, and close enough that larger sizes must
+/// be tried.
 const QUADRATIC: f64 = 8.0;
 const LINEAR: f64 = 5.0;
-/// So many sizes in a row must look quadratic.
+/// This many sizes in a row must look quadratic.
 const IN_A_ROW: usize = 3;
-/// How many of a struct's scalars an entry has: the first ones, which tell it from others.
+/// How many of a struct's scalars an entry has: the first ones, which identify it.
 const SCALARS: usize = 4;
-/// No list is longer.
+/// Maximum list length.
 const LONGEST: usize = 64_000;
 
 #[test]
 fn a_create_is_linear_in_every_list_of_every_kind() {
-    for (kind, place) in places() {
-        check(&format!("create {} {}", kind.kind, place.join(".")), 600, |n| {
-            let body = object(kind, &place, n).to_string();
+    for (kind, path) in field_paths() {
+        check(&format!("create {} {}", kind.kind, path.join(".")), 600, |n| {
+            let body = object(kind, &path, n).to_string();
             Box::new(move || created(kind, &body))
         });
     }
@@ -43,9 +44,9 @@ fn a_create_is_linear_in_every_list_of_every_kind() {
 
 #[test]
 fn an_update_is_linear_in_every_list_of_every_kind() {
-    for (kind, place) in places() {
-        check(&format!("update {} {}", kind.kind, place.join(".")), 400, |n| {
-            let value = kind.converted(object(kind, &place, n));
+    for (kind, path) in field_paths() {
+        check(&format!("update {} {}", kind.kind, path.join(".")), 400, |n| {
+            let value = kind.converted(object(kind, &path, n));
             let old = stored(kind, &value);
             Box::new(move || updated(kind, &value, &old))
         });
@@ -54,9 +55,9 @@ fn an_update_is_linear_in_every_list_of_every_kind() {
 
 #[test]
 fn a_patch_is_linear_in_every_list_of_every_kind() {
-    for (kind, place) in places() {
-        check(&format!("patch {} {}", kind.kind, place.join(".")), 400, |n| {
-            let value = object(kind, &place, n);
+    for (kind, path) in field_paths() {
+        check(&format!("patch {} {}", kind.kind, path.join(".")), 400, |n| {
+            let value = object(kind, &path, n);
             let patch = value.to_string();
             Box::new(move || patched(kind, &value, &patch))
         });
@@ -68,8 +69,8 @@ fn lists_that_name_each_other_are_not_multiplied() {
     for kind in KINDS {
         check(&format!("all lists of {}", kind.kind), 10, |n| {
             let mut value = json!({"metadata": {"name": "a", "namespace": "b"}});
-            for (_, place) in places().into_iter().filter(|(of, _)| of == kind) {
-                fill(kind, &mut value, &place, n);
+            for (_, path) in field_paths().into_iter().filter(|(of, _)| of == kind) {
+                fill(kind, &mut value, &path, n);
             }
             let body = value.to_string();
             let value = kind.converted(value);
@@ -88,58 +89,58 @@ fn admission() -> Admission {
     Admission { now: "2026-01-01T00:00:00Z".parse().unwrap(), features: Features::default() }
 }
 
-/// All steps of a create, whether the one before refuses it or not.
+/// All steps of a create, whether the previous one rejects it or not.
 fn created(kind: &Kind, body: &str) {
     let of = types::schema().named(kind.schema).unwrap();
     let value = schema::decode(types::schema(), of, body.as_bytes()).unwrap().value;
     let mut value = kind.converted(value);
     let mut warnings = Warnings::default();
     warnings.extend(metadata::drop_duplicate_owners(&mut value));
-    kind.rules.default(&mut value, &admission());
+    kind.strategy.default(&mut value, &admission());
     metadata::prepare_create(&mut value, &admission(), "uid", "abcde");
-    kind.rules.prepare_create(&mut value, &admission());
+    kind.strategy.prepare_create(&mut value, &admission());
     let mut errors = metadata::validate_create(kind, &value);
-    errors.extend(kind.rules.validate_create(&value, &admission()));
+    errors.extend(kind.strategy.validate_create(&value, &admission()));
     let refused = Failure::invalid(kind, "a", &metadata::distinct(errors));
     assert!(refused.status().to_string().len() < 16 << 20, "answers have an end");
-    warnings.extend(kind.rules.warnings(&value, None));
+    warnings.extend(kind.strategy.warnings(&value, None));
     assert!(warnings.headers().map(|value| value.len()).sum::<usize>() < 64 << 10);
     document::canonical(kind.stored_kind(), &mut value);
     let stored = document::stored(kind.stored_kind(), &value);
-    assert!(!stored.tail.is_empty());
+    assert!(!stored.encoded.is_empty());
     let value = kind.presented(value);
     for column in kind.columns {
         let _ = (column.cell)(&value, admission().now);
     }
 }
 
-/// The object as it would be stored, were it allowed.
+/// The object as it would be stored if it were allowed.
 fn stored(kind: &Kind, value: &Value) -> Value {
     let mut stored = value.clone();
-    kind.rules.default(&mut stored, &admission());
+    kind.strategy.default(&mut stored, &admission());
     document::canonical(kind.stored_kind(), &mut stored);
     stored
 }
 
-/// All steps of an update and of one of its status.
+/// All steps of an update and of a status update.
 fn updated(kind: &Kind, value: &Value, old: &Value) {
     for part in [Part::Main, Part::Status] {
         let mut new = value.clone();
-        kind.rules.default(&mut new, &admission());
+        kind.strategy.default(&mut new, &admission());
         metadata::prepare_update(&mut new, old);
-        kind.rules.prepare_update(part, &mut new, old, &admission());
+        kind.strategy.prepare_update(part, &mut new, old, &admission());
         let mut errors = metadata::validate_update(kind, &new, old);
-        errors.extend(kind.rules.validate_update(part, &new, old, &admission()));
+        errors.extend(kind.strategy.validate_update(part, &new, old, &admission()));
         let refused = Failure::invalid(kind, "a", &metadata::distinct(errors));
         assert!(refused.status().to_string().len() < 16 << 20, "answers have an end");
-        let _ = kind.rules.warnings(&new, Some(old));
+        let _ = kind.strategy.warnings(&new, Some(old));
     }
 }
 
-/// Patches of all three forms that say what is there already.
+/// Patches of all three types that change nothing.
 fn patched(kind: &Kind, value: &Value, patch: &str) {
     let of = types::schema().named(kind.schema).unwrap();
-    // Either outcome is right: some of the lists have no merge key.
+    // Either result is correct: some of the lists have no merge key.
     let mut merged = value.clone();
     if patch::strategic(types::schema(), of, &mut merged, patch.as_bytes()).is_ok() {
         let _ = patch::converted(types::schema(), of, merged);
@@ -154,8 +155,8 @@ fn patched(kind: &Kind, value: &Value, patch: &str) {
 
 type Work = Box<dyn Fn()>;
 
-/// Times work of growing size until it is plain that it is linear, or that it is not: a machine with
-/// other work to do may spoil one size, not several in a row.
+/// Times work of growing size until it is clearly linear, or clearly not: other load on the machine
+/// may spoil one size, not several in a row.
 fn check(what: &str, least: usize, work: impl Fn(usize) -> Work) {
     let (mut n, mut tries, mut in_a_row) = (least, 1, 0);
     loop {
@@ -200,7 +201,7 @@ fn least_time(work: &Work, tries: usize) -> f64 {
     times.fold(f64::MAX, f64::min).max(1.0)
 }
 
-/// What this thread has had of a processor.
+/// CPU time of this thread.
 fn clock() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     time.tv_sec as f64 * 1e9 + time.tv_nsec as f64
@@ -208,8 +209,8 @@ fn clock() -> f64 {
 
 // === objects ===
 
-/// Each list and map of each kind. Where a type has been seen, its fields are not looked at again.
-fn places() -> Vec<(&'static Kind, Place)> {
+/// Each list and map of each kind. A type that was already visited is not visited again.
+fn field_paths() -> Vec<(&'static Kind, FieldPath)> {
     let mut places = Vec::new();
     let mut seen = BTreeSet::new();
     for kind in KINDS {
@@ -217,60 +218,60 @@ fn places() -> Vec<(&'static Kind, Place)> {
         seen.remove("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta");
         let mut found = Vec::new();
         collect(of, &mut Vec::new(), &mut seen, &mut found);
-        places.extend(found.into_iter().map(|place| (*kind, place)));
+        places.extend(found.into_iter().map(|path| (*kind, path)));
     }
     places
 }
 
 fn collect(
     of: &'static Type,
-    place: &mut Place,
+    path: &mut FieldPath,
     seen: &mut BTreeSet<&'static str>,
-    found: &mut Vec<Place>,
+    found: &mut Vec<FieldPath>,
 ) {
     if !seen.insert(&of.name) {
         return;
     }
-    // Regular containers first: what the others share with them is looked at there.
+    // Regular containers first: what the others share with them is covered there.
     let mut fields: Vec<&Field> = of.fields.iter().collect();
     fields.sort_by_key(|field| &*field.name != "containers");
     for field in fields {
-        place.push(&field.name);
-        into(&field.shape, place, seen, found);
-        place.pop();
+        path.push(&field.name);
+        into(&field.shape, path, seen, found);
+        path.pop();
     }
 }
 
 fn into(
     shape: &'static Shape,
-    place: &mut Place,
+    path: &mut FieldPath,
     seen: &mut BTreeSet<&'static str>,
-    found: &mut Vec<Place>,
+    found: &mut Vec<FieldPath>,
 ) {
     match shape {
         Shape::List(of) | Shape::Map(of) => {
-            found.push(place.clone());
-            place.push("0");
-            into(of, place, seen, found);
-            place.pop();
+            found.push(path.clone());
+            path.push("0");
+            into(of, path, seen, found);
+            path.pop();
         }
-        Shape::Struct(id) => collect(types::schema().of(*id), place, seen, found),
+        Shape::Struct(id) => collect(types::schema().of(*id), path, seen, found),
         _ => {}
     }
 }
 
-/// An object with n entries at one place.
-fn object(kind: &Kind, place: &Place, n: usize) -> Value {
+/// An object with n entries at one path.
+fn object(kind: &Kind, path: &FieldPath, n: usize) -> Value {
     let mut value = json!({"metadata": {"name": "a", "namespace": "b"}});
-    fill(kind, &mut value, place, n);
+    fill(kind, &mut value, path, n);
     value
 }
 
-fn fill(kind: &Kind, value: &mut Value, place: &Place, n: usize) {
+fn fill(kind: &Kind, value: &mut Value, path: &FieldPath, n: usize) {
     let mut shape: Option<&Shape> = None;
     let mut of = types::schema().named(kind.schema);
     let mut at = value;
-    for name in place {
+    for name in path {
         match (shape, of) {
             (Some(Shape::List(inner)), _) => {
                 if !at.is_array() {
@@ -309,8 +310,8 @@ fn fill(kind: &Kind, value: &mut Value, place: &Place, n: usize) {
     }
 }
 
-/// Every third entry is as the others of its third; every third shares half of what it says; the
-/// rest has nothing in common.
+/// Every third entry equals the others of its third; every third shares half of its fields; the
+/// rest have nothing in common.
 fn share(i: usize) -> usize {
     match i % 3 {
         0 => 0,

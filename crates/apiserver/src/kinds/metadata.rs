@@ -1,10 +1,10 @@
-//! What all kinds share: names, labels, annotations, owners, finalizers, timestamps.
+//! Metadata common to all kinds: names, labels, annotations, owners, finalizers, timestamps.
 //!
-//! A create: [`prepare_create`], the kind's `prepare_create`, [`validate_create`] and behind it the
-//! kind's `validate_create`. An update: [`prepare_update`], the kind's `prepare_update`,
-//! [`validate_update`] and behind it the kind's `validate_update`. Kubernetes runs some checks twice
-//! and shows each text once: the joined list goes through [`distinct`].
-//! Sources: `k8s.io/apimachinery/pkg/api/validation/objectmeta.go`, and `create.go`, `update.go` and
+//! A create runs [`prepare_create`], the kind's `prepare_create`, [`validate_create`], then the
+//! kind's `validate_create`. An update runs [`prepare_update`], the kind's `prepare_update`,
+//! [`validate_update`], then the kind's `validate_update`. Kubernetes runs some checks twice and
+//! shows each text once: the joined list goes through [`distinct`]. Sources:
+//! `k8s.io/apimachinery/pkg/api/validation/objectmeta.go`, and `create.go`, `update.go` and
 //! `meta.go` in `k8s.io/apiserver/pkg/registry/rest`.
 
 use std::collections::BTreeSet;
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 pub(crate) use crate::invalid::distinct;
 use crate::{
-    invalid::{Errors, FieldError, Path, Shown, Wrong, quoted},
+    invalid::{Errors, FieldError, FieldErrorType, Path, Shown, quoted},
     kinds::{
         Admission, Kind,
         names::{self, Check},
@@ -22,7 +22,7 @@ use crate::{
     },
 };
 
-/// Keys and values of all annotations together, in bytes.
+/// Maximum total size of all annotation keys and values, in bytes.
 const ANNOTATIONS_MOST: usize = 256 * 1024;
 /// A generated name has at most 63 characters, five of them random.
 const GENERATED_BASE_MOST: usize = 63 - 5;
@@ -30,8 +30,8 @@ const STANDARD_FINALIZERS: [&str; 3] = ["foregroundDeletion", "kubernetes", "orp
 
 // === preparing ===
 
-/// Sets what the server owns in a new object and drops what a client said about it. A `generation`
-/// given by the client stays, unless the kind counts its own.
+/// Sets what the server owns in a new object and drops the client's values for it. A `generation`
+/// set by the client is kept, unless the kind counts its own.
 pub(crate) fn prepare_create(object: &mut Value, at: &Admission, uid: &str, suffix: &str) {
     for name in ["deletionGracePeriodSeconds", "deletionTimestamp", "managedFields", "selfLink"] {
         remove(object, &["metadata", name]);
@@ -45,7 +45,7 @@ pub(crate) fn prepare_create(object: &mut Value, at: &Admission, uid: &str, suff
     }
 }
 
-/// Carries over silently what an update may leave out or cannot change.
+/// Silently restores what an update may omit or cannot change.
 pub(crate) fn prepare_update(new: &mut Value, old: &Value) {
     for name in ["managedFields", "selfLink"] {
         remove(new, &["metadata", name]);
@@ -64,8 +64,7 @@ pub(crate) fn prepare_update(new: &mut Value, old: &Value) {
     }
 }
 
-/// Drops owner references that are there twice, as is done with every client's object, and says
-/// what to warn about.
+/// Drops duplicate owner references, as for every client's object, and returns the warnings.
 pub(crate) fn drop_duplicate_owners(object: &mut Value) -> Option<String> {
     let owners = list(object, &["metadata", "ownerReferences"]);
     let mut seen = BTreeSet::new();
@@ -84,7 +83,7 @@ pub(crate) fn drop_duplicate_owners(object: &mut Value) -> Option<String> {
     ))
 }
 
-/// A time as objects have it: whole seconds.
+/// A time as in objects: whole seconds.
 pub(crate) fn seconds(time: Timestamp) -> String {
     Timestamp::from_second(time.as_second()).unwrap_or(time).to_string()
 }
@@ -100,7 +99,7 @@ fn generated_name(base: &str, suffix: &str) -> String {
 // === validating ===
 
 pub(crate) fn validate_create(kind: &Kind, object: &Value) -> Errors {
-    let check = kind.rules.name();
+    let check = kind.strategy.name();
     let mut errors = checked(kind, object, check);
     errors.extend(well_known_finalizers(kind, object));
     if errors.is_empty() {
@@ -116,7 +115,7 @@ pub(crate) fn validate_update(kind: &Kind, new: &Value, old: &Value) -> Errors {
     distinct(errors)
 }
 
-/// What a write without a resourceVersion is told where the kind insists on one.
+/// The error for a write without a resourceVersion if the kind requires one.
 pub(crate) fn missing_resource_version() -> FieldError {
     let path = Path::root("metadata").child("resourceVersion");
     FieldError::invalid(path, &json!(0), "must be specified for an update")
@@ -215,7 +214,7 @@ fn owners(metadata: &Value, path: &Path) -> Errors {
         };
         errors.push(FieldError {
             path: path.clone(),
-            wrong: Wrong::Invalid(all.text()),
+            type_: FieldErrorType::Invalid(all.text()),
             detail: format!(
                 "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
             ),
@@ -244,7 +243,7 @@ fn one_owner(owner: &Value, path: &Path) -> Errors {
     if version.trim_start_matches('/') == "v1" && text(owner, &["kind"]) == "Event" {
         errors.push(FieldError {
             path: path.clone(),
-            wrong: Wrong::Invalid(printed_owner(owner)),
+            type_: FieldErrorType::Invalid(printed_owner(owner)),
             detail: "/v1, Kind=Event is disallowed from being an owner".to_owned(),
         });
     }
@@ -276,8 +275,8 @@ fn finalizers(metadata: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// The kinds of Kubernetes itself know three finalizers without a domain. Leases, Events and what
-/// belongs to custom resources do not look.
+/// Kubernetes' own kinds accept three finalizers without a domain. Leases, Events and kinds for
+/// custom resources do not check.
 fn well_known_finalizers(kind: &Kind, object: &Value) -> Errors {
     let looks = ["", "apps", "discovery.k8s.io", "flowcontrol.apiserver.k8s.io"];
     if !looks.contains(&kind.group) || kind.kind == "Event" {

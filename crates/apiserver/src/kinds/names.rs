@@ -1,23 +1,23 @@
-//! Which names are allowed: DNS labels, label keys and values, ports, addresses.
+//! Validation of names: DNS labels, label keys and values, ports, addresses.
 //!
-//! Each check returns what is wrong, in Kubernetes' words, and nothing when all is well.
-//! Sources: `k8s.io/apimachinery/pkg/util/validation` and `pkg/api/validate/content`. The two count
-//! a length in different words (`characters` and `bytes`); label keys and values say `bytes`.
+//! Each check returns the errors, in Kubernetes' wording, and nothing if the name is valid.
+//! Sources: `k8s.io/apimachinery/pkg/util/validation` and `pkg/api/validate/content`. The two word
+//! a length differently (`characters` and `bytes`); label keys and values say `bytes`.
 
 mod address;
 
 pub(crate) use self::address::{ip, legacy_cidr, legacy_ip, masked, sloppy_cidr, sloppy_ip};
 
-/// The check that a kind's names must pass.
+/// The validation for a kind's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Check {
     /// RFC 1123 subdomain.
     Subdomain,
     /// RFC 1123 label (namespaces).
     Label,
-    /// RFC 1123 label since Kubernetes has relaxed it; once RFC 1035 (services).
+    /// RFC 1123 label, as relaxed by Kubernetes; formerly RFC 1035 (services).
     Service,
-    /// Anything that can be one segment of a path (what is left to every kind).
+    /// Anything that is valid as a path segment (the default).
     PathSegment,
 }
 
@@ -31,7 +31,7 @@ const SUBDOMAIN_WORDS: &str = "a lowercase RFC 1123 subdomain must consist of lo
 // === impl Check ===
 
 impl Check {
-    /// What is wrong with a name; with `prefix` the name is a `generateName`, which may end in `-`.
+    /// The errors of a name; with `prefix` the name is a `generateName`, which may end in `-`.
     pub(crate) fn wrong(self, name: &str, prefix: bool) -> Vec<String> {
         if self == Check::PathSegment {
             return if prefix { path_segment_prefix(name) } else { path_segment_name(name) };
@@ -44,7 +44,7 @@ impl Check {
     }
 }
 
-/// A dash at the end becomes an `a` (and takes the character before it along, as in Kubernetes).
+/// Replaces a dash at the end by an `a` (together with the preceding character, as in Kubernetes).
 fn mask_trailing_dash(name: &str) -> String {
     if name.len() < 2 || !name.ends_with('-') {
         return name.to_owned();
@@ -78,7 +78,7 @@ pub(crate) fn dns1123_subdomain(value: &str) -> Vec<String> {
     wrong
 }
 
-/// As [`dns1123_subdomain`], with `_` allowed inside and at the start of a label.
+/// Like [`dns1123_subdomain`], with `_` allowed inside and at the start of a label.
 pub(crate) fn dns1123_subdomain_with_underscore(value: &str) -> Vec<String> {
     let mut wrong = too_long(value, 253);
     let label = |part: &str| {
@@ -162,7 +162,7 @@ pub(crate) fn config_map_key(value: &str) -> Vec<String> {
     wrong
 }
 
-/// What an environment variable's name must be since Kubernetes has relaxed it.
+/// The name of an environment variable, as relaxed by Kubernetes.
 pub(crate) fn relaxed_env_var_name(value: &str) -> Vec<String> {
     if value.is_empty() {
         return vec!["environment variable name must be non-empty".to_owned()];
@@ -190,7 +190,7 @@ pub(crate) fn percent(value: &str) -> Vec<String> {
     vec![regex_error(words, "[0-9]+%", &["1%", "93%"])]
 }
 
-/// What no name may be or contain, since it stands in a path.
+/// Strings that no name may be or contain, since names are part of paths.
 pub(crate) fn path_segment_name(name: &str) -> Vec<String> {
     if name == "." || name == ".." {
         return vec![format!("may not be '{name}'")];
@@ -216,7 +216,7 @@ pub(crate) fn in_range(value: i64, low: i64, high: i64) -> Vec<String> {
     vec![format!("must be between {low} and {high}, inclusive")]
 }
 
-/// The name of a container's port, also a `targetPort` by name.
+/// The name of a container port, also of a named `targetPort`.
 pub(crate) fn port_name(port: &str) -> Vec<String> {
     let mut wrong = too_long(port, 15);
     let allowed = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
@@ -286,8 +286,8 @@ mod tests {
 
     #[test]
     fn names_pass_or_fail_as_kubernetes_has_them() {
-        type Wrong = fn(&str) -> Vec<String>;
-        let checks: [(Wrong, &[&str], &[&str]); 9] = [
+        type NameCheck = fn(&str) -> Vec<String>;
+        let checks: [(NameCheck, &[&str], &[&str]); 9] = [
             (dns1123_label, &["a", "0a", "a-b"], &["", "-a", "a-", "A", "a.b", "a_b", "a\n"]),
             (dns1123_subdomain, &["a.b", "1.2", "a-b.c"], &["", ".a", "a..b", "a.-b", "a.b."]),
             (qualified_name, &["a", "a/b", "a.b/C_d.e"], &["", "/b", "a/", "a/b/c", "A/b", "-a"]),

@@ -1,10 +1,10 @@
-//! Namespace: what it defaults and checks, and the two writes of its own, termination and finalize.
+//! Namespace: its strategy, and its two special writes, termination and finalize.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, Edit, Kind, Part, Rules, Subresource, names,
+    Admission, Column, DeleteAnswers, Kind, Part, PartStrategy, Strategy, Subresource, names,
     read::{at, carry_over, entry, list, text},
 };
 use crate::{
@@ -24,7 +24,10 @@ pub(crate) static NAMESPACE: Kind = Kind {
     schema: "io.k8s.api.core.v1.Namespace",
     verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
     subresources: &[
-        Subresource::Finalize(Edit { prepare: prepare_finalize, validate: validate_finalize }),
+        Subresource::Finalize(PartStrategy {
+            prepare: prepare_finalize,
+            validate: validate_finalize,
+        }),
         Subresource::Status,
     ],
     fields: &[("status.phase", |object| text(object, &["status", "phase"]).to_owned())],
@@ -44,13 +47,13 @@ pub(crate) static NAMESPACE: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &NamespaceRules,
+    strategy: &NamespaceStrategy,
 };
 
 const LABEL: &str = "kubernetes.io/metadata.name";
 const FINALIZER: &str = "kubernetes";
 
-/// Begins the termination: from then on the namespace takes no new objects. It is gone when
+/// Starts the termination: the namespace accepts no new objects. It is removed when
 /// `spec.finalizers` is empty and no finalizer is left in its metadata.
 pub(crate) fn terminate(namespace: &mut Value, now: Timestamp) {
     if at(namespace, &["metadata", "deletionTimestamp"]).is_null() {
@@ -60,18 +63,18 @@ pub(crate) fn terminate(namespace: &mut Value, now: Timestamp) {
     *entry(namespace, &["status", "phase"]) = json!("Terminating");
 }
 
-/// Whether a namespace that is being deleted may go.
+/// Whether a terminating namespace can be removed.
 pub(crate) fn is_finalized(namespace: &Value) -> bool {
     list(namespace, &["spec", "finalizers"]).is_empty()
         && list(namespace, &["metadata", "finalizers"]).is_empty()
 }
 
-/// As `prepare_update`, for `namespaces/finalize`, which may change all but the status.
+/// Like `prepare_update`, for `namespaces/finalize`, which may change everything but the status.
 fn prepare_finalize(new: &mut Value, old: &Value) {
     carry_over(new, old, &["status"]);
 }
 
-/// As `validate_update`, for `namespaces/finalize`.
+/// Like `validate_update`, for `namespaces/finalize`.
 fn validate_finalize(new: &Value, _: &Value) -> Errors {
     let path = Path::root("spec").child("finalizers");
     let finalizers = list(new, &["spec", "finalizers"]).iter().enumerate();
@@ -79,9 +82,9 @@ fn validate_finalize(new: &Value, _: &Value) -> Errors {
 }
 
 #[derive(Debug)]
-struct NamespaceRules;
+struct NamespaceStrategy;
 
-impl Rules for NamespaceRules {
+impl Strategy for NamespaceStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         label(object);
         if text(object, &["status", "phase"]).is_empty() {
@@ -129,8 +132,8 @@ impl Rules for NamespaceRules {
     }
 }
 
-/// The label that lets selectors choose namespaces by name. A name still to be generated is not
-/// there yet when defaults are set, so it is done again after.
+/// The label that lets selectors match namespaces by name. A generated name does not exist yet when
+/// defaults are set, so this runs again afterwards.
 fn label(object: &mut Value) {
     let name = text(object, &["metadata", "name"]).to_owned();
     if !name.is_empty() {
@@ -179,8 +182,8 @@ mod tests {
         ] {
             let mut object =
                 json!({"metadata": {"name": "n"}, "spec": given, "status": {"phase": "x"}});
-            NamespaceRules.default(&mut object, &at);
-            NamespaceRules.prepare_create(&mut object, &at);
+            NamespaceStrategy.default(&mut object, &at);
+            NamespaceStrategy.prepare_create(&mut object, &at);
             assert_eq!(
                 object,
                 json!({
@@ -189,7 +192,7 @@ mod tests {
                     "status": {"phase": "Active"},
                 })
             );
-            assert!(NamespaceRules.validate_create(&object, &at).is_empty());
+            assert!(NamespaceStrategy.validate_create(&object, &at).is_empty());
         }
     }
 
@@ -200,7 +203,7 @@ mod tests {
         for part in [Part::Main, Part::Status] {
             let mut new =
                 json!({"metadata": {"name": "n"}, "spec": {}, "status": {"phase": "Active"}});
-            NamespaceRules.prepare_update(part, &mut new, &old, &at);
+            NamespaceStrategy.prepare_update(part, &mut new, &old, &at);
             assert_eq!(new["spec"], old["spec"]);
         }
         let mut new = json!({"spec": {"finalizers": []}, "status": {"phase": "x"}});
@@ -230,7 +233,7 @@ mod tests {
     fn the_phase_follows_the_deletion() {
         let at = facts::admission();
         let check = |object: &Value| {
-            facts::texts(&NamespaceRules.validate_update(Part::Status, object, object, &at))
+            facts::texts(&NamespaceStrategy.validate_update(Part::Status, object, object, &at))
         };
         let mut object = json!({"metadata": {}, "status": {"phase": "Terminating"}});
         assert_eq!(

@@ -10,7 +10,7 @@ mod warnings;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, Subresource,
+    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
     read::{at, carry_over, entry, flag, list, remove, text},
 };
 use crate::invalid::Errors;
@@ -27,7 +27,7 @@ pub(crate) static NODE: Kind = Kind {
     schema: "io.k8s.api.core.v1.Node",
     verbs: EVERY_VERB,
     subresources: &[
-        Subresource::NotOffered(
+        Subresource::NotSupported(
             "proxy",
             "NodeProxyOptions",
             &["create", "delete", "get", "patch", "update"],
@@ -42,13 +42,13 @@ pub(crate) static NODE: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &NodeRules,
+    strategy: &NodeStrategy,
 };
 
 #[derive(Debug)]
-struct NodeRules;
+struct NodeStrategy;
 
-impl Rules for NodeRules {
+impl Strategy for NodeStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         agree_on_pod_cidr(object);
         let capacity = at(object, &["status", "capacity"]);
@@ -83,7 +83,7 @@ impl Rules for NodeRules {
     }
 
     fn validate_update(&self, part: Part, new: &Value, old: &Value, _: &Admission) -> Errors {
-        // Kubernetes runs both validations on an update, so some findings come twice.
+        // Kubernetes runs both validations on an update, so some errors occur twice.
         let mut errors = if part == Part::Main { validate::node(new) } else { Errors::new() };
         errors.extend(validate::update(new, old));
         errors
@@ -94,14 +94,14 @@ impl Rules for NodeRules {
     }
 }
 
-/// Fields of features that are off stay only where they are.
+/// Fields of disabled features are kept only if already stored.
 fn drop_unused(new: &mut Value, old: &Value, path: &[&str]) {
     if at(old, path).is_null() {
         remove(new, path);
     }
 }
 
-/// `podCIDR` is the first of `podCIDRs`; it decides where the two differ.
+/// `podCIDR` is the first of `podCIDRs`; it takes precedence if they differ.
 fn agree_on_pod_cidr(object: &mut Value) {
     let single = text(object, &["spec", "podCIDR"]).to_owned();
     let first = list(object, &["spec", "podCIDRs"]).first().and_then(Value::as_str);
@@ -139,7 +139,7 @@ mod tests {
             ),
         ] {
             let mut object = given;
-            NodeRules.default(&mut object, &facts::admission());
+            NodeStrategy.default(&mut object, &facts::admission());
             assert_eq!(object, stored);
         }
     }
@@ -150,10 +150,10 @@ mod tests {
         let old = json!({"spec": {"unschedulable": true}, "status": {"phase": "Running"}});
         let given = json!({"spec": {"configSource": {}}, "status": {"config": {}}});
         let mut main = given.clone();
-        NodeRules.prepare_update(Part::Main, &mut main, &old, &at);
+        NodeStrategy.prepare_update(Part::Main, &mut main, &old, &at);
         assert_eq!(main, json!({"spec": {}, "status": {"phase": "Running"}}));
         let mut status = given;
-        NodeRules.prepare_update(Part::Status, &mut status, &old, &at);
+        NodeStrategy.prepare_update(Part::Status, &mut status, &old, &at);
         assert_eq!(status, json!({"spec": {"unschedulable": true}, "status": {}}));
     }
 }

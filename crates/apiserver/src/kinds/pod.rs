@@ -19,15 +19,16 @@ pub(crate) mod warnings;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, EVERY_VERB, Edit, Kind, Part, Rules, Subresource, names,
+    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, PartStrategy, Strategy, Subresource, names,
     read::{carry_over, entry, flag, list, number, text},
 };
 use crate::invalid::{Errors, FieldError, Path, quoted};
 
 const STREAM: &[&str] = &["create", "get"];
 
-const EPHEMERAL: Edit = Edit { prepare: ephemeral::prepare, validate: ephemeral::validate };
-const RESIZE: Edit = Edit { prepare: resize::prepare, validate: resize::validate };
+const EPHEMERAL: PartStrategy =
+    PartStrategy { prepare: ephemeral::prepare, validate: ephemeral::validate };
+const RESIZE: PartStrategy = PartStrategy { prepare: resize::prepare, validate: resize::validate };
 
 pub(crate) static POD: Kind = Kind {
     group: "",
@@ -41,14 +42,14 @@ pub(crate) static POD: Kind = Kind {
     schema: "io.k8s.api.core.v1.Pod",
     verbs: EVERY_VERB,
     subresources: &[
-        Subresource::NotOffered("attach", "PodAttachOptions", STREAM),
+        Subresource::NotSupported("attach", "PodAttachOptions", STREAM),
         Subresource::Binding,
         Subresource::Part("ephemeralcontainers", EPHEMERAL),
         Subresource::Eviction,
-        Subresource::NotOffered("exec", "PodExecOptions", STREAM),
-        Subresource::NotOffered("log", "Pod", &["get"]),
-        Subresource::NotOffered("portforward", "PodPortForwardOptions", STREAM),
-        Subresource::NotOffered(
+        Subresource::NotSupported("exec", "PodExecOptions", STREAM),
+        Subresource::NotSupported("log", "Pod", &["get"]),
+        Subresource::NotSupported("portforward", "PodPortForwardOptions", STREAM),
+        Subresource::NotSupported(
             "proxy",
             "PodProxyOptions",
             &["create", "delete", "get", "patch", "update"],
@@ -68,7 +69,7 @@ pub(crate) static POD: Kind = Kind {
         ("status.podIP", |pod| {
             pod["status"]["podIPs"][0]["ip"].as_str().unwrap_or_default().to_owned()
         }),
-        // Accepted, though no pod has a value for it.
+        // Accepted, though pods have no value for it.
         ("status.podIPs", |_| String::new()),
     ],
     creates_on_update: false,
@@ -76,13 +77,13 @@ pub(crate) static POD: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &PodRules,
+    strategy: &PodStrategy,
 };
 
 #[derive(Debug)]
-struct PodRules;
+struct PodStrategy;
 
-impl Rules for PodRules {
+impl Strategy for PodStrategy {
     fn refused(&self, object: &Value) -> Option<String> {
         refused(object)
     }
@@ -156,7 +157,7 @@ impl Rules for PodRules {
         warnings
     }
 
-    /// A pod is always marked before it goes, if only for no time at all.
+    /// A pod is always marked before it is removed, even with a grace period of zero.
     fn grace(&self, object: &Value, asked: Option<i64>) -> Option<i64> {
         let own = number(object, &["spec", "terminationGracePeriodSeconds"]);
         let runs_nowhere = text(object, &["spec", "nodeName"]).is_empty();
@@ -169,14 +170,14 @@ impl Rules for PodRules {
     }
 }
 
-/// A pod whose spec is another one is a generation on.
+/// A changed spec increments the generation.
 fn count_generation(new: &mut Value, old: &Value) {
     let changed = i64::from(!equal::same(&new["spec"], &old["spec"]));
     let generation = number(old, &["metadata", "generation"]).unwrap_or_default() + changed;
     *entry(new, &["metadata", "generation"]) = json!(generation);
 }
 
-/// What a subresource that changes a part of the spec may not touch.
+/// What a subresource that changes part of the spec may not touch.
 fn keep_metadata(new: &mut Value, old: &Value) {
     carry_over(new, old, &["status"]);
     for name in ["annotations", "deletionTimestamp", "finalizers", "labels", "ownerReferences"] {
@@ -184,7 +185,7 @@ fn keep_metadata(new: &mut Value, old: &Value) {
     }
 }
 
-/// Why admission turns a new pod away: what follows `forbidden: ` in the message of the 403.
+/// Why admission rejects a new pod: the text after `forbidden: ` in the message of the 403.
 pub(crate) fn refused(pod: &Value) -> Option<String> {
     let class = text(pod, &["spec", "priorityClassName"]);
     let Some(priority) = priority_of(class) else {
@@ -212,7 +213,7 @@ pub(crate) fn refused(pod: &Value) -> Option<String> {
     })
 }
 
-/// The two classes that are always there, and no class at all.
+/// The two built-in priority classes, and no class at all.
 fn priority_of(class: &str) -> Option<i64> {
     match class {
         "" => Some(0),
@@ -239,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn grace_is_asked_for_or_the_pods_own_and_none_without_a_node() {
+    fn grace_is_the_requested_one_or_the_pods_own_and_zero_without_a_node() {
         let pod = |node: &str, phase: &str| json!({"spec": {"nodeName": node, "terminationGracePeriodSeconds": 30}, "status": {"phase": phase}});
         for (pod, asked, grace) in [
             (pod("", "Pending"), None, 0),
@@ -250,7 +251,7 @@ mod tests {
             (pod("n1", "Running"), Some(-1), 1),
             (pod("n1", "Succeeded"), None, 0),
         ] {
-            assert_eq!(PodRules.grace(&pod, asked), Some(grace), "{pod} {asked:?}");
+            assert_eq!(PodStrategy.grace(&pod, asked), Some(grace), "{pod} {asked:?}");
         }
     }
 

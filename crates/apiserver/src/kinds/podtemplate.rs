@@ -1,9 +1,9 @@
-//! PodTemplate: a template of pods, kept for controllers that name it.
+//! PodTemplate: a pod template stored for controllers that refer to it.
 
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy,
     pod::{self, validate},
     read::{at, entry},
     workload::{self, columns},
@@ -42,7 +42,7 @@ pub(crate) static POD_TEMPLATE: Kind = Kind {
             json!(columns::labels_or_none(at(object, &["template", "metadata", "labels"])))
         }),
     ],
-    rules: &PodTemplateRules,
+    strategy: &PodTemplateStrategy,
 };
 
 const fn column(
@@ -54,9 +54,9 @@ const fn column(
 }
 
 #[derive(Debug)]
-struct PodTemplateRules;
+struct PodTemplateStrategy;
 
-impl Rules for PodTemplateRules {
+impl Strategy for PodTemplateStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         pod::defaults::spec(entry(object, &["template", "spec"]));
     }
@@ -105,12 +105,12 @@ mod tests {
     fn a_template_is_filled_in_and_checked_like_that_of_a_workload() {
         let at = facts::admission();
         let mut object = template("x");
-        PodTemplateRules.default(&mut object, &at);
+        PodTemplateStrategy.default(&mut object, &at);
         assert_eq!(object["template"]["spec"]["restartPolicy"], "Always");
-        assert_eq!(facts::texts(&PodTemplateRules.validate_create(&object, &at)), [""; 0]);
+        assert_eq!(facts::texts(&PodTemplateStrategy.validate_create(&object, &at)), [""; 0]);
         let mut empty = json!({"metadata": {"name": "t"}});
-        PodTemplateRules.default(&mut empty, &at);
-        let errors = facts::texts(&PodTemplateRules.validate_create(&empty, &at));
+        PodTemplateStrategy.default(&mut empty, &at);
+        let errors = facts::texts(&PodTemplateStrategy.validate_create(&empty, &at));
         assert_eq!(errors, ["template.spec.containers: Required value"]);
     }
 
@@ -118,14 +118,14 @@ mod tests {
     fn a_change_of_the_template_raises_the_generation() {
         let at = facts::admission();
         let mut old = template("x");
-        PodTemplateRules.prepare_create(&mut old, &at);
+        PodTemplateStrategy.prepare_create(&mut old, &at);
         for (image, labels, generation) in
             [("x", json!({}), 1), ("x", json!({"a": "b"}), 1), ("z", json!({}), 2)]
         {
             let mut new = template(image);
             new["metadata"]["labels"] = labels;
             new["metadata"]["generation"] = json!(1);
-            PodTemplateRules.prepare_update(Part::Main, &mut new, &old, &at);
+            PodTemplateStrategy.prepare_update(Part::Main, &mut new, &old, &at);
             assert_eq!(new["metadata"]["generation"], generation);
         }
     }

@@ -1,14 +1,14 @@
-//! Reading and writing JSON values by a path of names. What is absent, or of another type, reads as
-//! Go's zero value, so that rules need not tell the cases apart.
+//! Access to JSON values by a path of names. A value that is absent or of another type reads as
+//! Go's zero value, so that strategies need not distinguish the cases.
 
 use serde_json::{Map, Value};
 
-/// The text there, `""` when absent.
+/// The string at the path, `""` if absent.
 pub(crate) fn text<'a>(value: &'a Value, path: &[&str]) -> &'a str {
     at(value, path).as_str().unwrap_or_default()
 }
 
-/// The elements there, none when absent.
+/// The elements at the path, none if absent.
 pub(crate) fn list<'a>(value: &'a Value, path: &[&str]) -> &'a [Value] {
     at(value, path).as_array().map_or(&[], Vec::as_slice)
 }
@@ -21,7 +21,7 @@ pub(crate) fn flag(value: &Value, path: &[&str]) -> bool {
     at(value, path).as_bool().unwrap_or_default()
 }
 
-/// The entries of the object there, in the order of their keys.
+/// The entries of the object at the path, in key order.
 pub(crate) fn entries<'a>(
     value: &'a Value,
     path: &[&str],
@@ -29,13 +29,13 @@ pub(crate) fn entries<'a>(
     at(value, path).as_object().into_iter().flatten().map(|(key, value)| (key.as_str(), value))
 }
 
-/// The value there, `Null` when absent.
+/// The value at the path, `Null` if absent.
 pub(crate) fn at<'a>(value: &'a Value, path: &[&str]) -> &'a Value {
     path.iter().fold(value, |value, name| value.get(name).unwrap_or(&Value::Null))
 }
 
-/// The place there, to write into. Objects are made on the way; the place itself is `Null` when it
-/// was absent.
+/// The value at the path, for writing. Missing objects on the path are created; the value itself is
+/// `Null` if it was absent.
 pub(crate) fn entry<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut Value {
     path.iter().fold(value, |value, name| {
         if !value.is_object() {
@@ -45,14 +45,14 @@ pub(crate) fn entry<'a>(value: &'a mut Value, path: &[&str]) -> &'a mut Value {
     })
 }
 
-/// Takes the value there away, without making anything on the way.
+/// Removes the value at the path, without creating anything.
 pub(crate) fn remove(value: &mut Value, path: &[&str]) -> Option<Value> {
     let (last, parents) = path.split_last()?;
     let parent = parents.iter().try_fold(value, |value, name| value.get_mut(name))?;
     parent.as_object_mut()?.remove(*last)
 }
 
-/// Gives `new` what `old` has there, be it nothing.
+/// Copies the value at the path from `old` to `new`, or removes it if `old` has none.
 pub(crate) fn carry_over(new: &mut Value, old: &Value, path: &[&str]) {
     match at(old, path) {
         Value::Null => drop(remove(new, path)),

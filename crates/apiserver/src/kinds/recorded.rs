@@ -1,13 +1,13 @@
-//! The recorded scenarios, as far as rules, metadata and pools decide them: creates, replaces, merge
-//! patches and deletes of Services and EndpointSlices, and the metadata of ConfigMaps. A scenario is
-//! followed until a step needs more than that.
+//! The recorded scenarios, as far as strategies, metadata and pools determine them: creates,
+//! replaces, merge patches and deletes of Services and EndpointSlices, and the metadata of
+//! ConfigMaps. A scenario is followed until a step needs more than that.
 
 use std::{collections::BTreeMap, sync::Arc};
 
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, Kind, Part, Rules,
+    Admission, DeleteAnswers, Kind, Part, Strategy,
     endpointslice::ENDPOINT_SLICE,
     metadata,
     read::{at, entry, list, remove, text},
@@ -20,9 +20,9 @@ use crate::{
 };
 
 #[derive(Debug)]
-struct NoRules;
+struct NoStrategy;
 
-impl Rules for NoRules {}
+impl Strategy for NoStrategy {}
 
 const CONFIG_MAP: Kind = Kind {
     group: "",
@@ -42,7 +42,7 @@ const CONFIG_MAP: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: &[],
-    rules: &NoRules,
+    strategy: &NoStrategy,
 };
 
 /// A server without HTTP, store and schema.
@@ -50,7 +50,7 @@ struct Server {
     pools: Arc<Pools>,
     stored: BTreeMap<String, Value>,
     seed: u64,
-    /// What the placeholders of the scenario stand for.
+    /// The values of the scenario's placeholders.
     bound: BTreeMap<String, Value>,
 }
 
@@ -61,7 +61,7 @@ enum Answer {
 }
 
 #[derive(Default)]
-struct Tally {
+struct Counts {
     compared: usize,
     wrong: Vec<String>,
 }
@@ -83,7 +83,7 @@ impl Server {
             features: Features::default(),
         };
         let old = self.stored.get(key).cloned();
-        kind.rules.default(&mut new, &at);
+        kind.strategy.default(&mut new, &at);
         let mut warnings: Vec<String> =
             metadata::drop_duplicate_owners(&mut new).into_iter().collect();
         match &old {
@@ -105,15 +105,15 @@ impl Server {
         }
         let errors = match &old {
             None => {
-                kind.rules.prepare_create(&mut new, &at);
+                kind.strategy.prepare_create(&mut new, &at);
                 let mut errors = metadata::validate_create(kind, &new);
-                errors.extend(kind.rules.validate_create(&new, &at));
+                errors.extend(kind.strategy.validate_create(&new, &at));
                 errors
             }
             Some(old) => {
-                kind.rules.prepare_update(Part::Main, &mut new, old, &at);
+                kind.strategy.prepare_update(Part::Main, &mut new, old, &at);
                 let mut errors = metadata::validate_update(kind, &new, old);
-                errors.extend(kind.rules.validate_update(Part::Main, &new, old, &at));
+                errors.extend(kind.strategy.validate_update(Part::Main, &new, old, &at));
                 errors
             }
         };
@@ -121,7 +121,7 @@ impl Server {
         if !errors.is_empty() {
             return Answer::Refused(errors);
         }
-        warnings.extend(kind.rules.warnings(&new, old.as_ref()));
+        warnings.extend(kind.strategy.warnings(&new, old.as_ref()));
         if !dry_run {
             if reservation.is_some() {
                 let before = old.as_ref().map(Holdings::of).unwrap_or_default();
@@ -132,8 +132,8 @@ impl Server {
         Answer::Object(new, warnings)
     }
 
-    /// `false`: the scenario goes on with what is not known here.
-    fn step(&mut self, id: &str, step: &Value, tally: &mut Tally) -> bool {
+    /// `false`: the scenario continues with something not supported here.
+    fn step(&mut self, id: &str, step: &Value, counts: &mut Counts) -> bool {
         let request = &step["request"];
         let path = text(request, &["path"]);
         let parts: Vec<&str> = path.split('/').collect();
@@ -159,7 +159,7 @@ impl Server {
         let status = step["response"]["status"].as_u64().unwrap_or_default();
         let undecoded = expected_field(step) == "patch";
         if method == "GET" || status >= 400 && status != 422 || undecoded {
-            // Reads, and what the verbs, the schema and the store refuse.
+            // Reads, and rejections by the verbs, the schema and the store.
             return true;
         }
         if name.len() > 1 || !request["body_raw"].is_null() || !request["body_repeat"].is_null() {
@@ -200,7 +200,7 @@ impl Server {
         *entry(&mut body, &["metadata", "namespace"]) = json!(namespace);
         let dry_run = !at(request, &["query", "dryRun"]).is_null();
         let answer = self.write(kind, &key, body, dry_run);
-        self.compare(id, kind, &named, step, &answer, tally)
+        self.compare(id, kind, &named, step, &answer, counts)
     }
 
     fn compare(
@@ -210,7 +210,7 @@ impl Server {
         name: &str,
         step: &Value,
         answer: &Answer,
-        tally: &mut Tally,
+        counts: &mut Counts,
     ) -> bool {
         let expected = &step["response"];
         let status = expected["status"].as_u64().unwrap_or_default();
@@ -219,7 +219,7 @@ impl Server {
             Answer::Object(object, warnings) if status / 100 == 2 => {
                 let mut differ = Vec::new();
                 if let Some(recorded) = expected["body"].as_object() {
-                    tally.compared += 1;
+                    counts.compared += 1;
                     let whole = step["compare"].is_null();
                     for (name, value) in recorded {
                         let known = ["apiVersion", "kind"].contains(&name.as_str());
@@ -241,10 +241,10 @@ impl Server {
                 differ
             }
             Answer::Refused(errors) if status == 422 => {
-                tally.compared += 1;
+                counts.compared += 1;
                 refused(kind, name, errors, &expected["body"])
             }
-            // What a ConfigMap's own rules refuse.
+            // Rejections by a ConfigMap's own strategy.
             _ if !ours => return false,
             Answer::Object(..) => {
                 vec![format!("accepted instead of {status} {}", expected["body"]["message"])]
@@ -255,12 +255,12 @@ impl Server {
             }
             Answer::Failed(text) => vec![format!("failed instead of {status}: {text}")],
         };
-        tally.wrong.extend(differ.into_iter().map(|text| format!("{id}: {text}")));
+        counts.wrong.extend(differ.into_iter().map(|text| format!("{id}: {text}")));
         true
     }
 }
 
-/// What the first cause of a recorded refusal is about.
+/// The field of the first cause in a recorded error.
 fn expected_field(step: &Value) -> &str {
     let causes = list(&step["response"], &["body", "details", "causes"]);
     causes.first().map(|cause| text(cause, &["field"])).unwrap_or_default()
@@ -295,8 +295,8 @@ fn refused(kind: &Kind, name: &str, errors: &Errors, expected: &Value) -> Vec<St
     differ
 }
 
-/// Compares what was recorded with what came out, before the schema drops what is empty and adds
-/// what Go always writes.
+/// Compares the recorded object with the result, before the schema drops empty values and adds
+/// those that Go always writes.
 fn same(
     path: &str,
     recorded: &Value,
@@ -385,7 +385,7 @@ fn fill_in(value: &mut Value, bound: &BTreeMap<String, Value>) {
 }
 
 /// Follows all scenarios of a file.
-fn follow(file: &str, tally: &mut Tally) {
+fn follow(file: &str, counts: &mut Counts) {
     let path = format!("{}/../../conformance/apiserver/{file}.jsonl", env!("CARGO_MANIFEST_DIR"));
     let text_ = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
     for line in text_.lines() {
@@ -395,7 +395,7 @@ fn follow(file: &str, tally: &mut Tally) {
             if step["cleanup"] == json!(true) || step["request"].is_null() {
                 continue;
             }
-            if !server.step(text(&scenario, &["id"]), step, tally) {
+            if !server.step(text(&scenario, &["id"]), step, counts) {
                 break;
             }
         }
@@ -404,20 +404,20 @@ fn follow(file: &str, tally: &mut Tally) {
 
 #[test]
 fn recorded_services_and_slices_come_out_as_recorded() {
-    let mut tally = Tally::default();
+    let mut counts = Counts::default();
     for file in ["services", "endpointslices"] {
-        follow(file, &mut tally);
+        follow(file, &mut counts);
     }
-    assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
-    assert!(tally.compared > 80, "only {} steps compared", tally.compared);
+    assert!(counts.wrong.is_empty(), "{}", counts.wrong.join("\n"));
+    assert!(counts.compared > 80, "only {} steps compared", counts.compared);
 }
 
 #[test]
 fn recorded_metadata_comes_out_as_recorded() {
-    let mut tally = Tally::default();
+    let mut counts = Counts::default();
     for file in ["errors", "lifecycle", "verbs", "patch", "kinds", "list", "watch"] {
-        follow(file, &mut tally);
+        follow(file, &mut counts);
     }
-    assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n"));
-    assert!(tally.compared > 80, "only {} steps compared", tally.compared);
+    assert!(counts.wrong.is_empty(), "{}", counts.wrong.join("\n"));
+    assert!(counts.compared > 80, "only {} steps compared", counts.compared);
 }

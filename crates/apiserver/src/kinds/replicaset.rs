@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, Subresource,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
     read::number,
     workload::{self, columns},
 };
@@ -30,7 +30,7 @@ pub(crate) static REPLICA_SET: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    rules: &ReplicaSetRules,
+    strategy: &ReplicaSetStrategy,
 };
 
 const COLUMNS: &[Column] = &[
@@ -53,9 +53,9 @@ const COLUMNS: &[Column] = &[
 ];
 
 #[derive(Debug)]
-struct ReplicaSetRules;
+struct ReplicaSetStrategy;
 
-impl Rules for ReplicaSetRules {
+impl Strategy for ReplicaSetStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         workload::default_template(object);
         workload::default_field(object, "replicas", json!(1));

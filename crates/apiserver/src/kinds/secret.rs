@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Rules,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy,
     configmap::{MOST_BYTES, decoded_len, immutable, wrong_key},
     json_text,
     read::{at, carry_over, entries, entry, remove, text},
@@ -53,15 +53,15 @@ pub(crate) static SECRET: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &SecretRules,
+    strategy: &SecretStrategy,
 };
 
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 
 #[derive(Debug)]
-struct SecretRules;
+struct SecretStrategy;
 
-impl Rules for SecretRules {
+impl Strategy for SecretStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         merge_string_data(object);
         if text(object, &["type"]).is_empty() {
@@ -98,7 +98,7 @@ impl Rules for SecretRules {
     }
 }
 
-/// `stringData` is for writing only: it overwrites `data`, encoded.
+/// `stringData` is write-only: it overwrites `data`, encoded.
 fn merge_string_data(object: &mut Value) {
     let Some(Value::Object(texts)) = remove(object, &["stringData"]) else {
         return;
@@ -124,7 +124,7 @@ fn validate(object: &Value) -> Errors {
     errors
 }
 
-/// What the known types require.
+/// The requirements of the known types.
 fn wrong_content(object: &Value) -> Errors {
     let path = |key: &str| Path::root("data").key(key);
     let required = |key: &str| FieldError::required(path(key), "");
@@ -172,7 +172,7 @@ mod tests {
     use super::{super::facts, *};
 
     fn defaulted(mut object: Value) -> Value {
-        SecretRules.default(&mut object, &facts::admission());
+        SecretStrategy.default(&mut object, &facts::admission());
         object
     }
 
@@ -227,7 +227,7 @@ mod tests {
             ["data: Too long: may not be more than 1048576 bytes"]
         );
         let (old, new) = (json!({"type": "Opaque"}), json!({"type": "x/y"}));
-        let errors = SecretRules.validate_update(Part::Main, &new, &old, &facts::admission());
+        let errors = SecretStrategy.validate_update(Part::Main, &new, &old, &facts::admission());
         assert_eq!(facts::texts(&errors), ["type: Invalid value: \"x/y\": field is immutable"]);
     }
 
@@ -236,9 +236,9 @@ mod tests {
         let object =
             json!({"type": "kubernetes.io/tls", "data": {"tls.crt": "eA==", "tls.key": "eA=="}});
         assert_eq!(
-            SecretRules.warnings(&object, None),
+            SecretStrategy.warnings(&object, None),
             ["tls: failed to find any PEM data in certificate input"]
         );
-        assert!(SecretRules.warnings(&json!({"type": "Opaque"}), None).is_empty());
+        assert!(SecretStrategy.warnings(&json!({"type": "Opaque"}), None).is_empty());
     }
 }

@@ -1,7 +1,7 @@
 //! Services.
 //!
-//! Addresses and node ports come from [`crate::pools`], which runs *before* `prepare_*` and
-//! `validate_*`: the checks expect them to be there.
+//! Addresses and node ports are allocated by [`crate::pools`] *before* `prepare_*` and `validate_*`
+//! run: the validation expects them to be set.
 
 mod columns;
 mod defaults;
@@ -27,7 +27,7 @@ pub(crate) use self::{
 use crate::{
     invalid::Errors,
     kinds::{
-        Admission, DeleteAnswers, Kind, Part, Rules, Subresource,
+        Admission, DeleteAnswers, Kind, Part, Strategy, Subresource,
         names::Check,
         read::{carry_over, entry, text},
     },
@@ -46,7 +46,7 @@ pub(crate) static SERVICE: Kind = Kind {
     schema: "io.k8s.api.core.v1.Service",
     verbs: &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
     subresources: &[
-        Subresource::NotOffered(
+        Subresource::NotSupported(
             "proxy",
             "ServiceProxyOptions",
             &["create", "delete", "get", "patch", "update"],
@@ -62,13 +62,13 @@ pub(crate) static SERVICE: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: columns::COLUMNS,
-    rules: &ServiceRules,
+    strategy: &ServiceStrategy,
 };
 
 #[derive(Debug)]
-struct ServiceRules;
+struct ServiceStrategy;
 
-impl Rules for ServiceRules {
+impl Strategy for ServiceStrategy {
     fn default(&self, object: &mut Value, _: &Admission) {
         defaults::default(object);
     }
@@ -120,8 +120,9 @@ impl Rules for ServiceRules {
 
 const DISTRIBUTION: [&str; 2] = ["spec", "trafficDistribution"];
 
-/// Without the gate `ServiceTrafficDistribution` the server is one that does not know the field:
-/// nobody is shown it, so nobody who writes back what he has read may take away what is stored.
+/// Without the gate `ServiceTrafficDistribution` the server behaves like one that does not know the
+/// field: it is not shown, so a client that writes back what it has read must not remove the stored
+/// value.
 fn keep_distribution(new: &mut Value, old: Option<&Value>, admission: &Admission) {
     if !admission.features.service_traffic_distribution {
         carry_over(new, old.unwrap_or(&Value::Null), &DISTRIBUTION);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, Rules, Subresource,
+    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
     read::{at, entry},
 };
 use crate::table;
@@ -19,7 +19,7 @@ pub(crate) static SERVICE_ACCOUNT: Kind = Kind {
     namespaced: true,
     schema: "io.k8s.api.core.v1.ServiceAccount",
     verbs: EVERY_VERB,
-    subresources: &[Subresource::NotOffered(
+    subresources: &[Subresource::NotSupported(
         "token",
         "authentication.k8s.io/v1/TokenRequest",
         &["create"],
@@ -30,15 +30,15 @@ pub(crate) static SERVICE_ACCOUNT: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: &[table::NAME, table::AGE],
-    rules: &ServiceAccountRules,
+    strategy: &ServiceAccountStrategy,
 };
 
 const ENFORCED: &str = "kubernetes.io/enforce-mountable-secrets";
 
 #[derive(Debug)]
-struct ServiceAccountRules;
+struct ServiceAccountStrategy;
 
-impl Rules for ServiceAccountRules {
+impl Strategy for ServiceAccountStrategy {
     fn prepare_create(&self, object: &mut Value, _: &Admission) {
         keep_names_of_secrets(object);
     }
@@ -58,7 +58,7 @@ impl Rules for ServiceAccountRules {
     }
 }
 
-/// A secret of the account is in its namespace, so the reference is its name and nothing else.
+/// A secret of the account is in its namespace, so the reference consists only of a name.
 fn keep_names_of_secrets(object: &mut Value) {
     if object.get("secrets").is_none() {
         return;
@@ -79,15 +79,15 @@ mod tests {
     fn secrets_are_kept_by_name() {
         let mut object =
             json!({"secrets": [{"name": "t", "namespace": "x", "kind": "Secret"}, {}]});
-        ServiceAccountRules.prepare_create(&mut object, &facts::admission());
+        ServiceAccountStrategy.prepare_create(&mut object, &facts::admission());
         assert_eq!(object, json!({"secrets": [{"name": "t"}, {}]}));
     }
 
     #[test]
     fn the_deprecated_annotation_warns_when_it_is_new() {
         let new = json!({"metadata": {"annotations": {ENFORCED: "true"}}});
-        assert_eq!(ServiceAccountRules.warnings(&new, None).len(), 1);
-        assert!(ServiceAccountRules.warnings(&new, Some(&new)).is_empty());
-        assert!(ServiceAccountRules.warnings(&json!({}), None).is_empty());
+        assert_eq!(ServiceAccountStrategy.warnings(&new, None).len(), 1);
+        assert!(ServiceAccountStrategy.warnings(&new, Some(&new)).is_empty());
+        assert!(ServiceAccountStrategy.warnings(&json!({}), None).is_empty());
     }
 }

@@ -1,5 +1,5 @@
-//! What Deployments, ReplicaSets and DaemonSets have in common: a template of pods, a selector that
-//! must fit it, a status of counts.
+//! Common parts of Deployments, ReplicaSets and DaemonSets: a pod template, a selector that must
+//! match it, a status of counts.
 
 pub(crate) mod columns;
 pub(crate) mod percent;
@@ -16,14 +16,14 @@ use super::{
     pod::{self, equal::same, validate},
     read::{at, carry_over, entry, list, number, text},
 };
-use crate::invalid::{Errors, FieldError, Path, Wrong};
+use crate::invalid::{Errors, FieldError, FieldErrorType, Path};
 
-/// Fills in the template's pod spec.
+/// Sets the defaults of the template's pod spec.
 pub(crate) fn default_template(object: &mut Value) {
     pod::defaults::spec(entry(object, &["spec", "template", "spec"]));
 }
 
-/// Sets a field of the spec that was left out.
+/// Sets a field of the spec if it is absent.
 pub(crate) fn default_field(object: &mut Value, name: &str, value: Value) {
     let field = entry(object, &["spec", name]);
     if field.is_null() {
@@ -31,19 +31,19 @@ pub(crate) fn default_field(object: &mut Value, name: &str, value: Value) {
     }
 }
 
-/// A new object begins at generation 1, without a status.
+/// A new object starts at generation 1, without a status.
 pub(crate) fn prepare_create(object: &mut Value) {
     *entry(object, &["metadata", "generation"]) = json!(1);
     *entry(object, &["status"]) = json!({});
 }
 
-/// A write of the object leaves its status alone.
+/// A write of the object does not change its status.
 pub(crate) fn keep_status(new: &mut Value, old: &Value) {
     carry_over(new, old, &["status"]);
     carry_over(new, old, &["metadata", "generation"]);
 }
 
-/// A write of the status leaves the rest alone.
+/// A write of the status does not change the rest.
 pub(crate) fn keep_spec(new: &mut Value, old: &Value) {
     carry_over(new, old, &["spec"]);
     carry_over(new, old, &["metadata", "generation"]);
@@ -58,7 +58,7 @@ pub(crate) fn raise_generation(new: &mut Value, old: &Value) {
     *entry(new, &["metadata", "generation"]) = json!(generation);
 }
 
-/// Whether the write changed what warnings are about.
+/// Whether the write changed anything that warnings depend on.
 pub(crate) fn generation_changed(new: &Value, old: &Value) -> bool {
     let generation = |object: &Value| number(object, &["metadata", "generation"]);
     generation(new) != generation(old)
@@ -99,7 +99,7 @@ pub(crate) fn selector_error(selector: &Value, detail: &str) -> FieldError {
     let path = Path::root("spec").child("selector");
     FieldError {
         path,
-        wrong: Wrong::Invalid(selector::printed(selector)),
+        type_: FieldErrorType::Invalid(selector::printed(selector)),
         detail: detail.to_owned(),
     }
 }
@@ -128,14 +128,14 @@ pub(crate) fn always_restarts(errors: &mut Errors, object: &Value, kind: &str) {
     }
 }
 
-/// A selector stays as it was made.
+/// The selector is immutable.
 pub(crate) fn immutable_selector(errors: &mut Errors, new: &Value, old: &Value) {
     if differs(new, old, &["spec", "selector"]) {
         errors.push(selector_error(&new["spec"]["selector"], "field is immutable"));
     }
 }
 
-/// Numbers under `parent` that may not be negative. What is absent is zero.
+/// Numbers under `parent` that must not be negative. Absent means zero.
 pub(crate) fn nonnegative(errors: &mut Errors, object: &Value, parent: &str, names: &[&str]) {
     for name in names {
         let value = number(object, &[parent, name]).unwrap_or_default();
@@ -143,7 +143,7 @@ pub(crate) fn nonnegative(errors: &mut Errors, object: &Value, parent: &str, nam
     }
 }
 
-/// Counts of replicas that cannot be more than all, nor available ones more than ready ones.
+/// Counts of replicas must not exceed the total, nor available ones the ready ones.
 pub(crate) fn counts(errors: &mut Errors, object: &Value, parts: &[&str]) {
     let count = |name: &str| number(object, &["status", name]).unwrap_or_default();
     let path = Path::root("status");
@@ -158,7 +158,7 @@ pub(crate) fn counts(errors: &mut Errors, object: &Value, parts: &[&str]) {
     }
 }
 
-/// A count of collisions only grows.
+/// The collision count must not decrease.
 pub(crate) fn collisions(errors: &mut Errors, new: &Value, old: &Value) {
     let count = |object: &Value| number(object, &["status", "collisionCount"]);
     let Some(before) = count(old) else { return };

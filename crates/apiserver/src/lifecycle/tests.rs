@@ -62,7 +62,7 @@ fn propagation_is_written_down_as_a_finalizer() {
             panic!("it waits")
         };
         assert_eq!(marked["metadata"]["finalizers"], json!([finalizer]));
-        // Another policy takes its place, and without one it goes.
+        // Another policy replaces it; without one it is removed.
         let background = with(Some(Propagation::Background));
         assert_eq!(decided(&SERVICE, marked, &background), Deletion::Remove);
     }

@@ -4,10 +4,10 @@ use super::*;
 
 const OBJECT: Offer = Offer { lists: false, tables: true };
 
-fn asked(accept: &'static str) -> Result<Form> {
+fn asked(accept: &'static str) -> Result<ResponseFormat> {
     let mut headers = HeaderMap::new();
     headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-    form(&headers, Offer { lists: true, tables: true }, None)
+    response_format(&headers, Offer { lists: true, tables: true }, None)
 }
 
 #[test]
@@ -36,8 +36,8 @@ fn the_best_form_that_can_be_had_is_given() {
             (Media::Json, Shape::Partial("v1")),
         ),
     ] {
-        let form = asked(accept).unwrap();
-        assert_eq!((form.media, form.shape), expected, "{accept}");
+        let format = asked(accept).unwrap();
+        assert_eq!((format.media, format.shape), expected, "{accept}");
     }
 }
 
@@ -49,17 +49,17 @@ fn what_cannot_be_had_is_refused_in_two_wordings() {
     assert!(
         words("application/json;as=Table;v=v9;g=meta.k8s.io").starts_with("only the following")
     );
-    // We do not offer what we cannot give.
+    // Formats that we cannot produce are not offered.
     assert!(!words("application/vnd.kubernetes.protobuf").contains("protobuf"));
 }
 
 #[test]
-fn people_get_indented_answers_unless_told_otherwise() {
+fn browsers_get_indented_responses_by_default() {
     let mut headers = HeaderMap::new();
     headers.insert(header::USER_AGENT, HeaderValue::from_static("curl/8.0"));
-    assert!(form(&headers, OBJECT, None).unwrap().pretty);
-    assert!(!form(&headers, OBJECT, Some("false")).unwrap().pretty);
-    assert!(form(&HeaderMap::new(), OBJECT, Some("1")).unwrap().pretty);
+    assert!(response_format(&headers, OBJECT, None).unwrap().pretty);
+    assert!(!response_format(&headers, OBJECT, Some("false")).unwrap().pretty);
+    assert!(response_format(&HeaderMap::new(), OBJECT, Some("1")).unwrap().pretty);
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn where_there_are_no_tables_the_next_best_is_given_or_nothing() {
     let asked = |accept: &'static str| {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-        form(&headers, offer, None)
+        response_format(&headers, offer, None)
     };
     let table = "application/json;as=Table;v=v1;g=meta.k8s.io";
     let refused = asked(table).unwrap_err();

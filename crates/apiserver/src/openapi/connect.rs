@@ -1,5 +1,5 @@
-//! Subresources that are connections. They are described as Kubernetes has them and refused
-//! when called, so that clients get an answer in place of a missing path.
+//! Subresources that are connections. They are described as in Kubernetes and rejected when called,
+//! so that clients get an error rather than a missing path.
 
 use super::{
     operation::Operation,
@@ -17,7 +17,7 @@ const METHODS: &[(&str, &str)] = &[
     ("options", "delete"),
 ];
 
-/// What each connection takes.
+/// The parameters of each connection.
 const CONNECTIONS: &[(&str, &[Parameter])] = &[
     ("attach", &[text("container"), flag("stderr"), flag("stdin"), flag("stdout"), flag("tty")]),
     (
@@ -49,7 +49,7 @@ const CONNECTIONS: &[(&str, &[Parameter])] = &[
     ("proxy", &[text("path")]),
 ];
 
-/// The one path of a connection, or two of a proxy.
+/// The path of a connection, or the two paths of a proxy.
 pub(super) fn paths(
     name: &str,
     object: &str,
@@ -64,8 +64,8 @@ pub(super) fn paths(
     items
 }
 
-/// Whether the verbs of discovery stand for a method. A proxy that takes DELETE takes the
-/// methods that have no verb, too.
+/// Whether the verbs of discovery include a method. A proxy with DELETE also has the methods
+/// without a verb.
 pub(super) fn offers(verbs: &[&str], method: &str) -> bool {
     METHODS.iter().any(|(known, verb)| *known == method && verbs.contains(verb))
 }

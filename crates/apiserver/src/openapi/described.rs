@@ -1,5 +1,5 @@
-//! What `k8s-openapi` says about types: the words beside fields, and whole types that the table
-//! of facts has no need of (discovery's own, version's).
+//! Information from `k8s-openapi`: descriptions of fields, and whole types that are not in the
+//! table of types (those of discovery and version).
 
 use std::sync::OnceLock;
 
@@ -39,13 +39,13 @@ pub(super) fn type_(name: &str) -> Option<&'static Value> {
     types().get(name)
 }
 
-/// The words about a type.
+/// The description of a type.
 pub(super) fn description(name: &str) -> Option<&'static str> {
     type_(name)?.get("description")?.as_str().filter(|words| !words.is_empty())
 }
 
-/// The words about a field. The fields all kinds share are described alike everywhere, so they
-/// are known even for types that are not.
+/// The description of a field. Fields common to all kinds are described the same everywhere, so
+/// they are known even for unknown types.
 pub(super) fn field(name: &str, field: &str) -> Option<&'static str> {
     let words =
         |name: &str| type_(name)?.get("properties")?.get(field)?.get("description")?.as_str();

@@ -1,8 +1,8 @@
-//! Documents as protobuf, in gnostic's messages, which clients of Kubernetes read.
+//! Documents as protobuf, in gnostic's messages, which Kubernetes clients read.
 //!
-//! A document is first made as JSON; a table per version says which key goes into which field and
-//! in what form. Source of the numbers: `OpenAPIv2.proto` and `OpenAPIv3.proto` of
-//! `github.com/google/gnostic-models`. What the documents never hold is left out of the tables.
+//! A document is first generated as JSON; a table per version maps each key to a field and its
+//! encoding. Source of the numbers: `OpenAPIv2.proto` and `OpenAPIv3.proto` of
+//! `github.com/google/gnostic-models`. Fields that never occur in the documents are omitted.
 
 mod second;
 mod third;
@@ -23,84 +23,90 @@ pub(super) fn v2(document: &Value) -> Vec<u8> {
     out
 }
 
-/// A message: its keys, and where keys that start with `x-` go.
+/// A message: its keys, and the field for keys that start with `x-`.
 #[derive(Debug)]
 struct Message {
-    fields: &'static [(&'static str, u32, Form)],
+    fields: &'static [(&'static str, u32, FieldEncoding)],
     extensions: Option<u32>,
 }
 
-/// How a value is written into a field.
+/// The encoding of a value in a field.
 #[derive(Clone, Copy, Debug)]
-enum Form {
+enum FieldEncoding {
     Text,
     Flag,
-    /// A list of texts: the field repeated.
+    /// A list of strings: the field repeated.
     Texts,
-    /// Of any type, as text that is YAML (JSON is): `Any { yaml = 2 }`.
+    /// Any type, as YAML text (JSON is YAML): `Any { yaml = 2 }`.
     Any,
-    /// `DefaultType`: a number, a boolean or a text; other defaults are known to be there only.
+    /// `DefaultType`: a number, a boolean or a string; other defaults are only marked as present.
     Default,
     Message(&'static Message),
     /// A list: the field repeated.
-    Each(&'static Form),
+    Each(&'static FieldEncoding),
     /// An object: the field repeated as `{ name = 1, value = 2 }`.
-    Entries(&'static Form),
-    /// A message with nothing but this field.
-    Inside(u32, &'static Form),
-    /// One of several, by what the value looks like.
-    Choice(fn(&Value) -> Form),
+    Entries(&'static FieldEncoding),
+    /// A message with only this field.
+    Inside(u32, &'static FieldEncoding),
+    /// One of several, depending on the value.
+    Choice(fn(&Value) -> FieldEncoding),
 }
 
 fn message(message: &Message, value: &Value, out: &mut Vec<u8>) {
     let Value::Object(object) = value else { return };
-    for (key, number, form) in message.fields {
+    for (key, number, encoding) in message.fields {
         if let Some(value) = object.get(*key) {
-            field(*number, *form, value, out);
+            field(*number, *encoding, value, out);
         }
     }
     let Some(number) = message.extensions else { return };
     for (name, value) in object.iter().filter(|(key, _)| key.starts_with("x-")) {
-        entry(number, name, &Form::Any, value, out);
+        entry(number, name, &FieldEncoding::Any, value, out);
     }
 }
 
-fn field(number: u32, form: Form, value: &Value, out: &mut Vec<u8>) {
-    match form {
-        Form::Text => text(number, value.as_str().unwrap_or_default(), out),
-        Form::Flag => {
+fn field(number: u32, encoding: FieldEncoding, value: &Value, out: &mut Vec<u8>) {
+    match encoding {
+        FieldEncoding::Text => text(number, value.as_str().unwrap_or_default(), out),
+        FieldEncoding::Flag => {
             varint(tag(number, 0), out);
             varint(u64::from(value.as_bool().unwrap_or_default()), out);
         }
-        Form::Texts => {
+        FieldEncoding::Texts => {
             value
                 .as_array()
                 .into_iter()
                 .flatten()
-                .for_each(|one| field(number, Form::Text, one, out));
+                .for_each(|one| field(number, FieldEncoding::Text, one, out));
         }
-        Form::Any => counted(number, out, |out| text(2, &format!("{value}\n"), out)),
-        Form::Default => counted(number, out, |out| default(value, out)),
-        Form::Message(inner) => counted(number, out, |out| message(inner, value, out)),
-        Form::Each(form) => {
-            value.as_array().into_iter().flatten().for_each(|one| field(number, *form, one, out));
+        FieldEncoding::Any => counted(number, out, |out| text(2, &format!("{value}\n"), out)),
+        FieldEncoding::Default => counted(number, out, |out| default(value, out)),
+        FieldEncoding::Message(inner) => counted(number, out, |out| message(inner, value, out)),
+        FieldEncoding::Each(encoding) => {
+            value
+                .as_array()
+                .into_iter()
+                .flatten()
+                .for_each(|one| field(number, *encoding, one, out));
         }
-        Form::Entries(form) => {
+        FieldEncoding::Entries(encoding) => {
             value
                 .as_object()
                 .into_iter()
                 .flatten()
-                .for_each(|(name, one)| entry(number, name, form, one, out));
+                .for_each(|(name, one)| entry(number, name, encoding, one, out));
         }
-        Form::Inside(only, form) => counted(number, out, |out| field(only, *form, value, out)),
-        Form::Choice(choose) => field(number, choose(value), value, out),
+        FieldEncoding::Inside(only, encoding) => {
+            counted(number, out, |out| field(only, *encoding, value, out))
+        }
+        FieldEncoding::Choice(choose) => field(number, choose(value), value, out),
     }
 }
 
-fn entry(number: u32, name: &str, form: &Form, value: &Value, out: &mut Vec<u8>) {
+fn entry(number: u32, name: &str, encoding: &FieldEncoding, value: &Value, out: &mut Vec<u8>) {
     counted(number, out, |out| {
         text(1, name, out);
-        field(2, *form, value, out);
+        field(2, *encoding, value, out);
     });
 }
 
@@ -110,7 +116,7 @@ fn default(value: &Value, out: &mut Vec<u8>) {
             varint(tag(1, 1), out);
             out.extend(number.as_f64().unwrap_or_default().to_le_bytes());
         }
-        Value::Bool(_) => field(2, Form::Flag, value, out),
+        Value::Bool(_) => field(2, FieldEncoding::Flag, value, out),
         Value::String(words) => text(3, words, out),
         Value::Null | Value::Array(_) | Value::Object(_) => {}
     }
@@ -122,7 +128,7 @@ fn text(number: u32, text: &str, out: &mut Vec<u8>) {
     out.extend(text.as_bytes());
 }
 
-/// Writes what `inside` writes with its length in front.
+/// Writes the output of `inside` with a length prefix.
 fn counted(number: u32, out: &mut Vec<u8>, inside: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = Vec::new();
     inside(&mut bytes);
@@ -149,7 +155,7 @@ mod tests {
 
     use super::{v2, v3};
 
-    /// A field of counted bytes.
+    /// A length-delimited field.
     fn counted(number: u8, inside: impl AsRef<[u8]>) -> Vec<u8> {
         let inside = inside.as_ref();
         [vec![number << 3 | 2, u8::try_from(inside.len()).unwrap()], inside.to_vec()].concat()
@@ -159,7 +165,7 @@ mod tests {
         [counted(1, name), counted(2, value)].concat()
     }
 
-    /// A field whose number takes a tag of two bytes.
+    /// A field whose tag takes two bytes.
     fn far(tag: [u8; 2], inside: impl AsRef<[u8]>) -> Vec<u8> {
         [tag.to_vec(), vec![u8::try_from(inside.as_ref().len()).unwrap()], inside.as_ref().to_vec()]
             .concat()
@@ -178,7 +184,7 @@ mod tests {
                 counted(2, [counted(1, "t"), counted(6, "v")].concat()),
             ),
             (schema(&json!({ "$ref": "#/x" })), schemas(&counted(2, counted(1, "#/x")))),
-            // Field 33, `default`: a text is field 3 of it; an object leaves it empty.
+            // Field 33, `default`: a string is field 3 of it; an object leaves it empty.
             (
                 schema(&json!({ "type": "object", "default": "a" })),
                 object(&far([0x8a, 2], counted(3, "a"))),

@@ -7,7 +7,7 @@ use super::{
     resources::{Resource, short},
 };
 
-/// Media types of answers.
+/// Media types of responses.
 const OBJECT: &[&str] =
     &["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"];
 const STREAM: &[&str] = &[
@@ -27,7 +27,7 @@ const PATCHES: &[&str] = &[
     "application/strategic-merge-patch+json",
 ];
 
-/// What one method of a path takes and answers.
+/// The parameters and responses of one method of a path.
 #[derive(Debug)]
 pub(super) struct Operation {
     pub(super) method: &'static str,
@@ -47,7 +47,7 @@ pub(super) struct Operation {
 pub(super) enum Body {
     /// Of the named schema.
     Object(&'static str),
-    /// Options of a delete, which may be left out.
+    /// Options of a delete, which are optional.
     DeleteOptions,
     Patch,
 }
@@ -60,7 +60,7 @@ pub(super) enum Answer {
     Stream(String),
     /// Lines of text.
     Log,
-    /// What the other end of a connection says.
+    /// The output of the other end of a connection.
     Anything,
     /// JSON only.
     Json(String),
@@ -69,7 +69,7 @@ pub(super) enum Answer {
 // === impl Operation ===
 
 impl Operation {
-    /// An operation on a resource, to be filled in.
+    /// An operation on a resource, to be completed.
     pub(super) fn on(resource: &Resource, method: &'static str, action: &'static str) -> Operation {
         Operation {
             method,
@@ -84,7 +84,7 @@ impl Operation {
         }
     }
 
-    /// The operation as version 3 has it, but for the parameters its path states for all.
+    /// The operation for version 3, without the parameters common to its path.
     pub(super) fn v3(&self, of_path: &[Parameter]) -> Value {
         let mut operation = Map::new();
         let own: Vec<Value> = self

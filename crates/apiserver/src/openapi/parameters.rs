@@ -1,16 +1,16 @@
-//! Parameters of operations: their names, places and types.
+//! Parameters of operations: their names, locations and types.
 
 use serde_json::{Value, json};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Parameter {
     pub(super) name: &'static str,
-    pub(super) place: Place,
+    pub(super) location: ParameterLocation,
     pub(super) type_: &'static str,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
+pub(super) enum ParameterLocation {
     Path,
     Query,
 }
@@ -42,7 +42,7 @@ pub(super) const DELETE: &[Parameter] = &[
     text("propagationPolicy"),
 ];
 
-/// Of a deletecollection, besides those of a delete.
+/// For a deletecollection, in addition to those of a delete.
 pub(super) const DELETE_WHICH: &[Parameter] = &[
     text("continue"),
     text("fieldSelector"),
@@ -62,19 +62,19 @@ pub(super) const PATCH: &[Parameter] =
     &[text("dryRun"), text("fieldManager"), text("fieldValidation"), flag("force")];
 
 pub(super) const fn text(name: &'static str) -> Parameter {
-    Parameter { name, place: Place::Query, type_: "string" }
+    Parameter { name, location: ParameterLocation::Query, type_: "string" }
 }
 
 pub(super) const fn number(name: &'static str) -> Parameter {
-    Parameter { name, place: Place::Query, type_: "integer" }
+    Parameter { name, location: ParameterLocation::Query, type_: "integer" }
 }
 
 pub(super) const fn flag(name: &'static str) -> Parameter {
-    Parameter { name, place: Place::Query, type_: "boolean" }
+    Parameter { name, location: ParameterLocation::Query, type_: "boolean" }
 }
 
 const fn path(name: &'static str) -> Parameter {
-    Parameter { name, place: Place::Path, type_: "string" }
+    Parameter { name, location: ParameterLocation::Path, type_: "string" }
 }
 
 // === impl Parameter ===
@@ -82,11 +82,13 @@ const fn path(name: &'static str) -> Parameter {
 impl Parameter {
     pub(super) fn v3(&self) -> Value {
         let schema = json!({ "type": self.type_, "uniqueItems": true });
-        match self.place {
-            Place::Path => {
+        match self.location {
+            ParameterLocation::Path => {
                 json!({ "name": self.name, "in": "path", "required": true, "schema": schema })
             }
-            Place::Query => json!({ "name": self.name, "in": "query", "schema": schema }),
+            ParameterLocation::Query => {
+                json!({ "name": self.name, "in": "query", "schema": schema })
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The paths of a resource and what may be done there.
+//! The paths of a resource and their operations.
 
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ pub(super) fn of(resource: &Resource) -> Vec<PathItem> {
     items
 }
 
-/// A path item as version 3 has it: what all its operations take is stated once.
+/// A path item for version 3: parameters common to all operations are stated once.
 pub(super) fn v3(operations: &[Operation]) -> Value {
     let mut common: Vec<Parameter> =
         operations.first().map_or(Vec::new(), |first| first.parameters.clone());
@@ -52,19 +52,19 @@ pub(super) fn v3(operations: &[Operation]) -> Value {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scope {
-    /// Where the object lives: its namespace, or the cluster.
+    /// The object's own scope: its namespace, or the cluster.
     Own,
-    /// Over all namespaces.
+    /// All namespaces.
     All,
 }
 
-/// A resource and where it is.
+/// A resource and its paths.
 #[derive(Debug)]
 struct At<'a> {
     resource: &'a Resource,
     /// `/api/v1`, `/apis/apps/v1`.
     prefix: String,
-    /// Where objects are created and listed.
+    /// The path where objects are created and listed.
     collection: String,
 }
 
@@ -132,7 +132,7 @@ impl<'a> At<'a> {
         operations
     }
 
-    /// Get, replace and patch, of an object or a part of it that may be of another kind.
+    /// Get, replace and patch, of an object or a subresource that may have another kind.
     fn parts(&self, part: &str, other: Option<&Other>, verbs: &[&str]) -> Vec<Operation> {
         let schema = other.map_or(self.resource.schema, |other| other.schema);
         let mut operations = Vec::new();
@@ -172,16 +172,18 @@ impl<'a> At<'a> {
             Subresource::Binding => one("binding", vec![self.post("Binding", &BINDING)]),
             Subresource::Eviction => one("eviction", vec![self.post("Eviction", &EVICTION)]),
             Subresource::Finalize(_) => one("finalize", self.parts("Finalize", None, &["update"])),
-            Subresource::NotOffered("token", ..) => one("token", vec![self.post("Token", &TOKEN)]),
+            Subresource::NotSupported("token", ..) => {
+                one("token", vec![self.post("Token", &TOKEN)])
+            }
             Subresource::Part(name, _) => {
                 one(name, self.parts(&capital(name), None, &["get", "update", "patch"]))
             }
-            Subresource::NotOffered(name, kind, verbs)
+            Subresource::NotSupported(name, kind, verbs)
                 if *kind == self.resource.kind && *name != "log" =>
             {
                 one(name, self.parts(&capital(name), None, verbs))
             }
-            Subresource::NotOffered(name, kind, verbs) => {
+            Subresource::NotSupported(name, kind, verbs) => {
                 connect::paths(name, object, |method, with_path| {
                     self.connect(name, kind, verbs, method, with_path)
                 })
@@ -227,7 +229,7 @@ impl<'a> At<'a> {
         Some(sorted(operation))
     }
 
-    /// The old paths for watches.
+    /// The deprecated paths for watches.
     fn watches(&self) -> Vec<PathItem> {
         let resource = self.resource;
         let watch = |action, id: String, named: bool, scope: Scope| {
@@ -293,7 +295,7 @@ impl<'a> At<'a> {
     }
 }
 
-/// The kind of a subresource that is not its parent's.
+/// The kind of a subresource that differs from its parent's.
 #[derive(Debug)]
 struct Other {
     kind: [&'static str; 3],
@@ -319,6 +321,6 @@ fn be(mut operation: Operation, other: Option<&Other>) -> Operation {
 }
 
 fn sorted(mut operation: Operation) -> Operation {
-    operation.parameters.sort_by_key(|one| (one.name, one.place));
+    operation.parameters.sort_by_key(|one| (one.name, one.location));
     operation
 }

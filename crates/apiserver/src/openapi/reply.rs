@@ -1,15 +1,15 @@
-//! How a document is answered: in which form, cached for how long, or only named.
+//! Responses with a document: encoding, caching and redirects.
 //!
-//! Source: `k8s.io/kube-openapi/pkg/handler` and `handler3`. Media types with `@` are what
-//! clients ask for; they are not well formed, so the answer names the type without it.
+//! Source: `k8s.io/kube-openapi/pkg/handler` and `handler3`. Clients send media types with `@`,
+//! which are not well formed, so the response names the type without it.
 
 use bytes::Bytes;
 
 use super::Document;
 
-/// What of a request counts.
+/// The relevant parts of a request.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Asked<'a> {
+pub(crate) struct DocumentRequest<'a> {
     pub(crate) accept: Option<&'a str>,
     /// The query parameter `hash`.
     pub(crate) hash: Option<&'a str>,
@@ -29,9 +29,9 @@ pub(crate) enum Reply {
     NotAcceptable,
 }
 
-/// What a document is, which decides the media types it comes in.
+/// The type of a document, which determines its media types.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum DocumentType {
     Index,
     V2,
     V3,
@@ -46,9 +46,9 @@ enum Media {
 // === impl Document ===
 
 impl Document {
-    pub(crate) fn reply(&self, asked: &Asked<'_>) -> Reply {
-        let Some(media) = self.form.media(asked.accept) else { return Reply::NotAcceptable };
-        let hash = asked.hash.filter(|hash| !hash.is_empty() && self.form == Form::V3);
+    pub(crate) fn reply(&self, asked: &DocumentRequest<'_>) -> Reply {
+        let Some(media) = self.type_.media(asked.accept) else { return Reply::NotAcceptable };
+        let hash = asked.hash.filter(|hash| !hash.is_empty() && self.type_ == DocumentType::V3);
         if hash.is_some_and(|hash| hash != self.hash()) {
             return Reply::Moved { location: self.location() };
         }
@@ -59,11 +59,11 @@ impl Document {
             Media::Json => self.json(),
             Media::Protobuf => self.protobuf(),
         };
-        let content_type = self.form.content_type(media);
+        let content_type = self.type_.content_type(media);
         Reply::Document { body, content_type, etag: self.etag(), immutable: hash.is_some() }
     }
 
-    /// The address that names the hash.
+    /// The URL that includes the hash.
     pub(super) fn location(&self) -> String {
         format!("/openapi/v3/{}?hash={}", self.name, self.hash())
     }
@@ -75,12 +75,12 @@ impl Document {
     }
 }
 
-// === impl Form ===
+// === impl DocumentType ===
 
-impl Form {
-    /// The index does not negotiate, and says that it is text; it is JSON.
+impl DocumentType {
+    /// The index is not negotiated, and is labelled as text; it is JSON.
     fn media(self, accept: Option<&str>) -> Option<Media> {
-        if self == Form::Index {
+        if self == DocumentType::Index {
             return Some(Media::Json);
         }
         let accept = accept.filter(|accept| !accept.trim().is_empty()).unwrap_or("*/*");
@@ -90,7 +90,7 @@ impl Form {
     }
 
     fn named(self, media: &str) -> Option<Media> {
-        let version = if self == Form::V2 { "v2" } else { "v3" };
+        let version = if self == DocumentType::V2 { "v2" } else { "v3" };
         let (kind, sub) = media.split_once('/')?;
         match (kind, sub) {
             ("*" | "application", "*" | "json") => Some(Media::Json),
@@ -106,19 +106,19 @@ impl Form {
 
     fn content_type(self, media: Media) -> &'static str {
         match (self, media) {
-            (Form::Index, _) => "text/plain; charset=utf-8",
+            (DocumentType::Index, _) => "text/plain; charset=utf-8",
             (_, Media::Json) => "application/json",
-            (Form::V2, Media::Protobuf) => {
+            (DocumentType::V2, Media::Protobuf) => {
                 "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
             }
-            (Form::V3, Media::Protobuf) => {
+            (DocumentType::V3, Media::Protobuf) => {
                 "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
             }
         }
     }
 }
 
-/// A media type of an `Accept` header, and how much it is wanted.
+/// A media type of an `Accept` header, and its weight.
 fn clause(text: &str) -> (&str, f32) {
     let mut parts = text.split(';').map(str::trim);
     let media = parts.next().unwrap_or_default();
@@ -128,7 +128,7 @@ fn clause(text: &str) -> (&str, f32) {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, Form, Reply};
+    use super::{DocumentRequest, DocumentType, Reply};
     use crate::openapi::{v2, v3, v3_index};
 
     const V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
@@ -137,43 +137,43 @@ mod tests {
     #[test]
     fn the_form_is_negotiated() {
         let table = [
-            (Form::V3, None, Some("application/json")),
-            (Form::V3, Some("application/json, */*"), Some("application/json")),
+            (DocumentType::V3, None, Some("application/json")),
+            (DocumentType::V3, Some("application/json, */*"), Some("application/json")),
             (
-                Form::V3,
+                DocumentType::V3,
                 Some("application/com.github.proto-openapi.spec.v3@v1.0+protobuf"),
                 Some(V3),
             ),
-            (Form::V3, Some(V3), Some(V3)),
-            (Form::V3, Some(V2), None),
+            (DocumentType::V3, Some(V3), Some(V3)),
+            (DocumentType::V3, Some(V2), None),
             (
-                Form::V3,
+                DocumentType::V3,
                 Some(
                     "application/json;q=0.5, application/com.github.proto-openapi.spec.v3@v1.0+protobuf",
                 ),
                 Some(V3),
             ),
-            (Form::V3, Some("text/html, application/*;q=0.1"), Some("application/json")),
-            (Form::V3, Some("text/html"), None),
-            (Form::V3, Some("nonsense"), None),
+            (DocumentType::V3, Some("text/html, application/*;q=0.1"), Some("application/json")),
+            (DocumentType::V3, Some("text/html"), None),
+            (DocumentType::V3, Some("nonsense"), None),
             (
-                Form::V2,
+                DocumentType::V2,
                 Some("application/com.github.proto-openapi.spec.v2@v1.0+protobuf"),
                 Some(V2),
             ),
-            (Form::V2, Some("*/*"), Some("application/json")),
-            (Form::Index, Some("text/html"), Some("text/plain; charset=utf-8")),
+            (DocumentType::V2, Some("*/*"), Some("application/json")),
+            (DocumentType::Index, Some("text/html"), Some("text/plain; charset=utf-8")),
         ];
-        for (form, accept, expected) in table {
-            let content_type = form.media(accept).map(|media| form.content_type(media));
-            assert_eq!(content_type, expected, "{form:?} {accept:?}");
+        for (type_, accept, expected) in table {
+            let content_type = type_.media(accept).map(|media| type_.content_type(media));
+            assert_eq!(content_type, expected, "{type_:?} {accept:?}");
         }
     }
 
     #[test]
     fn the_right_hash_is_cached_for_ever_and_a_wrong_one_leads_to_it() {
         let document = v3("apis/apps/v1").unwrap();
-        let asked = |hash| document.reply(&Asked { hash, ..Asked::default() });
+        let asked = |hash| document.reply(&DocumentRequest { hash, ..DocumentRequest::default() });
         let immutable = |reply| match reply {
             Reply::Document { immutable, body, .. } => {
                 assert_eq!(body, document.json());
@@ -194,11 +194,16 @@ mod tests {
             let etag = document.etag();
             let weak = format!("\"x\", W/{etag}");
             for tags in [etag.as_str(), &weak, "*"] {
-                let reply =
-                    document.reply(&Asked { if_none_match: Some(tags), ..Asked::default() });
+                let reply = document.reply(&DocumentRequest {
+                    if_none_match: Some(tags),
+                    ..DocumentRequest::default()
+                });
                 assert_eq!(reply, Reply::NotModified { etag: etag.clone() });
             }
-            let reply = document.reply(&Asked { if_none_match: Some("\"x\""), ..Asked::default() });
+            let reply = document.reply(&DocumentRequest {
+                if_none_match: Some("\"x\""),
+                ..DocumentRequest::default()
+            });
             assert!(matches!(reply, Reply::Document { .. }));
         }
     }

@@ -1,8 +1,8 @@
-//! What has paths: the kinds of the table, and resources that only take a POST.
+//! Everything that has paths: the kinds of the table, and create-only resources.
 
 use crate::kinds::{DeleteAnswers, KINDS, Kind, Subresource};
 
-/// A resource as its paths need it.
+/// The properties of a resource that its paths depend on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Resource {
     pub(super) group: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Resource {
     pub(super) delete_answers: DeleteAnswers,
 }
 
-/// Resources that hold nothing: what is posted is answered.
+/// Resources that are not stored: the response is the object posted.
 const POSTED: &[Resource] = &[
     posted("", "Binding", "bindings", "io.k8s.api.core.v1.Binding"),
     posted(
@@ -61,7 +61,7 @@ const POSTED: &[Resource] = &[
     ),
 ];
 
-/// All resources. One that is in the table of kinds counts from there only.
+/// All resources. One that is in the table of kinds is listed only once.
 pub(super) fn all() -> Vec<Resource> {
     let mut all: Vec<Resource> = KINDS.iter().map(|kind| of(kind)).collect();
     let known = |resource: &Resource| {
@@ -82,7 +82,7 @@ const fn posted(
         version: "v1",
         kind,
         plural,
-        // Most of what belongs to no group of its own is about something in a namespace.
+        // Most create-only resources of the core group are namespaced.
         namespaced: group.is_empty(),
         schema,
         verbs: &["create"],
@@ -108,7 +108,7 @@ fn of(kind: &Kind) -> Resource {
 // === impl Resource ===
 
 impl Resource {
-    /// The document its paths are in: `api/v1`, `apis/apps/v1`.
+    /// The document of its paths: `api/v1`, `apis/apps/v1`.
     pub(super) fn document(&self) -> String {
         match self.group {
             "" => format!("api/{}", self.version),

@@ -1,12 +1,12 @@
-//! Schemas of types, as version 3 has them.
+//! Schemas of types, for version 3.
 //!
-//! Facts come from the table of the served kinds and from a small one here, of the types that
-//! discovery answers with. A field that refers to a type wraps the reference in `allOf`, since
-//! nothing may stand beside `$ref`.
+//! Generated from the table of the served kinds and from a small one here, of the types used by
+//! discovery. A field that refers to a type wraps the reference in `allOf`, since nothing may stand
+//! beside `$ref`.
 
 use std::sync::OnceLock;
 
-use evenkeel_store::schema::{Field, ListType, MapType, Schema, Shape, Strategy, Type};
+use evenkeel_store::schema::{Field, ListType, MapType, PatchStrategy, Schema, Shape, Type};
 use serde_json::{Map, Value, json};
 
 use super::{described, operation::reference};
@@ -14,8 +14,8 @@ use crate::types;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 
-/// The schema of a named type: from the tables of facts, or one of the few that are no structs,
-/// or as `k8s-openapi` has it.
+/// The schema of a named type: from the tables, or one of the few that are not structs, or from
+/// `k8s-openapi`.
 pub(super) fn named(name: &str) -> Value {
     let known = [types::schema(), discovery()]
         .into_iter()
@@ -31,7 +31,7 @@ pub(super) fn named(name: &str) -> Value {
     schema
 }
 
-/// A group and version of which a kind is, too, in a list of such.
+/// Adds a group and version to a kind's list.
 pub(super) fn also_of(kinds: &mut Value, group: &str, version: &str) {
     let Some(list) = kinds.as_array_mut() else { return };
     let Some(kind) = list.first().map(|first| first["kind"].clone()) else { return };
@@ -49,7 +49,7 @@ fn discovery() -> &'static Schema {
     })
 }
 
-/// Types that are written as something simpler than a struct.
+/// Types that are encoded as something simpler than a struct.
 fn plain(name: &str) -> Option<Value> {
     Some(match name.rsplit('.').next()? {
         "Quantity" => json!({ "oneOf": [{ "type": "string" }, { "type": "number" }] }),
@@ -63,8 +63,8 @@ fn plain(name: &str) -> Option<Value> {
     })
 }
 
-/// A type that only `k8s-openapi` knows. Its references name the same schemas; it takes metadata
-/// for required, which may be left out.
+/// A type that only `k8s-openapi` has. Its references name the same schemas; it declares metadata
+/// as required, although it is optional.
 fn elsewhere(name: &str) -> Value {
     let mut schema = described::type_(name).cloned().unwrap_or_else(|| json!({ "type": "object" }));
     let Some(object) = schema.as_object_mut() else { return schema };
@@ -158,8 +158,8 @@ fn list_type(list: ListType) -> &'static str {
     }
 }
 
-fn strategy(strategy: Strategy) -> Option<String> {
-    let Strategy { merge, replace, retain_keys } = strategy;
+fn strategy(strategy: PatchStrategy) -> Option<String> {
+    let PatchStrategy { merge, replace, retain_keys } = strategy;
     let words = [(merge, "merge"), (replace, "replace"), (retain_keys, "retainKeys")];
     let said: Vec<&str> =
         words.into_iter().filter(|(said, _)| *said).map(|(_, word)| word).collect();
@@ -193,7 +193,7 @@ fn shape(facts: &Schema, shape_: &Shape, go: &str) -> Map<String, Value> {
     }
 }
 
-/// A kind's group and version are in its type's name, but for the ending of most groups.
+/// A kind's group and version are part of its type's name, except for the suffix of most groups.
 fn group_version_kind(name: &str) -> Option<Value> {
     let mut words = name.rsplit('.');
     let (kind, version, package) = (words.next()?, words.next()?, words.next()?);

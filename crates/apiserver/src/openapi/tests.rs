@@ -1,4 +1,4 @@
-//! The checker of recorded facts is the conformance suite's own.
+//! The checker of recorded properties is the conformance suite's own.
 #[path = "../../../conformance/src/apiserver/openapi_facts.rs"]
 mod facts;
 
@@ -13,7 +13,7 @@ fn parsed(name: &str) -> Value {
     serde_json::from_slice(&v3(name).unwrap().json()).unwrap()
 }
 
-/// All objects with a `$ref` in them.
+/// All objects that contain a `$ref`.
 fn references(value: &Value, found: &mut Vec<String>) {
     match value {
         Value::Array(list) => list.iter().for_each(|one| references(one, found)),

@@ -1,8 +1,8 @@
-//! The document of version 2: all of version 3 in the older form.
+//! The document of version 2: all of version 3 in the older format.
 //!
 //! Version 2 has no media types beside schemas (`consumes` and `produces` list them), a body is a
-//! parameter, `$ref` may have a description beside it, and a schema has one type only: what may
-//! be text or a number is said to be text.
+//! parameter, `$ref` may have a description beside it, and a schema has only one type:
+//! int-or-string is declared as a string.
 
 use serde_json::{Map, Value, json};
 
@@ -31,7 +31,7 @@ pub(super) fn document() -> Value {
     })
 }
 
-/// A type is the same in all documents but for the groups that it is said to be of.
+/// A type is the same in all documents except for its list of groups.
 fn define(definitions: &mut Map<String, Value>, name: String, schema: Value) {
     const KINDS: &str = "x-kubernetes-group-version-kind";
     let Some(present) = definitions.get_mut(&name) else {
@@ -118,7 +118,7 @@ fn media_types(content: &Value) -> Vec<Value> {
         .map_or(Vec::new(), |content| content.keys().map(|key| key.as_str().into()).collect())
 }
 
-/// A parameter's type stands beside its name.
+/// A parameter's type is beside its name.
 fn parameters(parameters: Value) -> Value {
     let Value::Array(list) = parameters else { return parameters };
     let converted = list.into_iter().map(|parameter| {

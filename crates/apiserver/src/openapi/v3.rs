@@ -61,7 +61,7 @@ pub(super) fn items(name: &str) -> Value {
     items.into()
 }
 
-/// The path that tells what is below it.
+/// The path that describes what is below it.
 fn about(name: &str) -> Operation {
     let words: Vec<&str> = name.split('/').collect();
     let (id, tag, schema) = match words.as_slice() {
@@ -97,7 +97,7 @@ fn versioned(group: &str, version: &str) -> (String, String, Option<&'static str
     (id, format!("{group}_{version}"), Some("APIResourceList"))
 }
 
-/// All schemas that paths refer to, and those that these refer to.
+/// All schemas that paths refer to, transitively.
 fn closure(paths: &Value) -> Map<String, Value> {
     let mut schemas = Map::new();
     let mut open = BTreeSet::new();
@@ -113,7 +113,7 @@ fn closure(paths: &Value) -> Map<String, Value> {
     schemas
 }
 
-/// Every group has kinds of its own for what it deletes with and watches in.
+/// Every group registers its own kinds for delete options and watch events.
 fn registered(schemas: &mut Map<String, Value>, group: &str, version: &str) {
     for kind in ["DeleteOptions", "WatchEvent"] {
         let schema = schemas.get_mut(&format!("{META}.{kind}"));

@@ -1,4 +1,4 @@
-//! Which families a Service has on this cluster.
+//! IP families of a Service.
 //!
 //! Source: `initIPFamilyFields` in `pkg/registry/core/service/storage/alloc.go`.
 
@@ -15,8 +15,8 @@ use crate::{
     },
 };
 
-/// Fills in policy and families. `configured`: the families of the cluster, the default first.
-pub(super) fn settle(
+/// Sets policy and families. `configured`: the families of the cluster, the default first.
+pub(super) fn assign(
     new: &mut Value,
     old: Option<&Value>,
     configured: &[&'static str],
@@ -31,7 +31,7 @@ pub(super) fn settle(
     errors.extend(infer_families(new, configured));
     refuse(errors)?;
     if is_headless_without_selector(new) {
-        settle_headless(new, configured);
+        assign_headless(new, configured);
         return Ok(());
     }
     refuse(not_configured(new, configured))?;
@@ -44,8 +44,8 @@ pub(super) fn settle(
     Ok(())
 }
 
-/// A Service that prefers two families keeps what it has when nothing about it changes, whatever
-/// became of the cluster.
+/// A Service that prefers dual-stack keeps what it has if nothing about it changes, even if the
+/// cluster's families did.
 pub(super) fn is_unchanged_preference(new: &Value, old: &Value) -> bool {
     let prefers = |policy: Option<&str>| policy.is_none_or(|policy| policy == "PreferDualStack");
     family_policy(new).is_some()
@@ -77,7 +77,7 @@ fn settle_policy(new: &mut Value, old: Option<&Value>) {
     }
 }
 
-/// Going back to one family is clear when only the policy says so; anything less clear is refused.
+/// A downgrade to one family is unambiguous if only the policy changes; anything else is rejected.
 fn released(new: &mut Value, old: &Value) -> Errors {
     if family_policy(new) == Some("SingleStack") {
         let (same_ips, same_families) =
@@ -125,7 +125,7 @@ fn too_many_for_single_stack(service: &Value) -> Errors {
     found.into_iter().filter(|(is, _)| *is).map(|(_, text)| policy_error(service, text)).collect()
 }
 
-/// Families that are not named follow from the addresses.
+/// Families that are not specified follow from the addresses.
 fn infer_families(service: &mut Value, configured: &[&str]) -> Errors {
     let mut known: Vec<String> = families(service).into_iter().map(str::to_owned).collect();
     let before = known.len();
@@ -156,8 +156,8 @@ fn is_headless_without_selector(service: &Value) -> bool {
     cluster_ip(service) == "None" && entries(service, &["spec", "selector"]).next().is_none()
 }
 
-/// Nobody knows which endpoints such a Service gets, so it may have families the cluster has not.
-fn settle_headless(service: &mut Value, configured: &[&'static str]) {
+/// The endpoints of such a Service are unknown, so it may have families that the cluster does not.
+fn assign_headless(service: &mut Value, configured: &[&'static str]) {
     if families(service).is_empty() {
         *entry(service, &["spec", "ipFamilies"]) = json!([configured.first()]);
     }

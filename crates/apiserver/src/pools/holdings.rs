@@ -1,4 +1,4 @@
-//! What Services have of the pools.
+//! The pool values held by Services.
 
 use std::net::IpAddr;
 
@@ -13,23 +13,23 @@ use crate::kinds::{
     },
 };
 
-/// Addresses and ports, each once.
+/// Addresses and ports, without duplicates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Holdings {
     pub(super) ips: Vec<IpAddr>,
     pub(super) ports: Vec<i64>,
 }
 
-/// A stored Service as the pools see it.
+/// A stored Service as seen by the pools.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Claims {
     pub(crate) uid: String,
-    /// As they are written there.
+    /// As written in the Service.
     pub(super) ips: Vec<String>,
     pub(super) ports: Vec<i64>,
 }
 
-/// The rest of a stored Service may be as deep as it likes: it is skipped.
+/// The rest of a stored Service is skipped, however deep it is.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Stored {
@@ -46,15 +46,15 @@ struct Metadata {
 // === impl Holdings ===
 
 impl Holdings {
-    /// All that a Service holds.
+    /// Everything that a Service holds.
     #[cfg(test)]
     pub(crate) fn of(service: &Value) -> Holdings {
         Claims::of(service).holdings()
     }
 
-    /// All that a stored Service holds. `tail` is as in `store::Object`.
-    pub(crate) fn stored(tail: &[u8]) -> Holdings {
-        Claims::stored(tail).unwrap_or_default().holdings()
+    /// Everything that a stored Service holds. `encoded` is as in `store::Object`.
+    pub(crate) fn stored(encoded: &[u8]) -> Holdings {
+        Claims::stored(encoded).unwrap_or_default().holdings()
     }
 }
 
@@ -62,7 +62,7 @@ impl Holdings {
 
 impl Claims {
     fn of(service: &Value) -> Claims {
-        // An ExternalName Service may name node ports without having them.
+        // An ExternalName Service may list node ports without holding them.
         let mut ports = if has_node_ports(service) { node_ports(service) } else { Vec::new() };
         if needs_health_check(service) && health_check_port(service) != 0 {
             ports.push(health_check_port(service));
@@ -79,9 +79,9 @@ impl Claims {
     }
 
     /// `None` if it can't be read.
-    pub(crate) fn stored(tail: &[u8]) -> Option<Claims> {
+    pub(crate) fn stored(encoded: &[u8]) -> Option<Claims> {
         const START: &[u8] = br#"{"metadata":{"#;
-        let text = [START, tail].concat();
+        let text = [START, encoded].concat();
         let Stored { metadata, spec } = serde_json::from_slice(&text).ok()?;
         Some(Claims { uid: metadata.uid, ..Claims::of(&json!({"spec": spec})) })
     }

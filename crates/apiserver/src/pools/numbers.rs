@@ -1,8 +1,8 @@
-//! Numbers, each with how many hold it.
+//! Numbers with reference counts.
 //!
-//! A number is free when nobody holds it. It is held by each stored Service that has it, of which
-//! there may be two where a data folder came so, and by each write under way that took it; so no order
-//! of commits, failures and cancellations frees a number that somebody has.
+//! A number is free if nothing holds it. It is held by each stored Service that has it (two, if a
+//! data folder was created that way) and by each write in progress that took it; so no order of
+//! commits, failures and cancellations frees a number that is in use.
 
 use rustc_hash::FxHashMap;
 
@@ -14,19 +14,19 @@ pub(super) type Random<'a> = &'a mut dyn FnMut(u64) -> u64;
 /// Numbers from 0 to `last`.
 #[derive(Debug)]
 pub(super) struct Numbers {
-    /// Those that have a holder.
+    /// Numbers with a holder.
     used: Runs,
     /// Holders beyond the first.
     more: FxHashMap<u64, u32>,
-    /// Of the holders, those that are writes under way.
+    /// The holders that are writes in progress.
     pending: FxHashMap<u64, u32>,
     /// The first number of the upper part.
     pub(super) upper: u64,
-    /// `None`: there is nothing to give.
+    /// `None`: the range is empty.
     pub(super) last: Option<u64>,
 }
 
-/// Why a number that was asked for is not given.
+/// Why a requested number is not available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Outside,
@@ -39,7 +39,7 @@ impl Numbers {
         Numbers { used: Runs::default(), more, pending, upper, last }
     }
 
-    /// For a write under way.
+    /// For a write in progress.
     pub(super) fn take(&mut self, number: u64) -> Result<(), Refused> {
         if !self.is_inside(number) {
             return Err(Refused::Outside);
@@ -51,7 +51,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// Any, for a write under way.
+    /// Any number, for a write in progress.
     pub(super) fn take_any(&mut self, random: Random<'_>) -> Option<u64> {
         let last = self.last?;
         let mut found = None;
@@ -72,7 +72,7 @@ impl Numbers {
         self.let_go(number);
     }
 
-    /// One more Service has it. What is outside of the range is nobody's to give.
+    /// One more Service has it. Numbers outside the range are ignored.
     pub(super) fn hold(&mut self, number: u64) {
         if self.is_inside(number) && !self.used.insert(number) {
             *self.more.entry(number).or_default() += 1;
@@ -94,14 +94,14 @@ impl Numbers {
         self.last.is_some_and(|last| number <= last)
     }
 
-    /// How many Services have it, as far as is known here.
+    /// The recorded number of Services that have it.
     pub(super) fn holders(&self, number: u64) -> u32 {
         let more = self.more.get(&number).copied().unwrap_or_default();
         let all = u32::from(self.is_taken(number)) + more;
         all.saturating_sub(self.pending.get(&number).copied().unwrap_or_default())
     }
 
-    /// All numbers that Services have.
+    /// All numbers held by Services.
     pub(super) fn held(&self) -> impl Iterator<Item = (u64, u32)> {
         let all = self.used.numbers().map(|number| (number, self.holders(number)));
         all.filter(|(_, holders)| *holders > 0)
@@ -149,7 +149,7 @@ mod tests {
     proptest! {
         /// Services and writes come and go in any order.
         #[test]
-        fn a_number_is_free_when_nobody_holds_it(
+        fn a_number_without_holders_is_free(
             steps in prop::collection::vec((0..4u8, 0..6u64), 0..80)
         ) {
             let mut numbers = Numbers::new(0, Some(4));

@@ -1,8 +1,9 @@
-//! One range of numbers to give out, of which the lower part is left to those who ask for a number.
+//! One range of numbers to allocate, whose lower part is preferred for explicitly requested
+//! numbers.
 //!
-//! Whoever asks for none gets one from the upper part, from a random place on; only when that is
-//! full, from the lower one (KEP-3070, KEP-3668). Sources: `ipallocator.go` and `allocator.go` in
-//! `pkg/registry/core/service/{ipallocator,portallocator}`.
+//! Dynamic allocation takes a number from the upper part, starting at a random position, and from
+//! the lower part only if the upper one is full (KEP-3070, KEP-3668). Sources: `ipallocator.go` and
+//! `allocator.go` in `pkg/registry/core/service/{ipallocator,portallocator}`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,7 +12,7 @@ use crate::{kinds::names::masked, settings::IpRange};
 
 #[derive(Debug)]
 pub(super) struct Addresses {
-    /// The address of the network, which is not given out.
+    /// The network address, which is not allocated.
     base: IpAddr,
     prefix: u8,
     pub(super) numbers: Numbers,
@@ -24,7 +25,7 @@ pub(super) struct Ports {
     pub(super) numbers: Numbers,
 }
 
-/// How much of a range is left to those who ask for a number.
+/// The size of the part preferred for static allocation.
 fn lower_part(size: u128, step: u128, most: u64) -> u64 {
     const LEAST: u64 = 16;
     if size <= u128::from(LEAST) {
@@ -36,7 +37,7 @@ fn lower_part(size: u128, step: u128, most: u64) -> u64 {
 // === impl Addresses ===
 
 impl Addresses {
-    /// Neither the network's address nor, in IPv4, the broadcast address is given out.
+    /// Neither the network address nor, in IPv4, the broadcast address is allocated.
     pub(super) fn new(range: IpRange) -> Addresses {
         let (bits, unused): (u32, u128) = if range.first.is_ipv4() { (32, 2) } else { (128, 1) };
         let size = 1u128.checked_shl(bits.saturating_sub(range.prefix.into())).unwrap_or(u128::MAX);
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_range_answers_at_once() {
+    fn a_full_range_fails_fast() {
         let mut pool = addresses("10.96.0.0/12");
         pool.numbers.fill();
         let free = pool.number("10.100.7.7".parse().unwrap()).unwrap();

@@ -1,9 +1,9 @@
-//! Compares what the pools hold with what the stored Services have: a pure decision.
+//! Compares the pools with the stored Services: a pure decision.
 //!
-//! An address or port that two Services have, or that is outside of its range, is reported and never
-//! changed. One that a Service has and nobody holds is held again. One that is held and no Service has
-//! is freed when that was found in [`PASSES`] passes in a row. Source: `controller/repair.go` of
-//! `pkg/registry/core/service/{ipallocator,portallocator}`.
+//! An address or port that two Services have, or that is out of range, is reported and never
+//! changed. One that a Service has and that is not allocated is allocated again. One that is
+//! allocated and no Service has is released after it was found in [`PASSES`] consecutive passes.
+//! Source: `controller/repair.go` of `pkg/registry/core/service/{ipallocator,portallocator}`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{kinds::names::sloppy_ip, settings::IpRange};
 
-/// How often in a row a leak is found before it is freed.
+/// Consecutive passes that must find a leak before it is released.
 pub(crate) const PASSES: u32 = 3;
 
 /// One stored Service.
@@ -36,17 +36,17 @@ pub(crate) enum Number {
     Port(i64),
 }
 
-/// What the pools hold for Services.
+/// The values that the pools hold for Services.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(super) holders: BTreeMap<Number, u32>,
-    /// Held for the Service `kubernetes`, whether it is there or not.
+    /// Held for the Service `kubernetes`, whether it exists or not.
     pub(super) reserved: Option<IpAddr>,
     pub(super) ranges: Vec<IpRange>,
     pub(super) node_ports: (u16, u16),
 }
 
-/// How often in a row something was held that no Service has.
+/// Consecutive passes in which a value was held that no Service has.
 pub(crate) type Leaks = BTreeMap<Number, u32>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -67,14 +67,14 @@ pub(crate) enum Problem {
 /// To be reported on a Service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Finding {
-    /// Its index among those that were looked at.
+    /// Its index among the examined Services.
     pub(crate) service: usize,
     pub(crate) pool: Pool,
     pub(crate) problem: Problem,
     pub(crate) note: String,
 }
 
-/// How many Services hold a number, and how many should.
+/// The recorded and the actual number of holders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Correction {
     pub(crate) number: Number,
@@ -89,7 +89,7 @@ pub(crate) struct Correction {
 pub(crate) struct Examined {
     pub(crate) findings: Vec<Finding>,
     pub(crate) corrections: Vec<Correction>,
-    /// What may have leaked, found in this pass for the first time.
+    /// Possible leaks found for the first time in this pass.
     pub(crate) suspects: Vec<Number>,
     pub(crate) leaks: Leaks,
 }
@@ -143,7 +143,7 @@ fn compare(
     }
 }
 
-/// The ranges, without what is taken of them.
+/// The ranges, without allocations.
 struct Ranges {
     addresses: Vec<Addresses>,
     ports: Ports,
@@ -157,7 +157,7 @@ impl Ranges {
         Ranges { addresses, ports: Ports::new(held.node_ports) }
     }
 
-    /// What a Service has, each once; what can't be held is reported.
+    /// The values of a Service, without duplicates; invalid ones are reported.
     fn numbers(
         &self,
         claims: &Claims,
@@ -229,7 +229,7 @@ impl Held {
         self.holders.len()
     }
 
-    /// How many should hold a number that so many Services have.
+    /// The expected number of holders of a number that this many Services have.
     fn expected(&self, number: Number, services: u32) -> u32 {
         let reserved = self.reserved.is_some_and(|ip| number == Number::Ip(ip));
         services.saturating_add(u32::from(reserved))
@@ -259,7 +259,7 @@ impl fmt::Display for Number {
 // === impl Problem ===
 
 impl Problem {
-    /// Kubernetes' word for it in metrics.
+    /// Kubernetes' label for it in metrics.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Problem::Invalid => "invalid",
@@ -300,7 +300,7 @@ impl Finding {
 // === impl Pools ===
 
 impl Pools {
-    /// All that is held for Services. What writes under way have taken is theirs and not in it.
+    /// Everything held for Services, without the values taken by writes in progress.
     pub(crate) fn held(&self) -> Held {
         let state = self.state.lock();
         let ips = state.addresses.iter().flat_map(|pool| {
@@ -317,7 +317,7 @@ impl Pools {
         }
     }
 
-    /// `false`: it is not as it was when that was decided.
+    /// `false`: it has changed since the decision.
     pub(crate) fn correct(&self, correction: &Correction) -> bool {
         let mut state = self.state.lock();
         let found = match correction.number {

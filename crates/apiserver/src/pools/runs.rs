@@ -1,14 +1,15 @@
-//! A set of numbers, kept as runs of neighbours: the first free number from a point on is found in
-//! O(log n) however full the range is, and a range of 2^64 numbers costs nothing while it is empty.
+//! A set of numbers, stored as runs of neighbours: the first free number after a position is found
+//! in O(log n) however full the range is, and a range of 2^64 numbers costs nothing while it is
+//! empty.
 
 use std::collections::BTreeMap;
 
-/// First of a run to last of it. Runs neither touch nor overlap.
+/// First to last number of each run. Runs neither touch nor overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Runs(BTreeMap<u64, u64>);
 
 impl Runs {
-    /// The last number of the run that holds this one.
+    /// The last number of the run that contains this one.
     fn end(&self, number: u64) -> Option<u64> {
         let (_, &last) = self.0.range(..=number).next_back()?;
         (last >= number).then_some(last)
@@ -18,7 +19,7 @@ impl Runs {
         self.end(number).is_some()
     }
 
-    /// `false`: it was there already.
+    /// `false`: it was present already.
     pub(super) fn insert(&mut self, number: u64) -> bool {
         if self.contains(number) {
             return false;
@@ -61,7 +62,7 @@ impl Runs {
         self.0.iter().map(|(first, last)| (last - first + 1) as usize).sum()
     }
 
-    /// The first number from `from` to `last`, both included, that is not in the set.
+    /// The first number from `from` to `last`, inclusive, that is not in the set.
     pub(super) fn first_free(&self, from: u64, last: u64) -> Option<u64> {
         let free = match self.end(from) {
             None => from,

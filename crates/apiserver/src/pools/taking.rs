@@ -1,4 +1,4 @@
-//! One write takes what its Service needs and does not have yet.
+//! Allocation for one write: takes what its Service needs and does not have yet.
 //!
 //! Source: `pkg/registry/core/service/storage/alloc.go`.
 
@@ -27,7 +27,7 @@ use crate::{
     },
 };
 
-/// Where a dry run starts to count node ports.
+/// First node port shown by a dry run.
 const DRY_RUN_PORT: i64 = 32_768;
 
 pub(super) struct Taking<'a> {
@@ -88,7 +88,7 @@ impl Taking<'_> {
         self.take_ips_from(new, 0)
     }
 
-    /// An address for each family from this one on: the one that is named, or any.
+    /// An address for each family from this one on: the requested one, or any.
     fn take_ips_from(&mut self, new: &mut Value, first: usize) -> Result<(), PoolError> {
         let families: Vec<String> = families(new).into_iter().map(str::to_owned).collect();
         let mut ips: Vec<String> = cluster_ips(new).into_iter().map(str::to_owned).collect();
@@ -127,7 +127,7 @@ impl Taking<'_> {
         Ok(wanted.to_owned())
     }
 
-    /// A dry run does not look for a free address; it shows the network's.
+    /// A dry run does not look for a free address; it shows the network address.
     fn take_any_ip(&mut self, family: &str) -> Option<IpAddr> {
         let pool = self.state.addresses(family)?;
         if self.dry_run {
@@ -166,7 +166,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// One node port for each port number: TCP and UDP on one number share it.
+    /// One node port per port number: TCP and UDP with the same number share it.
     fn take_node_ports(&mut self, new: &mut Value) -> Result<(), PoolError> {
         let wants = wants_node_ports(new);
         let mut given: BTreeMap<i64, i64> = BTreeMap::new();
@@ -201,7 +201,7 @@ impl Taking<'_> {
     fn update_node_ports(&mut self, new: &mut Value, old: &Value) -> Result<(), PoolError> {
         let wants = wants_node_ports(new);
         let held = if has_node_ports(old) { node_ports(old) } else { Vec::new() };
-        // Those that are held, and those taken here.
+        // Those already held, and those taken here.
         let mut own: BTreeSet<i64> = held.iter().copied().collect();
         let mut ports = owned_ports(new);
         let mut seen: BTreeSet<(String, i64)> = BTreeSet::new();
@@ -255,7 +255,7 @@ impl Taking<'_> {
         self.take_any_port().ok_or_else(full)
     }
 
-    /// A dry run asks only whether somebody has the port.
+    /// A dry run only checks whether the port is in use.
     fn try_port(&mut self, port: i64) -> Result<(), String> {
         let taken = || "provided port is already allocated".to_owned();
         let pool = &mut self.state.ports;
@@ -275,7 +275,7 @@ impl Taking<'_> {
         Ok(())
     }
 
-    /// A dry run shows numbers that are nobody's.
+    /// A dry run shows numbers that are not allocated.
     fn take_any_port(&mut self) -> Option<i64> {
         let port = match self.dry_run {
             true => self.taken.ports.iter().max().unwrap_or(&DRY_RUN_PORT) + 1,
@@ -290,7 +290,7 @@ fn owned_ports(service: &Value) -> Vec<Value> {
     crate::kinds::read::list(service, &["spec", "ports"]).to_vec()
 }
 
-/// The port and its node port, 0 when there is none.
+/// The port and its node port, 0 if it has none.
 fn numbers(port: &Value) -> (i64, i64) {
     let number = |name: &str| port[name].as_i64().unwrap_or_default();
     (number("port"), number("nodePort"))

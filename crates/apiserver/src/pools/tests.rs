@@ -34,12 +34,12 @@ fn service(spec: &Value) -> Value {
     service
 }
 
-/// A write as the server does it; the texts of what is wrong on the error side.
+/// A write as the server does it; error texts on the error side.
 fn write(pools: &Arc<Pools>, old: Option<&Value>, mut new: Value) -> Result<Value, Vec<String>> {
     let at =
         Admission { now: "2026-01-01T00:00:00Z".parse().unwrap(), features: Features::default() };
-    let rules = SERVICE.rules;
-    rules.default(&mut new, &at);
+    let strategy = SERVICE.strategy;
+    strategy.default(&mut new, &at);
     match old {
         None => metadata::prepare_create(&mut new, &at, "u", "abcde"),
         Some(old) => metadata::prepare_update(&mut new, old),
@@ -49,12 +49,12 @@ fn write(pools: &Arc<Pools>, old: Option<&Value>, mut new: Value) -> Result<Valu
         .map_err(|error| vec![error.to_string()])?;
     let errors = match old {
         None => {
-            rules.prepare_create(&mut new, &at);
-            rules.validate_create(&new, &at)
+            strategy.prepare_create(&mut new, &at);
+            strategy.validate_create(&new, &at)
         }
         Some(old) => {
-            rules.prepare_update(Part::Main, &mut new, old, &at);
-            rules.validate_update(Part::Main, &new, old, &at)
+            strategy.prepare_update(Part::Main, &mut new, old, &at);
+            strategy.validate_update(Part::Main, &new, old, &at)
         }
     };
     if !errors.is_empty() {
@@ -74,7 +74,7 @@ fn patch(old: &Value, changes: &[(&str, Value)]) -> Value {
     new
 }
 
-/// How much is taken in all.
+/// The number of allocated values.
 fn taken(pools: &Pools) -> (usize, usize) {
     let state = pools.state.lock();
     let addresses = state.addresses.iter().map(|pool| pool.numbers.n_taken()).sum();
@@ -188,7 +188,7 @@ fn the_type_may_change_and_what_it_lost_is_free() {
 }
 
 #[test]
-fn a_second_address_comes_and_goes_with_the_policy() {
+fn a_second_address_is_added_and_removed_with_the_policy() {
     let pools = dual();
     let empty = taken(&pools);
     let one = write(&pools, None, service(&json!({"selector": {"a": "b"}}))).unwrap();
@@ -324,7 +324,7 @@ fn a_full_range_is_an_internal_error() {
     assert_eq!(taken(&pools).0, 2);
 }
 
-/// Some spec: most are fine, some are refused, and a few numbers are wanted by several.
+/// A random spec: most are valid, some are rejected, and a few numbers are requested by several.
 fn some_spec() -> impl Strategy<Value = Value> {
     let types =
         prop::sample::select(vec!["ClusterIP", "NodePort", "LoadBalancer", "ExternalName", "Bad"]);
@@ -363,7 +363,8 @@ fn some_spec() -> impl Strategy<Value = Value> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Whatever is written and deleted, what is taken is what the stored Services hold.
+    /// Whatever is written and deleted, the allocated values are those that the stored Services
+    /// hold.
     #[test]
     fn the_pools_hold_what_services_have(
         steps in prop::collection::vec((0..4usize, prop::option::of(some_spec()), any::<bool>()), 1..20)

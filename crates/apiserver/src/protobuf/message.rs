@@ -1,18 +1,18 @@
-//! Messages as JSON objects, by the table.
+//! Decodes messages to JSON objects, according to the table.
 
 use serde_json::{Map, Value};
 
 use super::{
     ProtobufError, special,
-    table::{Message, Place, Shape, Slot, Table, Type},
+    table::{JsonTarget, Message, Shape, Slot, Table, Type},
     wire::{Field, Wire, fields, varint},
 };
 
-/// No kind of the table comes near (a Deployment's pod affinity nests about ten deep); a type that
-/// refers to itself would.
+/// No kind of the table comes near (a Deployment's pod affinity nests about ten deep); a recursive
+/// type would.
 pub(super) const MAX_DEPTH: usize = 48;
 
-/// Reads messages of one table, counting how deep they nest.
+/// Decodes messages of one table, counting the nesting depth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Messages<'t> {
     table: &'t Table,
@@ -36,8 +36,8 @@ impl<'t> Messages<'t> {
         Ok(object)
     }
 
-    /// Reads a message into an object that may have been read in part: a field that comes twice
-    /// is merged when it is a message, else the later one counts.
+    /// Decodes a message into an object that may be partly decoded: a repeated field is merged if
+    /// it is a message, else the later one wins.
     fn merge(
         self,
         message: usize,
@@ -53,10 +53,10 @@ impl<'t> Messages<'t> {
             let Some(slot) = message.slots.iter().find(|slot| slot.number == field.number) else {
                 continue;
             };
-            match slot.place {
-                Place::Inline => self.inline(message, slot, &field, object)?,
-                Place::Whole => {}
-                Place::Key(key) => self.put(message, slot, key, &field, object)?,
+            match slot.target {
+                JsonTarget::Inline => self.inline(message, slot, &field, object)?,
+                JsonTarget::Whole => {}
+                JsonTarget::Key(key) => self.put(message, slot, key, &field, object)?,
             }
         }
         Ok(())
@@ -107,7 +107,7 @@ impl<'t> Messages<'t> {
         }
     }
 
-    /// Numbers may come packed: many in one field.
+    /// Numbers may be packed: many in one field.
     fn extend(
         self,
         message: &Message,
@@ -125,7 +125,7 @@ impl<'t> Messages<'t> {
         Ok(())
     }
 
-    /// A map is a repeated message of key and value; either may be left out when it is zero.
+    /// A map is a repeated message of key and value; either may be omitted if it is zero.
     fn map_entry(
         self,
         message: &Message,
@@ -175,7 +175,7 @@ impl<'t> Messages<'t> {
         bytes: &[u8],
         old: Option<Value>,
     ) -> Result<Value, ProtobufError> {
-        if let [slot @ Slot { place: Place::Whole, .. }] =
+        if let [slot @ Slot { target: JsonTarget::Whole, .. }] =
             self.table.message(message).slots.as_slice()
         {
             return self.whole(self.table.message(message), slot, bytes);
@@ -208,9 +208,9 @@ impl<'t> Messages<'t> {
 
 impl Slot {
     fn name(&self) -> &'static str {
-        match self.place {
-            Place::Key(key) => key,
-            Place::Inline | Place::Whole => "items",
+        match self.target {
+            JsonTarget::Key(key) => key,
+            JsonTarget::Inline | JsonTarget::Whole => "items",
         }
     }
 }

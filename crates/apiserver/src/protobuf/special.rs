@@ -23,7 +23,7 @@ pub(super) fn micro_time(message: &str, bytes: &[u8]) -> Result<Value, ProtobufE
     Ok(at.strftime("%Y-%m-%dT%H:%M:%S.%6fZ").to_string().into())
 }
 
-/// `resource.Quantity`: {string = 1}. None is zero.
+/// `resource.Quantity`: {string = 1}. Absent is zero.
 pub(super) fn quantity(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
     let mut text = "";
     for field in fields(bytes) {
@@ -50,7 +50,7 @@ pub(super) fn int_or_string(message: &str, bytes: &[u8]) -> Result<Value, Protob
     Ok(if is_text { text.into() } else { int.into() })
 }
 
-/// `metav1.FieldsV1` and `runtime.RawExtension`: {raw = 1}, which is JSON. None is null.
+/// `metav1.FieldsV1` and `runtime.RawExtension`: {raw = 1}, which is JSON. Absent is null.
 pub(super) fn json(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
     let mut raw: &[u8] = &[];
     for field in fields(bytes) {
@@ -86,7 +86,7 @@ fn timestamp(message: &str, bytes: &[u8]) -> Result<Option<Timestamp>, ProtobufE
     at.filter(|at| in_range(*at)).map(Some).ok_or_else(|| ProtobufError::Time(message.to_owned()))
 }
 
-/// What RFC 3339 can say: the years 1 to 9999.
+/// The range of RFC 3339: the years 1 to 9999.
 fn in_range(at: Timestamp) -> bool {
     (-62_135_596_800..=253_402_300_799).contains(&at.as_second())
 }

@@ -1,10 +1,10 @@
-//! The table of field numbers, read once from `numbers.txt`.
+//! The table of field numbers, parsed once from `numbers.txt`.
 
 use std::sync::OnceLock;
 
 use rustc_hash::FxHashMap;
 
-/// What a field's value is.
+/// The type of a field's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Type {
     Text,
@@ -22,9 +22,9 @@ pub(super) enum Type {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shape {
-    /// Its zero value is as good as absent.
+    /// Its zero value is equivalent to absence.
     Plain,
-    /// Present is a fact of its own.
+    /// Its zero value differs from absence.
     Pointer,
     List,
     Map,
@@ -32,18 +32,18 @@ pub(super) enum Shape {
 
 /// Where in the object a field goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum JsonTarget {
     Key(&'static str),
-    /// The message's fields are fields of the object around it.
+    /// The message's fields are fields of the enclosing object.
     Inline,
-    /// The message is nothing but this list.
+    /// The message consists only of this list.
     Whole,
 }
 
 #[derive(Debug)]
 pub(super) struct Slot {
     pub(super) number: u32,
-    pub(super) place: Place,
+    pub(super) target: JsonTarget,
     pub(super) shape: Shape,
     pub(super) type_: Type,
 }
@@ -70,7 +70,7 @@ impl Table {
         TABLE.get_or_init(|| Table::read(include_str!("numbers.txt")))
     }
 
-    /// The message of a kind. Options of a delete are a kind of every group.
+    /// The message of a kind. Delete options are a kind of every group.
     pub(super) fn kind(&self, version: &str, kind: &str) -> Option<usize> {
         if kind == "DeleteOptions" {
             return self.by_name.get("meta.DeleteOptions").copied();
@@ -118,13 +118,13 @@ impl Table {
         let mut words = line.split_whitespace();
         let mut word = || words.next().expect("a field has a number, a name and a type");
         let number = word().parse().expect("a field number");
-        let place = match word() {
-            "." => Place::Inline,
-            "=" => Place::Whole,
-            name => Place::Key(name),
+        let target = match word() {
+            "." => JsonTarget::Inline,
+            "=" => JsonTarget::Whole,
+            name => JsonTarget::Key(name),
         };
         let (shape, name) = shape(word());
-        Slot { number, place, shape, type_: self.type_(alias, name) }
+        Slot { number, target, shape, type_: self.type_(alias, name) }
     }
 
     fn type_(&self, alias: &str, name: &str) -> Type {

@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use super::{
     ProtobufError, decode,
-    table::{Message, Place, Shape, Slot, Table, Type},
+    table::{JsonTarget, Message, Shape, Slot, Table, Type},
 };
 use crate::{kinds::KINDS, types};
 
-/// What kubectl sends, byte for byte, and the object it means.
+/// Recorded bytes sent by kubectl, and the corresponding objects.
 fn sent_by_kubectl() -> Vec<(&'static str, Value)> {
     vec![
         (
@@ -71,7 +71,7 @@ fn what_kubectl_sends_is_the_object_it_means() {
     }
 }
 
-/// Bytes counted: a field of wire type 2.
+/// A length-delimited field: wire type 2.
 fn counted(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut field = vec![number << 3 | 2, u8::try_from(bytes.len()).unwrap()];
     field.extend(bytes);
@@ -251,17 +251,17 @@ fn malformed_bodies_are_named() {
     }
 }
 
-/// The slots of a message by name, inlined ones among them.
+/// The slots of a message by name, including inlined ones.
 fn slots<'t>(table: &'t Table, message: &'t Message) -> Vec<(&'static str, &'t Slot)> {
-    let each = message.slots.iter().flat_map(|slot| match (slot.place, slot.type_) {
-        (Place::Key(name), _) => vec![(name, slot)],
-        (Place::Inline, Type::Message(inner)) => slots(table, table.message(inner)),
+    let each = message.slots.iter().flat_map(|slot| match (slot.target, slot.type_) {
+        (JsonTarget::Key(name), _) => vec![(name, slot)],
+        (JsonTarget::Inline, Type::Message(inner)) => slots(table, table.message(inner)),
         _ => Vec::new(),
     });
     each.collect()
 }
 
-/// Compares a struct of the table of types with a message, and what is inside of them.
+/// Compares a struct of the table of types with a message, recursively.
 fn same(of: &schema::Type, table: &Table, message: usize, seen: &mut Vec<usize>) {
     if seen.contains(&message) {
         return;

@@ -1,9 +1,9 @@
-//! The wire format: fields with a number, and a varint, fixed bytes or counted bytes.
-//! Source: protobuf.dev, "Encoding". Groups are long gone and refused.
+//! The wire format: fields with a number, and a varint, fixed or length-delimited bytes. Source:
+//! protobuf.dev, "Encoding". Groups are deprecated and rejected.
 
 use super::ProtobufError;
 
-/// One field as it stands in a message.
+/// One field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Field<'a> {
     pub(super) number: u32,
@@ -28,13 +28,13 @@ pub(super) struct Fields<'a> {
     rest: &'a [u8],
 }
 
-/// Takes a varint off the front.
+/// Consumes a varint.
 pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, ProtobufError> {
     let mut value = 0_u64;
     for shift in (0..70).step_by(7) {
         let (&byte, after) = rest.split_first().ok_or(ProtobufError::Truncated("a number"))?;
         *rest = after;
-        // The tenth byte has room for one bit; what lies above it is dropped, as Go does.
+        // The tenth byte has room for one bit; higher bits are dropped, as in Go.
         value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
         if byte < 0x80 {
             return Ok(value);

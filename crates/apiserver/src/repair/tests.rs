@@ -8,10 +8,22 @@ use http::Method;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{document, pools::Holdings, server::testing::Server, storage::Next};
+use crate::{
+    document,
+    pools::Holdings,
+    server::{in_process::settings, testing::Server},
+    settings::{IpRange, Settings},
+    storage::Next,
+};
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const EVENTS: &str = "/api/v1/namespaces/default/events";
+
+/// So few addresses and ports that freed ones are soon allocated again.
+fn small() -> Settings {
+    let service_ranges = vec![IpRange { first: [10, 9, 0, 0].into(), prefix: 24 }];
+    Settings { service_ranges, node_ports: (30000, 30100), ..settings() }
+}
 
 fn service(name: &str, spec: &Value) -> Value {
     let mut service = json!({"metadata": {"name": name}, "spec": spec});
@@ -22,7 +34,8 @@ fn service(name: &str, spec: &Value) -> Value {
     service
 }
 
-/// What a server without our care would have stored: a Service with the same addresses as another.
+/// Stores what a server without the repair loop could have: a Service with the same addresses as
+/// another.
 async fn copy(server: &Server, of: &Value, name: &str) {
     let mut copy = of.clone();
     copy["metadata"]["name"] = name.into();
@@ -51,19 +64,19 @@ fn folder(test: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn duplicates_are_told_on_the_service_and_held_until_both_are_gone() {
+async fn duplicates_are_reported_on_the_service_and_held_until_both_are_gone() {
     let data = folder("duplicates");
-    let server = Server::start(Some(&data)).await;
+    let server = Server::start(Some(&data), small()).await;
     let spec = json!({"type": "NodePort"});
     let (_, first) = server.ask(Method::POST, SERVICES, &service("first", &spec)).await;
     copy(&server, &first, "second").await;
-    server.stop();
+    server.stop().await;
     both_are_reported(&data, &first).await;
     std::fs::remove_dir_all(&data).unwrap();
 }
 
 async fn both_are_reported(data: &Path, first: &Value) {
-    let server = Server::start(Some(data)).await;
+    let server = Server::start(Some(data), small()).await;
     let mut memory = Memory::default();
     for n in 1..4u64 {
         memory = pass(&server.api, memory).await;
@@ -94,12 +107,12 @@ async fn both_are_reported(data: &Path, first: &Value) {
         server.ask(Method::DELETE, &format!("{SERVICES}/{name}"), &Value::Null).await;
     }
     assert!(can_have(&server, ip).await);
-    server.stop();
+    server.stop().await;
 }
 
 #[tokio::test]
 async fn a_leak_is_freed_after_three_passes() {
-    let server = Server::start(None).await;
+    let server = Server::start(None, small()).await;
     let ip = json!("10.9.0.77");
     let leaked = service("gone", &json!({"clusterIPs": [ip], "type": "NodePort"}));
     server.api.pools.restore(&Holdings::of(&leaked));
@@ -111,10 +124,10 @@ async fn a_leak_is_freed_after_three_passes() {
     assert!(can_have(&server, &ip).await);
     assert!(counted(&server, r#"apiserver_clusterip_repair_ip_errors_total{type="leak"} 1"#));
     assert!(server.items(EVENTS).await.is_empty());
-    server.stop();
+    server.stop().await;
 }
 
-/// Polls so often at most, as it is woken, and then drops the future. Where it sends one write
+/// Polls the future at most this often, when it is woken, and then drops it. If it sends one write
 /// (`is_one`), nothing commits during the first poll. With several, a second lock of this thread
 /// would wait for a writer that waits for the first.
 async fn polled<T>(
@@ -139,7 +152,7 @@ async fn polled<T>(
     .await
 }
 
-/// The lives of a Service, of one that waits for a finalizer, and of a Pod.
+/// The life cycles of a Service, of one with a finalizer, and of a Pod.
 fn steps(n: usize) -> Vec<(Method, String, Value)> {
     let (name, held) = (format!("s-{n}"), format!("f-{n}"));
     let (path, held_path) = (format!("{SERVICES}/{name}"), format!("{SERVICES}/{held}"));
@@ -172,7 +185,7 @@ fn steps(n: usize) -> Vec<(Method, String, Value)> {
 
 #[tokio::test]
 async fn requests_dropped_at_any_await_leave_nothing_to_repair() {
-    let server = Server::start(None).await;
+    let server = Server::start(None, small()).await;
     let (mut n, mut n_polls) = (0, 0);
     loop {
         n_polls += 1;
@@ -188,7 +201,7 @@ async fn requests_dropped_at_any_await_leave_nothing_to_repair() {
                     }
                     false => drop(asked.await),
                 }
-                // Writes are decided in order: when this one is, so are those before it.
+                // Writes are decided in order: when this one is, so are all earlier ones.
                 let marker = json!({"metadata": {"generateName": "marker-"}});
                 let path = "/api/v1/namespaces/default/configmaps";
                 assert_eq!(server.ask(Method::POST, path, &marker).await.0, 201);
@@ -202,7 +215,7 @@ async fn requests_dropped_at_any_await_leave_nothing_to_repair() {
         assert!(n_polls < 200, "a request ends");
     }
     assert!(n_polls > 1, "a request waits for its write");
-    server.stop();
+    server.stop().await;
 }
 
 async fn is_consistent(server: &Server, when: &str) {

@@ -1,12 +1,13 @@
-//! What a request wants, by its method, path and query alone: whether anything is served there does
-//! not matter. So who may not ask is told so, and who may is told that there is nothing.
+//! The attributes of a request, from its method, path and query alone, whether or not anything is
+//! served there. So an unauthorized client gets a 403 and an authorized one a 404.
 //!
 //! ```text
 //! /api/VERSION/[watch/][namespaces/NAMESPACE/]RESOURCE[/NAME[/SUBRESOURCE[/…]]]
 //! /apis/GROUP/VERSION/…
 //! ```
 //!
-//! Everything else is a path. Source: `k8s.io/apiserver/pkg/endpoints/request/requestinfo.go`.
+//! Everything else is a non-resource path. Source:
+//! `k8s.io/apiserver/pkg/endpoints/request/requestinfo.go`.
 
 use std::borrow::Cow;
 
@@ -16,14 +17,14 @@ use percent_encoding::percent_decode_str;
 use super::Query;
 use crate::identity::{Attributes, On};
 
-/// `/api/v1/VERB/…`: old ways to say what is to be done.
+/// `/api/v1/VERB/…`: deprecated verbs in paths.
 const VERBS_IN_PATHS: [&str; 2] = ["proxy", "watch"];
-/// Parts of a namespace; everything else below one is a resource in it.
+/// Subresources of a namespace; everything else below one is a namespaced resource.
 const PARTS_OF_NAMESPACES: [&str; 2] = ["status", "finalize"];
-/// Answers of these have no end of their own.
+/// Responses of these have no end of their own.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
-/// A path as rights see it. What is no text names nothing that anyone could have rights to.
+/// A path as the authorizer sees it. Invalid UTF-8 matches no rule.
 pub(crate) fn decoded(path: &str) -> Cow<'_, str> {
     percent_decode_str(path).decode_utf8_lossy()
 }
@@ -51,7 +52,7 @@ pub(crate) fn attributes<'a>(
     }
 }
 
-/// Whether an answer may take as long as it takes.
+/// Whether the request has no timeout.
 pub(crate) fn is_long_running(attributes: &Attributes<'_>) -> bool {
     match attributes.on {
         On::Path(_) => false,
@@ -71,7 +72,7 @@ fn on_resource<'a>(
     let (namespace, parts) = match parts {
         ["namespaces", namespace, rest @ ..] => match rest.first() {
             Some(part) if !PARTS_OF_NAMESPACES.contains(part) => (*namespace, rest),
-            // A namespace is in itself, as far as rights go.
+            // A namespace is in itself, as far as authorization goes.
             _ => (*namespace, parts),
         },
         parts => ("", parts),
@@ -97,7 +98,7 @@ fn verb(method: &Method) -> &'static str {
     }
 }
 
-/// The one name that a field selector leaves.
+/// The name that a field selector requires, if any.
 fn named<'a>(query: &'a Query<'_>) -> &'a str {
     let terms = query.text("fieldSelector").split(',');
     let mut exact = terms.filter_map(|term| {
@@ -176,7 +177,7 @@ mod tests {
             ),
             ("GET", "/apis/batch/v1/job/foo/scale", "get batch job/scale /foo"),
             ("GET", "//api/v1/pods/", "list  pods/ /"),
-            // A selector may leave one name.
+            // A selector may require one name.
             ("GET", "/api/v1/pods?fieldSelector=metadata.name%3Da", "list  pods/ /a"),
             (
                 "GET",

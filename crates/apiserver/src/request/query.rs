@@ -1,7 +1,7 @@
-//! The query of a request, and the options that verbs read from it.
+//! The query of a request, and the options parsed from it.
 //!
-//! Kubernetes converts leniently: a boolean is false when it is not there, `0` or any case of
-//! `false`, and true otherwise, also when it is empty; unknown parameters are ignored.
+//! Kubernetes converts leniently: a boolean is false if it is absent, `0` or `false` in any case,
+//! and true otherwise, also if it is empty; unknown parameters are ignored.
 
 use std::borrow::Cow;
 
@@ -13,11 +13,11 @@ use crate::{
     status::{Failure, Result},
 };
 
-/// The decoded pairs, in their order.
+/// The decoded pairs, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Query<'a>(Vec<(Cow<'a, str>, Cow<'a, str>)>);
 
-/// How strict to be with fields that the schema does not know.
+/// How to treat fields that the schema does not know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FieldValidation {
     Ignore,
@@ -41,7 +41,7 @@ impl<'a> Query<'a> {
         Query(pairs.collect())
     }
 
-    /// The first value of a parameter; `""` where there is none.
+    /// The first value of a parameter; `""` if absent.
     pub(crate) fn text(&self, name: &str) -> &str {
         self.all(name).next().unwrap_or_default()
     }
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bad_write_options_are_all_told_in_the_order_of_kubernetes() {
+    fn all_invalid_write_options_are_reported_in_kubernetes_order() {
         let table = [
             (
                 "PatchOptions",

@@ -52,7 +52,7 @@ fn paths_name_what_kubernetes_says_they_name() {
         ("/apis/apps/v1/namespaces/a", "404"),
         ("/apis/nope.example.com/v1/things", "404t"),
         ("/nope", "404t"),
-        // Nothing is cleaned.
+        // Paths are not cleaned.
         ("//api/v1/pods", "404t"),
         ("/api//v1/pods", "404"),
         ("/api/v1//pods", "404"),
@@ -67,7 +67,7 @@ fn paths_name_what_kubernetes_says_they_name() {
 }
 
 #[test]
-fn a_query_reads_as_go_reads_it() {
+fn a_query_is_parsed_like_go() {
     let query = Query::parse("watch=1&limit=x&labelSelector=a%3Db%2Cc&q=a+b&off=False&dryRun=All");
     assert!(query.flag("watch") && !query.flag("off") && !query.flag("absent"));
     let empty = Query::parse("watch&limit=");

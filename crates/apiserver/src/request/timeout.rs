@@ -1,14 +1,14 @@
-//! How long a client gives a request: `?timeout=30s`.
+//! The client's timeout for a request: `?timeout=30s`.
 //!
-//! Durations are Go's (`time.ParseDuration`), and so are the words of the refusal.
-//! Source: `k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go`.
+//! Durations and error messages are Go's (`time.ParseDuration`). Source:
+//! `k8s.io/apiserver/pkg/endpoints/filters/request_deadline.go`.
 
 use std::{fmt::Write as _, time::Duration};
 
 use super::Query;
 use crate::status::{Failure, Result};
 
-/// No request that has an end takes longer, whatever its client gives it.
+/// Maximum duration of any request that is not long-running, whatever its client requests.
 pub(crate) const MOST: Duration = Duration::from_secs(60);
 
 /// Go counts durations in nanoseconds, up to 2^63.
@@ -25,7 +25,7 @@ const UNITS: [(&str, u128); 8] = [
     ("h", 3_600_000_000_000),
 ];
 
-/// No time, or a negative one, is the server's own.
+/// Zero or a negative duration means the server's own.
 pub(crate) fn asked(query: &Query<'_>) -> Result<Duration> {
     let text = query.text("timeout");
     if text.is_empty() {
@@ -34,9 +34,11 @@ pub(crate) fn asked(query: &Query<'_>) -> Result<Duration> {
     let nanos = nanoseconds(text).map_err(|wrong| {
         let text = quoted(text);
         let why = match wrong {
-            Wrong::Invalid => format!("invalid duration {text}"),
-            Wrong::NoUnit => format!("missing unit in duration {text}"),
-            Wrong::Unit(unit) => format!("unknown unit {} in duration {text}", quoted(unit)),
+            DurationError::Invalid => format!("invalid duration {text}"),
+            DurationError::NoUnit => format!("missing unit in duration {text}"),
+            DurationError::Unit(unit) => {
+                format!("unknown unit {} in duration {text}", quoted(unit))
+            }
         };
         Failure::bad_request(format!("invalid timeout specified in the request URL - time: {why}"))
     })?;
@@ -45,13 +47,13 @@ pub(crate) fn asked(query: &Query<'_>) -> Result<Duration> {
 }
 
 #[derive(Debug, PartialEq)]
-enum Wrong<'a> {
+enum DurationError<'a> {
     Invalid,
     NoUnit,
     Unit(&'a str),
 }
 
-fn nanoseconds(text: &str) -> std::result::Result<i128, Wrong<'_>> {
+fn nanoseconds(text: &str) -> std::result::Result<i128, DurationError<'_>> {
     let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
     if rest == "0" {
         return Ok(0);
@@ -61,44 +63,44 @@ fn nanoseconds(text: &str) -> std::result::Result<i128, Wrong<'_>> {
         let (nanos, after) = term(rest)?;
         total += nanos;
         if total > MOST_NANOS {
-            return Err(Wrong::Invalid);
+            return Err(DurationError::Invalid);
         }
         if after.is_empty() {
             break;
         }
         rest = after;
     }
-    let total = i128::try_from(total).map_err(|_| Wrong::Invalid)?;
+    let total = i128::try_from(total).map_err(|_| DurationError::Invalid)?;
     match text.starts_with('-') {
         true => Ok(-total),
         // The positive half has one less.
-        false if total.unsigned_abs() == MOST_NANOS => Err(Wrong::Invalid),
+        false if total.unsigned_abs() == MOST_NANOS => Err(DurationError::Invalid),
         false => Ok(total),
     }
 }
 
 /// `1.5h` of `1.5h30m`, and the rest.
-fn term(text: &str) -> std::result::Result<(u128, &str), Wrong<'_>> {
+fn term(text: &str) -> std::result::Result<(u128, &str), DurationError<'_>> {
     let (whole, rest) = digits(text);
     let (fraction, rest) = rest.strip_prefix('.').map_or(("", rest), digits);
     if whole.is_empty() && fraction.is_empty() {
-        return Err(Wrong::Invalid);
+        return Err(DurationError::Invalid);
     }
-    // What is longer is larger than all that a duration can be.
+    // More digits exceed the range of a duration.
     let count: u128 = match whole.trim_start_matches('0') {
         "" => 0,
-        long if long.len() > 20 => return Err(Wrong::Invalid),
-        short => short.parse().map_err(|_| Wrong::Invalid)?,
+        long if long.len() > 20 => return Err(DurationError::Invalid),
+        short => short.parse().map_err(|_| DurationError::Invalid)?,
     };
     let end = rest.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(rest.len());
     let (unit, rest) = rest.split_at(end);
     if unit.is_empty() {
-        return Err(Wrong::NoUnit);
+        return Err(DurationError::NoUnit);
     }
-    let of_unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or(Wrong::Unit(unit))?.1;
+    let of_unit = UNITS.iter().find(|(name, _)| *name == unit).ok_or(DurationError::Unit(unit))?.1;
     let nanos = count.saturating_mul(of_unit) + part(fraction, of_unit);
     if nanos > MOST_NANOS {
-        return Err(Wrong::Invalid);
+        return Err(DurationError::Invalid);
     }
     Ok((nanos, rest))
 }
@@ -108,7 +110,7 @@ fn digits(text: &str) -> (&str, &str) {
     text.split_at(end)
 }
 
-/// A fraction of a unit; beyond 18 digits nothing is left to count.
+/// A fraction of a unit; more than 18 digits have no effect.
 fn part(fraction: &str, of_unit: u128) -> u128 {
     let mut scale = 1;
     let mut sum = 0;
@@ -138,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_timeout_is_as_long_as_go_reads_it_and_a_minute_at_most() {
+    fn a_timeout_is_parsed_like_go_and_at_most_a_minute() {
         for (text, millis) in [
             ("", 60_000),
             ("0", 60_000),
@@ -163,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeout_that_is_none_is_refused_in_go_s_words() {
+    fn an_invalid_timeout_is_rejected_with_go_s_message() {
         for (text, why) in [
             ("invalid", r#"invalid duration "invalid""#),
             ("5", r#"missing unit in duration "5""#),

@@ -1,7 +1,6 @@
-//! ServiceAccounts: each Namespace has one named `default` and the certificate of the authority. A
-//! Secret that somebody made for the token of a ServiceAccount is filled in; none is made without
-//! being asked for. Sources: `pkg/controller/serviceaccount`,
-//! `pkg/controller/certificates/rootcacertpublisher`.
+//! ServiceAccounts: each Namespace gets one named `default` and the CA certificate. A Secret
+//! created for the token of a ServiceAccount is filled in; none is created on its own. Sources:
+//! `pkg/controller/serviceaccount`, `pkg/controller/certificates/rootcacertpublisher`.
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Secret, ServiceAccount};
@@ -48,7 +47,7 @@ fn root_certificate(world: &World, namespace: &str) -> Option<Action> {
         .then(|| Action::patch(&CONFIG_MAP, &present.metadata, json!({"data": wanted})))
 }
 
-/// A Secret is filled in for its account, and goes with it.
+/// A Secret is filled in for its account, and deleted with it.
 pub(super) fn token(world: &World, key: &str, _: Timestamp, _: &Sandbox) -> Step {
     let Some(secret) = world.secrets.get(key) else { return Step::nothing() };
     let Some(name) = annotation(&secret.metadata, NAME) else { return Step::nothing() };
@@ -68,7 +67,7 @@ pub(super) fn token(world: &World, key: &str, _: Timestamp, _: &Sandbox) -> Step
     }
 }
 
-/// One made by hand names the account without its uid.
+/// A Secret created by hand names the account without its uid.
 fn belongs(secret: &Secret, account: &ServiceAccount) -> bool {
     let uid = annotation(&secret.metadata, UID);
     annotation(&secret.metadata, NAME) == account.metadata.name.as_deref()

@@ -1,4 +1,4 @@
-//! What a part wants done, as values. `carry_out` does it.
+//! The actions of a part, as values. `carry_out` executes them.
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
@@ -7,13 +7,12 @@ use serde_json::Value;
 use super::world::{key_of, uid_of};
 use crate::kinds::Kind;
 
-/// What one look at one key came to.
+/// The result of examining one key.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Step {
-    /// Carried out at the same time, in no order. Until all are done and seen, nobody looks at the
-    /// key again.
+    /// Executed concurrently. Until all are done and observed, the key is not examined again.
     pub(crate) actions: Vec<Action>,
-    /// When to look again even if nothing changes.
+    /// When to examine the key again even if nothing changes.
     pub(crate) again: Option<Timestamp>,
 }
 
@@ -38,7 +37,7 @@ pub(crate) enum Action {
         uid: String,
         grace_seconds: Option<i64>,
     },
-    /// As `pods/binding` does.
+    /// Like `pods/binding`.
     Bind {
         key: String,
         uid: String,
@@ -50,7 +49,7 @@ pub(crate) enum Action {
         uid: String,
         account_uid: String,
     },
-    /// Tells people about an object.
+    /// Records an Event about an object.
     Event {
         kind: &'static Kind,
         key: String,
@@ -68,7 +67,7 @@ impl Action {
         Action::Patch { kind, key: key_of(of), uid: uid_of(of).to_owned(), patch }
     }
 
-    /// `None`: with the grace that the object asks for.
+    /// `None`: with the object's own grace period.
     pub(crate) fn delete(
         kind: &'static Kind,
         of: &ObjectMeta,
@@ -118,7 +117,7 @@ impl Step {
         Step { actions, again: None }
     }
 
-    /// Looks again at the earlier one of the two times.
+    /// Examines again at the earlier of the two times.
     pub(crate) fn again(mut self, at: Timestamp) -> Step {
         self.again = Some(self.again.map_or(at, |known| known.min(at)));
         self

@@ -1,4 +1,4 @@
-//! Does what parts want done, the way of any client's write.
+//! Executes the actions of parts, on the same path as a client's writes.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use evenkeel_store::{Outcome as Written, Refused, Revision, patch};
@@ -22,27 +22,27 @@ use crate::{
     status::{Failure, Result},
     verbs::{
         self,
-        admit::{self, Update, Way},
+        admit::{self, Update, UpdateStrategy},
     },
 };
 
-/// Of one key.
+/// Per key.
 const ACTIONS_AT_ONCE: usize = 32;
-/// How often a generated name is tried.
+/// Attempts with a generated name.
 const NAMES: usize = 8;
-/// How often a write that names no version is tried against changes by others.
+/// Attempts of an unconditional write that conflicts with others.
 const TRIES: usize = 20;
 
-/// What came of the actions of a key.
+/// The result of the actions of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
     Done,
-    /// Somebody else was faster, or the namespace ends: to be decided anew.
+    /// A conflict, or the namespace is terminating: to be decided again.
     Overtaken,
     Failed,
 }
 
-/// What came of the worst of them.
+/// The worst result of all actions.
 pub(super) async fn all(api: &Api, actions: &[Action]) -> Outcome {
     let each: Vec<_> = actions.iter().map(|action| one(api, action)).collect();
     let outcomes: Vec<Outcome> =
@@ -80,12 +80,12 @@ async fn one(api: &Api, action: &Action) -> Outcome {
         }
     };
     let Err(failure) = done else { return Outcome::Done };
-    // A 403 is a namespace that ends.
+    // A 403 means that the namespace is terminating.
     if matches!(failure.code, 403 | 404 | 409) {
-        tracing::debug!(?action, problem = failure.message(), "overtaken");
+        tracing::debug!(%action, error = failure.message(), "sandbox action conflicted");
         return Outcome::Overtaken;
     }
-    tracing::warn!(?action, problem = failure.message(), "sandbox action failed");
+    tracing::warn!(%action, error = failure.message(), "sandbox action failed");
     Outcome::Failed
 }
 
@@ -117,7 +117,7 @@ async fn create(
     Err(Failure::already_exists(kind, name_of(&object), false))
 }
 
-/// An object that is to be the one that was looked at.
+/// A reference to the examined object.
 #[derive(Clone, Copy)]
 struct Target<'a> {
     kind: &'a Kind,
@@ -126,8 +126,8 @@ struct Target<'a> {
     now: Timestamp,
 }
 
-/// A patch of the object, then of its status, each by its own rules. Annotations alone go with the
-/// status, as Kubernetes' controllers write them: so they do not raise the generation.
+/// A patch of the object, then of its status, each by its own strategy. Annotations alone go with
+/// the status, as Kubernetes' controllers write them, so that they do not increment the generation.
 async fn patched(api: &Api, target: Target<'_>, patch: &Value) -> Result<()> {
     let mut main = patch.clone();
     let status = main.as_object_mut().and_then(|main| main.remove("status"));
@@ -136,23 +136,24 @@ async fn patched(api: &Api, target: Target<'_>, patch: &Value) -> Result<()> {
     let goes_along = status.is_some() && is_annotations(&main);
     if !goes_along && !is_empty(&main) {
         let edit = |object: &mut Value| merge(object, &main);
-        let written = rewrite(api, target, version, Way::Rules(Part::Main), edit).await?;
+        let written =
+            rewrite(api, target, version, UpdateStrategy::OfKind(Part::Main), edit).await?;
         version = version.map(|_| written);
     }
     let Some(status) = status else { return Ok(()) };
     let mut rest = if goes_along { main } else { json!({}) };
     rest["status"] = status;
     let edit = |object: &mut Value| merge(object, &rest);
-    rewrite(api, target, version, Way::Rules(Part::Status), edit).await.map(drop)
+    rewrite(api, target, version, UpdateStrategy::OfKind(Part::Status), edit).await.map(drop)
 }
 
-/// Whether all parts of a patch are without fields.
+/// Whether all parts of a patch are empty.
 fn is_empty(patch: &Value) -> bool {
     let mut parts = patch.as_object().into_iter().flat_map(Map::values);
     parts.all(|part| part.as_object().is_some_and(Map::is_empty))
 }
 
-/// Whether a patch is about annotations only.
+/// Whether a patch changes only annotations.
 fn is_annotations(patch: &Value) -> bool {
     let is_only = |value: &Value, key: &str| {
         value.as_object().is_some_and(|fields| fields.keys().all(|one| one == key))
@@ -165,12 +166,12 @@ fn merge(object: &mut Value, patch: &Value) -> Result<()> {
     merged.map(drop).map_err(|problem| Failure::internal(problem.to_string()))
 }
 
-/// Writes the next version, again if another was faster and no version was asked for.
+/// Writes the next version; retries on a conflict unless a version was required.
 async fn rewrite(
     api: &Api,
     target: Target<'_>,
     version: Option<Revision>,
-    way: Way,
+    strategy: UpdateStrategy,
     edit: impl Fn(&mut Value) -> Result<()>,
 ) -> Result<Revision> {
     let Target { kind, key, uid, now } = target;
@@ -187,7 +188,7 @@ async fn rewrite(
         }
         let mut value = old.clone();
         edit(&mut value)?;
-        let change = Update { kind, way, key, old: &old, dry_run: false, now };
+        let change = Update { kind, strategy, key, old: &old, dry_run: false, now };
         let mut admitted = admit::update(api, change, value)?;
         match admitted.write_over(api, change, &object).await? {
             Ok(Written::Written(object) | Written::Unchanged(object)) => return Ok(object.revision),
@@ -206,7 +207,7 @@ async fn bind(api: &Api, pod: Target<'_>, node: &str) -> Result<()> {
         let bound = binding::bind(object, &binding, pod.now);
         bound.map_err(|problem| Failure::conflict(pod.kind, pod.key, &problem.to_string()))
     };
-    rewrite(api, pod, None, Way::AsIs, edit).await.map(drop)
+    rewrite(api, pod, None, UpdateStrategy::Unchecked, edit).await.map(drop)
 }
 
 /// How long Pods stay on a lost Node.
@@ -215,7 +216,7 @@ fn lost_seconds(api: &Api) -> i64 {
     eviction.map_or(300, nodes::whole_seconds)
 }
 
-/// A token that names its Secret and that nobody can guess; one that is there already stays.
+/// An unpredictable token that names its Secret; an existing one is kept.
 async fn token(api: &Api, secret: Target<'_>, account_uid: &str) -> Result<()> {
     let namespace = secret.key.split('/').next().unwrap_or_default();
     let token = STANDARD.encode(service_account::new_token(secret.key, &random::secret()));
@@ -229,7 +230,7 @@ async fn token(api: &Api, secret: Target<'_>, account_uid: &str) -> Result<()> {
         }
         Ok(())
     };
-    rewrite(api, secret, None, Way::Rules(Part::Main), edit).await.map(drop)
+    rewrite(api, secret, None, UpdateStrategy::OfKind(Part::Main), edit).await.map(drop)
 }
 
 fn event(about: Target<'_>, warning: bool, reason: &str, message: &str) -> Value {
@@ -256,9 +257,30 @@ fn event(about: Target<'_>, warning: bool, reason: &str, message: &str) -> Value
 
 // === impl Action ===
 
+/// For log lines: verb, kind and key.
+impl std::fmt::Display for Action {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Action::Create { kind, namespace: Some(namespace), object } => {
+                write!(f, "create {} {namespace}/{}", kind.kind, name_of(object))
+            }
+            Action::Create { kind, namespace: None, object } => {
+                write!(f, "create {} {}", kind.kind, name_of(object))
+            }
+            Action::Patch { kind, key, .. } => write!(f, "patch {} {key}", kind.kind),
+            Action::Delete { kind, key, .. } => write!(f, "delete {} {key}", kind.kind),
+            Action::Bind { key, node, .. } => write!(f, "bind Pod {key} to {node}"),
+            Action::Token { key, .. } => write!(f, "fill in Secret {key}"),
+            Action::Event { kind, key, reason, .. } => {
+                write!(f, "record Event {reason} on {} {key}", kind.kind)
+            }
+        }
+    }
+}
+
 impl Action {
-    /// The object that it changes, if that is there already.
-    pub(super) fn place(&self) -> Option<(&'static Kind, &str)> {
+    /// The object that it changes, if it exists already.
+    pub(super) fn target(&self) -> Option<(&'static Kind, &str)> {
         match self {
             Action::Create { .. } | Action::Event { .. } => None,
             Action::Patch { kind, key, .. } | Action::Delete { kind, key, .. } => Some((kind, key)),

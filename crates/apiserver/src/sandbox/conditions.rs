@@ -1,5 +1,5 @@
-//! Conditions of Pods and Nodes. The time of a condition moves only when its status changes; one
-//! that a client gave without a time gets one.
+//! Conditions of Pods and Nodes. The transition time of a condition changes only with its status; a
+//! condition that a client set without a time gets one.
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -11,26 +11,34 @@ use serde_json::json;
 use super::action::Action;
 use crate::kinds::POD;
 
-/// What a condition says.
+/// The content of a condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Says {
+pub(super) struct ConditionContent {
     pub(super) kind: &'static str,
     pub(super) status: &'static str,
     pub(super) reason: &'static str,
     pub(super) message: String,
 }
 
-impl Says {
-    pub(super) fn is_true(kind: &'static str) -> Says {
-        Says { kind, status: "True", reason: "", message: String::new() }
+impl ConditionContent {
+    pub(super) fn is_true(kind: &'static str) -> ConditionContent {
+        ConditionContent { kind, status: "True", reason: "", message: String::new() }
     }
 
-    pub(super) fn is_false(kind: &'static str, reason: &'static str, message: String) -> Says {
-        Says { kind, status: "False", reason, message }
+    pub(super) fn is_false(
+        kind: &'static str,
+        reason: &'static str,
+        message: String,
+    ) -> ConditionContent {
+        ConditionContent { kind, status: "False", reason, message }
     }
 }
 
-pub(super) fn set_of_pod(conditions: &mut Vec<PodCondition>, says: &Says, now: Timestamp) {
+pub(super) fn set_of_pod(
+    conditions: &mut Vec<PodCondition>,
+    says: &ConditionContent,
+    now: Timestamp,
+) {
     let old = conditions.iter_mut().find(|old| old.type_ == says.kind);
     let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
     let mut new = PodCondition {
@@ -49,7 +57,11 @@ pub(super) fn set_of_pod(conditions: &mut Vec<PodCondition>, says: &Says, now: T
     *old = new;
 }
 
-pub(super) fn set_of_node(conditions: &mut Vec<NodeCondition>, says: &Says, now: Timestamp) {
+pub(super) fn set_of_node(
+    conditions: &mut Vec<NodeCondition>,
+    says: &ConditionContent,
+    now: Timestamp,
+) {
     let old = conditions.iter_mut().find(|old| old.type_ == says.kind);
     let mut new = NodeCondition {
         type_: says.kind.to_owned(),
@@ -76,7 +88,7 @@ pub(super) fn patch_of_pod(pod: &Pod, conditions: &[PodCondition]) -> Action {
     Action::patch(&POD, &pod.metadata, patch)
 }
 
-/// In whole seconds, as objects keep times.
+/// In whole seconds, as in objects.
 pub(super) fn time(now: Timestamp) -> Time {
     Time(Timestamp::from_second(now.as_second()).unwrap_or(now))
 }

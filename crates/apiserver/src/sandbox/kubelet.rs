@@ -1,11 +1,12 @@
-//! What a kubelet would do for a Pod on its Node: give it an address, run it, make it ready, end it.
+//! Simulates the kubelet for a Pod on its Node: assigns an address, runs it, makes it ready,
+//! terminates it.
 //!
 //! ```text
 //! Pending ─► Running, unready ─(ready_after)─► Running, ready ─► Terminating, unready ─► gone
 //!                   └──(with an exit code)──► Succeeded or Failed           (end_after, or its grace)
 //! ```
 //!
-//! A Node whose heartbeat is off has no kubelet: its Pods stay as they are.
+//! A Node whose heartbeat is off has no kubelet: its Pods don't change.
 
 mod containers;
 mod status;
@@ -29,7 +30,7 @@ use crate::{kinds::POD, settings::Sandbox};
 pub(super) const READY_AFTER: &str = "sandbox.evenkeel.dev/ready-after";
 /// `"false"` keeps the Pod from being ready.
 pub(super) const READY: &str = "sandbox.evenkeel.dev/ready";
-/// With what code the containers of a Pod end that is not to be started again.
+/// Exit code of the containers of a Pod that is not restarted.
 pub(super) const EXIT: &str = "sandbox.evenkeel.dev/exit";
 
 pub(super) fn reconcile(world: &World, key: &str, now: Timestamp, settings: &Sandbox) -> Step {
@@ -60,13 +61,13 @@ pub(super) fn reconcile(world: &World, key: &str, now: Timestamp, settings: &San
 
 fn start(world: &World, pod: &Pod, node: &Node, now: Timestamp, settings: &Sandbox) -> Step {
     let Some(ips) = addresses(world, pod, node, settings) else {
-        // All addresses are taken: one may become free.
+        // All addresses are in use: one may become free.
         return Step::nothing().again(later(now, Duration::from_secs(1)));
     };
     report(pod, &status::started(pod, node, ips, now))
 }
 
-/// One address a family; those of the Node for a Pod in its network.
+/// One address per family; the Node's for a Pod in the host network.
 fn addresses(world: &World, pod: &Pod, node: &Node, settings: &Sandbox) -> Option<Vec<PodIP>> {
     if pod.spec.as_ref().is_some_and(|spec| spec.host_network == Some(true)) {
         return Some(nodes::addresses(node).map(|ip| PodIP { ip: ip.to_owned() }).collect());
@@ -75,7 +76,7 @@ fn addresses(world: &World, pod: &Pod, node: &Node, settings: &Sandbox) -> Optio
     ranges.map(|range| Some(PodIP { ip: world.addresses.free(range)?.to_string() })).collect()
 }
 
-/// Ready ends at once; the Pod itself at its time.
+/// The Pod becomes unready at once, and terminates at its time.
 fn end(world: &World, pod: &Pod, now: Timestamp, settings: &Sandbox) -> Step {
     let grace = pod.metadata.deletion_grace_period_seconds.unwrap_or_default();
     let finalizers = pod.metadata.finalizers.iter().flatten().count();
@@ -107,7 +108,7 @@ fn ready_after(pod: &Pod, settings: &Sandbox) -> Duration {
     own.unwrap_or(settings.ready_after)
 }
 
-/// The code with which the Pod ends and stays ended.
+/// The code with which the Pod terminates for good.
 fn exit_code(pod: &Pod) -> Option<i32> {
     let code = annotation(&pod.metadata, EXIT)?.parse().ok()?;
     let policy = pod.spec.as_ref()?.restart_policy.as_deref();

@@ -1,11 +1,12 @@
-//! What a kubelet would tell of its Node, and what a control plane makes of its silence.
+//! Simulates the kubelet's reports about its Node, and the control plane's reaction if they stop.
 //!
 //! A Node has a heartbeat unless its annotation `sandbox.evenkeel.dev/heartbeat` is `off`. With one
 //! it gets the status it lacks and its Lease is renewed; all Leases at the same multiples of the
 //! interval, so that their writes share a batch. Without one it is lost after `node_grace`: its
-//! conditions are unknown, it is tainted, its Pods are not ready and are deleted when they no longer
-//! tolerate that. They stay as they are then, since no kubelet confirms their end.
-//! Sources: `pkg/controller/nodelifecycle`, `pkg/controller/tainteviction`, `pkg/controller/podgc`.
+//! conditions become unknown, it is tainted, and its Pods become unready and are deleted when they
+//! no longer tolerate the taint. Deleted Pods stay until then, since no kubelet confirms their
+//! termination. Sources: `pkg/controller/nodelifecycle`, `pkg/controller/tainteviction`,
+//! `pkg/controller/podgc`.
 
 mod eviction;
 mod lease;
@@ -54,7 +55,7 @@ pub(super) fn reconcile(world: &World, name: &str, now: Timestamp, settings: &Sa
     Step::act(actions.into_iter().collect())
 }
 
-/// Whether a kubelet is there.
+/// Whether it has a kubelet.
 pub(super) fn beats(node: &Node) -> bool {
     annotation(&node.metadata, HEARTBEAT) != Some("off")
 }
@@ -63,7 +64,7 @@ pub(super) fn is_ready(node: &Node) -> bool {
     ready_status(node) == Some("True")
 }
 
-/// Whether somebody has closed it to new Pods.
+/// Whether it is closed to new Pods.
 pub(super) fn is_cordoned(node: &Node) -> bool {
     node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true))
 }
@@ -78,9 +79,9 @@ pub(super) fn taints(node: &Node) -> impl Iterator<Item = &Taint> {
     node.spec.iter().flat_map(|spec| spec.taints.iter().flatten())
 }
 
-/// All that Pods and those who place them look at.
+/// Everything that Pods and the scheduler depend on.
 #[derive(Debug, PartialEq)]
-pub(super) struct Matters<'a> {
+pub(super) struct SchedulingInputs<'a> {
     uid: &'a str,
     labels: Option<&'a BTreeMap<String, String>>,
     spec: Option<&'a NodeSpec>,
@@ -90,8 +91,8 @@ pub(super) struct Matters<'a> {
     beats: bool,
 }
 
-pub(super) fn matters(node: &Node) -> Matters<'_> {
-    Matters {
+pub(super) fn matters(node: &Node) -> SchedulingInputs<'_> {
+    SchedulingInputs {
         uid: uid_of(&node.metadata),
         labels: node.metadata.labels.as_ref(),
         spec: node.spec.as_ref(),
@@ -113,8 +114,8 @@ fn ready_status(node: &Node) -> Option<&str> {
     conditions.iter().find(|one| one.type_ == "Ready").map(|one| one.status.as_str())
 }
 
-/// The patch to a status with the taints that it asks for, if there is anything to change. A kubelet
-/// also sees to the name of its host.
+/// The patch to a status with the taints that follow from it, if anything changes. A kubelet also
+/// sets the host name label.
 fn changed(node: &Node, status: &NodeStatus, now: Timestamp) -> Option<Action> {
     let mut patch = json!({"metadata": {"resourceVersion": node.metadata.resource_version}});
     let empty = patch.clone();
@@ -133,7 +134,7 @@ fn changed(node: &Node, status: &NodeStatus, now: Timestamp) -> Option<Action> {
     (patch != empty).then(|| Action::patch(&NODE, &node.metadata, patch))
 }
 
-/// Which of the two taints a Node's readiness asks for.
+/// Which of the two taints follows from a Node's readiness.
 fn lack(status: &NodeStatus) -> Option<&'static str> {
     let mut conditions = status.conditions.iter().flatten();
     match conditions.find(|one| one.type_ == "Ready")?.status.as_str() {
@@ -143,7 +144,7 @@ fn lack(status: &NodeStatus) -> Option<&'static str> {
     }
 }
 
-/// The taints with just those that the Node's state asks for, each that ends Pods with its time.
+/// The taints that follow from the Node's state and no others, those with NoExecute with a time.
 fn tainted(present: &[Taint], cordoned: bool, lack: Option<&str>, now: Timestamp) -> Vec<Taint> {
     let own = |taint: &Taint| matches!(taint.key.as_str(), NOT_READY | UNREACHABLE | UNSCHEDULABLE);
     let closed = cordoned.then_some((UNSCHEDULABLE, "NoSchedule"));

@@ -1,4 +1,4 @@
-//! What is due when. A key is in it once, at the earliest time that somebody asked for.
+//! A delay queue. Each key is queued once, at the earliest requested time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::Part;
 
 pub(super) type Id = (Part, Box<str>);
 
-/// When to look again after somebody else was faster, if nothing tells earlier.
+/// Delay after a conflict, unless a change comes earlier.
 pub(super) const SOON: SignedDuration = SignedDuration::from_secs(1);
 const FIRST_PAUSE: SignedDuration = SignedDuration::from_millis(100);
 const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
@@ -17,9 +17,9 @@ const LONGEST_PAUSE: SignedDuration = SignedDuration::from_secs(30);
 pub(super) struct Queue {
     times: BTreeMap<Id, Timestamp>,
     order: BTreeSet<(Timestamp, Id)>,
-    /// Keys whose actions are under way, and when they are due after that.
+    /// Keys with actions in progress, and when they are due afterwards.
     busy: BTreeMap<Id, Option<Timestamp>>,
-    /// How often in a row it failed.
+    /// Consecutive failures.
     failures: BTreeMap<Id, u32>,
 }
 
@@ -52,7 +52,7 @@ impl Queue {
         self.order.first().map(|(at, _)| *at)
     }
 
-    /// Nobody looks at it until its end.
+    /// The key is not handed out until `end`.
     pub(super) fn begin(&mut self, id: &Id) {
         let at = self.times.remove(id);
         if let Some(at) = at {
@@ -66,7 +66,7 @@ impl Queue {
         self.release(id, again);
     }
 
-    /// Tried again after a pause that doubles each time; changes in the meantime do not shorten it.
+    /// Retried after a backoff that doubles each time; changes in the meantime do not shorten it.
     pub(super) fn failed(&mut self, id: Id, now: Timestamp) {
         let failures = self.failures.entry(id.clone()).or_default();
         *failures = failures.saturating_add(1);
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_due_once_at_its_earliest_time() {
+    fn a_key_is_queued_once_at_its_earliest_time() {
         let mut queue = Queue::default();
         queue.push(pod("a"), at(30));
         queue.push(pod("b"), at(20));
@@ -114,7 +114,7 @@ mod tests {
         let mut queue = Queue::default();
         queue.push(pod("a"), at(10));
         let id = queue.pop(at(10)).unwrap();
-        // The step itself asked for another look before its actions began.
+        // The step itself asked to be examined again before its actions began.
         queue.push(id.clone(), at(500));
         queue.begin(&id);
         queue.push(pod("a"), at(11));

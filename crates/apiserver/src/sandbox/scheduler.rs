@@ -1,12 +1,12 @@
-//! Gives Pods to Nodes.
+//! Assigns Pods to Nodes.
 //!
-//! A Node is eligible if it passes the filters in their order (`filters`, `affinity`, `spread`); of
-//! the eligible ones that is taken which scores lowest: first by the Pod's own soft constraints, then
-//! fewest Pods of the same owner in the zone, then on the Node (Kubernetes' default constraints),
-//! then least of the CPU asked for, then by name. So the choice is a function of the World alone.
+//! A Node is eligible if it passes the filters in order (`filters`, `affinity`, `spread`); of the
+//! eligible ones the lowest score wins: first by the Pod's own soft constraints, then fewest Pods
+//! of the same owner in the zone, then on the Node (Kubernetes' default constraints), then the
+//! lowest share of CPU requested, then by name. So the choice is a function of the World alone.
 //! With N Nodes, P Pods and C constraints a choice takes O((N + P) · C). Sources: the plugins of
-//! `pkg/scheduler/framework/plugins`. Not here: preferences other than spreading, preemption, volumes,
-//! priorities.
+//! `pkg/scheduler/framework/plugins`. Not implemented: preferences other than spreading,
+//! preemption, volumes, priorities.
 
 mod affinity;
 mod filters;
@@ -24,7 +24,7 @@ use k8s_openapi::api::core::v1::{Node, Pod, PodSpec};
 use self::{filters::Refused, requests::Amounts, spread::Spread};
 use super::{
     action::{Action, Step},
-    conditions::{self, Says, set_of_pod},
+    conditions::{self, ConditionContent, set_of_pod},
     world::{World, controller_of, is_dying, is_finished, key_of, name_of, node_of, uid_of},
 };
 use crate::{kinds::POD, settings::Sandbox};
@@ -52,7 +52,7 @@ fn is_ours(pod: &Pod, spec: &PodSpec) -> bool {
         && spec.scheduling_gates.iter().flatten().next().is_none()
 }
 
-/// The Node for a Pod, or why each is refused.
+/// The Node for a Pod, or why each Node is rejected.
 fn choose<'a>(world: &'a World, pod: &Pod, spec: &PodSpec) -> Result<&'a str, Vec<Refused>> {
     let wanted = Amounts::of_pod(pod);
     let spread = Spread::of(world, pod, spec);
@@ -78,7 +78,7 @@ fn choose<'a>(world: &'a World, pod: &Pod, spec: &PodSpec) -> Result<&'a str, Ve
     best.map(|(_, name)| name).ok_or(refused)
 }
 
-/// Where the Pods of one owner are.
+/// The locations of the Pods of one owner.
 #[derive(Debug, Default)]
 struct Owner<'a> {
     by_zone: BTreeMap<&'a str, usize>,
@@ -119,11 +119,11 @@ fn bound(pod: &Pod, node: &str) -> Step {
     Step::act(vec![Action::Bind { key, uid, node: node.to_owned() }, news])
 }
 
-/// Says why, once for each reason.
+/// Reports why, once per reason.
 fn unschedulable(pod: &Pod, message: String, now: Timestamp) -> Step {
     let present = pod.status.as_ref().and_then(|status| status.conditions.clone());
     let mut conditions = present.clone().unwrap_or_default();
-    let says = Says::is_false("PodScheduled", "Unschedulable", message.clone());
+    let says = ConditionContent::is_false("PodScheduled", "Unschedulable", message.clone());
     set_of_pod(&mut conditions, &says, now);
     if present.as_ref() == Some(&conditions) {
         return Step::nothing();

@@ -16,7 +16,7 @@ pub(super) type Labels = BTreeMap<String, String>;
 /// The field by which a term names a Node.
 pub(super) const NAME_FIELD: &str = "metadata.name";
 
-/// An empty selector selects all.
+/// An empty selector selects everything.
 pub(super) fn selects(selector: &LabelSelector, labels: Option<&Labels>) -> bool {
     let mut expressions = selector.match_expressions.iter().flatten();
     contains(labels, selector.match_labels.as_ref())
@@ -26,7 +26,7 @@ pub(super) fn selects(selector: &LabelSelector, labels: Option<&Labels>) -> bool
         })
 }
 
-/// Whether a selector asks for nothing.
+/// Whether a selector has no requirements.
 pub(super) fn is_empty(selector: &LabelSelector) -> bool {
     selector.match_labels.iter().flatten().next().is_none()
         && selector.match_expressions.iter().flatten().next().is_none()
@@ -37,7 +37,7 @@ pub(super) fn contains(labels: Option<&Labels>, all: Option<&Labels>) -> bool {
     all.into_iter().flatten().all(|(key, value)| label(labels, key) == Some(value))
 }
 
-/// Whether a Pod asks for such a Node: by its node selector and its required node affinity.
+/// Whether a Pod selects this Node: by its node selector and its required node affinity.
 pub(super) fn selects_node(spec: &PodSpec, node: &Node) -> bool {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let required = affinity
@@ -48,7 +48,7 @@ pub(super) fn selects_node(spec: &PodSpec, node: &Node) -> bool {
         })
 }
 
-/// All requirements of a term; one without any selects nothing.
+/// All requirements of a term; a term without any selects nothing.
 fn suits(term: &NodeSelectorTerm, node: &Node) -> bool {
     let labels = node.metadata.labels.as_ref();
     let expressions = term.match_expressions.as_deref().unwrap_or_default();

@@ -27,8 +27,8 @@ pub(crate) fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
     }
 }
 
-/// Gives a Pod what the admission plugin gives it, and says whether it lacked anything. `seconds`:
-/// how long it stays on a Node that does not answer.
+/// Adds the tolerations of the admission plugin to a Pod, and returns whether any was missing.
+/// `seconds`: how long it stays on an unresponsive Node.
 pub(crate) fn default(pod: &mut Value, seconds: i64) -> bool {
     let mut added = false;
     for taint in [NOT_READY, UNREACHABLE] {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_tolerates_lost_nodes_for_five_minutes_unless_it_says_otherwise() {
+    fn a_pod_tolerates_lost_nodes_for_five_minutes_by_default() {
         let mut pod = json!({"spec": {}});
         assert!(default(&mut pod, 300));
         assert_eq!(list(&pod, &["spec", "tolerations"]).len(), 2);

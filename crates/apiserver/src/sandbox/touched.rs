@@ -1,4 +1,4 @@
-//! Which keys of which parts a change makes due.
+//! Which keys of which parts a change affects.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -16,14 +16,13 @@ use super::{
 };
 
 const AT_ONCE: SignedDuration = SignedDuration::ZERO;
-/// Pods that find no Node are not looked at for each change by itself.
+/// Delay before pending Pods are examined again, to collect changes.
 pub(super) const GATHERED: SignedDuration = SignedDuration::from_millis(100);
 
-/// For all Pods that wait for a Node: the key of none, so that a change costs the same however many
-/// they are.
+/// The key that stands for all pending Pods, so that a change costs the same however many they are.
 pub(super) const EVERYONE: &str = "";
 
-/// Calls `due` with each part, its key, and how much later it is due. The World has the change.
+/// Calls `due` with each affected part, its key, and the delay. The World already has the change.
 pub(super) fn by(
     world: &World,
     key: &str,
@@ -71,7 +70,7 @@ fn node(seen: Option<&Seen>) -> Option<&Arc<Node>> {
     Some(node)
 }
 
-/// The controller of an object; who has none may be adopted by those of its namespace.
+/// The controller of an object; an orphan may be adopted by those of its namespace.
 fn owner(world: &World, metadata: &ObjectMeta, due: &mut impl FnMut(Part, &str)) {
     let namespace = namespace_of(metadata);
     if let Some(owner) = controller_of(metadata) {
@@ -104,7 +103,7 @@ fn of_pod(
     for one in [before, after].into_iter().flatten() {
         owner(world, &one.metadata, &mut |part, key| due(part, key, AT_ONCE));
     }
-    // A Deployment that replaces all Pods at once waits until the old ones are gone.
+    // A Deployment with strategy Recreate waits until the old Pods are gone.
     if let Some(gone) = before.filter(|_| after.is_none_or(is_finished)) {
         let set =
             controller_of(&gone.metadata).map(|owner| owner.name.as_str()).unwrap_or_default();
@@ -119,18 +118,18 @@ fn of_pod(
         due(Part::Kubelet, key, AT_ONCE);
         due(Part::Eviction, key, AT_ONCE);
     }
-    // Whom this leaves room, or who keeps a distance to it.
+    // Pods that may now fit, or that have anti-affinity to it.
     let placed = |pod: &&Pod| !node_of(pod).is_empty();
     if before.filter(placed).map(matters) != after.filter(placed).map(matters) {
         due(Part::Scheduler, EVERYONE, GATHERED);
     }
 }
 
-/// Node, labels, uid, whether it has ended, whether it ends.
-type Matters<'a> = (&'a str, Option<&'a BTreeMap<String, String>>, &'a str, bool, bool);
+/// Node, labels, uid, whether it has terminated, whether it is terminating.
+type SchedulingInputs<'a> = (&'a str, Option<&'a BTreeMap<String, String>>, &'a str, bool, bool);
 
-/// What those look at who wait for a Node.
-fn matters(pod: &Pod) -> Matters<'_> {
+/// The properties that pending Pods depend on.
+fn matters(pod: &Pod) -> SchedulingInputs<'_> {
     let (uid, labels) = (uid_of(&pod.metadata), pod.metadata.labels.as_ref());
     (node_of(pod), labels, uid, is_finished(pod), is_dying(&pod.metadata))
 }

@@ -1,5 +1,5 @@
-//! The objects that the sandbox looks at: parsed once a change, with the indexes that its parts
-//! need, so that a look costs what it is about and not what is there.
+//! The objects that the sandbox observes: parsed once per change, with the indexes that its parts
+//! need, so that the cost of a step does not depend on the size of the cluster.
 
 mod addresses;
 mod moments;
@@ -27,7 +27,7 @@ use serde::de::DeserializeOwned;
 use self::{addresses::Addresses, moments::Moments};
 use crate::{document, identity::service_account, kinds::Kind, sandbox::action::Action};
 
-/// Objects by `namespace/name`, or `name` where there is no namespace.
+/// Objects by `namespace/name`, or `name` for cluster-scoped ones.
 pub(crate) type Table<T> = BTreeMap<Box<str>, Arc<T>>;
 
 #[derive(Debug, Default)]
@@ -41,17 +41,17 @@ pub(crate) struct World {
     pub(crate) service_accounts: Table<ServiceAccount>,
     /// Those with tokens of ServiceAccounts.
     pub(crate) secrets: Table<Secret>,
-    /// Those with the authority's certificate.
+    /// Those with the CA certificate.
     pub(crate) config_maps: Table<ConfigMap>,
     /// Those of Nodes.
     pub(crate) leases: Table<Lease>,
     pub(crate) addresses: Addresses,
     pub(crate) moments: Moments,
-    /// The certificate that clients trust, in PEM.
+    /// The CA certificate for clients, in PEM.
     pub(crate) authority: String,
     /// By the uid of their controller.
     owned_pods: Index<Pod>,
-    /// Those that nobody controls, by namespace.
+    /// Those without a controller, by namespace.
     orphans: Index<Pod>,
     owned_replica_sets: Index<ReplicaSet>,
     orphan_replica_sets: Index<ReplicaSet>,
@@ -77,7 +77,7 @@ pub(crate) enum Seen {
     Lease,
 }
 
-/// The kinds that are followed.
+/// The observed kinds.
 pub(crate) const KEPT: [&str; 10] = [
     "pods",
     "nodes",
@@ -136,12 +136,12 @@ pub(crate) fn phase_of(pod: &Pod) -> &str {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
 }
 
-/// Whether all its containers have ended for good.
+/// Whether all its containers have terminated for good.
 pub(crate) fn is_finished(pod: &Pod) -> bool {
     matches!(phase_of(pod), "Succeeded" | "Failed")
 }
 
-/// The status of a condition, if it has it.
+/// The status of a condition, if present.
 pub(crate) fn condition_of<'a>(pod: &'a Pod, kind: &str) -> Option<&'a str> {
     let conditions = pod.status.as_ref()?.conditions.as_ref()?;
     conditions.iter().find(|one| one.type_ == kind).map(|one| one.status.as_str())
@@ -150,7 +150,7 @@ pub(crate) fn condition_of<'a>(pod: &'a Pod, kind: &str) -> Option<&'a str> {
 // === impl World ===
 
 impl World {
-    /// With nothing in it. `authority`: the certificate that clients trust.
+    /// An empty World. `authority`: the CA certificate for clients.
     pub(crate) fn new(authority: &str) -> World {
         World { authority: authority.to_owned(), ..World::default() }
     }
@@ -163,7 +163,7 @@ impl World {
         self.nodes.get(name).map(|node| &**node)
     }
 
-    /// Pods that the owner with this uid controls, in order of their keys.
+    /// Pods controlled by the owner with this uid, in key order.
     pub(crate) fn pods_of(&self, owner_uid: &str) -> impl Iterator<Item = &Pod> {
         indexed(&self.owned_pods, owner_uid)
     }
@@ -180,12 +180,12 @@ impl World {
         inside(&self.pods, namespace)
     }
 
-    /// Pods that nobody controls.
+    /// Pods without a controller.
     pub(crate) fn orphans_in(&self, namespace: &str) -> impl Iterator<Item = &Pod> {
         indexed(&self.orphans, namespace)
     }
 
-    /// ReplicaSets that nobody controls.
+    /// ReplicaSets without a controller.
     pub(crate) fn orphan_replica_sets_in(
         &self,
         namespace: &str,
@@ -214,7 +214,7 @@ impl World {
         self.waiting.iter().map(|key| &**key)
     }
 
-    /// Takes in what is now at a key; says what was there and what is there now.
+    /// Takes in the object now at a key; returns the previous and the new version.
     pub(crate) fn put(
         &mut self,
         kind: &Kind,
@@ -303,8 +303,8 @@ impl World {
         swap(&mut self.replica_sets, key, new, Seen::ReplicaSet)
     }
 
-    /// Takes a binding and the addresses of a Pod for done, so that the next decision of the same
-    /// moment reckons with them. Where it fails, the object is read anew.
+    /// Assumes that a binding and the addresses of a Pod are written, so that the next decision at
+    /// the same moment takes them into account. If the write fails, the object is read again.
     pub(crate) fn assume(&mut self, action: &Action, now: Timestamp) {
         let (key, changed) = match action {
             Action::Bind { key, node, .. } => {
@@ -331,12 +331,12 @@ impl World {
 fn read<T: DeserializeOwned>(kind: &Kind, object: Option<&Object>) -> Option<Arc<T>> {
     let object = object?;
     let parsed = serde_json::from_slice(&document::text(kind, object, object.revision));
-    // Of an earlier version it may be too deep for that reader.
+    // Stored by an earlier version it may be too deep for this parser.
     let parsed = parsed.or_else(|problem| match document::value(kind, object) {
         Ok(value) => serde_json::from_value(value),
         Err(_) => Err(problem),
     });
-    let report = |problem| tracing::warn!(kind = kind.kind, key = %object.key, %problem, "ignoring invalid object");
+    let report = |error| tracing::warn!(kind = kind.kind, key = %object.key, %error, "ignoring invalid object");
     parsed.map_err(report).ok().map(Arc::new)
 }
 
@@ -357,7 +357,7 @@ fn controller_uid(metadata: &ObjectMeta) -> &str {
     controller_of(metadata).map_or("", |owner| &owner.uid)
 }
 
-/// What is not owned, or on no node, is in no index.
+/// Objects without an owner, or without a node, are in no index.
 fn insert<T>(index: &mut Index<T>, under: &str, key: &str, object: &Arc<T>) {
     if !under.is_empty() {
         index.entry(under.into()).or_default().insert(key.into(), object.clone());
@@ -391,7 +391,7 @@ mod tests {
     use crate::kinds::POD;
 
     #[test]
-    fn a_patch_is_taken_for_done_only_as_far_as_it_says_something_about_addresses() {
+    fn only_the_addresses_of_a_patch_are_assumed() {
         let addresses = json!([{"ip": "10.0.0.1"}]);
         for (patch, last) in [
             (json!({"status": {"podIPs": [{"ip": "10.0.0.2"}]}}), 2),

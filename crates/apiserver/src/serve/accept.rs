@@ -1,4 +1,4 @@
-//! The loop that accepts, and the end of it.
+//! The accept loop, and its shutdown.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -11,10 +11,10 @@ use tokio::{
 
 use super::{Answers, Limits, connection::Server};
 
-/// How many connections are cut when the system has no more files.
+/// How many connections are evicted when the system runs out of files.
 const CUT_FOR_FILES: usize = 8;
 
-/// Between two attempts when the system has no more to give, as when all files are in use.
+/// Pause between attempts while the system is out of resources, such as files.
 const LEAST_PAUSE: Duration = Duration::from_millis(5);
 const MOST_PAUSE: Duration = Duration::from_secs(1);
 
@@ -22,7 +22,7 @@ pub(super) async fn run<S: Answers>(listener: TcpListener, server: Arc<Server<S>
     let mut connections = JoinSet::new();
     tokio::select! {
         never = accept(&listener, &server, &mut connections) => match never {},
-        () = server.connections.look_after() => {}
+        () = server.connections.close_idle() => {}
         () = unready(&server) => {}
     }
     // From here on the system refuses connections.
@@ -30,7 +30,7 @@ pub(super) async fn run<S: Answers>(listener: TcpListener, server: Arc<Server<S>
     finish(&server, connections).await
 }
 
-/// Readiness fails for a while before connections do.
+/// Readiness fails for a while before connections are refused.
 async fn unready<S>(server: &Server<S>) {
     server.stop.stopping().await;
     tracing::info!(in_flight = server.stop.in_flight().requests(), "shutting down");
@@ -46,21 +46,20 @@ async fn accept<S: Answers>(
 ) -> Never {
     let mut pause = LEAST_PAUSE;
     loop {
-        // What has ended is let go of here, so that the set does not grow.
+        // Removes finished tasks, so that the set does not grow.
         while connections.try_join_next().is_some() {}
         match listener.accept().await {
             Ok((stream, address)) => {
                 pause = LEAST_PAUSE;
-                let place = server.connections.admit().await;
+                let guard = server.connections.admit().await;
                 let server = Arc::clone(server);
-                connections.spawn(async move { server.connection(stream, address, place).await });
+                connections.spawn(async move { server.connection(stream, address, guard).await });
             }
             Err(error) if is_of_one_peer(&error) => {}
             Err(error) => {
-                let cut = if is_exhausted(&error) { make_room(server) } else { 0 };
-                pause = if cut > 0 { LEAST_PAUSE } else { pause };
-                let pause_ms = pause.as_millis();
-                tracing::warn!(%error, cut, pause_ms, "accepting a connection failed");
+                let evicted = if is_exhausted(&error) { make_room(server) } else { 0 };
+                pause = if evicted > 0 { LEAST_PAUSE } else { pause };
+                tracing::warn!(%error, evicted, "accepting a connection failed, retrying in {pause:?}");
                 sleep(pause).await;
                 pause = (pause * 2).min(MOST_PAUSE);
             }
@@ -68,7 +67,7 @@ async fn accept<S: Answers>(
     }
 }
 
-/// The peer is gone already; the next one may be well.
+/// This peer is already gone; the next one may be fine.
 fn is_of_one_peer(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset | Interrupted)
@@ -80,7 +79,7 @@ fn is_exhausted(error: &io::Error) -> bool {
     matches!(errno, Some(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM))
 }
 
-/// Cuts connections that are idle, so that others, and the journal, find files. Says how many.
+/// Evicts idle connections, to free files for others and for the journal. Returns how many.
 fn make_room<S>(server: &Server<S>) -> usize {
     (0..CUT_FOR_FILES).take_while(|_| server.connections.evict()).count()
 }
@@ -90,20 +89,24 @@ async fn finish<S: Answers>(server: &Server<S>, mut connections: JoinSet<()>) ->
     server.closing.cancel();
     if timeout(drain, server.stop.in_flight().drained()).await.is_err() {
         let in_flight = server.stop.in_flight().requests();
-        tracing::warn!(in_flight, waited_s = drain.as_secs(), "requests did not finish in time");
+        tracing::warn!(
+            in_flight,
+            waited_s = drain.as_secs(),
+            "timed out waiting for requests to finish"
+        );
     }
     server.stop.end_watches();
     let all_closed = async { while connections.join_next().await.is_some() {} };
     let _ = timeout(close, all_closed).await;
     let cut = connections.len();
     if cut > 0 {
-        tracing::warn!(connections = cut, "closing connections that are still open");
+        tracing::warn!(connections = cut, "aborting open connections");
     }
     connections.shutdown().await;
     cut
 }
 
-/// Tells a client without TLS what is wrong, as Go's servers do. `false` if it speaks TLS.
+/// Sends an error to a client without TLS, as Go's servers do. `false` if it speaks TLS.
 pub(super) async fn is_plain_http(stream: &mut TcpStream) -> io::Result<bool> {
     use tokio::io::AsyncWriteExt;
 

@@ -1,4 +1,4 @@
-//! One request: counted, traced, guarded against panics, and told from which peer it comes.
+//! Handles one request: counts it, logs it, catches panics, and attaches the peer.
 
 use std::{
     convert::Infallible,
@@ -18,17 +18,17 @@ use super::{
     Answers, ConnectionMetrics, Peer,
     body::Sending,
     connections::Connection,
-    shield::{Shield, Shielded},
+    detach::{DetachFlag, DetachOnDrop},
     stall::Progress,
 };
 use crate::{identity::Certificate, logs::Trace, shutdown::Stop};
 
-/// A mark in the extensions of a response that has no end of its own, as that of a watch. A server
-/// that stops does not wait for it.
+/// An extension of a response that has no end of its own, such as a watch. Shutdown does not wait
+/// for it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LongRunning;
 
-/// Answers the requests of one connection.
+/// Handles the requests of one connection.
 #[derive(Debug)]
 pub(super) struct Answering<S> {
     pub(super) service: S,
@@ -41,17 +41,17 @@ pub(super) struct Answering<S> {
 impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
     type Response = Response<Sending>;
     type Error = Infallible;
-    type Future = Shielded<Result<Response<Sending>, Infallible>>;
+    type Future = DetachOnDrop<Result<Response<Sending>, Infallible>>;
 
     fn call(&self, request: Request<Incoming>) -> Self::Future {
         let (in_flight, open) = (self.stop.in_flight().enter(), self.connection.open());
         let mut request = request.map(Body::new);
         let (service, metrics) = (self.service.clone(), self.metrics.clone());
         let (certificate, connection) = (self.certificate.clone(), Arc::clone(&self.connection));
-        let shield = Shield::default();
-        request.extensions_mut().insert(shield.clone());
+        let detach = DetachFlag::default();
+        request.extensions_mut().insert(detach.clone());
         let answered = async move {
-            // Within the task that writes the answer.
+            // In the task that writes the response.
             let progress = Progress::current();
             let kill = progress.kill();
             let peer = Peer { certificate, kill, connection: Some(connection) };
@@ -68,13 +68,13 @@ impl<S: Answers> hyper::service::Service<Request<Incoming>> for Answering<S> {
             let sending = |body| Sending::new(body, trace, progress, metrics, in_flight, open);
             Ok(response.map(sending))
         };
-        Shielded::new(answered, shield)
+        DetachOnDrop::new(answered, detach)
     }
 }
 
 struct Panicked;
 
-/// The panic hook has told about the panic itself; this keeps it from ending the connection.
+/// The panic hook has logged the panic; this keeps it from closing the connection.
 async fn guarded<S: Answers>(
     mut service: S,
     request: Request<Body>,

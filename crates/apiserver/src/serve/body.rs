@@ -1,4 +1,4 @@
-//! The body of an answer on its way to the client.
+//! The body of a response while it is sent.
 
 use std::{
     mem,
@@ -14,14 +14,14 @@ use http_body::{Body as _, Frame, SizeHint};
 use super::{connections::Open, metrics::ConnectionMetrics, stall::Progress};
 use crate::{logs::Trace, shutdown};
 
-/// The most that is given to HTTP at once, so that a client which reads slowly is seen to read.
+/// Maximum chunk passed to HTTP at once, so that progress of a slow client is noticed.
 const PIECE: usize = 64 << 10;
 
-/// A body whose request counts as open until its end, in pieces. A panic ends it with an error.
+/// A body in chunks, whose request counts as open until its end. A panic ends it with an error.
 #[derive(Debug)]
 pub(super) struct Sending {
     body: Body,
-    /// What of the last frame is still to be given.
+    /// The rest of the last frame.
     rest: Bytes,
     progress: Progress,
     trace: Trace,
@@ -64,7 +64,7 @@ impl Sending {
         Poll::Ready(Some(Ok(Frame::data(piece))))
     }
 
-    /// The panic hook has told about the panic itself.
+    /// The panic hook has logged the panic.
     fn after_panic(&mut self) -> axum::Error {
         let broken = mem::replace(&mut self.body, Body::empty());
         let _ = catch_unwind(AssertUnwindSafe(|| drop(broken)));
@@ -108,7 +108,7 @@ impl http_body::Body for Sending {
 
 impl Drop for Sending {
     fn drop(&mut self) {
-        // What HTTP still holds of it is little, and ends with an idle connection at the latest.
+        // HTTP holds little more of it, which is freed with an idle connection at the latest.
         self.progress.moves();
     }
 }

@@ -12,18 +12,19 @@ use tokio::{
 };
 use tokio_rustls::{TlsAcceptor, server::TlsStream};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument;
 
 use super::{
     Answers, ConnectionMetrics, Limits, Tls,
     accept::is_plain_http,
     answer::Answering,
-    connections::{Connection, Connections, Place},
-    heard::Heard,
+    connections::{Connection, ConnectionGuard, Connections},
+    read_tracker::ReadTracker,
     stall::{Streams, guarded},
 };
 use crate::{identity::Certificate, shutdown::Stop};
 
-/// What all connections share.
+/// Shared by all connections.
 pub(super) struct Server<S> {
     acceptor: TlsAcceptor,
     tls: Tls,
@@ -34,25 +35,25 @@ pub(super) struct Server<S> {
     pub(super) stop: Stop,
     pub(super) limits: Limits,
     pub(super) connections: Arc<Connections>,
-    /// No connection takes further requests.
+    /// No connection accepts further requests.
     pub(super) closing: CancellationToken,
 }
 
-/// Streams on one connection: what Go's servers allow. A client that watches many kinds has one
-/// for each.
+/// Maximum streams per connection: what Go's servers allow. A client that watches many kinds has
+/// one for each.
 const STREAMS: u32 = 250;
-/// What HTTP keeps for a stream whose client does not read, and a piece or two beyond. With
-/// [`STREAMS`] this bounds what a connection holds.
+/// Buffer per stream whose client does not read, plus a chunk or two. With [`STREAMS`] this bounds
+/// the memory of a connection.
 const STREAM_BUFFER: usize = 64 << 10;
-/// What a client may send on one stream, and on all, before it is read. As kube-apiserver does.
+/// Flow-control windows of a stream, and of a connection. Same as kube-apiserver.
 const STREAM_WINDOW: u32 = 256 << 10;
 const CONNECTION_WINDOW: u32 = 1 << 20;
-/// Streams that a client opens and resets at once, faster than they are looked at. Beyond these its
-/// connection ends.
+/// Streams that a client opens and resets before they are handled. Beyond this its connection is
+/// closed.
 const RESETS: usize = 20;
-/// Streams that we had to reset for what their client did.
+/// Streams that we had to reset because of client errors.
 const FAULTS: usize = 1024;
-/// A peer that is gone without a word is noticed after this and a while.
+/// A peer that vanished is noticed some time after this.
 const PING: Duration = Duration::from_secs(30);
 
 impl<S: Answers> Server<S> {
@@ -81,34 +82,44 @@ impl<S: Answers> Server<S> {
         })
     }
 
-    pub(super) async fn connection(&self, stream: TcpStream, address: SocketAddr, place: Place) {
-        let handshake = timeout(self.limits.handshake, self.handshake(stream));
-        let connection = place.connection();
+    pub(super) async fn connection(
+        &self,
+        stream: TcpStream,
+        address: SocketAddr,
+        guard: ConnectionGuard,
+    ) {
+        let handshake = timeout(self.limits.handshake, self.handshake(stream, address));
+        let connection = guard.connection();
         let stream = tokio::select! {
             done = handshake => match done {
                 Ok(Some(stream)) => stream,
                 Ok(None) => return,
-                Err(_) => return tracing::debug!(%address, "handshake took too long"),
+                Err(_) => return tracing::debug!(%address, "TLS handshake timed out"),
             },
-            () = connection.is_cut() => return tracing::debug!(%address, "evicted"),
+            () = connection.evicted() => return tracing::debug!(%address, "connection evicted"),
             () = self.closing.cancelled() => return,
         };
         let (_, session) = stream.get_ref();
-        let certificate = self.tls.judge.judge(session.peer_certificates());
+        let certificate = self.tls.verifier.verify(session.peer_certificates());
         if matches!(certificate, Certificate::Of { .. }) {
             connection.authenticated();
         }
-        self.requests(stream, certificate, connection).await;
+        let span = tracing::debug_span!("connection", %address);
+        self.requests(stream, certificate, connection).instrument(span).await;
     }
 
-    /// `None` if the client can't be served; then it has been told, as far as possible.
-    async fn handshake(&self, mut stream: TcpStream) -> Option<TlsStream<TcpStream>> {
+    /// `None` if the client can't be served; it has been told, as far as possible.
+    async fn handshake(
+        &self,
+        mut stream: TcpStream,
+        address: SocketAddr,
+    ) -> Option<TlsStream<TcpStream>> {
         let _ = stream.set_nodelay(true);
         if is_plain_http(&mut stream).await.unwrap_or(true) {
             return None;
         }
         let accepted = self.acceptor.accept(stream).await;
-        accepted.inspect_err(|error| tracing::debug!(%error, "handshake failed")).ok()
+        accepted.inspect_err(|error| tracing::debug!(%address, %error, "TLS handshake failed")).ok()
     }
 
     async fn requests(
@@ -126,9 +137,9 @@ impl<S: Answers> Server<S> {
             metrics: self.metrics.clone(),
         };
         let heard = (!is_http2).then(|| Arc::clone(connection));
-        let io = TokioIo::new(Heard { stream, connection: heard });
+        let io = TokioIo::new(ReadTracker { stream, connection: heard });
         match is_http2 {
-            // Its streams have tasks of their own.
+            // Its streams have their own tasks.
             true => {
                 self.run(self.http2.serve_connection(io, answering), connection).await;
             }
@@ -139,7 +150,7 @@ impl<S: Answers> Server<S> {
         }
     }
 
-    /// Until the connection ends. One that is to close does so after the requests it has.
+    /// Runs until the connection ends. One that should close does so after its current requests.
     async fn run<I>(
         &self,
         http: auto::Connection<'_, I, Answering<S>, Streams>,
@@ -154,7 +165,7 @@ impl<S: Answers> Server<S> {
             tokio::select! {
                 ended = http.as_mut() => {
                     if let Err(error) = ended {
-                        tracing::debug!(error = %error, "connection ended");
+                        tracing::debug!(%error, "connection failed");
                     }
                     return;
                 }
@@ -162,7 +173,7 @@ impl<S: Answers> Server<S> {
                     is_stopping = true;
                     http.as_mut().graceful_shutdown();
                 }
-                () = connection.is_to_close(), if !is_closing => {
+                () = connection.expired(), if !is_closing => {
                     is_closing = true;
                     http.as_mut().graceful_shutdown();
                     close.as_mut().reset(Instant::now() + self.limits.close);
@@ -173,7 +184,7 @@ impl<S: Answers> Server<S> {
                     }
                     close.as_mut().reset(Instant::now() + self.limits.close);
                 }
-                () = connection.is_cut() => return,
+                () = connection.evicted() => return,
             }
         }
     }
@@ -184,7 +195,7 @@ fn http(limits: &Limits, metrics: &ConnectionMetrics) -> auto::Builder<Streams> 
     let mut http = auto::Builder::new(streams);
     http.http1()
         .timer(TokioTimer::new())
-        // It would count while no request comes, too.
+        // It would also run between requests.
         .header_read_timeout(None)
         .max_buf_size(limits.header_bytes);
     http.http2()

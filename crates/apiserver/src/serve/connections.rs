@@ -1,5 +1,4 @@
-//! All connections: what each is doing, and the place it has. What follows from that is decided in
-//! `registry`.
+//! All connections: their activity and slots. The decisions are in `registry`.
 
 use std::{
     sync::{
@@ -19,13 +18,13 @@ use tokio::{
 use super::{
     Limits,
     metrics::{Closed, ConnectionMetrics},
-    registry::{self, Counts, Doing, Room, Seen},
+    registry::{self, Activity, Availability, ConnectionState, Counts},
 };
 
-/// Between two looks for a place where nobody may be sent away yet.
+/// Pause between attempts to get a slot while no connection may be evicted yet.
 const AGAIN: Duration = Duration::from_millis(50);
 
-/// The longest time between two sweeps.
+/// Maximum time between two sweeps.
 const SWEEP: Duration = Duration::from_secs(1);
 
 #[derive(Debug)]
@@ -44,9 +43,9 @@ struct Table {
     authenticated: FxHashMap<u64, Arc<Connection>>,
 }
 
-/// A place among the connections, given back when this is dropped.
+/// The slot of a connection, released on drop.
 #[derive(Debug)]
-pub(super) struct Place(Arc<Connection>);
+pub(super) struct ConnectionGuard(Arc<Connection>);
 
 /// One connection, as its requests see it.
 #[derive(Debug)]
@@ -56,9 +55,9 @@ pub(crate) struct Connection {
     accepted: Duration,
     is_authenticated: AtomicBool,
     requests: AtomicUsize,
-    /// Milliseconds since the start; counts while no request is open.
+    /// Milliseconds since startup; valid while no request is open.
     idle_since: AtomicU64,
-    /// Milliseconds since the start; 0: no head has begun.
+    /// Milliseconds since startup; 0: no head has begun.
     head_since: AtomicU64,
     is_closing: AtomicBool,
     close: Notify,
@@ -83,12 +82,12 @@ impl Connections {
         })
     }
 
-    /// A place for a new connection; another may be cut for it.
-    pub(super) async fn admit(self: &Arc<Self>) -> Place {
+    /// Gets a slot for a new connection; another one may be evicted for it.
+    pub(super) async fn admit(self: &Arc<Self>) -> ConnectionGuard {
         loop {
             let freed = self.freed.notified();
-            if let Some(place) = self.try_admit() {
-                return place;
+            if let Some(guard) = self.try_admit() {
+                return guard;
             }
             tokio::select! {
                 () = freed => {}
@@ -97,14 +96,15 @@ impl Connections {
         }
     }
 
-    /// Cuts the connection that matters least, for what it holds. `false`: there is none to cut.
+    /// Evicts the least important connection, to free its resources. `false`: there is none to
+    /// evict.
     pub(super) fn evict(&self) -> bool {
         let mut table = self.table.lock();
-        self.evict_from(&mut table, Room::ForAnybody)
+        self.evict_from(&mut table, Availability::ForAnybody)
     }
 
-    /// Closes what has been idle for too long, for as long as the server runs.
-    pub(super) async fn look_after(&self) {
+    /// Closes connections that were idle for too long, while the server runs.
+    pub(super) async fn close_idle(&self) {
         let Limits { idle, stranger_idle, headers, .. } = self.limits;
         let shortest = idle.min(stranger_idle).min(headers);
         let mut ticks = interval((shortest / 4).clamp(Duration::from_millis(5), SWEEP));
@@ -128,10 +128,10 @@ impl Connections {
         self.metrics.publish();
     }
 
-    fn try_admit(self: &Arc<Self>) -> Option<Place> {
+    fn try_admit(self: &Arc<Self>) -> Option<ConnectionGuard> {
         let mut table = self.table.lock();
         let room = registry::room(table.counts(), &self.limits);
-        if room != Room::Free && !self.evict_from(&mut table, room) {
+        if room != Availability::Free && !self.evict_from(&mut table, room) {
             return None;
         }
         let now = self.now();
@@ -148,17 +148,19 @@ impl Connections {
             cut: Notify::new(),
         });
         table.strangers.insert(connection.id, Arc::clone(&connection));
-        Some(Place(connection))
+        Some(ConnectionGuard(connection))
     }
 
-    /// Its place is free at once; its task ends in a moment.
-    fn evict_from(&self, table: &mut Table, room: Room) -> bool {
+    /// Its slot is free at once; its task ends soon.
+    fn evict_from(&self, table: &mut Table, room: Availability) -> bool {
         let strangers = table.strangers.values();
         let others = table.authenticated.values();
         let seen = |connection: &Arc<Connection>| connection.seen();
         let victim = match room {
-            Room::ForStranger => registry::victim(strangers.map(seen), self.now(), &self.limits),
-            Room::ForAnybody | Room::Free => {
+            Availability::ForStranger => {
+                registry::victim(strangers.map(seen), self.now(), &self.limits)
+            }
+            Availability::ForAnybody | Availability::Free => {
                 registry::victim(strangers.chain(others).map(seen), self.now(), &self.limits)
             }
         };
@@ -183,15 +185,15 @@ impl Table {
     }
 }
 
-// === impl Place ===
+// === impl ConnectionGuard ===
 
-impl Place {
+impl ConnectionGuard {
     pub(super) fn connection(&self) -> &Arc<Connection> {
         &self.0
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         let all = &self.0.all;
         all.table.lock().remove(self.0.id);
@@ -202,13 +204,13 @@ impl Drop for Place {
 // === impl Connection ===
 
 impl Connection {
-    /// From now on it is no stranger's.
+    /// From now on it counts as authenticated.
     pub(crate) fn authenticated(&self) {
         if self.is_authenticated.swap(true, Ordering::Relaxed) {
             return;
         }
         let mut table = self.all.table.lock();
-        // One that was evicted stays away.
+        // It may have been evicted already.
         if let Some(own) = table.strangers.remove(&self.id) {
             table.authenticated.insert(self.id, own);
         }
@@ -220,8 +222,8 @@ impl Connection {
         Open(Arc::clone(self))
     }
 
-    /// Bytes have come.
-    pub(super) fn heard(&self) {
+    /// Bytes were received.
+    pub(super) fn received(&self) {
         if !self.is_busy() && self.head_since.load(Ordering::Relaxed) == 0 {
             self.head_since.store(millis(self.all.now()).max(1), Ordering::Relaxed);
         }
@@ -231,13 +233,13 @@ impl Connection {
         self.requests.load(Ordering::Acquire) > 0
     }
 
-    /// Until it is to close, having been idle for too long.
-    pub(super) async fn is_to_close(&self) {
+    /// Completes when it should close for being idle too long.
+    pub(super) async fn expired(&self) {
         self.close.notified().await;
     }
 
-    /// Until its place is another's.
-    pub(super) async fn is_cut(&self) {
+    /// Completes when it is evicted.
+    pub(super) async fn evicted(&self) {
         self.cut.notified().await;
     }
 
@@ -248,22 +250,22 @@ impl Connection {
         }
     }
 
-    fn seen(&self) -> Seen {
+    fn seen(&self) -> ConnectionState {
         let since = |value: &AtomicU64| Duration::from_millis(value.load(Ordering::Relaxed));
-        let doing = match (self.is_busy(), since(&self.head_since)) {
-            (true, _) => Doing::Requests,
-            (false, Duration::ZERO) => Doing::Idle { since: since(&self.idle_since) },
-            (false, since) => Doing::Head { since },
+        let activity = match (self.is_busy(), since(&self.head_since)) {
+            (true, _) => Activity::Requests,
+            (false, Duration::ZERO) => Activity::Idle { since: since(&self.idle_since) },
+            (false, since) => Activity::Head { since },
         };
         let is_authenticated = self.is_authenticated.load(Ordering::Relaxed);
-        Seen { id: self.id, accepted: self.accepted, is_authenticated, doing }
+        ConnectionState { id: self.id, accepted: self.accepted, is_authenticated, activity }
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
         let connection = &self.0;
-        // Before the count, so that nobody sees an idle connection with an old time.
+        // Before the count, so that no reader sees an idle connection with an old time.
         connection.idle_since.store(millis(connection.all.now()), Ordering::Relaxed);
         connection.requests.fetch_sub(1, Ordering::AcqRel);
     }

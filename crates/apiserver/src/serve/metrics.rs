@@ -1,4 +1,4 @@
-//! What is counted of connections and of answers.
+//! Metrics of connections and responses.
 
 use std::sync::{
     Arc,
@@ -11,16 +11,16 @@ use prometheus_client::{
     registry::Registry,
 };
 
-use super::registry::{Doing, Seen};
+use super::registry::{Activity, ConnectionState};
 
-/// Clones count together.
+/// Clones share their counters.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConnectionMetrics {
     connections: Family<State, Gauge>,
-    /// Of this sweep, in the order of [`STATES`].
+    /// Counts of this sweep, in the order of [`STATES`].
     counted: Arc<[AtomicI64; 4]>,
     closed: Family<Reason, Counter>,
-    /// Answers that ended because their client did not read.
+    /// Responses aborted because their client did not read.
     pub(super) stalled: Counter,
     pub(super) panics: Counter,
 }
@@ -63,18 +63,18 @@ impl ConnectionMetrics {
         registry.register("panics", "Requests that caused a panic", panics.clone());
     }
 
-    /// A sweep begins.
+    /// Starts a sweep.
     pub(super) fn reset(&self) {
         self.counted.iter().for_each(|count| count.store(0, Ordering::Relaxed));
     }
 
-    pub(super) fn seen(&self, seen: &Seen) {
-        let is_active = seen.doing == Doing::Requests;
+    pub(super) fn seen(&self, seen: &ConnectionState) {
+        let is_active = seen.activity == Activity::Requests;
         let state = 2 * usize::from(seen.is_authenticated) + usize::from(is_active);
         self.counted[state].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It has seen all.
+    /// Ends a sweep.
     pub(super) fn publish(&self) {
         for (state, count) in STATES.iter().zip(&*self.counted) {
             self.connections.get_or_create(state).set(count.load(Ordering::Relaxed));

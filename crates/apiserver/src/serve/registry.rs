@@ -1,12 +1,12 @@
-//! Which connections are closed, and when: decisions on what is known of each.
+//! Which connections are closed, and when: pure decisions.
 //!
-//! Everyone starts as a stranger. A client that has authenticated may be idle for longer, and
-//! strangers have a tenth of all places. Where places run out the oldest idle stranger goes, then
-//! the oldest stranger, then the idle client that has been so for longest; a client that has
-//! authenticated and has a request open never goes. One pass over the connections, and only where
-//! places have run out.
+//! Every connection starts unauthenticated. An authenticated client may be idle for longer;
+//! unauthenticated clients have a tenth of all slots. If slots run out, the oldest idle
+//! unauthenticated connection is evicted, then the oldest unauthenticated one, then the
+//! authenticated client that has been idle longest; an authenticated client with an open request is
+//! never evicted. One pass over the connections, and only if slots have run out.
 //!
-//! Times are counted from the start of the server.
+//! Times are relative to startup.
 
 use std::time::Duration;
 
@@ -14,81 +14,81 @@ use super::Limits;
 
 /// One connection at one moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Seen {
+pub(super) struct ConnectionState {
     pub(super) id: u64,
     pub(super) accepted: Duration,
-    /// A request or the client certificate has proved a user.
+    /// A request or the client certificate has authenticated.
     pub(super) is_authenticated: bool,
-    pub(super) doing: Doing,
+    pub(super) activity: Activity,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Doing {
-    /// No request is open; the handshake counts as this.
+pub(super) enum Activity {
+    /// No request is open; includes the handshake.
     Idle { since: Duration },
-    /// A request's head has begun to come, on HTTP/1.
+    /// The head of a request is being received, on HTTP/1.
     Head { since: Duration },
     /// Requests are open.
     Requests,
 }
 
-/// How many connections there are.
+/// The number of connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Counts {
     pub(super) strangers: usize,
     pub(super) authenticated: usize,
 }
 
-/// Whether there is a place for one more.
+/// Whether there is a slot for one more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Room {
+pub(super) enum Availability {
     Free,
-    /// If a stranger goes.
+    /// If an unauthenticated one is evicted.
     ForStranger,
-    /// If anybody goes.
+    /// If any is evicted.
     ForAnybody,
 }
 
-pub(super) fn room(counts: Counts, limits: &Limits) -> Room {
+pub(super) fn room(counts: Counts, limits: &Limits) -> Availability {
     let Counts { strangers, authenticated } = counts;
     if strangers > 0 && strangers >= limits.strangers {
-        Room::ForStranger
+        Availability::ForStranger
     } else if strangers + authenticated >= limits.connections {
-        Room::ForAnybody
+        Availability::ForAnybody
     } else {
-        Room::Free
+        Availability::Free
     }
 }
 
-/// Who goes for another. Nobody is sent away in the first moments: whoever comes in a crowd must
-/// be able to finish a handshake.
+/// Which connection to evict. None is evicted in its first moments: in a burst every client must be
+/// able to finish its handshake.
 pub(super) fn victim(
-    all: impl Iterator<Item = Seen>,
+    all: impl Iterator<Item = ConnectionState>,
     now: Duration,
     limits: &Limits,
 ) -> Option<u64> {
-    let settled = |seen: &Seen| now.saturating_sub(seen.accepted) >= limits.young;
-    let ranked = all.filter(settled).filter_map(|seen| Some((rank(&seen)?, seen.id)));
+    let is_old_enough = |seen: &ConnectionState| now.saturating_sub(seen.accepted) >= limits.young;
+    let ranked = all.filter(is_old_enough).filter_map(|seen| Some((rank(&seen)?, seen.id)));
     ranked.min().map(|(_, id)| id)
 }
 
-/// Whether it has done nothing for too long.
-pub(super) fn is_expired(seen: &Seen, now: Duration, limits: &Limits) -> bool {
+/// Whether it has been idle for too long.
+pub(super) fn is_expired(seen: &ConnectionState, now: Duration, limits: &Limits) -> bool {
     let idle = if seen.is_authenticated { limits.idle } else { limits.stranger_idle };
-    match seen.doing {
-        Doing::Idle { since } => now.saturating_sub(since) >= idle,
-        Doing::Head { since } => now.saturating_sub(since) >= limits.headers,
-        Doing::Requests => false,
+    match seen.activity {
+        Activity::Idle { since } => now.saturating_sub(since) >= idle,
+        Activity::Head { since } => now.saturating_sub(since) >= limits.headers,
+        Activity::Requests => false,
     }
 }
 
-/// The lowest goes first; `None`: never.
-fn rank(seen: &Seen) -> Option<(u8, Duration)> {
-    match (seen.is_authenticated, seen.doing) {
-        (false, Doing::Idle { since } | Doing::Head { since }) => Some((0, since)),
-        (false, Doing::Requests) => Some((1, seen.accepted)),
-        (true, Doing::Idle { since } | Doing::Head { since }) => Some((2, since)),
-        (true, Doing::Requests) => None,
+/// The lowest is evicted first; `None`: never.
+fn rank(seen: &ConnectionState) -> Option<(u8, Duration)> {
+    match (seen.is_authenticated, seen.activity) {
+        (false, Activity::Idle { since } | Activity::Head { since }) => Some((0, since)),
+        (false, Activity::Requests) => Some((1, seen.accepted)),
+        (true, Activity::Idle { since } | Activity::Head { since }) => Some((2, since)),
+        (true, Activity::Requests) => None,
     }
 }
 
@@ -112,19 +112,19 @@ mod tests {
         }
     }
 
-    fn seen(id: u64, is_authenticated: bool, doing: Doing) -> Seen {
-        Seen { id, accepted: s(id), is_authenticated, doing }
+    fn seen(id: u64, is_authenticated: bool, activity: Activity) -> ConnectionState {
+        ConnectionState { id, accepted: s(id), is_authenticated, activity }
     }
 
     #[test]
     fn strangers_have_fewer_places_than_all() {
         for (strangers, authenticated, expected) in [
-            (0, 0, Room::Free),
-            (2, 7, Room::Free),
-            (3, 0, Room::ForStranger),
-            (3, 7, Room::ForStranger),
-            (2, 8, Room::ForAnybody),
-            (0, 10, Room::ForAnybody),
+            (0, 0, Availability::Free),
+            (2, 7, Availability::Free),
+            (3, 0, Availability::ForStranger),
+            (3, 7, Availability::ForStranger),
+            (2, 8, Availability::ForAnybody),
+            (0, 10, Availability::ForAnybody),
         ] {
             let counts = Counts { strangers, authenticated };
             assert_eq!(room(counts, &limits()), expected, "{counts:?}");
@@ -133,13 +133,13 @@ mod tests {
 
     #[test]
     fn the_oldest_idle_stranger_goes_first_and_a_client_with_a_request_never() {
-        let idle = |since| Doing::Idle { since: s(since) };
-        let busy_client = seen(1, true, Doing::Requests);
+        let idle = |since| Activity::Idle { since: s(since) };
+        let busy_client = seen(1, true, Activity::Requests);
         let idle_client = seen(2, true, idle(40));
         let idle_longer = seen(3, true, idle(30));
-        let busy_stranger = seen(4, false, Doing::Requests);
+        let busy_stranger = seen(4, false, Activity::Requests);
         let idle_stranger = seen(5, false, idle(60));
-        let slow_stranger = seen(6, false, Doing::Head { since: s(50) });
+        let slow_stranger = seen(6, false, Activity::Head { since: s(50) });
         let mut all = vec![
             busy_client,
             idle_client,
@@ -156,29 +156,29 @@ mod tests {
     }
 
     #[test]
-    fn nobody_goes_in_the_first_moments() {
-        let new = Seen {
+    fn no_connection_is_evicted_in_its_first_moments() {
+        let new = ConnectionState {
             id: 1,
             accepted: s(100),
             is_authenticated: false,
-            doing: Doing::Idle { since: s(100) },
+            activity: Activity::Idle { since: s(100) },
         };
         let at = |millis| victim([new].into_iter(), Duration::from_millis(millis), &limits());
         assert_eq!((at(100_999), at(101_000)), (None, Some(1)));
     }
 
     #[test]
-    fn idle_connections_expire_by_who_they_are_and_heads_by_when_they_began() {
+    fn idle_connections_expire_by_authentication_and_heads_by_their_start() {
         let since = s(100);
-        for (is_authenticated, doing, after) in [
-            (true, Doing::Idle { since }, Some(90)),
-            (false, Doing::Idle { since }, Some(15)),
-            (true, Doing::Head { since }, Some(32)),
-            (false, Doing::Head { since }, Some(32)),
-            (true, Doing::Requests, None),
-            (false, Doing::Requests, None),
+        for (is_authenticated, activity, after) in [
+            (true, Activity::Idle { since }, Some(90)),
+            (false, Activity::Idle { since }, Some(15)),
+            (true, Activity::Head { since }, Some(32)),
+            (false, Activity::Head { since }, Some(32)),
+            (true, Activity::Requests, None),
+            (false, Activity::Requests, None),
         ] {
-            let seen = seen(1, is_authenticated, doing);
+            let seen = seen(1, is_authenticated, activity);
             let first = (0..1000).find(|n| is_expired(&seen, since + s(*n), &limits()));
             assert_eq!(first, after, "{seen:?}");
         }

@@ -1,10 +1,10 @@
-//! Answers that their client does not read.
+//! Responses that their client does not read.
 //!
-//! A body is asked for its next piece once the one before has found room: in the windows of HTTP/2,
-//! in the buffer of the socket on HTTP/1. A task that writes answers is ended when a piece has
-//! waited for that longer than the limit, or when somebody else says so ([`Kill`]). On HTTP/2 each
-//! stream has its task, and ending it resets the stream, whatever the client's windows; on HTTP/1
-//! it is that of the connection.
+//! A body is polled for its next chunk once the previous one has been accepted: by the windows of
+//! HTTP/2, by the socket buffer on HTTP/1. A task that writes responses is aborted when a chunk has
+//! waited longer than the limit, or on request ([`Kill`]). On HTTP/2 each stream has its own task,
+//! and aborting it resets the stream, whatever the client's windows; on HTTP/1 it is that of the
+//! connection.
 
 use std::{future::poll_fn, pin::pin, sync::Arc, task::Poll, time::Duration};
 
@@ -21,18 +21,18 @@ tokio::task_local! {
     static PROGRESS: Progress;
 }
 
-/// Whether the client of a task takes what is written for it.
+/// Whether the client of a task reads its responses.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Progress(Arc<Waiting>);
 
 #[derive(Debug, Default)]
 struct Waiting {
-    /// Since when a piece has waited for room.
+    /// Since when a chunk has been waiting.
     since: Mutex<Option<Instant>>,
     cut: Notify,
 }
 
-/// Ends an answer that is not read: its stream, on HTTP/1 its connection.
+/// Aborts a response that is not read: its stream, on HTTP/1 its connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kill(Progress);
 
@@ -43,7 +43,7 @@ pub(super) struct Streams {
     pub(super) metrics: ConnectionMetrics,
 }
 
-/// Runs a task that writes answers, until its client does not read them.
+/// Runs a task that writes responses, until its client stops reading.
 pub(super) async fn guarded(
     task: impl Future<Output = ()>,
     limit: Duration,
@@ -68,24 +68,24 @@ pub(super) async fn guarded(
     });
     if is_stalled.await {
         metrics.stalled.inc();
-        tracing::debug!("client does not read, ending its response");
+        tracing::debug!("client does not read, aborting its response");
     }
 }
 
 // === impl Progress ===
 
 impl Progress {
-    /// That of the task which runs this.
+    /// That of the current task.
     pub(super) fn current() -> Progress {
         PROGRESS.try_with(Progress::clone).unwrap_or_default()
     }
 
-    /// A piece is on its way.
+    /// A chunk is waiting.
     pub(super) fn waits(&self) {
         *self.0.since.lock() = Some(Instant::now());
     }
 
-    /// What was on its way has found room.
+    /// The chunk was accepted.
     pub(super) fn moves(&self) {
         *self.0.since.lock() = None;
     }

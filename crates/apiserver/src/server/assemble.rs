@@ -1,4 +1,4 @@
-//! Puts a server together: what was kept, the writer, the pools, the metrics.
+//! Assembles a server: the stored state, the writer, the pools, the metrics.
 
 use std::{
     net::SocketAddr,
@@ -27,12 +27,12 @@ use crate::{
     },
     settings::Settings,
     shutdown::Stop,
-    storage::{Bells, Storage},
+    storage::{ChangeNotifier, Storage},
     watchers::Watchers,
-    writer::{Writer, Writes},
+    writer::{WriteHandle, Writer},
 };
 
-/// What is known before the first object is.
+/// What is known before the objects are loaded.
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) tokens: Tokens,
@@ -40,7 +40,7 @@ pub(crate) struct Known {
     pub(crate) authority: String,
 }
 
-/// `data`: where the journal is; `None` keeps nothing.
+/// `data`: the folder of the journal; `None` stores nothing.
 pub(crate) fn assemble(
     settings: Settings,
     data: Option<&Path>,
@@ -48,21 +48,21 @@ pub(crate) fn assemble(
     ending: &Stop,
 ) -> Result<(Arc<Api>, Writer), Error> {
     let metrics = Metrics::new();
-    let bells = Arc::new(Bells::new(kinds::n_resources()));
+    let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
     let mut writable = watch::channel(Ok(())).1;
     let (state, writer, writes) = match data {
         Some(path) => {
             let names: Vec<String> = KINDS.iter().map(|kind| kind.resource()).collect();
             let journal = FileJournal::open(path, names.iter().map(String::as_str))?;
             writable = journal.writable();
-            started(journal.reporting(metrics.journal.clone()), &bells)?
+            started(journal.reporting(metrics.journal.clone()), &notifier)?
         }
-        None => started(Nowhere, &bells)?,
+        None => started(Nowhere, &notifier)?,
     };
     let hooks = Started::default();
     let pools = Arc::new(Pools::new(&settings.service_ranges, settings.node_ports));
     for service in state.read().range(SERVICE.id(), Bound::Unbounded) {
-        pools.restore(&Holdings::stored(&service.tail));
+        pools.restore(&Holdings::stored(&service.encoded));
     }
     let stop = ending.watches_end().clone();
     let restarts = metrics.task_restarts();
@@ -73,7 +73,7 @@ pub(crate) fn assemble(
     };
     let api = Api {
         health,
-        storage: Storage::new(state, writes, bells, pools.clone()),
+        storage: Storage::new(state, writes, notifier, pools.clone()),
         pools,
         meters: Meters::new(&metrics),
         metrics,
@@ -97,19 +97,21 @@ pub(crate) fn assemble(
 /// Replays a journal and starts its writer.
 fn started(
     mut journal: impl Journal + 'static,
-    bells: &Arc<Bells>,
-) -> Result<(Arc<RwLock<State>>, Writer, Writes), Error> {
+    notifier: &Arc<ChangeNotifier>,
+) -> Result<(Arc<RwLock<State>>, Writer, WriteHandle), Error> {
     let mut state = State::new(kinds::n_resources(), Limits::default());
     let mut fields = Fields::default();
     journal.replay(&mut |item| state.replay(fields.of(item)))?;
     let state = Arc::new(RwLock::new(state));
-    let bells = bells.clone();
-    let ring = move |batch: &[Change]| bells.ring(batch.iter().map(|change| change.resource));
-    let (writer, writes) = Writer::start(journal, state.clone(), ring).map_err(Error::Writer)?;
+    let notifier = notifier.clone();
+    let published =
+        move |batch: &[Change]| notifier.notify(batch.iter().map(|change| change.resource));
+    let (writer, writes) =
+        Writer::start(journal, state.clone(), published).map_err(Error::Writer)?;
     Ok((state, writer, writes))
 }
 
-/// For a server that keeps nothing.
+/// For a server that stores nothing.
 #[derive(Debug)]
 struct Nowhere;
 
@@ -133,8 +135,8 @@ mod tests {
 
     #[test]
     fn a_server_without_its_writer_is_neither_ready_nor_alive() {
-        let bells = Arc::new(Bells::new(kinds::n_resources()));
-        let (_state, writer, writes) = started(Nowhere, &bells).unwrap();
+        let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
+        let (_state, writer, writes) = started(Nowhere, &notifier).unwrap();
         let stop = Stop::default();
         let supervisor = Supervisor::new(stop.watches_end().clone(), |_, _| {});
         let (_journal, writable) = watch::channel(Ok(()));

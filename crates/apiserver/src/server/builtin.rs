@@ -1,4 +1,5 @@
-//! Objects that every cluster has: four namespaces, and the Service `kubernetes` with its slice.
+//! Objects that exist in every cluster: four namespaces, and the Service `kubernetes` with its
+//! slice.
 
 use std::net::IpAddr;
 
@@ -29,11 +30,12 @@ pub(crate) async fn create(api: &Api) -> Result<()> {
     note_gates(api).await
 }
 
-/// The gates that change how Services are shown, where they were ever other than the default.
+/// The gates that affect how Services are shown, if they ever differed from the default.
 const GATES: &str = "evenkeel.dev/feature-gates";
 
-/// Notes on the Service `kubernetes` how Services are shown. The note outlives this process, and it
-/// is a write: its revision parts what was shown before a change of gates from what is shown after.
+/// Records on the Service `kubernetes` how Services are shown. The record outlives this process,
+/// and it is a write: its revision separates what was shown before a change of gates from what is
+/// shown after.
 async fn note_gates(api: &Api) -> Result<()> {
     let is_on = api.settings.features.service_traffic_distribution;
     let gates = format!("ServiceTrafficDistribution={is_on}");
@@ -52,7 +54,7 @@ async fn note_gates(api: &Api) -> Result<()> {
         rewrite(api, &SERVICE, "default/kubernetes", edit).await?;
     }
     if let Some((_, revision)) = noted() {
-        // This is the only place that sets it, once in a process.
+        // This is the only place that sets it, once per process.
         let _ = api.services_shown_since.set(revision);
     }
     Ok(())
@@ -74,7 +76,7 @@ async fn present(
     value["kind"] = kind.kind.into();
     value["apiVersion"] = kind.api_version().into();
     let mut admitted = admit::create(api, kind, value, false, Timestamp::now())?;
-    // Nobody else writes yet; who was faster has written the same.
+    // There are no other writers yet; a concurrent write would have been the same.
     admitted.write_new(api, kind, &key).await.map(drop)
 }
 
@@ -92,7 +94,7 @@ fn service(api: &Api) -> Value {
 fn slice(api: &Api) -> Value {
     let address = api.address.ip();
     let family = if address.is_ipv4() { "IPv4" } else { "IPv6" };
-    // A slice may not name a loopback address: the first service address stands for it.
+    // A slice may not contain a loopback address: the first service address stands for it.
     let address = match address {
         address if address.is_loopback() || address.is_unspecified() => {
             api.pools.kubernetes_ip().unwrap_or(address)

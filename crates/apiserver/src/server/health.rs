@@ -1,4 +1,4 @@
-//! The health checks, by the names that kube-apiserver gives to the same parts.
+//! The health checks, with kube-apiserver's names for the same components.
 
 use std::sync::{
     Arc,
@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 use crate::{journal::Writable, shutdown::Stop};
 
-/// What is done once after the start, before others may rely on it.
+/// Post-start hooks: one-time work that others depend on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Started(Arc<Hooks>);
 
@@ -24,20 +24,20 @@ struct Hooks {
 }
 
 impl Started {
-    /// The namespaces that every cluster has are there.
+    /// The namespaces of every cluster exist.
     pub(super) fn namespaces(&self) {
         self.0.namespaces.store(true, Ordering::Release);
     }
 
-    /// The Service `kubernetes` and its slice are there.
+    /// The Service `kubernetes` and its slice exist.
     pub(super) fn kubernetes(&self) {
         self.0.kubernetes.store(true, Ordering::Release);
     }
 }
 
-/// `etcd` is the store, by the name that probes in the field ask for. It lives as long as its
-/// writer: without that only a restart of the process helps, which reads the journal anew. Whether
-/// the journal takes writes is a matter of readiness.
+/// `etcd` is the store, under the name that existing probes use. It lives as long as its writer:
+/// without the writer only a restart of the process helps, which replays the journal. Whether the
+/// journal accepts writes is a matter of readiness.
 pub(super) fn health(
     stop: &Stop,
     has_writer: impl Fn() -> bool + Send + Sync + 'static,
@@ -52,13 +52,13 @@ pub(super) fn health(
     };
     let store = move || match has_writer() {
         true => Ok(()),
-        false => Err("the writer has ended".to_owned()),
+        false => Err("the writer is not running".to_owned()),
     };
     let hook = |is_done: fn(&Hooks) -> &AtomicBool| {
         let started = started.clone();
         move || match is_done(&started.0).load(Ordering::Acquire) {
             true => Ok(()),
-            false => Err("not finished".to_owned()),
+            false => Err("post-start hook not finished".to_owned()),
         }
     };
     Health::new()

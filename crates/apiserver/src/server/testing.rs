@@ -1,89 +1,144 @@
-//! A server without sockets, asked as its administrator.
+//! The in-process server with what tests need.
 
-use std::{path::Path, sync::Arc};
+use std::{path::Path, time::Duration};
 
-use axum::body::Body;
 use http::{Method, Request};
-use http_body_util::BodyExt as _;
 use serde_json::Value;
-use tower_service::Service as _;
+use tokio::task::JoinHandle;
 
+use super::{
+    background_tasks, builtin,
+    in_process::{InProcess, administrator, settings},
+};
 use crate::{
-    api::Api,
-    chain::Chain,
-    identity::{Certificate, MASTERS, Tokens, User},
-    serve::Peer,
-    server::{
-        assemble::{Known, assemble},
-        builtin,
-    },
-    settings::{Authorization, Features, IpRange, Settings},
-    shutdown::Stop,
-    writer::Writer,
+    identity::Certificate,
+    settings::{Sandbox, Settings},
 };
 
-/// Without anything beside the requests.
+/// Maximum time that a test waits for anything.
+const PATIENCE: Duration = Duration::from_secs(20);
+
 pub(crate) struct Server {
-    pub(crate) api: Arc<Api>,
-    writer: Writer,
+    server: InProcess,
+    tasks: Vec<JoinHandle<()>>,
 }
 
 impl Server {
-    /// On the objects in a folder.
-    pub(crate) async fn start(data: Option<&Path>) -> Server {
-        let address = "127.0.0.1:6443".parse().unwrap();
-        let settings = Settings {
-            data: data.map(Path::to_path_buf),
-            listen: address,
-            service_ranges: vec![IpRange { first: "10.9.0.0".parse().unwrap(), prefix: 24 }],
-            node_ports: (30000, 30100),
-            features: Features::default(),
-            housekeeping: false,
-            tokens: None,
-            authorization: Authorization::default(),
-            anonymous_health: true,
-            sandbox: None,
-        };
-        let known = Known { tokens: Tokens::default(), address, authority: String::new() };
-        let (api, writer) = assemble(settings, data, known, &Stop::default()).unwrap();
-        builtin::create(&api).await.unwrap();
-        Server { api, writer }
+    /// With the objects in a folder, and without background tasks.
+    pub(crate) async fn start(data: Option<&Path>, settings: Settings) -> Server {
+        let journal = data.map(|data| data.join("journal"));
+        let server = InProcess::start(settings, journal.as_deref()).unwrap();
+        builtin::create(&server.api).await.unwrap();
+        Server { server, tasks: Vec::new() }
     }
 
-    pub(crate) fn stop(self) {
-        drop(self.api);
-        self.writer.stop();
+    /// With the sandbox and all other background tasks.
+    pub(crate) async fn start_sandbox(data: Option<&Path>, sandbox: Sandbox) -> Server {
+        let settings = Settings { housekeeping: true, sandbox: Some(sandbox), ..settings() };
+        let mut server = Server::start(data, settings).await;
+        server.tasks = background_tasks(&server.server.api);
+        server
     }
 
-    /// Dropping the future is what a client does that goes.
+    pub(crate) async fn stop(self) {
+        for task in self.tasks {
+            task.abort();
+            let _ = task.await;
+        }
+        tokio::task::spawn_blocking(move || self.server.stop()).await.unwrap();
+    }
+
+    /// Dropping the future simulates a client that disconnects.
     pub(crate) fn ask(
         &self,
         method: Method,
         path: &str,
         body: &Value,
     ) -> impl Future<Output = (u16, Value)> + use<> {
-        let user =
-            User { name: "admin".to_owned(), groups: vec![MASTERS.to_owned()], ..User::default() };
-        let certificate = Certificate::Of { user: Arc::new(user), ends: i64::MAX };
-        let bytes = if body.is_null() { String::new() } else { body.to_string() };
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", "application/json")
-            .extension(Peer::new(certificate))
-            .body(Body::from(bytes))
-            .unwrap();
-        let answered = Chain::new(&self.api).call(request);
+        self.send(method, path, body, administrator(), None)
+    }
+
+    /// With a bearer token only.
+    pub(crate) async fn ask_with(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> (u16, Value) {
+        self.send(method, path, body, Certificate::None, Some(token)).await
+    }
+
+    fn send(
+        &self,
+        method: Method,
+        path: &str,
+        body: &Value,
+        certificate: Certificate,
+        token: Option<&str>,
+    ) -> impl Future<Output = (u16, Value)> + use<> {
+        let media = match method {
+            Method::PATCH => "application/merge-patch+json",
+            _ => "application/json",
+        };
+        let mut request = Request::builder().method(method).uri(path).header("content-type", media);
+        if let Some(token) = token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let answered = self.server.send(request, body, certificate);
         async move {
-            let Ok(response) = answered.await;
-            let code = response.status().as_u16();
-            let bytes = response.into_body().collect().await.unwrap().to_bytes();
-            (code, serde_json::from_slice(&bytes).unwrap_or_default())
+            let (code, body) = answered.await;
+            (code, serde_json::from_slice(&body).unwrap_or_default())
         }
     }
 
+    pub(crate) async fn create(&self, path: &str, body: &Value) -> Value {
+        let (code, created) = self.ask(Method::POST, path, body).await;
+        assert_eq!(code, 201, "{path}: {created}");
+        created
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: &Value) {
+        let (code, answer) = self.ask(Method::PATCH, path, body).await;
+        assert_eq!(code, 200, "{path}: {answer}");
+    }
+
+    /// `Null` if it does not exist.
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        let (code, found) = self.ask(Method::GET, path, &Value::Null).await;
+        if code == 200 { found } else { Value::Null }
+    }
+
     pub(crate) async fn items(&self, path: &str) -> Vec<Value> {
-        let (_, list) = self.ask(Method::GET, path, &Value::Null).await;
-        list["items"].as_array().cloned().unwrap_or_default()
+        self.get(path).await["items"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Waits until the object at a path satisfies a condition; checks after each change.
+    pub(crate) async fn until(&self, path: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let waiting = async {
+            loop {
+                let changed = self.api.storage.any_change();
+                tokio::pin!(changed);
+                changed.as_mut().enable();
+                let found = self.get(path).await;
+                if wanted(&found) {
+                    return found;
+                }
+                changed.await;
+            }
+        };
+        match tokio::time::timeout(PATIENCE, waiting).await {
+            Ok(found) => found,
+            Err(_) => panic!("{path} stays {}", self.get(path).await),
+        }
+    }
+}
+
+impl std::ops::Deref for Server {
+    type Target = InProcess;
+
+    fn deref(&self) -> &InProcess {
+        &self.server
     }
 }

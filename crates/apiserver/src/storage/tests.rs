@@ -12,7 +12,7 @@ use crate::{
     writer::Writer,
 };
 
-/// Says that a sync began, then waits for its result.
+/// Signals that a sync began, then waits for its result.
 struct Gate {
     began: mpsc::Sender<()>,
     result: mpsc::Receiver<std::result::Result<(), JournalError>>,
@@ -25,7 +25,7 @@ impl Journal for Gate {
 
     fn sync(&mut self) -> std::result::Result<(), JournalError> {
         self.began.send(()).unwrap();
-        // A test that is over lets all through.
+        // After the test, syncs succeed.
         self.result.recv().unwrap_or(Ok(()))
     }
 
@@ -37,7 +37,7 @@ impl Journal for Gate {
 struct Gated {
     storage: Storage,
     pools: Arc<Pools>,
-    writes: Writes,
+    writes: WriteHandle,
     began: mpsc::Receiver<()>,
     go: mpsc::Sender<std::result::Result<(), JournalError>>,
     writer: Writer,
@@ -51,8 +51,8 @@ fn gated() -> Gated {
     let (writer, writes) = Writer::start(gate, state.clone(), |_| {}).unwrap();
     let range = IpRange { first: "10.9.0.0".parse().unwrap(), prefix: 24 };
     let pools = Arc::new(Pools::new(&[range], (30000, 30100)));
-    let bells = Arc::new(Bells::new(kinds::n_resources()));
-    let storage = Storage::new(state, writes.clone(), bells, pools.clone());
+    let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
+    let storage = Storage::new(state, writes.clone(), notifier, pools.clone());
     Gated { storage, pools, writes, began, go, writer }
 }
 
@@ -65,14 +65,14 @@ fn reserved(pools: &Arc<Pools>, name: &str) -> (Value, Option<Reservation>) {
     (new, Some(reservation))
 }
 
-/// How many addresses and ports Services hold, and how many writes under way.
+/// How many addresses and ports are held by Services, and by writes in progress.
 fn held(pools: &Pools) -> (usize, usize) {
     // Without the address that is always held.
     (pools.held().n_holders() - 1, pools.n_pending())
 }
 
 #[tokio::test]
-async fn a_write_is_settled_by_its_commit_and_not_by_who_waits_for_it() {
+async fn a_write_is_decided_by_its_commit_even_if_its_client_is_gone() {
     for (result, expected) in
         [(Ok(()), 2), (Err(JournalError::Full { path: "journal".to_owned() }), 0)]
     {
@@ -93,10 +93,10 @@ async fn a_write_is_settled_by_its_commit_and_not_by_who_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_write_that_was_never_sent_gives_back_at_once() {
+async fn a_write_that_was_never_sent_releases_its_reservation() {
     let Gated { storage, pools, writes, began, go, writer } = gated();
     let fill = |i: usize| {
-        let object = Some(NewObject { labels: [].into(), fields: [].into(), tail: "x".into() });
+        let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded: "x".into() });
         let key = i.to_string().into();
         let write = Write { resource: ResourceId(0), key, expect: Expect::Absent, object };
         writes.write(write).boxed()
@@ -104,7 +104,7 @@ async fn a_write_that_was_never_sent_gives_back_at_once() {
     let mut first = fill(0);
     assert!(poll!(&mut first).is_pending());
     began.recv().unwrap();
-    // More than the queue takes while the first is being synced.
+    // More than fit into the queue while the first is being synced.
     let mut others: Vec<_> = (1..1100).map(fill).collect();
     for other in &mut others {
         assert!(poll!(other).is_pending());

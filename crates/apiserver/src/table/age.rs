@@ -1,5 +1,5 @@
-//! How long ago, in at most two units, as `kubectl get` shows it.
-//! Source of the steps: `k8s.io/apimachinery/pkg/util/duration` (`HumanDuration`).
+//! Ages in at most two units, as in `kubectl get`. Source of the steps:
+//! `k8s.io/apimachinery/pkg/util/duration` (`HumanDuration`).
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -9,12 +9,12 @@ const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 const YEAR: i64 = 365 * DAY;
 
-/// The time since a timestamp of an object; `<unknown>` when there is none.
+/// The time since a timestamp of an object; `<unknown>` if absent.
 pub(crate) fn since(timestamp: &Value, now: Timestamp) -> String {
     age(timestamp.as_str().unwrap_or_default(), now)
 }
 
-/// As [`since`], of a timestamp in RFC 3339 form.
+/// Like [`since`], for a timestamp in RFC 3339 form.
 pub(crate) fn age(timestamp: &str, now: Timestamp) -> String {
     match timestamp.parse::<Timestamp>() {
         Ok(then) => duration(now.duration_since(then).as_secs()),
@@ -22,7 +22,7 @@ pub(crate) fn age(timestamp: &str, now: Timestamp) -> String {
     }
 }
 
-/// Whole seconds in words: `119s`, `2m5s`, `5d2h`. Clocks may differ by a second without harm.
+/// A duration in seconds as text: `119s`, `2m5s`, `5d2h`. Clocks may differ by a second.
 pub(crate) fn duration(seconds: i64) -> String {
     match seconds {
         ..-1 => "<invalid>".to_owned(),
@@ -39,7 +39,7 @@ pub(crate) fn duration(seconds: i64) -> String {
     }
 }
 
-/// The smaller unit is left out when there is none of it.
+/// The smaller unit is omitted if it is zero.
 fn two(large: i64, large_unit: char, small: i64, small_unit: char) -> String {
     if small == 0 {
         return format!("{large}{large_unit}");

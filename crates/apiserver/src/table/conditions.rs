@@ -1,4 +1,4 @@
-//! What a row says about its object as a whole: a pod that is done is left out by some readers.
+//! Conditions of a row: some clients omit completed pods.
 
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_that_is_done_says_so() {
+    fn a_completed_pod_has_a_row_condition() {
         let reason = |kind: &str, phase: &str| {
             let of = of("", kind, &json!({"status": {"phase": phase}}));
             of.map(|conditions| conditions[0]["reason"].clone())

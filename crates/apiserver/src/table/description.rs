@@ -1,5 +1,5 @@
-//! What a column says about itself. A description `TYPE#FIELD` is that of a field in the published
-//! schema, and is looked up there; anything else stands for itself.
+//! Descriptions of columns. A description `TYPE#FIELD` refers to a field in the published schema,
+//! and is looked up there; anything else is used literally.
 
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
 

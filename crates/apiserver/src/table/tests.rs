@@ -1,4 +1,4 @@
-//! Tables against recorded ones.
+//! Tables compared with recorded ones.
 
 use super::*;
 use crate::kinds::{KINDS, facts};
@@ -14,7 +14,7 @@ fn now() -> Timestamp {
     "2020-01-01T00:00:00Z".parse().unwrap()
 }
 
-/// Ages differ with the clock.
+/// Ages depend on the clock.
 fn masked(mut table: Value) -> Value {
     let columns = table["columnDefinitions"].clone();
     for row in table["rows"].as_array_mut().unwrap() {
@@ -50,7 +50,7 @@ fn whole_tables_are_as_recorded() {
 }
 
 #[test]
-fn a_row_carries_as_much_of_its_object_as_was_asked() {
+fn a_row_includes_the_requested_part_of_its_object() {
     let object = json!({"metadata": {"name": "a"}, "data": {"k": "v"}});
     for (include_object, expected) in [
         (IncludeObject::None, json!(null)),

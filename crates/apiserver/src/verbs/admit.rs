@@ -1,5 +1,5 @@
-//! The way of an object from a client's value to what is written: defaults, what the server owns,
-//! checks. The same for creates and updates, whatever verb they come from.
+//! Admission of an object, from a client's value to what is written: defaults, server-owned fields,
+//! validation. The same for creates and updates, whatever the verb.
 
 use evenkeel_store::{Object, Outcome, Refused};
 use jiff::Timestamp;
@@ -9,7 +9,7 @@ use crate::{
     api::{Api, name_of},
     document,
     kinds::{
-        Edit, Kind, NODE, POD, Part, metadata,
+        Kind, NODE, POD, Part, PartStrategy, metadata,
         namespace::is_finalized,
         pod::topology,
         read::{list, text},
@@ -20,7 +20,7 @@ use crate::{
     storage::Next,
 };
 
-/// An object ready to be written, with what it holds of the pools until it is.
+/// An object ready to be written, with its reservations until it is.
 #[derive(Debug)]
 pub(crate) struct Admitted {
     pub(crate) value: Value,
@@ -28,22 +28,22 @@ pub(crate) struct Admitted {
     reservation: Option<Reservation>,
 }
 
-/// Who made the new version.
+/// The checks that apply to the new version.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Way {
-    /// A client: all rules apply.
-    Rules(Part),
-    /// A client, by a part with rules of its own.
-    Edit(Edit),
+pub(crate) enum UpdateStrategy {
+    /// A client: the kind's whole strategy applies.
+    OfKind(Part),
+    /// A client, through a subresource with its own strategy.
+    OfPart(PartStrategy),
     /// The server itself.
-    AsIs,
+    Unchecked,
 }
 
-/// What an update is about.
+/// An update.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Update<'a> {
     pub(crate) kind: &'a Kind,
-    pub(crate) way: Way,
+    pub(crate) strategy: UpdateStrategy,
     pub(crate) key: &'a str,
     pub(crate) old: &'a Value,
     pub(crate) dry_run: bool,
@@ -61,33 +61,33 @@ pub(crate) fn create(
     let at = api.admission(now);
     let mut warnings: Vec<String> =
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
-    kind.rules.default(&mut value, &at);
+    kind.strategy.default(&mut value, &at);
     if kind == &POD {
         label_pod(api, &mut value);
     }
     metadata::prepare_create(&mut value, &at, &random::uuid(), &random::suffix());
     let reservation = reserve(api, kind, &mut value, None, dry_run)?;
-    kind.rules.prepare_create(&mut value, &at);
-    if let Some(why) = kind.rules.refused(&value) {
+    kind.strategy.prepare_create(&mut value, &at);
+    if let Some(why) = kind.strategy.refused(&value) {
         return Err(Failure::forbidden(kind, name_of(&value), &why));
     }
     let mut errors = metadata::validate_create(kind, &value);
-    errors.extend(kind.rules.validate_create(&value, &at));
+    errors.extend(kind.strategy.validate_create(&value, &at));
     if !errors.is_empty() {
         return Err(invalid(kind, &value, errors));
     }
-    warnings.extend(kind.rules.warnings(&value, None));
+    warnings.extend(kind.strategy.warnings(&value, None));
     document::canonical(kind.stored_kind(), &mut value);
     Ok(Admitted { value, warnings, reservation })
 }
 
 /// The next version of an object.
 pub(crate) fn update(api: &Api, change: Update<'_>, mut value: Value) -> Result<Admitted> {
-    let Update { kind, way, old, dry_run, now, .. } = change;
-    let part = match way {
-        Way::Rules(part) => part,
-        Way::Edit(edit) => return edited(api, change, edit, value),
-        Way::AsIs => {
+    let Update { kind, strategy, old, dry_run, now, .. } = change;
+    let part = match strategy {
+        UpdateStrategy::OfKind(part) => part,
+        UpdateStrategy::OfPart(strategy) => return updated_part(api, change, strategy, value),
+        UpdateStrategy::Unchecked => {
             document::canonical(kind.stored_kind(), &mut value);
             return Ok(Admitted { value, warnings: Vec::new(), reservation: None });
         }
@@ -95,26 +95,26 @@ pub(crate) fn update(api: &Api, change: Update<'_>, mut value: Value) -> Result<
     let at = api.admission(now);
     let mut warnings: Vec<String> =
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
-    kind.rules.default(&mut value, &at);
+    kind.strategy.default(&mut value, &at);
     metadata::prepare_update(&mut value, old);
     let reservation = match part {
         Part::Main => reserve(api, kind, &mut value, Some(old), dry_run)?,
         Part::Status => None,
     };
-    kind.rules.prepare_update(part, &mut value, old, &at);
+    kind.strategy.prepare_update(part, &mut value, old, &at);
     let mut errors = metadata::validate_update(kind, &value, old);
-    errors.extend(kind.rules.validate_update(part, &value, old, &at));
+    errors.extend(kind.strategy.validate_update(part, &value, old, &at));
     if !errors.is_empty() {
         return Err(invalid(kind, &value, errors));
     }
     if part == Part::Main {
-        warnings.extend(kind.rules.warnings(&value, Some(old)));
+        warnings.extend(kind.strategy.warnings(&value, Some(old)));
     }
     document::canonical(kind.stored_kind(), &mut value);
     Ok(Admitted { value, warnings, reservation })
 }
 
-/// A Pod that is made for a Node has the Node's place in its labels.
+/// A Pod created for a Node gets the Node's topology labels.
 fn label_pod(api: &Api, pod: &mut Value) {
     let name = text(pod, &["spec", "nodeName"]);
     if let Some(node) = node(api, name) {
@@ -122,7 +122,7 @@ fn label_pod(api: &Api, pod: &mut Value) {
     }
 }
 
-/// The same by way of a binding, from which the Pod takes its labels.
+/// The same for a binding, from which the Pod takes its labels.
 pub(crate) fn label_binding(api: &Api, binding: &mut Value) {
     let target = &binding["target"];
     if target["kind"] != "Node" {
@@ -138,13 +138,18 @@ fn node(api: &Api, name: &str) -> Option<Value> {
     document::value(&NODE, &object).ok()
 }
 
-fn edited(api: &Api, change: Update<'_>, edit: Edit, mut value: Value) -> Result<Admitted> {
+fn updated_part(
+    api: &Api,
+    change: Update<'_>,
+    strategy: PartStrategy,
+    mut value: Value,
+) -> Result<Admitted> {
     let Update { kind, old, now, .. } = change;
-    kind.rules.default(&mut value, &api.admission(now));
+    kind.strategy.default(&mut value, &api.admission(now));
     metadata::prepare_update(&mut value, old);
-    (edit.prepare)(&mut value, old);
+    (strategy.prepare)(&mut value, old);
     let mut errors = metadata::validate_update(kind, &value, old);
-    errors.extend((edit.validate)(&value, old));
+    errors.extend((strategy.validate)(&value, old));
     if !errors.is_empty() {
         return Err(invalid(kind, &value, errors));
     }
@@ -164,7 +169,7 @@ impl Admitted {
         api.storage.write(kind, key, None, new, self.reservation.take()).await
     }
 
-    /// Writes the next version of an object, or removes it where that was all it waited for.
+    /// Writes the next version of an object, or removes it if it only waited for this.
     pub(crate) async fn write_over(
         &mut self,
         api: &Api,
@@ -213,7 +218,7 @@ fn invalid(kind: &Kind, value: &Value, errors: crate::invalid::Errors) -> Failur
     Failure::invalid(kind, name_of(value), &metadata::distinct(errors))
 }
 
-/// The old name of a version's place, which one error text still shows.
+/// The deprecated registry key of an object, which one error message still shows.
 pub(crate) fn registry_key(kind: &Kind, key: &str) -> String {
     let place = match kind.plural {
         "services" => "services/specs",
@@ -223,7 +228,7 @@ pub(crate) fn registry_key(kind: &Kind, key: &str) -> String {
     format!("/registry/{place}/{key}")
 }
 
-/// What a dry run shows of a new object: no revision.
+/// A dry run's new object: without revision.
 pub(crate) fn without_revision(mut value: Value) -> Value {
     if let Some(metadata) = value["metadata"].as_object_mut() {
         metadata.remove("resourceVersion");
@@ -231,7 +236,7 @@ pub(crate) fn without_revision(mut value: Value) -> Value {
     value
 }
 
-/// A value with the revision of a version that is there.
+/// A value with the revision of the present version.
 pub(crate) fn at_revision(mut value: Value, revision: u64) -> Value {
     value["metadata"]["resourceVersion"] = json!(revision.to_string());
     value

@@ -1,4 +1,4 @@
-//! `deletecollection`: all that a selector chooses.
+//! `deletecollection`: all objects that a selector matches.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -16,20 +16,19 @@ use crate::{
     verbs::{delete, list},
 };
 
-/// Deletes of one caller that are under way at the same time: the writer puts them into one batch,
-/// so this many share a sync of the disk.
+/// Concurrent deletes per request: the writer batches them, so this many share a sync of the disk.
 const AT_ONCE: usize = 32;
 
 /// An object to be deleted.
 #[derive(Debug)]
 pub(crate) struct Target<'a> {
-    /// The stored one.
+    /// The stored kind.
     pub(crate) kind: &'a Kind,
     pub(crate) key: Box<str>,
     pub(crate) options: DeleteOptions,
 }
 
-/// Answers with the objects as they were before.
+/// Responds with the objects as they were before.
 pub(crate) async fn delete(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let kind = call.kind();
     let options = delete::options(call)?;
@@ -44,9 +43,9 @@ pub(crate) async fn delete(api: &Api, call: &Call<'_>) -> Result<Answer> {
     Ok(answer::list(kind, page, &continued, call.view))
 }
 
-/// Deletes objects, several at the same time, and returns the failures in their order. What is gone
-/// already is no failure. Without `keep_going` a failure starts no further delete; those under way
-/// are brought to their end.
+/// Deletes objects concurrently, and returns the failures in order. A missing object is not a
+/// failure. Without `keep_going` a failure starts no further delete; those in progress are
+/// completed.
 pub(crate) async fn remove_each(
     api: &Api,
     targets: &[Target<'_>],
@@ -71,7 +70,7 @@ pub(crate) async fn remove_each(
     failures
 }
 
-/// One object that makes the server panic is a failure of that one.
+/// A panic caused by one object is a failure of that object only.
 async fn remove_one(api: &Api, target: &Target<'_>, now: Timestamp) -> Result<()> {
     let Target { kind, key, options } = target;
     match caught(delete::remove(api, kind, key, options, now)).await {

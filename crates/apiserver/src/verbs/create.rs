@@ -1,4 +1,4 @@
-//! `create`: an object that was not there.
+//! `create`: a new object.
 
 use std::{mem, sync::Arc};
 
@@ -17,15 +17,15 @@ use crate::{
     verbs::admit::{self, without_revision},
 };
 
-/// What a create has to show.
+/// The result of a create.
 #[derive(Debug)]
 pub(crate) enum Created {
     Stored(Arc<Object>),
-    /// By a dry run: in the call's own kind.
+    /// Of a dry run: in the call's own kind.
     Dry(Value),
 }
 
-/// How often a generated name is tried.
+/// Attempts with a generated name.
 const TRIES: usize = 8;
 
 pub(crate) async fn create(api: &Api, call: &Call<'_>) -> Result<Answer> {
@@ -96,7 +96,7 @@ fn is_dying(kind: &Kind, object: &Object) -> bool {
     value.is_ok_and(|value| !value["metadata"]["deletionTimestamp"].is_null())
 }
 
-/// The namespace of the path, with which that of the body must agree.
+/// The namespace of the path, which must match that of the body.
 pub(crate) fn placed(mut value: Value, kind: &Kind, namespace: Option<&str>) -> Result<Value> {
     if value["metadata"].is_null() {
         value["metadata"] = json!({});
@@ -110,7 +110,7 @@ pub(crate) fn placed(mut value: Value, kind: &Kind, namespace: Option<&str>) -> 
     placed_in(value, namespace)
 }
 
-/// The same for what is no kind.
+/// The same for reviews, which are not kinds.
 pub(crate) fn placed_in(mut value: Value, namespace: &str) -> Result<Value> {
     let given = text(&value, &["metadata", "namespace"]);
     if !given.is_empty() && given != namespace {

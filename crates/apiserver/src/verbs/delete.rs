@@ -20,15 +20,15 @@ use jiff::Timestamp;
 
 pub(crate) use crate::lifecycle::DeleteOptions;
 
-/// Namespaces that are always there.
+/// Namespaces that can't be deleted.
 const KEPT: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-/// What a delete left behind.
+/// The result of a delete.
 #[derive(Debug)]
 pub(crate) struct Removed {
     /// In the stored kind's form.
     pub(crate) value: Value,
-    /// It is gone, not just marked.
+    /// It is removed, not just marked.
     pub(crate) gone: bool,
 }
 
@@ -48,12 +48,12 @@ pub(crate) fn answered(call: &Call<'_>, removed: &Removed) -> Answer {
     if removed.gone && kind.delete_answers == DeleteAnswers::Status {
         let uid = text(&removed.value, &["metadata", "uid"]);
         let success = status::success(kind, &call.resource.name, uid);
-        return Answer::value(200, &success, call.view.form);
+        return Answer::value(200, &success, call.view.format);
     }
     answer::shown(200, kind, kind.presented(removed.value.clone()), call.view)
 }
 
-/// Deletes what is at a key, or marks it; tries again where others are faster.
+/// Deletes or marks the object at a key; retries on conflicts.
 pub(crate) async fn remove(
     api: &Api,
     kind: &Kind,
@@ -72,7 +72,7 @@ pub(crate) async fn remove(
     Err(Failure::modified(kind, name))
 }
 
-/// `None`: someone else was faster.
+/// `None`: a conflict.
 async fn attempt(
     api: &Api,
     kind: &Kind,
@@ -117,7 +117,7 @@ fn encoded(kind: &Kind, mut marked: Value) -> (NewObject, Value) {
     (document::stored(kind, &marked), marked)
 }
 
-/// From the body, or from the query where there is none.
+/// From the body, or else from the query.
 pub(crate) fn options(call: &Call<'_>) -> Result<DeleteOptions> {
     let given = match call.body.is_empty() {
         true => from_query(call)?,
@@ -153,7 +153,7 @@ fn from_query(call: &Call<'_>) -> Result<Value> {
     Ok(given)
 }
 
-/// Any group's version will do, as long as the kind is `DeleteOptions`.
+/// Any group's version is accepted, as long as the kind is `DeleteOptions`.
 fn read_body(call: &Call<'_>) -> Result<Value> {
     const SCHEME: &str = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27";
     let schema = "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions";

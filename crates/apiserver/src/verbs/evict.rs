@@ -1,7 +1,7 @@
-//! `pods/eviction`: a delete that a disruption budget could refuse. There are no budgets yet.
+//! `pods/eviction`: a delete that a disruption budget could reject. There are no budgets yet.
 //!
-//! The Pod first gets a condition that says why it goes; then it is deleted as by anybody.
-//! Source: `pkg/registry/core/pod/storage/eviction.go`.
+//! The Pod first gets a condition with the reason; then it is deleted normally. Source:
+//! `pkg/registry/core/pod/storage/eviction.go`.
 
 use evenkeel_store::{Outcome, schema};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use crate::{
     lifecycle::{self, DeleteOptions, Propagation},
     status::{Failure, Result},
     verbs::{
-        admit::{self, Update, Way},
+        admit::{self, Update, UpdateStrategy},
         create::placed,
         delete::remove,
         update::TRIES,
@@ -42,10 +42,10 @@ pub(crate) async fn evict(api: &Api, call: &Call<'_>) -> Result<Answer> {
     }
     remove(api, call.kind(), &call.key(&call.resource.name), &options, call.now()).await?;
     let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(Answer::value(201, &done, call.view.form).with_warnings(read.warnings))
+    Ok(Answer::value(201, &done, call.view.format).with_warnings(read.warnings))
 }
 
-/// Clients from before policy/v1 have the same object in v1beta1.
+/// Clients from before policy/v1 send the same object in v1beta1.
 fn version(body: &[u8]) -> &'static str {
     let claimed = schema::type_meta(body).unwrap_or_default();
     if claimed.api_version == "policy/v1beta1" { "v1beta1" } else { "v1" }
@@ -66,7 +66,7 @@ fn check(eviction: &Value, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// `asked`: the dry run of the request, with which that of the body must agree.
+/// `asked`: the dry run of the request, which must match that of the body.
 fn options(given: &Value, asked: &[&str]) -> Result<DeleteOptions> {
     let own: Vec<&str> = list(given, &["dryRun"]).iter().filter_map(Value::as_str).collect();
     if !own.is_empty() && !asked.is_empty() && own != asked {
@@ -93,8 +93,8 @@ fn options(given: &Value, asked: &[&str]) -> Result<DeleteOptions> {
     })
 }
 
-/// Writes the condition, again if another was faster. A version that was asked for goes on to the
-/// one that this makes.
+/// Writes the condition, and retries on conflicts. A required version is replaced by the one that
+/// this creates.
 async fn mark(api: &Api, call: &Call<'_>, options: &mut DeleteOptions) -> Result<()> {
     let (kind, name, now) = (call.kind(), &call.resource.name, call.now());
     let key = call.key(name);
@@ -105,7 +105,14 @@ async fn mark(api: &Api, call: &Call<'_>, options: &mut DeleteOptions) -> Result
         lifecycle::check_preconditions(kind, &old, options)?;
         let mut value = old.clone();
         conditions::evicted(&mut value, now);
-        let change = Update { kind, way: Way::AsIs, key: &key, old: &old, dry_run: false, now };
+        let change = Update {
+            kind,
+            strategy: UpdateStrategy::Unchecked,
+            key: &key,
+            old: &old,
+            dry_run: false,
+            now,
+        };
         match admit::update(api, change, value)?.write_over(api, change, &object).await? {
             Ok(Outcome::Written(written) | Outcome::Unchanged(written)) => {
                 if let Some(version) = &mut options.resource_version {
@@ -146,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dry_run_is_asked_for_in_the_request_or_in_the_body_or_alike_in_both() {
+    fn a_dry_run_in_request_and_body_must_agree() {
         let all = json!({"dryRun": ["All"]});
         for (given, asked, dry_run) in [
             (json!({}), &[][..], Some(false)),

@@ -1,8 +1,8 @@
-//! `list`: a collection, whole or in pages, now or as it was.
+//! `list`: a collection, whole or in pages, current or past.
 //!
-//! The memory is the store, so "not older than" is always the newest state; only an exact version
-//! and a continued page look back. A list is read from a view of its resource, not under the lock,
-//! and in pieces, between which others get their turn.
+//! The store is in memory, so "not older than" always reads the newest state; only an exact version
+//! and a continued page look back. A list is read from a view of its resource, without the lock,
+//! and in steps, between which other tasks run.
 
 mod token;
 
@@ -18,7 +18,7 @@ use crate::{
     status::{Failure, Result},
 };
 
-/// Keys that are looked at before others get their turn: a fraction of a millisecond.
+/// Keys visited before yielding to other tasks: a fraction of a millisecond.
 const PIECE: usize = 1000;
 
 const INCONSISTENT: &str = "The provided continue parameter is too old to display a consistent \
@@ -27,7 +27,7 @@ const INCONSISTENT: &str = "The provided continue parameter is too old to displa
     token results in an inconsistent list - objects that were created, modified, or deleted \
     between the time the first chunk was returned and now may show up in the list.";
 
-/// Where a list starts.
+/// The start of a list.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Start {
     /// `None`: now.
@@ -43,7 +43,7 @@ pub(crate) async fn list(api: &Api, call: &Call<'_>) -> Result<Answer> {
     Ok(answer::list(call.kind(), page, &continued, call.view))
 }
 
-/// The page that a call asks for, and the token for the next.
+/// The requested page, and the token for the next.
 pub(crate) async fn page(api: &Api, call: &Call<'_>) -> Result<(Page, String)> {
     call.query.number("timeoutSeconds")?;
     let limit = call.query.number("limit")?.unwrap_or_default();
@@ -68,7 +68,7 @@ pub(crate) async fn page(api: &Api, call: &Call<'_>) -> Result<(Page, String)> {
     if known.is_some() {
         listing = listing.uncounted();
     }
-    while !listing.go_on(PIECE) {
+    while !listing.advance(PIECE) {
         tokio::task::yield_now().await;
     }
     let mut page = listing.page();
@@ -97,7 +97,7 @@ fn start(query: &Query<'_>, limit: usize) -> Result<Start> {
     let version = query.text("resourceVersion");
     let continued = query.text("continue");
     if !continued.is_empty() {
-        // Kubernetes' cache answers version 0 with everything that follows.
+        // Kubernetes' cache answers version 0 with everything, ignoring the limit.
         let limit = if version == "0" { 0 } else { limit };
         let token = Token::decoded(continued);
         let token = token
@@ -151,7 +151,7 @@ fn check(query: &Query<'_>) -> Result<()> {
     refuse("ListOptions", &errors)
 }
 
-/// A version in a query; `None` where none is given. Zero is "any", which is now.
+/// A version in a query; `None` if absent. Zero is "any", which is the current one.
 pub(crate) fn parsed_version(text: &str) -> Result<Option<Revision>> {
     if text.is_empty() {
         return Ok(None);
@@ -161,7 +161,7 @@ pub(crate) fn parsed_version(text: &str) -> Result<Option<Revision>> {
     Ok(Some(parsed))
 }
 
-/// As Go's `ParseUint`, with the words of the storage layer.
+/// Like Go's `ParseUint`, with the storage layer's error messages.
 pub(crate) fn uint(text: &str) -> std::result::Result<u64, String> {
     let digits = !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let wrong = match text.parse() {
@@ -179,7 +179,7 @@ pub(crate) fn uint(text: &str) -> std::result::Result<u64, String> {
 mod tests {
     use super::*;
 
-    /// What a list with these options is told, or that it is not refused.
+    /// The error for a list with these options, or that it is accepted.
     fn refusal(query: &str) -> String {
         let query = Query::parse(query);
         let checked = check(&query).and_then(|()| start(&query, 0));

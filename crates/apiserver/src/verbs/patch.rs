@@ -1,7 +1,7 @@
-//! `patch`: the next version of an object, told by how it differs.
+//! `patch`: the next version of an object, as a difference.
 //!
-//! The patch is applied to the object in the form that clients see, the result is read like any
-//! client's object, and goes the way of an update. Source: `endpoints/handlers/patch.go`.
+//! The patch is applied to the object in the form that clients see, the result is decoded like any
+//! client's object, and handled as an update. Source: `endpoints/handlers/patch.go`.
 
 use evenkeel_store::{
     patch::{self, PatchError},
@@ -20,25 +20,25 @@ use crate::{
     types,
     verbs::{
         create::placed,
-        update::{self, Way, check_name},
+        update::{self, UpdateStrategy, check_name},
     },
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+enum PatchType {
     Json,
     Merge,
     Strategic,
 }
 
 pub(crate) async fn patch(api: &Api, call: &Call<'_>) -> Result<Answer> {
-    apply(api, call, Way::Rules(Part::Main)).await
+    apply(api, call, UpdateStrategy::OfKind(Part::Main)).await
 }
 
-/// A patch of the object or of a part.
-pub(crate) async fn apply(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer> {
+/// A patch of the object or of a subresource.
+pub(crate) async fn apply(api: &Api, call: &Call<'_>, strategy: UpdateStrategy) -> Result<Answer> {
     let kind = call.kind();
-    form(call)?;
+    patch_type(call)?;
     let options = call.query.write_options("PatchOptions")?;
     let of =
         Expected { group: kind.group, version: kind.version, kind: kind.kind, schema: kind.schema };
@@ -47,18 +47,19 @@ pub(crate) async fn apply(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer
         let value = patched(call, of, present, options.field_validation, warnings)?;
         placed_as_asked(call, value).map(Some)
     };
-    let (code, value) = update::write(api, call, way, options.dry_run, &mut warnings, next).await?;
+    let (code, value) =
+        update::write(api, call, strategy, options.dry_run, &mut warnings, next).await?;
     Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
 }
 
-/// A patch moves nothing: name and namespace stay those of the path.
+/// A patch can't move an object: name and namespace stay those of the path.
 pub(crate) fn placed_as_asked(call: &Call<'_>, value: Value) -> Result<Value> {
     let value = placed(value, call.kind(), call.namespace())?;
     check_name(&value, &call.resource.name)?;
     Ok(value)
 }
 
-/// What the call's patch makes of a document.
+/// The result of applying the call's patch to a document.
 pub(crate) fn patched(
     call: &Call<'_>,
     of: Expected<'_>,
@@ -68,48 +69,48 @@ pub(crate) fn patched(
 ) -> Result<Value> {
     let schema = types::schema();
     let typed = schema.named(of.schema).expect("every kind has its type");
-    let form = form(call)?;
-    // An object that an earlier version stored may stay as deep as it is, so that it can be changed.
+    let patch_type = patch_type(call)?;
+    // An object stored by an earlier version may stay as deep as it is, so that it can be changed.
     let levels = schema::MOST_LEVELS.max(schema::levels(&document));
-    let mut findings = match form {
-        Form::Json => patch::json(&mut document, &call.body),
-        Form::Merge => patch::merge(&mut document, &call.body),
-        Form::Strategic => patch::strategic(schema, typed, &mut document, &call.body),
+    let mut findings = match patch_type {
+        PatchType::Json => patch::json(&mut document, &call.body),
+        PatchType::Merge => patch::merge(&mut document, &call.body),
+        PatchType::Strategic => patch::strategic(schema, typed, &mut document, &call.body),
     }
     .map_err(failure)?;
-    let shown = match form {
-        Form::Strategic => serde_json::from_slice(&call.body)
+    let shown = match patch_type {
+        PatchType::Strategic => serde_json::from_slice(&call.body)
             .map_or_else(|_| String::new(), |patch: Value| patch::shown(&patch)),
-        Form::Json | Form::Merge => document.to_string(),
+        PatchType::Json | PatchType::Merge => document.to_string(),
     };
     check_kind(&document, of, &shown)?;
-    let read = match form {
-        Form::Strategic => patch::converted_within(schema, typed, document, levels),
-        Form::Json | Form::Merge => schema::check_within(schema, typed, document, levels),
+    let read = match patch_type {
+        PatchType::Strategic => patch::converted_within(schema, typed, document, levels),
+        PatchType::Json | PatchType::Merge => schema::check_within(schema, typed, document, levels),
     };
     let read = read.map_err(|problem| match problem {
         DecodeError::TooDeep(_) => Failure::bad_request(problem.to_string()),
         _ => invalid(&shown, &problem.to_string()),
     })?;
     findings.extend(read.unknown);
-    judge(&findings, strictness, &shown, warnings)?;
+    report_findings(&findings, strictness, &shown, warnings)?;
     let mut value = read.value;
     value["kind"] = of.kind.into();
     value["apiVersion"] = kinds::api_version(of.group, of.version).into();
     Ok(value)
 }
 
-fn form(call: &Call<'_>) -> Result<Form> {
+fn patch_type(call: &Call<'_>) -> Result<PatchType> {
     match body::media(call.content_type()) {
-        "application/json-patch+json" => Ok(Form::Json),
-        "application/merge-patch+json" => Ok(Form::Merge),
-        "application/strategic-merge-patch+json" => Ok(Form::Strategic),
+        "application/json-patch+json" => Ok(PatchType::Json),
+        "application/merge-patch+json" => Ok(PatchType::Merge),
+        "application/strategic-merge-patch+json" => Ok(PatchType::Strategic),
         "application/apply-patch+yaml" => Err(Failure::no_apply()),
         _ => Err(Failure::unsupported_media_type()),
     }
 }
 
-fn judge(
+fn report_findings(
     findings: &[Finding],
     strictness: FieldValidation,
     shown: &str,
@@ -140,7 +141,7 @@ fn check_kind(document: &Value, of: Expected<'_>, shown: &str) -> Result<()> {
     let Some(other) = kinds::of_kind(version, kind) else {
         return Err(invalid(shown, &not_registered(version, kind, body::SCHEME)));
     };
-    // Kubernetes reads it as what it says it is, and then finds that this is another kind.
+    // Kubernetes decodes it as the kind it declares, and then finds that it is a different kind.
     let schema = types::schema();
     let typed = schema.named(other.schema).expect("every kind has its type");
     let why = match schema::check(schema, typed, document.clone()) {

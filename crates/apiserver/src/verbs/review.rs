@@ -1,4 +1,4 @@
-//! Kinds that are only asked: who am I, whose token is this, may I.
+//! Reviews: who am I, whose token is this, am I allowed.
 
 use serde_json::Value;
 
@@ -6,18 +6,18 @@ use crate::{
     answer::Answer,
     api::Api,
     body::{self, Expected},
-    identity::{self, Attributes, User, Whose},
+    identity::{self, Attributes, Subject, User},
     kinds::read::text,
-    negotiate::{Form, Shape},
+    negotiate::{ResponseFormat, Shape},
     request::query::FieldValidation,
     status::{Failure, Result},
     table,
-    verbs::{Asking, create::placed_in},
+    verbs::{ReviewRequest, create::placed_in},
 };
 
-/// What is asked, and of whom.
-pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
-    let Asking { plural, namespace, user, view, body } = asking;
+/// Handles a review.
+pub(crate) async fn review(api: &Api, request: ReviewRequest<'_>) -> Result<Answer> {
+    let ReviewRequest { plural, namespace, user, view, body } = request;
     let read = |group, kind, schema| {
         let expected = Expected { group, version: "v1", kind, schema };
         body::typed(body, expected, FieldValidation::Warn)
@@ -37,19 +37,19 @@ pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
         "selfsubjectaccessreviews" => {
             let schema = "io.k8s.api.authorization.v1.SelfSubjectAccessReview";
             let read = read("authorization.k8s.io", "SelfSubjectAccessReview", schema)?;
-            (access(api, &read.value, Whose::Own(user))?, read.warnings)
+            (access(api, &read.value, Subject::Own(user))?, read.warnings)
         }
         "subjectaccessreviews" => {
             let schema = "io.k8s.api.authorization.v1.SubjectAccessReview";
             let read = read("authorization.k8s.io", "SubjectAccessReview", schema)?;
-            (access(api, &read.value, Whose::Named)?, read.warnings)
+            (access(api, &read.value, Subject::Named)?, read.warnings)
         }
         "localsubjectaccessreviews" => {
             let schema = "io.k8s.api.authorization.v1.LocalSubjectAccessReview";
             let read = read("authorization.k8s.io", "LocalSubjectAccessReview", schema)?;
             let namespace = namespace.unwrap_or_default();
             let review = placed_in(read.value, namespace)?;
-            (access(api, &review, Whose::NamedIn(namespace))?, read.warnings)
+            (access(api, &review, Subject::NamedIn(namespace))?, read.warnings)
         }
         "selfsubjectrulesreviews" => {
             let schema = "io.k8s.api.authorization.v1.SelfSubjectRulesReview";
@@ -60,14 +60,14 @@ pub(crate) async fn review(api: &Api, asking: Asking<'_>) -> Result<Answer> {
         }
         _ => return Err(Failure::unknown_resource()),
     };
-    Ok(shown(&value, view.form)?.with_warnings(warnings))
+    Ok(shown(&value, view.format)?.with_warnings(warnings))
 }
 
-/// Whole, or its metadata.
-fn shown(value: &Value, form: Form) -> Result<Answer> {
-    match form.shape {
-        Shape::Object | Shape::Table(_) => Ok(Answer::value(201, value, form)),
-        Shape::Partial(version) => Ok(Answer::value(201, &table::partial(value, version), form)),
+/// Whole, or metadata only.
+fn shown(value: &Value, format: ResponseFormat) -> Result<Answer> {
+    match format.shape {
+        Shape::Object | Shape::Table(_) => Ok(Answer::value(201, value, format)),
+        Shape::Partial(version) => Ok(Answer::value(201, &table::partial(value, version), format)),
         Shape::PartialList(_) => {
             let group = text(value, &["apiVersion"]).split('/').next().unwrap_or_default();
             let of = format!("*{}.{}", body::internal(group), text(value, &["kind"]));
@@ -76,7 +76,7 @@ fn shown(value: &Value, form: Form) -> Result<Answer> {
     }
 }
 
-fn access(api: &Api, review: &Value, whose: Whose<'_>) -> Result<Value> {
+fn access(api: &Api, review: &Value, whose: Subject<'_>) -> Result<Value> {
     let kind = whose.kind();
     let may = |user: &User, attributes: &Attributes<'_>| api.authorize(user, attributes).is_ok();
     identity::access_review(review, whose, may)

@@ -1,4 +1,4 @@
-//! Parts of an object, and actions on it.
+//! Subresources: parts of an object, and actions on it.
 
 use http::Method;
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use crate::{
         admit,
         create::placed,
         evict, patch, read,
-        update::{self, Way, check_name},
+        update::{self, UpdateStrategy, check_name},
     },
 };
 
@@ -39,42 +39,42 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
     match (named.ok_or_else(Failure::unknown_resource)?, call.method) {
         (Subresource::Status, &Method::GET) => read::get(api, call).await,
         (Subresource::Status, &Method::PUT) => {
-            update::replace(api, call, Way::Rules(Part::Status)).await
+            update::replace(api, call, UpdateStrategy::OfKind(Part::Status)).await
         }
         (Subresource::Status, &Method::PATCH) => {
-            patch::apply(api, call, Way::Rules(Part::Status)).await
+            patch::apply(api, call, UpdateStrategy::OfKind(Part::Status)).await
         }
         (Subresource::Part(..), &Method::GET) => read::get(api, call).await,
-        (Subresource::Finalize(edit) | Subresource::Part(_, edit), &Method::PUT) => {
-            update::replace(api, call, Way::Edit(*edit)).await
+        (Subresource::Finalize(strategy) | Subresource::Part(_, strategy), &Method::PUT) => {
+            update::replace(api, call, UpdateStrategy::OfPart(*strategy)).await
         }
-        (Subresource::Part(_, edit), &Method::PATCH) => {
-            patch::apply(api, call, Way::Edit(*edit)).await
+        (Subresource::Part(_, strategy), &Method::PATCH) => {
+            patch::apply(api, call, UpdateStrategy::OfPart(*strategy)).await
         }
         (Subresource::Scale, &Method::GET) => read_scale(api, call).await,
         (Subresource::Scale, &Method::PUT) => replace_scale(api, call).await,
         (Subresource::Scale, &Method::PATCH) => patch_scale(api, call).await,
         (Subresource::Binding, &Method::POST) => bind(api, call, &call.resource.name).await,
         (Subresource::Eviction, &Method::POST) => evict::evict(api, call).await,
-        (Subresource::NotOffered(name, _, offered), method) => {
+        (Subresource::NotSupported(name, _, offered), method) => {
             if !offered.contains(&super::verb(method, &call.resource.name, false)) {
                 return Err(Failure::method_not_allowed());
             }
             let of = &call.resource.name;
             api.storage.object(kind, &call.key(of)).ok_or_else(|| Failure::not_found(kind, of))?;
-            Err(Failure::not_implemented(not_offered(kind.plural, name)))
+            Err(Failure::not_implemented(not_supported(kind.plural, name)))
         }
         _ => Err(Failure::method_not_allowed()),
     }
 }
 
-fn not_offered(plural: &str, name: &str) -> String {
+fn not_supported(plural: &str, name: &str) -> String {
     let why = match name {
-        "token" => "this server signs no tokens",
-        "proxy" => "this server proxies no requests",
-        _ => "no kubelet runs behind this server",
+        "token" => "this server does not sign tokens",
+        "proxy" => "this server does not proxy requests",
+        _ => "this server has no kubelets",
     };
-    format!("{plural}/{name} is not offered: {why}")
+    format!("{plural}/{name} is not supported: {why}")
 }
 
 async fn read_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
@@ -102,7 +102,7 @@ async fn patch_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
     .await
 }
 
-/// `next` makes the wanted scale of the present one.
+/// `next` computes the desired scale from the present one.
 async fn rescale(
     api: &Api,
     call: &Call<'_>,
@@ -123,12 +123,13 @@ async fn rescale(
         Ok(Some(object))
     };
     let (code, value) =
-        update::write(api, call, Way::Rules(Part::Main), dry_run, &mut warnings, write).await?;
+        update::write(api, call, UpdateStrategy::OfKind(Part::Main), dry_run, &mut warnings, write)
+            .await?;
     let shown = scale::scale_of(kind, &value);
     Ok(answer::shown(code, &scale::SCALE, shown, call.view).with_warnings(warnings))
 }
 
-/// Puts a Pod on a node: by `pods/binding`, or by a `Binding` in the namespace.
+/// Binds a Pod to a node: by `pods/binding`, or by a `Binding` in the namespace.
 pub(crate) async fn bind(api: &Api, call: &Call<'_>, pod: &str) -> Result<Answer> {
     let options = call.query.write_options("CreateOptions")?;
     let read = body::typed(call.body(), BINDING, options.field_validation)?;
@@ -145,12 +146,13 @@ pub(crate) async fn bind(api: &Api, call: &Call<'_>, pod: &str) -> Result<Answer
         bound.map_err(|problem| unbound(problem, pod))?;
         Ok(Some(present))
     };
-    update::write(api, call, Way::AsIs, options.dry_run, &mut warnings, next).await?;
+    update::write(api, call, UpdateStrategy::Unchecked, options.dry_run, &mut warnings, next)
+        .await?;
     let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
-    Ok(Answer::value(201, &done, call.view.form).with_warnings(warnings))
+    Ok(Answer::value(201, &done, call.view.format).with_warnings(warnings))
 }
 
-/// A binding may say which Pod it means by more than the name.
+/// A binding may identify its Pod by more than the name.
 fn check_bound(call: &Call<'_>, binding: &Value, pod: &Value) -> Result<()> {
     for (field, what) in [("uid", "UID"), ("resourceVersion", "ResourceVersion")] {
         let [wanted, present] = [binding, pod].map(|object| text(object, &["metadata", field]));

@@ -16,18 +16,22 @@ use crate::{
     },
 };
 
-pub(crate) use crate::verbs::admit::Way;
+pub(crate) use crate::verbs::admit::UpdateStrategy;
 
-/// How often a write that names no version is tried against changes by others. Each try that fails
-/// means that another write has succeeded, so this many in a row are more than bad luck.
+/// Attempts of an unconditional write that conflicts with others. Each failed attempt means that
+/// another write has succeeded, so this many in a row are more than bad luck.
 pub(crate) const TRIES: usize = 100;
 
 pub(crate) async fn update(api: &Api, call: &Call<'_>) -> Result<Answer> {
-    replace(api, call, Way::Rules(Part::Main)).await
+    replace(api, call, UpdateStrategy::OfKind(Part::Main)).await
 }
 
-/// `PUT` of the object or of a part.
-pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answer> {
+/// `PUT` of the object or of a subresource.
+pub(crate) async fn replace(
+    api: &Api,
+    call: &Call<'_>,
+    strategy: UpdateStrategy,
+) -> Result<Answer> {
     let kind = call.kind();
     let options = call.query.write_options("UpdateOptions")?;
     let read = body::object(call.body(), kind, options.field_validation)?;
@@ -35,18 +39,18 @@ pub(crate) async fn replace(api: &Api, call: &Call<'_>, way: Way) -> Result<Answ
     check_name(&value, &call.resource.name)?;
     let mut warnings = read.warnings;
     let (code, value) =
-        write(api, call, way, options.dry_run, &mut warnings, |_, _| Ok(Some(value.clone())))
+        write(api, call, strategy, options.dry_run, &mut warnings, |_, _| Ok(Some(value.clone())))
             .await?;
     Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
 }
 
-/// Writes what `next` makes of the present version, again if another was faster. A client that
-/// named a version is then refused, for it is not the present one. `next` sees the present in the
-/// call's own kind; `None` leaves it.
+/// Writes the result of `next` for the present version, and retries on conflicts. A client that
+/// required a version then gets an error, for it is not the present one. `next` sees the present
+/// object in the call's own kind; `None` leaves it unchanged.
 pub(crate) async fn write(
     api: &Api,
     call: &Call<'_>,
-    way: Way,
+    strategy: UpdateStrategy,
     dry_run: bool,
     warnings: &mut Vec<String>,
     mut next: impl FnMut(Value, &mut Vec<String>) -> Result<Option<Value>>,
@@ -59,7 +63,7 @@ pub(crate) async fn write(
         let Some(object) = api.storage.object(stored, &key) else {
             if !kind.creates_on_update
                 || call.method != http::Method::PUT
-                || !matches!(way, Way::Rules(Part::Main))
+                || !matches!(strategy, UpdateStrategy::OfKind(Part::Main))
             {
                 return Err(Failure::not_found(kind, name));
             }
@@ -78,7 +82,7 @@ pub(crate) async fn write(
         };
         let value = kind.converted(value);
         check_version(call, &value, &old, object.revision, &key)?;
-        let change = Update { kind, way, key: &key, old: &old, dry_run, now: call.now() };
+        let change = Update { kind, strategy, key: &key, old: &old, dry_run, now: call.now() };
         let mut admitted = admit::update(api, change, value)?;
         found.append(&mut admitted.warnings);
         if dry_run {
@@ -90,19 +94,19 @@ pub(crate) async fn write(
                 warnings.append(&mut found);
                 return Ok((200, kind.presented(at_revision(admitted.value, written.revision))));
             }
-            // The object shows its last revision, though the delete took a new one.
+            // The object shows its last revision, though the delete has a new one.
             Ok(Outcome::Deleted(gone, _)) => {
                 warnings.append(&mut found);
                 return Ok((200, kind.presented(at_revision(admitted.value, gone.revision))));
             }
-            // Whoever named a version is refused at the next try, for it is no longer present.
+            // A required version is rejected at the next attempt, for it is no longer present.
             Err(_) => {}
         }
     }
     Err(Failure::modified(kind, name))
 }
 
-/// A version, if there is one, must be the present one.
+/// A version, if given, must be the present one.
 fn check_version(
     call: &Call<'_>,
     value: &Value,
@@ -140,7 +144,7 @@ fn check_version(
     }
 }
 
-/// An object that is not the one that was meant; `what` is `UID` or `ResourceVersion`.
+/// A different object than expected; `what` is `UID` or `ResourceVersion`.
 pub(crate) fn failed_precondition(
     kind: &Kind,
     key: &str,
@@ -156,7 +160,7 @@ pub(crate) fn failed_precondition(
     Failure::conflict(kind, key.rsplit('/').next().unwrap_or_default(), &why)
 }
 
-/// The name in the body is that of the path.
+/// The name in the body must be that of the path.
 pub(crate) fn check_name(value: &Value, name: &str) -> Result<()> {
     match name_of(value) {
         "" => Err(Failure::bad_request(format!(
@@ -170,8 +174,8 @@ pub(crate) fn check_name(value: &Value, name: &str) -> Result<()> {
     }
 }
 
-/// A change by the server itself: written as it is, again where others are faster. An object that
-/// waited for just this to go goes.
+/// A change by the server itself: written without validation, and retried on conflicts. An object
+/// that only waited for this is removed.
 pub(crate) async fn rewrite(
     api: &Api,
     kind: &Kind,
@@ -186,7 +190,14 @@ pub(crate) async fn rewrite(
         let mut value = old.clone();
         edit(&mut value);
         let now = jiff::Timestamp::now();
-        let change = Update { kind, way: Way::AsIs, key, old: &old, dry_run: false, now };
+        let change = Update {
+            kind,
+            strategy: UpdateStrategy::Unchecked,
+            key,
+            old: &old,
+            dry_run: false,
+            now,
+        };
         if admit::update(api, change, value)?.write_over(api, change, &object).await?.is_ok() {
             return Ok(());
         }

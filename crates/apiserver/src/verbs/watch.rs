@@ -1,10 +1,10 @@
-//! `watch`: changes as they come.
+//! `watch`: a stream of changes.
 //!
-//! A watcher is a cursor into the history, not a queue: a thousand of them cost a thousand
-//! numbers. Each is woken by its resource's bell, takes the changes after its cursor and writes
-//! their bytes, which were encoded once, when the object was written. Who falls a thousand changes
-//! or 8 MB behind is ended; the client lists again or goes on from its last version. Nothing is made
-//! before the client has room for it, and then no more than a piece.
+//! A watcher is a cursor into the history, not a queue: a thousand of them cost a thousand numbers.
+//! Each is woken by its resource's notifier, takes the changes after its cursor and sends their
+//! bytes, which were encoded once, when the object was written. A watcher that falls a thousand
+//! changes or 8 MB behind is ended; the client relists or resumes from its last version. Nothing is
+//! encoded before the client has room for it, and then at most one chunk.
 
 pub(crate) mod encoded;
 mod frames;
@@ -32,26 +32,26 @@ use crate::{
         frames::Frames,
         initial::Initial,
         lines::Lines,
-        start::{Start, start},
+        start::{Start, watch_options},
     },
     watchers::Watcher,
 };
 
-/// Beyond these, a watcher that once had caught up is ended.
+/// Beyond these, a watcher that had caught up is ended.
 pub(crate) const MOST_BEHIND: usize = 1000;
 pub(crate) const MOST_BYTES_BEHIND: usize = 8 << 20;
 
-/// How many changes are sent in one piece, and about how many bytes.
+/// Maximum number of changes in one chunk, and approximate number of bytes.
 const PIECE: usize = 256;
 const PIECE_BYTES: usize = 32 << 10;
 
-/// How often a quiet watcher that asked for bookmarks gets one. As Kubernetes does.
+/// Interval of bookmarks for a quiet watcher that requested them. Same as Kubernetes.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 
-/// How long before its end a watch gets its last bookmark. As Kubernetes does.
+/// How long before its end a watch gets its last bookmark. Same as Kubernetes.
 const BEFORE_END: Duration = Duration::from_secs(2);
 
-/// No watch lasts longer, whatever its client asks for: a clock has an end.
+/// Maximum duration of a watch, whatever its client requests: clocks are bounded.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// One open watch.
@@ -60,15 +60,15 @@ struct Watch {
     kind: &'static Kind,
     selector: Selector,
     frames: Frames,
-    /// Made, and not yet taken.
+    /// Encoded, and not yet sent.
     lines: Lines,
-    /// What was there at the cursor, as far as it is still to come.
+    /// The initial objects not yet sent.
     initial: Option<Initial>,
     cursor: Revision,
-    /// It has seen the present once: from then on it must keep up.
+    /// It has reached the present once: from then on it must keep up.
     caught_up: bool,
     ends: Instant,
-    /// When the next bookmark is due; `None`: nobody asked.
+    /// When the next bookmark is due; `None`: not requested.
     bookmark: Option<Instant>,
     registered: Watcher,
     sent: Counter,
@@ -78,10 +78,10 @@ struct Watch {
 
 pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     let kind = call.kind();
-    if call.view.form.media == Media::Yaml {
+    if call.view.format.media == Media::Yaml {
         return Err(Failure::cannot_encode("application/json"));
     }
-    let asked = start(call.query)?;
+    let options = watch_options(call.query)?;
     let selector = call.selector()?;
     let timeout = call.query.number("timeoutSeconds")?.filter(|seconds| *seconds != 0);
     let timeout = match timeout {
@@ -89,15 +89,15 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         None => Duration::from_secs(1800 + crate::random::below(1800)),
     };
     let frames = Frames::new(kind, call.view, api.encoded.clone());
-    if let Some(revision) = asked.reach
+    if let Some(revision) = options.reach
         && let Err(failure) = api.storage.reach(revision).await
     {
         return Ok(Answer::new(200, "application/json", frames.failed(&failure)));
     }
-    let (initial, cursor) = match asked.start {
+    let (initial, cursor) = match options.start {
         Start::Present => {
             let view = api.storage.view(kind.id());
-            let initial = Initial::new(&view, kind, &selector, asked.ends_with_bookmark);
+            let initial = Initial::new(&view, kind, &selector, options.ends_with_bookmark);
             let revision = initial.revision;
             (Some(initial), revision)
         }
@@ -105,7 +105,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         Start::Now => (None, api.storage.state().revision()),
     };
     let now = Instant::now();
-    // As long as the start is sent nobody is behind.
+    // Until the initial objects are sent a watcher can't be behind.
     let behind_from = if initial.is_some() { Revision::MAX } else { cursor };
     let registered = api.watchers.register(kind.id(), behind_from, call.kill.clone());
     let watch = Watch {
@@ -118,7 +118,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         cursor,
         caught_up: false,
         ends: now + timeout,
-        bookmark: asked.bookmarks.then(|| next_bookmark(now, now + timeout)).flatten(),
+        bookmark: options.bookmarks.then(|| next_bookmark(now, now + timeout)).flatten(),
         registered,
         sent: api.metrics.watch_events(kind.resource()),
         _running: api.meters.of_resource(call.resource).long_running("WATCH"),
@@ -133,7 +133,8 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     Ok(answer)
 }
 
-/// Every now and then, and last shortly before the end, so that who comes back misses little.
+/// Periodically, and finally shortly before the end, so that a client that reconnects misses
+/// little.
 fn next_bookmark(now: Instant, ends: Instant) -> Option<Instant> {
     let last = ends.checked_sub(BEFORE_END)?;
     let next = last.min(now + BOOKMARKS);
@@ -148,7 +149,7 @@ enum Taken {
 }
 
 impl Watch {
-    /// The next piece; `None`: the watch is over.
+    /// The next chunk; `None`: the watch is over.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if let Some(piece) = self.lines.next() {
@@ -164,7 +165,7 @@ impl Watch {
         }
     }
 
-    /// Writes a piece of what was there at the start.
+    /// Writes a chunk of the initial objects.
     fn begin(&mut self, mut initial: Initial) {
         let (lines, frames, storage) = (&mut self.lines, &self.frames, &self.api.storage);
         match initial.write(lines, frames, &self.selector, || storage.view(frames.kind().id())) {
@@ -180,10 +181,10 @@ impl Watch {
     /// Writes changes or a bookmark, or waits for one.
     async fn follow(&mut self) {
         let api = self.api.clone();
-        let bell = api.storage.bell(self.kind.id()).notified();
-        tokio::pin!(bell);
-        // From here on no ring is missed.
-        bell.as_mut().enable();
+        let changed = api.storage.notify_of(self.kind.id()).notified();
+        tokio::pin!(changed);
+        // From here on no notification is missed.
+        changed.as_mut().enable();
         match self.take() {
             Taken::Events(events) => return self.write(&events),
             Taken::TooOld => {
@@ -191,7 +192,7 @@ impl Watch {
                 return self.frames.too_old(&mut self.lines);
             }
             Taken::TooSlow => return self.over = true,
-            // The cursor is at the present: a bookmark says how far that is.
+            // The cursor is at the present: a bookmark tells its revision.
             Taken::Nothing if self.is_bookmark_due() => {
                 return self.frames.bookmark(&mut self.lines, self.cursor, false);
             }
@@ -199,7 +200,7 @@ impl Watch {
         }
         let due = self.bookmark.map_or(self.ends, |due| due.min(self.ends));
         tokio::select! {
-            () = bell => {}
+            () = changed => {}
             () = sleep_until(due) => self.over = due >= self.ends,
             () = api.stop.cancelled() => {}
         }
@@ -214,7 +215,7 @@ impl Watch {
         is_due
     }
 
-    /// The changes after the cursor, which moves on.
+    /// The changes after the cursor, which is advanced.
     fn take(&mut self) -> Taken {
         let state = self.api.storage.state();
         let now = state.revision();
@@ -238,7 +239,7 @@ impl Watch {
             if !is_full {
                 taken.push(event.clone());
             }
-            bytes += event.object.as_ref().or(event.before.as_ref()).map_or(0, |o| o.tail.len());
+            bytes += event.object.as_ref().or(event.before.as_ref()).map_or(0, |o| o.encoded.len());
             if self.caught_up && bytes > MOST_BYTES_BEHIND {
                 return Taken::TooSlow;
             }
@@ -248,7 +249,7 @@ impl Watch {
             Some(last) => self.cursor = self.cursor.max(last.revision),
             None => {
                 self.caught_up = true;
-                // A version from the future stays where it is until its time comes.
+                // A future version stays until it is reached.
                 self.cursor = self.cursor.max(now);
             }
         }

@@ -1,6 +1,6 @@
-//! What is done with one batch.
+//! The commit of one batch.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use evenkeel_store::{
     batch::Batch,
@@ -10,7 +10,8 @@ use evenkeel_store::{
 };
 use parking_lot::RwLock;
 
-use super::{Answer, Order, Settle, WriteError, reserved};
+use super::{OnDecided, WriteError, WriteRequest, WriteResult, reserved};
+use crate::logs::millis;
 
 type Published = Box<dyn FnMut(&[Change]) + Send>;
 
@@ -22,7 +23,7 @@ pub struct Committer<J> {
 }
 
 impl<J: Journal> Committer<J> {
-    /// `published` is told what readers can see from now on.
+    /// `published` is called with newly visible changes.
     pub fn new(
         journal: J,
         state: Arc<RwLock<State>>,
@@ -31,42 +32,60 @@ impl<J: Journal> Committer<J> {
         Committer { journal, state, published: Box::new(published) }
     }
 
-    /// Commits a batch. An answer for each write, in order, to be given once this has returned.
-    pub fn commit<O: Into<Order>>(&mut self, orders: impl IntoIterator<Item = O>) -> Vec<Answer> {
-        // Only this thread writes, so what was staged still holds when it is published.
-        let Staged { answers, settles, changes } =
-            staged(&self.state.read(), orders.into_iter().map(Into::into));
-        if changes.is_empty() {
-            settle(settles, &answers);
+    /// Commits a batch. Returns a result for each write, in order, to be sent after this returns.
+    pub fn commit<O: Into<WriteRequest>>(
+        &mut self,
+        requests: impl IntoIterator<Item = O>,
+    ) -> Vec<WriteResult> {
+        // Only this thread writes, so what was staged is still valid when it is published.
+        let Staged { answers, callbacks, changes } =
+            staged(&self.state.read(), requests.into_iter().map(Into::into));
+        let Some(last) = changes.last() else {
+            run_callbacks(callbacks, &answers);
             return answers;
-        }
+        };
+        let span = tracing::debug_span!(
+            "commit",
+            writes = answers.len(),
+            changes = changes.len(),
+            revision = last.revision
+        );
+        let begun = (!span.is_disabled()).then(Instant::now);
+        let _entered = span.entered();
         let (answers, changes) = match self.keep(&changes) {
             Ok(()) => (answers, changes),
             Err(full @ JournalError::Full { .. }) => self.keep_reserved(answers, changes, &full),
             Err(error) => (refused(answers.len(), error), Vec::new()),
         };
-        self.publish(settles, &answers, &changes);
+        self.publish(callbacks, &answers, &changes);
+        if let Some(begun) = begun {
+            let duration_ms = millis(begun.elapsed());
+            match changes.is_empty() {
+                true => tracing::debug!(duration_ms, "batch rejected"),
+                false => tracing::debug!(duration_ms, "batch committed"),
+            }
+        }
         answers
     }
 
-    /// Tries whether a journal that has refused writes would keep them again.
+    /// Makes a journal that has rejected writes check whether it can accept them again.
     pub fn probe(&mut self) {
         self.journal.probe();
     }
 
-    /// To be called when the answers were given: the journal may have something to do.
-    pub fn tidy(&mut self) {
+    /// To be called after the answers were sent: the journal may have work to do.
+    pub fn compact(&mut self) {
         let state = &self.state;
         self.journal.compact(&mut || state.read().clone());
     }
 
-    /// Of a batch that found no space, what makes the state smaller.
+    /// Commits the part of a batch that shrinks the state, after it found no space.
     fn keep_reserved(
         &mut self,
-        answers: Vec<Answer>,
+        answers: Vec<WriteResult>,
         changes: Vec<Change>,
         full: &JournalError,
-    ) -> (Vec<Answer>, Vec<Change>) {
+    ) -> (Vec<WriteResult>, Vec<Change>) {
         let (answers, changes) = reserved::stage(&self.state.read(), answers, changes, full);
         if changes.is_empty() {
             return (answers, changes);
@@ -78,13 +97,18 @@ impl<J: Journal> Committer<J> {
         }
     }
 
-    /// Whoever looks at the state sees it agree with what was settled.
-    fn publish(&mut self, settles: Vec<(usize, Settle)>, answers: &[Answer], changes: &[Change]) {
+    /// Under the lock, so that readers see the state and the callbacks' effects together.
+    fn publish(
+        &mut self,
+        callbacks: Vec<(usize, OnDecided)>,
+        answers: &[WriteResult],
+        changes: &[Change],
+    ) {
         if changes.is_empty() {
-            return settle(settles, answers);
+            return run_callbacks(callbacks, answers);
         }
         let mut state = self.state.write();
-        settle(settles, answers);
+        run_callbacks(callbacks, answers);
         state.publish(changes);
         drop(state);
         (self.published)(changes);
@@ -96,33 +120,33 @@ impl<J: Journal> Committer<J> {
     }
 }
 
-fn refused(n: usize, error: JournalError) -> Vec<Answer> {
+fn refused(n: usize, error: JournalError) -> Vec<WriteResult> {
     vec![Err(WriteError::Journal(error)); n]
 }
 
 struct Staged {
-    answers: Vec<Answer>,
+    answers: Vec<WriteResult>,
     /// Each with the index of its answer.
-    settles: Vec<(usize, Settle)>,
+    callbacks: Vec<(usize, OnDecided)>,
     changes: Vec<Change>,
 }
 
-fn staged(state: &State, orders: impl Iterator<Item = Order>) -> Staged {
-    let (mut answers, mut settles, mut batch) = (Vec::new(), Vec::new(), Batch::new());
-    for Order { write, then_delete, settle } in orders {
-        settles.extend(settle.map(|settle| (answers.len(), settle)));
+fn staged(state: &State, requests: impl Iterator<Item = WriteRequest>) -> Staged {
+    let (mut answers, mut callbacks, mut batch) = (Vec::new(), Vec::new(), Batch::new());
+    for WriteRequest { write, then_delete, on_decided } in requests {
+        callbacks.extend(on_decided.map(|on_decided| (answers.len(), on_decided)));
         let staged = match then_delete {
             true => batch.stage_last(state, write),
             false => batch.stage(state, write),
         };
         answers.push(staged.map_err(WriteError::from));
     }
-    Staged { answers, settles, changes: batch.into_changes() }
+    Staged { answers, callbacks, changes: batch.into_changes() }
 }
 
-fn settle(settles: Vec<(usize, Settle)>, answers: &[Answer]) {
-    for (order, settle) in settles {
-        settle(&answers[order]);
+fn run_callbacks(callbacks: Vec<(usize, OnDecided)>, answers: &[WriteResult]) {
+    for (index, on_decided) in callbacks {
+        on_decided(&answers[index]);
     }
 }
 

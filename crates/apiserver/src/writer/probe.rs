@@ -1,4 +1,4 @@
-//! Brings a journal back that has refused writes, also when nobody writes.
+//! Recovers a journal that has rejected writes, even without new writes.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::{journal::Writable, storage::Storage};
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(5);
 
-/// Has the journal try again, less and less often, for as long as it refuses writes.
+/// Makes the journal try again, with backoff, while it rejects writes.
 pub(crate) async fn probe(storage: &Storage, mut writable: watch::Receiver<Writable>) {
     loop {
         if writable.wait_for(Result::is_err).await.is_err() {
-            // Nothing is kept, or the server ends.
+            // Nothing is stored, or the server is stopping.
             return std::future::pending().await;
         }
         let mut wait = FIRST;

@@ -1,4 +1,4 @@
-//! What of a batch is kept when the disk is full: what makes the state smaller.
+//! The part of a batch that is accepted on a full disk: writes that shrink the state.
 
 use std::collections::HashSet;
 
@@ -11,43 +11,46 @@ use evenkeel_store::{
 };
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{Answer, WriteError};
+use super::{WriteError, WriteResult};
 
-/// Stages again, without the others, those writes of a batch that make the state smaller. The
-/// others are refused, and so is what came after them on the same object.
+/// Stages again, without the others, the writes of a batch that shrink the state. The others are
+/// rejected, and so are later writes to the same objects.
 pub(super) fn stage(
     state: &State,
-    answers: Vec<Answer>,
+    answers: Vec<WriteResult>,
     changes: Vec<Change>,
     full: &JournalError,
-) -> (Vec<Answer>, Vec<Change>) {
+) -> (Vec<WriteResult>, Vec<Change>) {
     let mut batch = Batch::new();
     let mut touched = HashSet::new();
     let mut changes = changes.into_iter();
-    let mut again = |answer: Answer| {
+    let mut again = |answer: WriteResult| {
         let revision = match answer {
             Ok(Outcome::Written(object)) => object.revision,
             Ok(Outcome::Deleted(_, revision)) => revision,
-            // These may be about what is refused now.
+            // These may depend on a write that is now rejected.
             Ok(Outcome::Unchanged(_)) | Err(_) => return None,
         };
-        // A delete may come after the last version of its object: that one is left out.
+        // A delete may follow the last version of its object: that version is skipped.
         let change = changes.find(|change| change.revision == revision)?;
         let present = state.object(change.resource, &change.key);
         if !touched.insert((change.resource, change.key.clone())) {
             return None;
         }
         let present = present.filter(|present| is_smaller(present, change.object.as_deref()))?;
-        let write =
-            Write {
-                resource: change.resource,
-                key: change.key,
-                // No write of the batch has touched it before, so this is what was expected.
-                expect: Expect::Revision(present.revision),
-                object: change.object.as_deref().map(|Object { labels, fields, tail, .. }| {
-                    NewObject { labels: labels.clone(), fields: fields.clone(), tail: tail.clone() }
-                }),
-            };
+        let write = Write {
+            resource: change.resource,
+            key: change.key,
+            // No earlier write of the batch changed it, so this is what was expected.
+            expect: Expect::Revision(present.revision),
+            object: change.object.as_deref().map(|Object { labels, fields, encoded, .. }| {
+                NewObject {
+                    labels: labels.clone(),
+                    fields: fields.clone(),
+                    encoded: encoded.clone(),
+                }
+            }),
+        };
         batch.stage(state, write).ok()
     };
     let answers = answers
@@ -56,21 +59,21 @@ pub(super) fn stage(
     (answers.collect(), batch.into_changes())
 }
 
-/// Whether a write leads to less: a delete, the mark of one that has to wait, or what takes away
-/// from an object with that mark, such as a finalizer.
+/// Whether a write shrinks the state: a delete, a deletion mark, or a removal from a marked object,
+/// such as of a finalizer.
 fn is_smaller(present: &Object, new: Option<&Object>) -> bool {
     let Some(new) = new else { return true };
-    is_ending(new) && (!is_ending(present) || new.tail.len() < present.tail.len())
+    is_ending(new) && (!is_ending(present) || new.encoded.len() < present.encoded.len())
 }
 
-/// Whether `metadata.deletionTimestamp` is there. Only the metadata is read: the text begins in it.
+/// Whether `metadata.deletionTimestamp` is set. Only the metadata is read: the text begins in it.
 fn is_ending(object: &Object) -> bool {
     #[derive(Deserialize)]
     struct Metadata {
         #[serde(rename = "deletionTimestamp")]
         deleted: Option<IgnoredAny>,
     }
-    let text = b"{".chain(&*object.tail).reader();
+    let text = b"{".chain(&*object.encoded).reader();
     let metadata = serde_json::Deserializer::from_reader(text).into_iter::<Metadata>().next();
     metadata.and_then(Result::ok).is_some_and(|metadata| metadata.deleted.is_some())
 }
@@ -83,8 +86,12 @@ mod tests {
 
     const PODS: ResourceId = ResourceId(0);
 
-    fn object(tail: &str) -> NewObject {
-        NewObject { labels: [].into(), fields: [].into(), tail: tail.as_bytes().to_vec().into() }
+    fn object(encoded: &str) -> NewObject {
+        NewObject {
+            labels: [].into(),
+            fields: [].into(),
+            encoded: encoded.as_bytes().to_vec().into(),
+        }
     }
 
     fn plain(name: &str) -> String {
@@ -98,7 +105,7 @@ mod tests {
     fn state() -> State {
         let mut state = State::new(1, Limits::default());
         state.replay(Replayed::Base(10));
-        for (revision, (name, tail)) in [
+        for (revision, (name, encoded)) in [
             ("plain", plain("plain")),
             ("other", plain("other")),
             ("marked", marked("marked", r#""a","b""#)),
@@ -106,22 +113,22 @@ mod tests {
         .into_iter()
         .enumerate()
         {
-            let NewObject { labels, fields, tail } = object(&tail);
+            let NewObject { labels, fields, encoded } = object(&encoded);
             let (key, revision) = (name.into(), revision as u64 + 1);
-            state.replay(Replayed::Object(PODS, Object { key, revision, labels, fields, tail }));
+            state.replay(Replayed::Object(PODS, Object { key, revision, labels, fields, encoded }));
         }
         state
     }
 
-    /// Which of some writes are taken when the disk is full.
+    /// Which of some writes are accepted on a full disk.
     fn taken(writes: &[(&str, u64, Option<&str>)]) -> Vec<bool> {
         let (state, mut batch) = (state(), Batch::new());
-        let answers: Vec<Answer> = writes
+        let answers: Vec<WriteResult> = writes
             .iter()
-            .map(|(name, revision, tail)| {
+            .map(|(name, revision, encoded)| {
                 let expect =
                     if *revision == 0 { Expect::Absent } else { Expect::Revision(*revision) };
-                let object = tail.map(object);
+                let object = encoded.map(object);
                 let write = Write { resource: PODS, key: (*name).into(), expect, object };
                 Ok(batch.stage(&state, write)?)
             })
@@ -135,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn deletes_are_taken_and_others_refused() {
+    fn deletes_are_accepted_and_other_writes_rejected() {
         let new = plain("new");
         let changed = format!("{}      ", plain("plain"));
         let writes = [
@@ -157,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_may_be_marked_once_and_then_get_smaller() {
+    fn an_object_may_be_marked_once_and_then_shrink() {
         let marked_now = marked("plain", r#""a""#);
         assert_eq!(taken(&[("plain", 1, Some(&marked_now))]), [true]);
         let (fewer, more) = (marked("marked", r#""a""#), marked("marked", r#""a","b","c""#));

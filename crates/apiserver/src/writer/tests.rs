@@ -1,4 +1,4 @@
-//! The writer's thread, over journals that count, wait and fail.
+//! The writer's thread, with journals that count, wait and fail.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc as std_mpsc;
@@ -16,7 +16,7 @@ use super::*;
 
 type Gate = (std_mpsc::Sender<()>, std_mpsc::Receiver<Result<(), JournalError>>);
 
-/// Counts syncs. With a gate, each sync says that it began, then waits for its result.
+/// Counts syncs. With a gate, each sync signals that it began, then waits for its result.
 #[derive(Default)]
 struct Counting {
     syncs: Arc<AtomicUsize>,
@@ -48,9 +48,9 @@ fn state() -> Arc<RwLock<State>> {
     Arc::new(RwLock::new(State::new(1, Limits::default())))
 }
 
-fn write(key: &str, expect: Expect, tail: &str) -> Write {
-    let tail = tail.as_bytes().to_vec().into();
-    let object = Some(NewObject { labels: [].into(), fields: [].into(), tail });
+fn write(key: &str, expect: Expect, encoded: &str) -> Write {
+    let encoded = encoded.as_bytes().to_vec().into();
+    let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded });
     Write { resource: ResourceId(0), key: key.into(), expect, object }
 }
 
@@ -102,7 +102,7 @@ fn what_comes_during_a_sync_shares_the_next_and_a_failure_refuses_all_of_it() {
     has_begun.recv().unwrap();
     go.send(Err(full())).unwrap();
     for answer in rest {
-        // One of them would be told that the other exists, which was never so.
+        // One of them would be told that the other exists, which never happened.
         assert_eq!(runtime.block_on(answer).unwrap(), Err(WriteError::Journal(full())));
     }
     assert_eq!((state.read().revision(), &*seen.lock()), (1, &vec![1]));
@@ -115,7 +115,7 @@ fn what_comes_during_a_sync_shares_the_next_and_a_failure_refuses_all_of_it() {
 }
 
 #[test]
-fn a_stop_does_what_was_sent_and_refuses_what_comes_after() {
+fn a_stop_completes_sent_writes_and_rejects_later_ones() {
     let (began, has_begun) = std_mpsc::channel();
     let (go, result) = std_mpsc::channel();
     let journal = Counting { gate: Some((began, result)), ..Counting::default() };
@@ -143,7 +143,7 @@ fn a_stop_does_what_was_sent_and_refuses_what_comes_after() {
     assert_eq!(late, Err(WriteError::Stopped));
 }
 
-/// Breaks at the first sync.
+/// Fails at the first sync.
 struct Broken;
 
 impl Journal for Broken {
@@ -161,7 +161,7 @@ impl Journal for Broken {
 }
 
 #[test]
-fn a_writer_that_panics_refuses_all_writes_and_says_that_it_is_closed() {
+fn a_panicked_writer_rejects_all_writes_and_is_closed() {
     let (_writer, writes) = Writer::start(Broken, state(), |_| {}).unwrap();
     assert!(!writes.is_closed());
     let runtime = runtime();
@@ -172,8 +172,8 @@ fn a_writer_that_panics_refuses_all_writes_and_says_that_it_is_closed() {
     assert!(writes.is_closed());
 }
 
-/// Clients that read, then write what they read plus one, each on a counter they all share. In
-/// the order of revisions no step is lost, and nobody is answered before an earlier answer.
+/// Clients that read, then write what they read plus one, each on a shared counter. In revision
+/// order no step is lost, and no write is answered before an earlier one.
 #[test]
 fn histories_of_many_clients_are_sequential() {
     let state = state();
@@ -192,15 +192,15 @@ fn histories_of_many_clients_are_sequential() {
     assert_eq!(steps.len(), 8 * 50);
 }
 
-/// For each step: the newest revision before it was asked for, its own, and the number written.
-async fn count(writes: Writes, state: Arc<RwLock<State>>) -> Vec<(u64, u64, u64)> {
+/// For each step: the newest revision before it was requested, its own, and the number written.
+async fn count(writes: WriteHandle, state: Arc<RwLock<State>>) -> Vec<(u64, u64, u64)> {
     let mut steps = Vec::new();
     while steps.len() < 50 {
         let (newest, object) = {
             let state = state.read();
             (state.revision(), state.object(ResourceId(0), "n").unwrap().clone())
         };
-        let next = str::from_utf8(&object.tail).unwrap().parse::<u64>().unwrap() + 1;
+        let next = str::from_utf8(&object.encoded).unwrap().parse::<u64>().unwrap() + 1;
         let expect = Expect::Revision(object.revision);
         match writes.write(write("n", expect, &next.to_string())).await {
             Ok(Outcome::Written(object)) => steps.push((newest, object.revision, next)),

@@ -1,10 +1,10 @@
-//! Placeholders: what stands in a recording for a value that differs from run to run.
+//! Placeholders: stand in a recording for values that differ from run to run.
 //!
-//! `<KIND:N>` is the N-th different value of its kind: bound to the real value at its first sight,
-//! it must be the same value ever after, and no two numbers of a kind may share one.
-//! `<listrv:N>` and `<continue:N>` are numbered by occurrence, so they are bound anew each time.
-//! `<KIND>` without a number is any value of the kind. Everything else in angle brackets, such as
-//! the `<none>` of a table, is text.
+//! `<KIND:N>` is the N-th distinct value of its kind: bound to the real value at its first
+//! occurrence, it must keep that value, and no two numbers of a kind may share one. `<listrv:N>`
+//! and `<continue:N>` are numbered by occurrence, so they are bound anew each time. `<KIND>`
+//! without a number is any value of the kind. Everything else in angle brackets, such as the
+//! `<none>` of a table, is text.
 
 use std::{collections::BTreeMap, net::IpAddr};
 
@@ -49,21 +49,21 @@ const KINDS: &[(&str, Kind)] = &[
     ("seconds", Kind::Seconds),
 ];
 
-/// A placeholder; the number is there when its values are told apart.
+/// A placeholder, with a number if its values are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Placeholder {
     pub(super) kind: Kind,
     pub(super) number: Option<u32>,
 }
 
-/// A piece of a recorded text.
+/// A part of a recorded text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     Text(&'a str),
     Placeholder(Placeholder),
 }
 
-/// The pieces of a recorded text, in order.
+/// The parts of a recorded text, in order.
 pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut found = Vec::new();
     let (mut rest, mut from) = (text, 0);
@@ -85,7 +85,7 @@ pub(super) fn pieces(text: &str) -> Vec<Piece<'_>> {
     found
 }
 
-/// The placeholder that `text` begins with, and its length.
+/// The placeholder at the start of `text`, and its length.
 fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
     let end = text.find('>')?;
     let inner = &text[1..end];
@@ -98,7 +98,7 @@ fn placeholder(text: &str) -> Option<(Placeholder, usize)> {
 }
 
 impl Bindings {
-    /// Binds the placeholder to `value`, or says why it cannot be that.
+    /// Binds the placeholder to `value`, or returns why it can't.
     pub(super) fn bind(&mut self, placeholder: Placeholder, value: &str) -> Result<(), String> {
         let Placeholder { kind, number } = placeholder;
         if !kind.admits(value) {
@@ -127,7 +127,7 @@ impl Bindings {
         self.values.get(&(placeholder.kind, placeholder.number?)).map(String::as_str)
     }
 
-    /// The text with the bound values in place of their placeholders.
+    /// The text with bound values in place of their placeholders.
     pub(super) fn fill(&self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
         for piece in pieces(text) {
@@ -142,7 +142,7 @@ impl Bindings {
         Ok(filled)
     }
 
-    /// As [`Bindings::fill`], for the text of a JSON document: a port stands there as a number.
+    /// Like [`Bindings::fill`], for the text of a JSON document: a port is a number there.
     pub(super) fn fill_json(&self, text: &str) -> Result<String, String> {
         let mut text = text.to_owned();
         for ((kind, number), value) in &self.values {
@@ -153,7 +153,7 @@ impl Bindings {
         self.fill(&text)
     }
 
-    /// Whether the versions, sorted by value, come in the recorded order of their numbers.
+    /// Whether the versions, sorted by value, are in the recorded order of their numbers.
     pub(super) fn check_order(&self, recorded: &[u32]) -> Result<(), String> {
         let versions = self.values.iter().filter(|((kind, _), _)| *kind == Kind::Rv);
         let mut versions: Vec<(u64, u32)> = versions
@@ -184,8 +184,8 @@ impl Kind {
         }
     }
 
-    /// How many bytes of `text`, which goes on after the value, belong to the value; `None` where
-    /// only what follows can tell.
+    /// How many bytes at the start of `text` belong to the value; `None` if only the following text
+    /// can tell.
     pub(super) fn extent(self, text: &str) -> Option<usize> {
         match self {
             Kind::Uid => Some(36),
@@ -204,7 +204,7 @@ fn is_uuid(value: &str) -> bool {
         && value.bytes().enumerate().all(|(at, b)| if dash(at) { b == b'-' } else { hex(b) })
 }
 
-/// Within two days of now: a recording keeps older times as they are.
+/// Within two days of now: a recording keeps older times unchanged.
 fn is_recent(value: &str) -> bool {
     let Ok(time) = value.parse::<Timestamp>() else { return false };
     time.duration_since(Timestamp::now()).abs() < SignedDuration::from_hours(48)
@@ -217,7 +217,7 @@ fn is_age(value: &str) -> bool {
     value == "<unknown>" || (ends && first.starts_with(|c: char| c.is_ascii_digit()))
 }
 
-/// A scalar as it would be written into a text.
+/// A scalar as text.
 pub(super) fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

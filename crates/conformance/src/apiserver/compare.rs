@@ -1,13 +1,13 @@
 //! Compares a recorded value with a real one, binding placeholders on the way.
 //!
 //! Two lists are compared as sets: the `causes` of a Status, which Kubernetes collects from maps,
-//! and `managedFields`, whose order hangs on where a second ends.
+//! and `managedFields`, whose order depends on when a second ends.
 
 use serde_json::Value;
 
 use super::bind::{Bindings, Piece, pieces, scalar};
 
-/// The differences, one line each, with the path to each.
+/// The differences, one per line, each with its path.
 pub(super) fn compare(
     path: &str,
     expected: &Value,
@@ -46,7 +46,7 @@ pub(super) fn compare(
     }
 }
 
-/// The elements of `got` in the order in which they equal those of `expected`, as far as they do.
+/// The elements of `got` reordered to match those of `expected`, as far as they do.
 fn paired(expected: &[Value], got: &[Value], bindings: &Bindings) -> Vec<Value> {
     let mut left: Vec<&Value> = got.iter().collect();
     let mut known = bindings.clone();
@@ -67,7 +67,7 @@ fn paired(expected: &[Value], got: &[Value], bindings: &Bindings) -> Vec<Value> 
     order.into_iter().map(fill).collect()
 }
 
-/// A recorded text, maybe with placeholders in it. An error is the reason, empty if it is plain.
+/// A recorded text, possibly with placeholders. An error is the reason, empty if the text is plain.
 fn text(expected: &str, got: &Value, bindings: &mut Bindings) -> Result<(), String> {
     let pieces = pieces(expected);
     let because = |reason: String| format!("  ({reason})");

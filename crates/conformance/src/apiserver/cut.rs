@@ -1,7 +1,7 @@
-//! The cuts: what a recording keeps of an answer, done to the real answer alike.
+//! Trims: what a recording keeps of a response, applied to the real response too.
 //!
-//! A Status is never cut, but for the messages of `short422`. Where the recording of a kind of cut
-//! could take several shapes, the recorded value decides.
+//! A Status is never trimmed, except for the messages of `short422`. If the recording of a trim has
+//! several possible shapes, the recorded value decides.
 
 use serde_json::{Map, Value, json};
 
@@ -36,7 +36,7 @@ const RESOURCES: &[&str] = &[
     "services",
 ];
 
-/// The answer as the cut leaves it. An error: there is no such cut.
+/// The trimmed response. Fails if there is no such trim.
 pub(super) fn cut(name: &str, body: Value, recorded: &Value) -> Result<Value, String> {
     if name == "short422" {
         return Ok(first_lines_of_messages(body));
@@ -68,7 +68,7 @@ pub(super) fn cut(name: &str, body: Value, recorded: &Value) -> Result<Value, St
     })
 }
 
-/// Takes `metadata.managedFields` away at every depth.
+/// Removes `metadata.managedFields` at every depth.
 pub(super) fn drop_managed_fields(value: &mut Value) {
     match value {
         Value::Object(fields) => {
@@ -172,7 +172,7 @@ fn configuration_list(body: &Value, recorded: &Value) -> Value {
     }
 }
 
-/// The first line of a text, its blanks squeezed.
+/// The first line of a text, with blanks collapsed.
 fn first_line(body: &Value) -> String {
     let line = body.as_str().unwrap_or_default().lines().next().unwrap_or_default();
     line.split_whitespace().collect::<Vec<_>>().join(" ")
@@ -186,7 +186,7 @@ fn like_first_line(body: &Value, recorded: &Value) -> Value {
     }
 }
 
-/// The first line as it is, and either the names that rows begin with, or how many each has.
+/// The first line unchanged, and either the first names of rows, or their counts.
 fn dump(body: &Value, recorded: &Value) -> Value {
     let mut lines = body.as_str().unwrap_or_default().lines();
     let first = lines.next().unwrap_or_default().trim();
@@ -235,7 +235,7 @@ fn aggregated(mut body: Value) -> Value {
 
 fn resource_list(mut body: Value) -> Value {
     let resources = retain(&mut body, "resources", |resource| {
-        // The recording of this form alone has no `serviceaccounts/token`.
+        // Only the recording of this format lacks `serviceaccounts/token`.
         is_kept_resource(&resource["name"]) && resource["kind"] != "TokenRequest"
     });
     for fields in resources.iter_mut().filter_map(Value::as_object_mut) {
@@ -244,7 +244,7 @@ fn resource_list(mut body: Value) -> Value {
     body
 }
 
-/// Cuts the list under `key`, if there is one, and gives what is left of it.
+/// Trims the list under `key`, if there is one, and returns the rest of it.
 fn retain<'a>(body: &'a mut Value, key: &str, keep: impl Fn(&Value) -> bool) -> &'a mut [Value] {
     let Some(list) = body.get_mut(key).and_then(Value::as_array_mut) else {
         return &mut [];
@@ -262,7 +262,7 @@ fn is_kept_resource(name: &Value) -> bool {
     RESOURCES.contains(&name.split('/').next().unwrap_or_default())
 }
 
-/// Of the paths, which are a list or a map, those that are recorded.
+/// The recorded paths of a list or map of paths.
 fn paths(body: &Value, recorded: &Value) -> Value {
     let kept = match (&body["paths"], &recorded["paths"]) {
         (Value::Object(paths), Value::Object(recorded)) => {
@@ -277,7 +277,7 @@ fn paths(body: &Value, recorded: &Value) -> Value {
     json!({"paths": kept})
 }
 
-/// The OpenAPI index gives each path an object that holds its address.
+/// The OpenAPI index maps each path to an object with its URL.
 fn address(value: &Value) -> &Value {
     value.get("serverRelativeURL").unwrap_or(value)
 }
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn managed_fields_go_at_every_depth_and_only_from_metadata() {
+    fn managed_fields_are_removed_at_every_depth_and_only_from_metadata() {
         let mut list = json!({"items": [{"metadata": {"managedFields": []}, "managedFields": 1}]});
         drop_managed_fields(&mut list);
         assert_eq!(list, json!({"items": [{"metadata": {}, "managedFields": 1}]}));

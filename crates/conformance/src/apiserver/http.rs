@@ -1,7 +1,7 @@
-//! An HTTP/1.1 client that sends a request line and headers exactly as they are given.
+//! An HTTP/1.1 client that sends a request line and headers exactly as given.
 //!
-//! Libraries clean paths and add headers; here double slashes, dot segments and the lack of a
-//! `User-Agent` are what is tested. Each request has a connection of its own.
+//! Libraries clean paths and add headers; here double slashes, dot segments and a missing
+//! `User-Agent` are under test. Each request has its own connection.
 
 use std::{
     io::{self, BufRead, BufReader, Read, Write},
@@ -12,10 +12,10 @@ use std::{
 
 use rustls::{ClientConfig, ClientConnection, StreamOwned, pki_types::ServerName};
 
-/// Longer than the longest that a server may take to answer.
+/// Longer than any server takes to respond.
 const PATIENCE: Duration = Duration::from_secs(70);
 
-/// Where a server is, and how to speak to it.
+/// The address of a server, and how to connect.
 #[derive(Clone, Debug)]
 pub(super) struct Target {
     pub(super) address: SocketAddr,
@@ -24,7 +24,7 @@ pub(super) struct Target {
     pub(super) tls: Option<Arc<ClientConfig>>,
 }
 
-/// What goes over the wire.
+/// The raw request.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Message {
     pub(super) method: String,
@@ -34,12 +34,12 @@ pub(super) struct Message {
     pub(super) body: Option<Vec<u8>>,
 }
 
-/// The head of an answer, and its body to be read.
+/// The head of a response, and its body to be read.
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) headers: Vec<(String, String)>,
     body: Body,
-    /// The beginning of a line about a chunk.
+    /// The start of a chunk header.
     line: Vec<u8>,
     from: BufReader<Connection>,
 }
@@ -49,17 +49,17 @@ enum Connection {
     Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
 }
 
-/// What is left of a body.
+/// The rest of a body.
 enum Body {
-    /// So many bytes.
+    /// This many bytes.
     Length(u64),
-    /// So many bytes of this chunk, then others.
+    /// This many bytes of this chunk, then others.
     Chunked(u64),
-    /// All until the connection ends.
+    /// Everything until the connection closes.
     Open,
 }
 
-/// Sends a request and reads the head of its answer.
+/// Sends a request and reads the head of its response.
 pub(super) fn send(target: &Target, message: &Message) -> io::Result<Answer> {
     let mut connection = connect(target)?;
     let mut head = format!("{} {} HTTP/1.1\r\n", message.method, message.target);
@@ -73,7 +73,7 @@ pub(super) fn send(target: &Target, message: &Message) -> io::Result<Answer> {
     head.push_str("\r\n");
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(message.body.as_deref().unwrap_or_default());
-    // A server may answer and hang up before it has read a body that is too long.
+    // A server may respond and close before it has read a body that is too long.
     let sent = connection.write_all(&bytes).and_then(|()| connection.flush());
     let mut from = BufReader::new(connection);
     let (status, headers) = read_head(&mut from).map_err(|read| sent.err().unwrap_or(read))?;
@@ -101,7 +101,7 @@ fn read_head(from: &mut BufReader<Connection>) -> io::Result<(u16, Vec<(String, 
     loop {
         let line = read_line(from)?;
         if line.is_empty() {
-            // An interim answer precedes the real one.
+            // An interim response precedes the real one.
             if status == 100 {
                 return read_head(from);
             }
@@ -154,7 +154,7 @@ impl Answer {
         Ok(all)
     }
 
-    /// Appends what has come; waits until `limit` for something. False at the end of the body.
+    /// Appends received bytes; waits for some until `limit`. False at the end of the body.
     pub(super) fn read_within(&mut self, limit: Duration, into: &mut Vec<u8>) -> io::Result<bool> {
         let limit = limit.max(Duration::from_millis(1));
         self.from.get_ref().stream().set_read_timeout(Some(limit))?;
@@ -173,7 +173,7 @@ impl Answer {
             Body::Open => return Ok(append(&mut self.from, u64::MAX, into)? > 0),
         };
         if *left == 0 {
-            // The last chunk says so once; asked again, the connection has nothing more.
+            // The last chunk is reported once; afterwards the body is empty.
             self.body = Body::Length(0);
             return Ok(false);
         }
@@ -183,8 +183,8 @@ impl Answer {
     }
 }
 
-/// Reads the size of the next chunk; zero if it is the last. `line` keeps what has come of it when
-/// the time is over.
+/// Reads the size of the next chunk; zero if it is the last. `line` keeps a partial header on
+/// timeout.
 fn next_chunk(from: &mut BufReader<Connection>, line: &mut Vec<u8>) -> io::Result<u64> {
     loop {
         if from.read_until(b'\n', line)? == 0 {

@@ -1,19 +1,18 @@
 //! The requests that kubectl sends, replayed.
 //!
-//! A record is one command with the requests that it sent; kubectl itself does not run here. What
-//! is compared of each answer is its status and its content type. Bodies are not recorded; that
-//! the answers are good enough for kubectl is for the test that runs the real one.
+//! A record is one command with the requests that it sent; kubectl itself does not run here. Status
+//! and content type of each response are compared. Bodies are not recorded; the test that runs the
+//! real kubectl shows that the responses work for it.
 //!
-//! - The commands of a build ran one after the other, but not all of them are recorded. So what a
-//!   command finds is put up before it: an object whose first request was answered as if it were
-//!   there is made, one whose first request was not is removed.
-//! - Masked parts of requests are filled from the server's own answers to the same command: the
-//!   version and the uid last seen, the hash that the OpenAPI index gives. A watch is opened, its
-//!   head is compared, and it is dropped.
-//! - 304 was the answer to an `ETag` that kubectl had kept, so the request is sent twice, the
-//!   second time with the tag of the first answer.
-//! - kubectl takes JSON where it asks for protobuf first, so JSON is right where protobuf is
-//!   recorded.
+//! - The commands of a build ran one after the other, but not all of them are recorded. So the
+//!   state that a command expects is prepared: an object whose first recorded response shows that
+//!   it existed is created, any other is removed.
+//! - Masked parts of requests are filled from the server's own responses to the same command: the
+//!   last version and uid, the hash from the OpenAPI index. A watch is opened, its head is
+//!   compared, and it is dropped.
+//! - 304 was the response to an `ETag` in kubectl's cache, so the request is sent twice, the second
+//!   time with the tag of the first response.
+//! - kubectl accepts JSON where it prefers protobuf, so JSON is correct where protobuf is recorded.
 
 mod found;
 mod masks;
@@ -59,7 +58,7 @@ struct Request {
     body_base64: Option<String>,
 }
 
-/// Replays all records; each build of kubectl has a server of its own.
+/// Replays all records; each build of kubectl has its own server.
 pub(super) fn run(file: &str, text: &str, report: &mut Report) {
     let mut servers: BTreeMap<String, Result<Server, String>> = BTreeMap::new();
     for (number, line) in (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()) {

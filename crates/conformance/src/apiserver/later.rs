@@ -1,26 +1,26 @@
-//! What the server does not support yet. This list is all there is: a scenario that is not on it
-//! must pass.
+//! What the server does not support yet. The list is exhaustive: a scenario that is not on it must
+//! pass.
 
 use serde_json::Value;
 
 use super::scenario::{Exchange, Scenario, Step};
 
-/// Groups that are not served yet. They are taken out of both sides of an answer about discovery,
-/// so that the rest of it is still compared; such a scenario is never counted as passed.
+/// Groups that are not served yet. They are removed from both sides of a discovery response, so
+/// that the rest of it is still compared; such a scenario is never counted as passed.
 const GROUPS: [&str; 2] = ["apiextensions.k8s.io", "flowcontrol.apiserver.k8s.io"];
 
-/// How much of a scenario can be judged.
+/// How much of a scenario is unsupported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Later {
-    /// All.
+    /// Everything is supported.
     Nothing,
-    /// All but what is about groups that are not served.
+    /// Everything except groups that are not served.
     Groups,
-    /// Nothing.
+    /// Nothing is supported.
     All,
 }
 
-/// How much of the scenario of this file is for later.
+/// How much of this file's scenario is unsupported.
 pub(super) fn later(file: &str, scenario: &Scenario) -> Later {
     let whole_file = matches!(file, "apply.jsonl" | "crd.jsonl" | "flowcontrol.jsonl");
     let server = matches!(scenario.server.as_str(), "fairness" | "rbac");
@@ -38,7 +38,7 @@ pub(super) fn later(file: &str, scenario: &Scenario) -> Later {
     Later::Nothing
 }
 
-/// A step that is not played. Where only some steps are for later, all of them only read.
+/// A step that is skipped. If only some steps are skipped, all of them only read.
 pub(super) fn is_later_step(step: &Step) -> bool {
     let Some(Exchange { request, .. }) = step.exchange() else { return false };
     is_apply(request.content_type.as_deref()) || is_later_path(&request.path)
@@ -60,7 +60,7 @@ pub(super) fn is_later_path(path: &str) -> bool {
     PATHS.iter().any(|later| path.starts_with(later)) || path.starts_with(DEBUG)
 }
 
-/// An answer about discovery or OpenAPI without what it says of groups that are not served.
+/// A discovery or OpenAPI response without the groups that are not served.
 pub(super) fn without_later_groups(mut body: Value) -> Value {
     let is_later = |name: &Value| name.as_str().is_some_and(|name| GROUPS.contains(&name));
     let list = match body["kind"].as_str() {
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn of_discovery_only_the_groups_that_are_not_served_go() {
+    fn only_unserved_groups_are_removed_from_discovery() {
         let groups = json!({"kind": "APIGroupList",
             "groups": [{"name": "apps"}, {"name": "apiextensions.k8s.io"}]});
         let left = json!({"kind": "APIGroupList", "groups": [{"name": "apps"}]});

@@ -1,11 +1,11 @@
-//! Facts about the OpenAPI documents of a real server: paths with their operations, documents,
-//! schemas. A fact is compared with the same thing taken from the served document.
+//! Properties of a real server's OpenAPI documents: paths with their operations, documents,
+//! schemas. Each is compared with the served document.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// Where a schema may be: types that several groups use are in the first that does.
+/// Where a schema may be: types used by several groups are in the first of them.
 const DOCUMENTS: [&str; 8] = [
     "api/v1",
     "apis/apps/v1",
@@ -17,7 +17,7 @@ const DOCUMENTS: [&str; 8] = [
     "apis/apiextensions.k8s.io/v1",
 ];
 
-/// What is not served yet: how documents and schemas of it are named, and what it is.
+/// What is not served yet: the names of its documents and schemas, and what it is.
 const LATER: [(&str, &str, &str); 3] = [
     (
         "apis/apiextensions.k8s.io/",
@@ -32,12 +32,12 @@ const LATER: [(&str, &str, &str); 3] = [
     ("apis/rbac.authorization.k8s.io/", "io.k8s.api.rbac.", "roles are not served yet"),
 ];
 
-/// Whether a fact is about something that is not served yet.
+/// Whether a property is about something that is not served yet.
 pub(crate) fn later(fact: &Value) -> bool {
     why_later(fact).is_some()
 }
 
-/// Why a fact cannot be checked yet.
+/// Why a property can't be checked yet.
 pub(crate) fn why_later(fact: &Value) -> Option<&'static str> {
     let document = text(fact, "group_version");
     let schema = text(fact, "schema");
@@ -47,8 +47,7 @@ pub(crate) fn why_later(fact: &Value) -> Option<&'static str> {
     LATER.iter().find(is_about).map(|(.., why)| *why)
 }
 
-/// Checks one fact. `fetch` gives the JSON that a path answers with; the same path may be asked
-/// for again and again.
+/// Checks one property. `fetch` returns the JSON at a path, and may be called repeatedly.
 pub(crate) fn check(
     fact: &Value,
     fetch: &mut dyn FnMut(&str) -> Result<Value, String>,
@@ -77,7 +76,7 @@ fn path(fact: &Value, document: &Value) -> Result<(), String> {
     same("methods", &fact["methods"], &methods.into())
 }
 
-/// An operation as facts have it.
+/// An operation in the recorded form.
 fn facts_of(operation: &Value, of_path: &Value) -> Value {
     let parameters =
         [&operation["parameters"], of_path].into_iter().filter_map(Value::as_array).flatten();
@@ -93,7 +92,7 @@ fn facts_of(operation: &Value, of_path: &Value) -> Value {
     })
 }
 
-/// The recorder kept the paths of some kinds only: there may be others.
+/// Only the paths of some kinds were recorded: there may be others.
 fn document(fact: &Value, document: &Value) -> Result<(), String> {
     same("openapi", &fact["openapi"], &document["openapi"])?;
     same("top_level_keys", &fact["top_level_keys"], &json!(keys(document)))?;
@@ -173,7 +172,7 @@ mod tests {
 
     use super::{check, later};
 
-    /// A served document, small.
+    /// A small served document.
     fn served() -> Value {
         json!({
             "openapi": "3.0.0",

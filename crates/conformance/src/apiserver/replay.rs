@@ -1,4 +1,4 @@
-//! Plays one scenario against a server.
+//! Replays one scenario against a server.
 
 use std::{collections::HashMap, fmt::Display, thread::sleep};
 
@@ -16,7 +16,7 @@ use super::{
     watch::Watch,
 };
 
-/// The differences of the first step that has some, one line each; none is a pass.
+/// The differences of the first step that has any, one per line; none is a pass.
 pub(super) fn replay(scenario: &Scenario, server: &Server) -> Vec<String> {
     let managed_fields = scenario.managed_fields;
     let mut play =

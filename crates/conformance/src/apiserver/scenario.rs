@@ -1,6 +1,6 @@
 //! The lines of the scenario files.
 //!
-//! A request's body keeps its text: the order of keys decides the order of warnings.
+//! A request's body keeps its text: the order of keys determines the order of warnings.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -36,7 +36,7 @@ pub(super) enum ManagedFields {
 #[derive(Debug, Deserialize)]
 #[serde(try_from = "Fields")]
 pub(super) enum Step {
-    /// Only the status of the answer counts.
+    /// Only the status of the response is compared.
     Setup(Exchange),
     Request(Exchange),
     Cleanup,
@@ -67,7 +67,7 @@ pub(super) struct Exchange {
 #[serde(deny_unknown_fields)]
 pub(super) struct Request {
     pub(super) method: String,
-    /// Sent as it is.
+    /// Sent unchanged.
     pub(super) path: String,
     #[serde(default)]
     pub(super) query: BTreeMap<String, Values>,
@@ -107,16 +107,16 @@ impl Values {
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Auth {
-    /// The token of the server's admin.
+    /// The token of the server's administrator.
     #[default]
     Admin,
     None,
-    /// A bearer token that nobody has.
+    /// An unknown bearer token.
     Bad,
     Basic,
 }
 
-/// A body too long to be written down: `prefix`, `count` times `unit`, `suffix`.
+/// A body too long to be written out: `prefix`, `count` times `unit`, `suffix`.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Repeat {
     #[serde(default)]
@@ -144,7 +144,7 @@ pub(super) struct Response {
     closed: bool,
 }
 
-/// Repeat the request until its answer is this one.
+/// Repeat the request until it gets this response.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Until {
     pub(super) status: u16,
@@ -153,7 +153,7 @@ pub(super) struct Until {
     pub(super) within_s: f64,
 }
 
-/// A step as it is written.
+/// A step as written in the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Fields {
@@ -227,7 +227,7 @@ fn default_server() -> String {
 }
 
 impl Step {
-    /// What the step sends, if it sends something that counts.
+    /// What the step sends, if its response is compared.
     pub(super) fn exchange(&self) -> Option<&Exchange> {
         match self {
             Step::Setup(exchange) | Step::Request(exchange) | Step::WatchStart { exchange, .. } => {

@@ -1,4 +1,4 @@
-//! From a recorded request to what goes over the wire, and from an answer to what is compared.
+//! From a recorded request to the raw one, and from a response to what is compared.
 
 use std::{
     io,
@@ -16,17 +16,17 @@ use super::{
     server::Server,
 };
 
-/// All but what RFC 3986 calls unreserved.
+/// Everything except RFC 3986's unreserved characters.
 const QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Headers that are compared, in lower case; the last stands for all that begin so.
+/// Headers that are compared, in lower case; the last is a prefix.
 const HEADERS: [&str; 2] = ["warning", "retry-after"];
 const HEADER_PREFIX: &str = "x-kubernetes-pf-";
 
 /// The pause between two tries.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// An answer, read to its end.
+/// A complete response.
 #[derive(Clone, Debug)]
 pub(super) struct Received {
     pub(super) status: u16,
@@ -36,7 +36,7 @@ pub(super) struct Received {
     pub(super) body: Vec<u8>,
 }
 
-/// The request with bound values in it, as it goes to `server`.
+/// The request with bound values, for `server`.
 pub(super) fn message(
     request: &Request,
     server: &Server,
@@ -90,8 +90,8 @@ fn body(request: &Request, bindings: &Bindings) -> Result<Option<Vec<u8>>, Strin
     Ok(repeated.map(|r| (r.prefix.clone() + &r.unit.repeat(r.count) + &r.suffix).into_bytes()))
 }
 
-/// A compact JSON text with a blank after each colon and comma, as the recorded bodies had: some
-/// answers quote the beginning of the body.
+/// A compact JSON text with a blank after each colon and comma, as in the recorded bodies: some
+/// responses quote the beginning of the body.
 fn spaced(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len());
     let (mut in_string, mut escaped) = (false, false);
@@ -108,7 +108,7 @@ fn spaced(text: &str) -> String {
     spaced
 }
 
-/// Sends the request and reads the answer to its end; again, until it is the wanted one.
+/// Sends the request and reads the whole response; repeats until it is the expected one.
 pub(super) fn exchange(
     server: &Server,
     message: &Message,
@@ -125,7 +125,7 @@ pub(super) fn exchange(
     }
 }
 
-/// What the server answers to a plain GET of this path.
+/// The server's response to a plain GET of this path.
 pub(super) fn fetch(path: &str, server: &Server) -> Result<Value, String> {
     let request = Request {
         method: "GET".to_owned(),
@@ -149,7 +149,7 @@ impl Received {
         Ok(Received { status: answer.status, content_type, headers, body })
     }
 
-    /// Parsed, or a string where it is no JSON.
+    /// Parsed, or a string if it is not JSON.
     pub(super) fn value(&self) -> Value {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|_| String::from_utf8_lossy(&self.body).into_owned().into())
@@ -161,7 +161,7 @@ impl Received {
     }
 }
 
-/// The headers that are compared, their names in lower case.
+/// The compared headers, with names in lower case.
 pub(super) fn compared_headers(headers: &[(String, String)]) -> Value {
     let mut found = json!({});
     for (name, value) in headers {

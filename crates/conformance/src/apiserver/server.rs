@@ -1,11 +1,11 @@
 //! The servers under test: the seam to the API server.
 //!
-//! Each profile is a server in this process, with the settings of the recorded one: nothing is
-//! collected, nobody is let in without credentials, and whoever is let in may do all.
+//! Each profile is a server in this process, with the settings of the recorded one: no garbage
+//! collection, no anonymous access, and AlwaysAllow authorization.
 //!
 //! `EVENKEEL_APISERVER_URL=http(s)://HOST:PORT` with `EVENKEEL_APISERVER_TOKEN` (and, for https,
-//! `EVENKEEL_APISERVER_CA=FILE`) tests a server that runs already; it takes the place of the
-//! profile `default`, and of another profile if the name of the variable ends in it, as in
+//! `EVENKEEL_APISERVER_CA=FILE`) tests a running server; it replaces the profile `default`, or
+//! another profile if the name of the variable ends in it, as in
 //! `EVENKEEL_APISERVER_URL_DUALSTACK`.
 
 use std::{
@@ -32,18 +32,18 @@ use tokio::{runtime::Builder, sync::oneshot};
 
 use super::http::Target;
 
-/// Makes a server forget all history before now.
+/// Drops a server's whole history.
 pub(super) type Compact = Box<dyn Fn() + Send + Sync>;
 
-/// The bearer token of `admin` where the server is ours; a recorded TokenReview names it.
+/// The bearer token of `admin` on our own servers; a recorded TokenReview contains it.
 const TOKEN: &str = "admintoken";
 
-/// A server that answers; one of ours ends when it is dropped.
+/// A running server; one of ours is stopped on drop.
 pub(super) struct Server {
     pub(super) target: Target,
     /// The bearer token of `admin`, in the group `system:masters`.
     pub(super) token: String,
-    /// Absent where it cannot be told from outside.
+    /// Absent if it can't be triggered from outside.
     pub(super) compact: Option<Compact>,
     #[expect(dead_code, reason = "what is dropped with the rest")]
     pub(super) running: Option<Running>,
@@ -129,7 +129,7 @@ fn token_file() -> std::io::Result<PathBuf> {
     Ok(path)
 }
 
-/// The PEM text of the authority that a kubeconfig trusts.
+/// The PEM text of the CA in a kubeconfig.
 fn authority(kubeconfig: &Path) -> Result<Vec<u8>, String> {
     let failed = |e: &dyn std::fmt::Display| format!("{}: {e}", kubeconfig.display());
     let text = fs::read_to_string(kubeconfig).map_err(|e| failed(&e))?;
@@ -139,7 +139,7 @@ fn authority(kubeconfig: &Path) -> Result<Vec<u8>, String> {
     STANDARD.decode(data).map_err(|e| failed(&e))
 }
 
-/// Where the server of this address is.
+/// The target of a URL.
 fn already_running(url: &str) -> Result<Target, String> {
     let bad = || format!("{url:?} is not http(s)://HOST:PORT");
     let (scheme, host) = url.trim_end_matches('/').split_once("://").ok_or_else(bad)?;
@@ -156,7 +156,7 @@ fn already_running(url: &str) -> Result<Target, String> {
     Ok(Target { address, host: host.to_owned(), tls })
 }
 
-/// A client that trusts the authority of this PEM text, and no other.
+/// A client that trusts only the CA in this PEM text.
 fn trusting(pem: &[u8]) -> Result<Arc<ClientConfig>, String> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_slice_iter(pem) {

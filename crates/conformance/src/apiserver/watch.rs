@@ -1,4 +1,4 @@
-//! Watch streams: one JSON object a line, for as long as the server keeps the answer open.
+//! Watch streams: one JSON object per line, for as long as the server keeps the response open.
 
 use std::{
     io,
@@ -11,12 +11,12 @@ use super::http::Answer;
 
 pub(super) struct Watch {
     answer: Answer,
-    /// What has come and is not yet a whole event.
+    /// Received bytes that are not yet a whole event.
     rest: Vec<u8>,
     ended: bool,
 }
 
-/// What came of a watch until the count, the end or the time was reached.
+/// The events of a watch until the count, the end or the timeout was reached.
 #[derive(Debug, PartialEq)]
 pub(super) struct Collected {
     pub(super) events: Vec<Value>,
@@ -54,7 +54,7 @@ impl Watch {
         Ok(Collected { events, closed: false })
     }
 
-    /// The next whole event that has come.
+    /// The next complete event.
     fn event(&mut self) -> io::Result<Option<Value>> {
         let Some(end) = self.rest.iter().position(|b| *b == b'\n') else { return Ok(None) };
         let line: Vec<u8> = self.rest.drain(..=end).collect();
@@ -65,7 +65,7 @@ impl Watch {
     }
 }
 
-/// What a socket says when its time-out has passed differs from system to system.
+/// The error of a socket timeout differs between systems.
 fn is_timeout(e: &io::Error) -> bool {
     matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }

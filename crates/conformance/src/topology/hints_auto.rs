@@ -104,7 +104,7 @@ fn outcome_of(
     })
 }
 
-/// An Event as the cases write it.
+/// An Event as written in the cases.
 pub(super) fn event(event: &HintEvent) -> Value {
     let kind = if event.is_warning() { "Warning" } else { "Normal" };
     json!({"type": kind, "reason": event.reason(), "message": event.message()})

@@ -1,4 +1,4 @@
-//! `overload.jsonl`: which Services a node change concerns.
+//! `overload.jsonl`: which Services a node change affects.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -68,7 +68,7 @@ fn run_step(step: &Step, max_endpoints_per_slice: usize) -> Vec<String> {
     diffs
 }
 
-/// The slices after the plan was carried out.
+/// The slices after the plan was applied.
 fn apply(existing: &[Slice], plan: &Plan) -> Vec<Slice> {
     let updated = |name: &str| plan.update.iter().find(|s| &*s.name == name);
     let kept = existing.iter().filter(|s| !plan.delete.contains(&s.name));
@@ -105,7 +105,7 @@ fn endpoints(after: &[Slice], topology: &Topology) -> Vec<Value> {
     all.map(|(slice, endpoint)| endpoint_json(slice, endpoint, topology)).collect()
 }
 
-/// An endpoint as the cases write it: what is unset is left out.
+/// An endpoint as written in the cases: unset fields are omitted.
 fn endpoint_json(slice: &Slice, endpoint: &Endpoint, topology: &Topology) -> Value {
     let target = endpoint.target.as_ref().expect("made from a Pod");
     let zones = world::zone_names(topology, endpoint);

@@ -61,7 +61,7 @@ pub(super) fn run(case: &Case) -> Vec<String> {
     diffs
 }
 
-/// Goes through the policy, as a Service with this field would.
+/// Applies the policy of a Service with this field.
 fn hint(traffic_distribution: Option<&str>, drafts: &mut [Draft<'_>]) {
     let settings = Settings::kubernetes();
     let service = Service {

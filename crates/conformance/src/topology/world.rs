@@ -1,5 +1,4 @@
-//! What the cases have in common: nodes, slices and endpoints as they are written there, and how
-//! they become ours.
+//! Common parts of the cases: nodes, slices and endpoints as written there, and their conversion.
 
 use std::collections::BTreeMap;
 
@@ -114,7 +113,7 @@ pub(super) fn nodes(topology: &mut Topology, cases: &[NodeCase]) -> Vec<Node> {
     cases.iter().map(|case| case.node(topology)).collect()
 }
 
-/// `None` as the nodes: the list was never given.
+/// `None` as the nodes: there was no list.
 pub(super) fn capacity(topology: &Topology, nodes: Option<&[Node]>) -> Result<Capacity, NoHints> {
     measure(nodes.ok_or(NoHints::NodesUnknown)?, topology, &Settings::kubernetes())
 }
@@ -152,7 +151,7 @@ impl From<RoleCase> for Role {
     }
 }
 
-/// The name of a role as the cases have it.
+/// The name of a role in the cases.
 pub(super) fn role_name(role: Role) -> &'static str {
     match role {
         Role::Create => "create",

@@ -1,4 +1,4 @@
-//! A disk that is really full, and data that is already in use.
+//! A real full disk, and data that is already in use.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use kube::{
 
 use crate::process::{Server, folder, refused};
 
-/// A file system of its own, as small as asked for.
+/// A separate file system of the given size.
 pub(crate) struct SmallDisk(pub(crate) PathBuf);
 
 impl SmallDisk {
@@ -46,7 +46,7 @@ fn large(name: &str) -> ConfigMap {
     object
 }
 
-/// Creates until it is refused. The names that were answered, and the refusal.
+/// Creates until a write is rejected. Returns the created names, and the error.
 async fn fill(api: &Api<ConfigMap>, prefix: &str) -> (Vec<String>, Box<Status>) {
     let mut made = Vec::new();
     loop {
@@ -66,7 +66,7 @@ async fn names(api: &Api<ConfigMap>) -> Vec<String> {
     names.filter(|name| name != "kube-root-ca.crt").collect()
 }
 
-/// The code and text of what is no resource.
+/// The status code and text of a non-resource path.
 async fn get(client: &Client, path: &str) -> (u16, String) {
     let request = hyper::Request::get(path).body(Body::empty()).unwrap();
     let response = client.send(request).await.unwrap();
@@ -75,7 +75,7 @@ async fn get(client: &Client, path: &str) -> (u16, String) {
     (code, String::from_utf8(body.to_vec()).unwrap())
 }
 
-/// Waits until the server says so of itself; nobody writes.
+/// Waits until the server becomes ready without any write.
 async fn until_ready(client: &Client) {
     let begun = Instant::now();
     while get(client, "/readyz").await.0 != 200 {
@@ -122,9 +122,10 @@ async fn a_full_disk_shows_in_health_metrics_and_one_log_line_and_ends_by_itself
     }
 }
 
-/// Nothing but deletes, until they have given back enough: then all is as before, also after a kill.
+/// Nothing but deletes, until they have freed enough: then everything works as before, also after a
+/// kill.
 #[tokio::test]
-async fn deletes_are_taken_on_a_full_disk_and_make_space() {
+async fn deletes_are_accepted_on_a_full_disk_and_free_space() {
     let disk = SmallDisk::mount("full-deletes", "24m");
     let (data, ballast) = (disk.0.join("data"), disk.0.join("ballast"));
     fs::write(&ballast, vec![1; 12 << 20]).unwrap();
@@ -136,7 +137,7 @@ async fn deletes_are_taken_on_a_full_disk_and_make_space() {
     let (mut kept, _) = fill(&api, "first").await;
     occupy(&disk.0.join("rest"));
     assert_eq!(get(&client, "/readyz").await.0, 500);
-    // One that has to wait for a finalizer is marked, and goes when that is taken away.
+    // An object with a finalizer is marked, and removed when the finalizer is.
     let finalizers =
         |list: &[&str]| Patch::Merge(serde_json::json!({"metadata": {"finalizers": list}}));
     let patch =
@@ -173,7 +174,7 @@ async fn a_full_disk_refuses_writes_plainly_until_there_is_space() {
     assert_eq!((refusal.code, refusal.reason.as_str()), (507, "InsufficientStorage"));
     assert!(refusal.message.contains("no space left"), "{}", refusal.message);
     assert!(refusal.message.contains("free some"), "{}", refusal.message);
-    // Reads go on, and show nothing that was refused.
+    // Reads continue, and show nothing that was rejected.
     kept.sort();
     assert_eq!(names(&api).await, kept);
     assert_eq!(api.get(&kept[0]).await.unwrap().data, large("").data);
@@ -191,7 +192,7 @@ async fn a_full_disk_refuses_writes_plainly_until_there_is_space() {
     server.stop();
 }
 
-/// A server that is killed on a full disk says so when it is started, and starts when there is
+/// A server that is killed on a full disk reports that when it is started, and starts when there is
 /// space.
 #[tokio::test]
 async fn a_start_on_a_full_disk_fails_plainly_and_loses_nothing() {
@@ -212,7 +213,7 @@ async fn a_start_on_a_full_disk_fails_plainly_and_loses_nothing() {
     server.stop();
 }
 
-/// Takes all the space that is left.
+/// Takes all remaining space.
 fn occupy(path: &Path) {
     use std::io::Write;
 
@@ -221,7 +222,7 @@ fn occupy(path: &Path) {
 }
 
 #[test]
-fn a_second_server_on_the_same_data_is_refused_and_the_first_goes_on() {
+fn a_second_server_on_the_same_data_fails_and_the_first_continues() {
     let data = folder("second-server");
     let server = Server::start(&data);
     let said = String::from_utf8(refused(&data).stderr).unwrap();

@@ -1,4 +1,4 @@
-//! Peers that do everything wrong, over real TLS, each among others that do not.
+//! Misbehaving peers, over real TLS, each alongside well-behaved ones.
 
 mod answers;
 mod bodies;

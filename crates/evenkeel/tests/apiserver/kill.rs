@@ -1,9 +1,9 @@
-//! A server that is killed in the middle of its work, again and again, on the same data.
+//! A server that is killed while working, repeatedly, on the same data.
 //!
-//! Writers create, change and delete ConfigMaps of their own and note what was answered; a watcher
-//! notes what it saw. The kill comes with a random answer. Then: what was answered is there, with
-//! its revision; what was not is there whole or not at all; a watch goes on where it was.
-//! `EVENKEEL_ROUNDS` says how many rounds, `EVENKEEL_SEED` which.
+//! Writers create, change and delete their own ConfigMaps and record the responses; a watcher
+//! records the events. The kill coincides with a random response. Then: acknowledged writes exist,
+//! with their revision; others exist completely or not at all; a watch resumes. `EVENKEEL_ROUNDS`
+//! sets the number of rounds, `EVENKEEL_SEED` the seed.
 
 pub(crate) mod model;
 mod watching;
@@ -23,14 +23,14 @@ use self::{
 use crate::process::{Server, folder};
 
 const WRITERS: usize = 4;
-/// Objects that one writer has at most.
+/// Maximum number of objects per writer.
 const NAMES: u64 = 8;
 
-/// What the writers of one life share.
+/// Shared by the writers of one run.
 struct Life {
     api: kube::Api<k8s_openapi::api::core::v1::ConfigMap>,
     answered: AtomicUsize,
-    /// The answer that the kill comes with.
+    /// The response that triggers the kill.
     last: usize,
     is_time: Notify,
 }
@@ -99,7 +99,7 @@ async fn life(
     models
 }
 
-/// One write after the other, until there is no answer.
+/// One write after the other, until there is no response.
 async fn write(life: Arc<Life>, id: usize, mut model: Model, mut chance: Chance) -> Model {
     loop {
         let name = format!("writer-{id}-{}", chance.below(NAMES));
@@ -119,7 +119,7 @@ async fn write(life: Arc<Life>, id: usize, mut model: Model, mut chance: Chance)
         match outcome {
             Ok(object) => model.answered(&name, object.as_ref()),
             Err(kube::Error::Api(status)) => panic!("{name} after {before:?}: {status:?}"),
-            // The server is gone, and nobody knows how far the write came.
+            // The server is gone, and the result of the write is unknown.
             Err(_) => return model,
         }
         if life.answered.fetch_add(1, Ordering::SeqCst) + 1 == life.last {
@@ -145,7 +145,7 @@ async fn check(
         model.found(list.items.iter().filter(is_mine), revision)?;
     }
     watching.begin(&list.items, revision);
-    // A watch from the last seen revision shows what happened until the kill, and this.
+    // A watch from the last revision shows everything until the kill, and this.
     let marker = config_map("marker", 0, None);
     let marker = api.create(&PostParams::default(), &marker).await.map_err(|p| p.to_string())?;
     let at = model::revision(&marker);

@@ -1,4 +1,4 @@
-//! `kube`'s own code, unmodified, as a controller uses it.
+//! The unmodified `kube` client, as a controller uses it.
 
 mod collections;
 mod objects;

@@ -1,5 +1,5 @@
-//! `evenkeel apiserver` as clients meet it: killed, on a full disk, among hostile peers, all of
-//! that at once, and under the unmodified code of `kube`.
+//! `evenkeel apiserver` as clients see it: killed, on a full disk, among hostile peers, all of that
+//! at once, and with the unmodified `kube` client.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

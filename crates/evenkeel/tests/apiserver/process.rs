@@ -1,4 +1,4 @@
-//! The server's process, and clients of it.
+//! The server's process, and clients for it.
 
 use std::{
     fs,
@@ -39,7 +39,7 @@ impl Server {
         Server::spawn(data, command)
     }
 
-    /// Where no more files than these may be open.
+    /// With this limit of open files.
     pub(crate) fn start_with_files(data: &Path, files: usize) -> Server {
         let server = command(data, 0);
         let mut limited = Command::new("sh");
@@ -77,20 +77,20 @@ impl Server {
         Api::namespaced(self.client().await, "default")
     }
 
-    /// At once, whatever it is doing.
+    /// Kills it immediately.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();
     }
 
-    /// In order.
+    /// Stops it gracefully.
     pub(crate) fn stop(mut self) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
     }
 
-    /// In order, and returns what it has logged.
+    /// Stops it gracefully, and returns its log.
     pub(crate) fn stop_with_log(mut self) -> String {
         let mut log = self.child.stderr.take().unwrap();
         let reader = std::thread::spawn(move || {
@@ -101,7 +101,7 @@ impl Server {
         reader.join().unwrap().unwrap()
     }
 
-    /// How many files it has open.
+    /// The number of its open files.
     pub(crate) fn files(&self) -> usize {
         fs::read_dir(format!("/proc/{}/fd", self.child.id())).unwrap().count()
     }
@@ -122,14 +122,14 @@ impl Drop for Server {
     }
 }
 
-/// A server that is expected not to run.
+/// A server that is expected not to start.
 pub(crate) fn refused(data: &Path) -> Output {
     let output = command(data, 0).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     output
 }
 
-/// A place for a server's data that is not there yet.
+/// A data folder that does not exist yet.
 pub(crate) fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("apiserver-process").join(test);
     let _ = fs::remove_dir_all(&folder);
@@ -137,7 +137,7 @@ pub(crate) fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// A port to come back to after a restart: below those that the system gives to connections.
+/// A port to reuse after a restart: below the system's ephemeral range.
 pub(crate) fn port() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     loop {

@@ -1,10 +1,10 @@
 //! `evenkeel up` for minutes, under everything at once: churn, hostile clients, kills, full disks.
 //!
-//! A run is a row of lives on one data folder. Each but the last ends with a kill or a stop at a
-//! random moment; the last is the longest, and its memory is measured. All along a prober holds
-//! health against the truth. After each life: what was answered is there, and no address is held
-//! twice. `EVENKEEL_SOAK_SECONDS` says how long, `EVENKEEL_SEED` which run;
-//! `cargo xtask load soak` takes ten minutes of a release build.
+//! A test is a sequence of runs on one data folder. Each but the last ends with a kill or a stop at
+//! a random moment; the last is the longest, and its memory is measured. A prober checks health all
+//! the time. After each run: acknowledged writes exist, and no address is held twice.
+//! `EVENKEEL_SOAK_SECONDS` sets the duration, `EVENKEEL_SEED` the seed; `cargo xtask load soak`
+//! runs ten minutes of a release build.
 
 mod churn;
 mod client;
@@ -33,19 +33,19 @@ use crate::{
 
 const DISK: &str = "192m";
 
-/// What all actors of one life share.
+/// Shared by all actors of one run.
 struct Life {
     cluster: Cluster,
     /// Set before the server is ended: from then on failures are expected.
     over: AtomicBool,
     disk: health::Disk,
-    tally: Tally,
+    totals: Totals,
     problems: Mutex<Vec<String>>,
 }
 
-/// What was done, for the report.
+/// Counts for the report.
 #[derive(Debug, Default)]
-struct Tally {
+struct Totals {
     writes: AtomicU64,
     refused_for_space: AtomicU64,
     resets: AtomicU64,
@@ -59,7 +59,7 @@ impl Life {
         self.over.load(Ordering::SeqCst)
     }
 
-    /// Something that must not happen while the server runs.
+    /// Reports something that must not happen while the server runs.
     fn problem(&self, what: String) {
         if !self.is_over() {
             self.problems.lock().unwrap().push(what);
@@ -67,9 +67,9 @@ impl Life {
     }
 }
 
-impl Tally {
-    fn add(&mut self, other: &Tally) {
-        let Tally { writes, refused_for_space, resets, attacks, probes, full_disks } = self;
+impl Totals {
+    fn add(&mut self, other: &Totals) {
+        let Totals { writes, refused_for_space, resets, attacks, probes, full_disks } = self;
         let pairs = [
             (writes, &other.writes),
             (refused_for_space, &other.refused_for_space),
@@ -84,7 +84,7 @@ impl Tally {
     }
 }
 
-/// How long each life lasts: half of the time belongs to the last.
+/// The duration of each run: the last gets half of the time.
 fn lives(total: Duration, chance: &mut Chance) -> Vec<Duration> {
     let last = total / 2;
     let mut left = total - last;
@@ -110,7 +110,7 @@ async fn everything_at_once_loses_nothing_leaks_nothing_and_health_tells_the_tru
     let lives = lives(total, &mut chance);
     let n_lives = lives.len();
     let mut kept = (ConfigMaps::default(), Addresses::default());
-    let (mut total, mut samples, mut ends) = (Tally::default(), Samples::default(), Vec::new());
+    let (mut total, mut samples, mut ends) = (Totals::default(), Samples::default(), Vec::new());
     for (number, length) in lives.into_iter().enumerate() {
         let is_last = number + 1 == n_lives;
         let end = match () {
@@ -126,7 +126,7 @@ async fn everything_at_once_loses_nothing_leaks_nothing_and_health_tells_the_tru
         kept.1.check_free(&life).await;
         life.over.store(true, Ordering::SeqCst);
         let life = Arc::into_inner(life).expect("all actors have ended");
-        total.add(&life.tally);
+        total.add(&life.totals);
         report(number, &life);
         faults::end(life, end);
     }
@@ -143,7 +143,7 @@ async fn begin(disk: &SmallDisk) -> Arc<Life> {
         cluster: Cluster::start(&disk.0).await,
         over: AtomicBool::new(false),
         disk: health::Disk::default(),
-        tally: Tally::default(),
+        totals: Totals::default(),
         problems: Mutex::default(),
     })
 }

@@ -200,7 +200,7 @@ fn log_lines_are_json_if_asked_for() {
     let lines: Vec<serde_json::Value> =
         said.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
     let is_answer = |line: &&serde_json::Value| {
-        line["fields"]["message"] == "answered" && line["span"]["path"] == "/livez"
+        line["fields"]["message"] == "request completed" && line["span"]["path"] == "/livez"
     };
     let answered = lines.iter().find(is_answer).unwrap_or_else(|| panic!("{said}"));
     assert_eq!(answered["fields"]["code"], 200);

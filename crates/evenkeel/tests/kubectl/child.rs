@@ -1,4 +1,4 @@
-//! A kubectl that runs, and what it prints.
+//! A running kubectl, and its output.
 
 use std::{
     io::{BufRead, BufReader, Read, Write as _},
@@ -8,19 +8,19 @@ use std::{
     time::Duration,
 };
 
-/// More than any command takes on a machine with other work to do.
+/// Longer than any command takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// It is killed when this is dropped.
+/// Killed on drop.
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    /// Line by line; each ends when the output does.
+    /// Line by line; each ends with the output.
     out: Receiver<String>,
     err: Receiver<String>,
 }
 
-/// What a command said. Without a code it did not end in time.
+/// The output of a command. Without a code it timed out.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,
@@ -31,7 +31,7 @@ pub(crate) struct Ran {
 pub(crate) fn start(mut command: Command, stdin: &str) -> Running {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("kubectl is installed by `cargo xtask test`");
-    // A command that does not read its input may be gone by now.
+    // A command that does not read its input may have exited by now.
     let _ = child.stdin.take().unwrap().write_all(stdin.as_bytes());
     let out = lines(child.stdout.take().unwrap());
     let err = lines(child.stderr.take().unwrap());
@@ -54,12 +54,12 @@ fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
 }
 
 impl Running {
-    /// The next lines of the output, as many as come in time.
+    /// The next lines of the output, as many as arrive in time.
     pub(crate) fn next_lines(&mut self, n: usize) -> String {
         (0..n).map_while(|_| self.out.recv_timeout(PATIENCE).ok()).collect()
     }
 
-    /// All that is printed, until the command ends.
+    /// All output, until the command ends.
     pub(crate) fn finish(mut self) -> Ran {
         let (out, out_ended) = rest(&self.out);
         let (err, err_ended) = rest(&self.err);
@@ -69,7 +69,7 @@ impl Running {
     }
 }
 
-/// What is left, and whether it ended in time.
+/// The rest, and whether it ended in time.
 fn rest(lines: &Receiver<String>) -> (String, bool) {
     let mut text = String::new();
     loop {

@@ -1,8 +1,8 @@
 //! The real kubectl against `evenkeel apiserver`.
 //!
-//! Each topic is a table of commands with what they print. Every topic and every kubectl has a
-//! server and a cache of its own. `EVENKEEL_KUBECTL=PATH,PATH` adds other builds to the one that is
-//! installed. What was run with which version is printed (`--nocapture` shows it), and written to
+//! Each topic is a table of commands with their output. Every topic and every kubectl has its own
+//! server and cache. `EVENKEEL_KUBECTL=PATH,PATH` adds other builds to the installed one. The
+//! commands and versions run are printed (`--nocapture` shows it), and written to
 //! `kubectl/TOPIC-N.txt` in the folder for temporary files of the build.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
@@ -19,7 +19,7 @@ use std::env;
 
 use crate::{session::Session, step::Step};
 
-/// A sandbox in which little is waited for.
+/// A sandbox with short delays.
 const SANDBOX: [&str; 7] = [
     "--sandbox",
     "--sandbox-ready-after",
@@ -30,7 +30,7 @@ const SANDBOX: [&str; 7] = [
     "1s",
 ];
 
-/// Runs a topic with every kubectl there is.
+/// Runs a topic with every available kubectl.
 fn check(topic: &str, steps: &[Step]) {
     check_with(&[], topic, steps);
 }

@@ -1,11 +1,11 @@
 //! Texts with masks.
 //!
-//! Blanks count as one, for columns are as wide as what is in them; the end of a line and of the
-//! text is free of them. `{age}`, `{uid}`, `{ip}`, `{n}`, `{time}` stand for such a value, `{any}`
-//! for any text in a line, `{?TEXT}` for a text that may be missing. A line `...` stands for any
-//! lines, a line that begins with `?` may be missing: builds of kubectl differ.
+//! Consecutive blanks count as one, since column widths vary; trailing blanks are ignored. `{age}`,
+//! `{uid}`, `{ip}`, `{n}`, `{time}` stand for a value of that type, `{any}` for any text in a line,
+//! `{?TEXT}` for a text that may be missing. A line `...` matches any lines, a line that begins
+//! with `?` is optional: builds of kubectl differ.
 
-/// Whether `text` is as `pattern` says.
+/// Whether `text` matches `pattern`.
 pub(crate) fn matches(pattern: &str, text: &str) -> bool {
     lines_match(&lines(pattern), &lines(text))
 }
@@ -41,7 +41,7 @@ fn line_matches(pattern: &str, line: &str) -> bool {
     ends.any(|end| is_a(mask, &line[..end]) && line_matches(after, &line[end..]))
 }
 
-/// What is before the first mask, the mask, and what is after it.
+/// The text before the first mask, the mask, and the text after it.
 fn first_mask(pattern: &str) -> Option<(&str, &str, &str)> {
     const MASKS: [&str; 6] = ["age", "uid", "ip", "n", "time", "any"];
     let mut starts = pattern.match_indices('{').map(|(at, _)| at);

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// A running server; it ends when it is dropped.
+/// A running server, stopped on drop.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
@@ -15,7 +15,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts the server on an empty `data` and waits until it says where its kubeconfig is.
+    /// Starts the server on an empty `data` and waits until it prints the path of its kubeconfig.
     pub(crate) fn start(data: &Path, flags: &[&str]) -> Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
             .args(["apiserver", "--listen", "127.0.0.1:0", "--data"])
@@ -38,13 +38,13 @@ impl Server {
             let _ = child.wait();
             panic!("the server did not say where its kubeconfig is: {}", errors.join().unwrap());
         };
-        // What the server says later is read so that it never waits for a reader.
+        // Further output is read so that the server never blocks.
         thread::spawn(move || lines.for_each(drop));
         Server { child, kubeconfig }
     }
 }
 
-/// The file that a line names.
+/// The file named in a line.
 fn path_in(line: &str) -> Option<PathBuf> {
     let words = line.split_whitespace().map(|word| word.trim_matches(['"', '\'', '`']));
     let words = words.map(|word| word.rsplit_once('=').map_or(word, |(_, value)| value));

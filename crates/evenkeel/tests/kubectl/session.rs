@@ -1,4 +1,4 @@
-//! A kubectl with a server, a namespace and a folder of its own.
+//! A kubectl with its own server, namespace and folder.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ pub(crate) struct Session {
     saved: BTreeMap<String, String>,
     /// Of kubectl.
     minor: u32,
-    /// What was run, and how it went.
+    /// The commands run, and their results.
     report: String,
 }
 
@@ -51,7 +51,7 @@ impl Session {
         session
     }
 
-    /// What went otherwise than the table says.
+    /// Returns the differences from the table.
     pub(crate) fn run(&mut self, steps: &[Step]) -> Vec<String> {
         let mut failures = Vec::new();
         for step in steps {
@@ -97,7 +97,7 @@ impl Session {
         (!is_well).then(|| self.difference(step, &out, &err, ran))
     }
 
-    /// A watch, and what it prints while other commands run.
+    /// A watch, and its output while other commands run.
     fn follow(&mut self, mut watch: Running, step: &Step) -> Option<String> {
         let mut expected = self.fill(step.out);
         let mut printed = watch.next_lines(expected.lines().count());
@@ -130,7 +130,7 @@ impl Session {
         )
     }
 
-    /// The text with what has been saved in place of `$NAME`.
+    /// The text with saved values in place of `$NAME`.
     fn fill(&self, text: &str) -> String {
         let mut filled = text.to_owned();
         for (name, value) in &self.saved {
@@ -159,7 +159,7 @@ impl Session {
     }
 }
 
-/// The minor version; a build that tells none is newer than all.
+/// The minor version; a build without one is newer than all.
 fn minor(version: &str) -> u32 {
     let numbers = version.trim_start_matches('v').split('.').collect::<Vec<_>>();
     match numbers.as_slice() {

@@ -1,6 +1,6 @@
-//! One command and what it must print.
+//! One command and its expected output.
 
-/// A row of a table. Texts may hold masks, see `pattern`, and `$NAME` for saved texts; `$ns` is
+/// A row of a table. Texts may contain masks, see `pattern`, and `$NAME` for saved texts; `$ns` is
 /// the namespace of the session.
 #[derive(Debug, Default)]
 pub(crate) struct Step {
@@ -12,13 +12,13 @@ pub(crate) struct Step {
     pub(crate) code: i32,
     pub(crate) out: &'static str,
     pub(crate) err: &'static str,
-    /// The name under which the output is kept for later steps.
+    /// The name under which the output is saved for later steps.
     pub(crate) saved_as: Option<&'static str>,
-    /// The oldest minor version that has this command, or words it so.
+    /// The oldest minor version with this command, or this wording.
     pub(crate) since: u32,
     /// Run at the same time.
     pub(crate) meanwhile: Vec<Step>,
-    /// Run one after the other, each with what the command prints then. Such a command never ends.
+    /// Run one after the other, each with the watch's output afterwards. Such a command never ends.
     pub(crate) then: Vec<(Step, &'static str)>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn fails(command: &'static str, err: &'static str) -> Step {
     Step { code: 1, err, ..run(command, "") }
 }
 
-/// A command whose output is kept.
+/// A command whose output is saved.
 pub(crate) fn save(command: &'static str, name: &'static str) -> Step {
     Step { saved_as: Some(name), ..run(command, "{any}") }
 }
@@ -55,7 +55,7 @@ impl Step {
         self
     }
 
-    /// A `sed` script that takes the place of the editor.
+    /// A `sed` script used as the editor.
     pub(crate) fn editor(mut self, script: &'static str) -> Step {
         self.editor = Some(script);
         self
@@ -77,7 +77,7 @@ impl Step {
         self
     }
 
-    /// What a watch prints after another command.
+    /// The output of a watch after another command.
     pub(crate) fn then(mut self, step: Step, out: &'static str) -> Step {
         self.then.push((step, out));
         self

@@ -1,19 +1,19 @@
 //! Checks the result of a strategic merge against its type.
 //!
-//! Kubernetes does not read such a result as JSON but converts it value by value, which is more
-//! lenient with numbers and has other words for what is wrong.
-//! Source: `k8s.io/apimachinery/pkg/runtime/converter.go`.
+//! Kubernetes does not decode such a result from JSON but converts it value by value, which is more
+//! lenient with numbers and has different error messages. Source:
+//! `k8s.io/apimachinery/pkg/runtime/converter.go`.
 
 use serde_json::Value;
 
 use crate::schema::{DecodeError, Decoded, MOST_LEVELS, Schema, Shape, Type, check_within};
 
-/// The value as its type has it. Unknown fields are sorted by name.
+/// The value converted to its type. Unknown fields are sorted by name.
 pub fn converted(schema: &Schema, of: &Type, value: Value) -> Result<Decoded, DecodeError> {
     converted_within(schema, of, value, MOST_LEVELS)
 }
 
-/// The same with another limit than [`MOST_LEVELS`].
+/// Like [`converted`], with a limit other than [`MOST_LEVELS`].
 pub fn converted_within(
     schema: &Schema,
     of: &Type,
@@ -80,7 +80,7 @@ fn one(schema: &Schema, shape: &Shape, go: &str, value: &mut Value) -> Result<()
     }
 }
 
-/// Go wraps around what is too large, and takes a float without a fraction.
+/// Go wraps integers that are too large, and accepts a float without a fraction.
 fn integer(shape: &Shape, go: &str, value: &mut Value) -> Result<(), String> {
     let Value::Number(number) = value else { return Err(format!("unrecognized type: {go}")) };
     let whole = match (number.as_i64(), number.as_f64()) {
@@ -99,12 +99,12 @@ fn cannot_convert(from: &str, to: &str) -> String {
     format!("cannot convert {from} to {to}")
 }
 
-/// Types that read themselves from JSON do so here too.
+/// Types with their own JSON decoder use it here too.
 fn by_itself(schema: &Schema, shape: &Shape, value: &Value) -> Result<(), String> {
     crate::schema::read_alone(schema, shape, value).map_err(|error| error.to_string())
 }
 
-/// Go's kind of a value without a type.
+/// Go's kind of an untyped value.
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "invalid",

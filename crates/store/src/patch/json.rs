@@ -1,7 +1,7 @@
-//! JSON patch (RFC 6902), with the habits of the library that Kubernetes uses (evanphx/json-patch
-//! v4): a path need not begin with a slash (what is before the first is passed over), `replace`
-//! takes a key that is not there, an index below zero counts from the end, and an operation
-//! without a value has null.
+//! JSON patch (RFC 6902), with the quirks of the library that Kubernetes uses (evanphx/json-patch
+//! v4): a path need not begin with a slash (everything before the first one is ignored), `replace`
+//! accepts a missing key, a negative index counts from the end, and an operation without a value
+//! uses null.
 
 use std::sync::LazyLock;
 
@@ -10,20 +10,20 @@ use serde_json::Value;
 use super::{PatchError, valid};
 use crate::schema::{self, DecodeError, Finding, MOST_LEVELS, Schema, decode_list};
 
-/// What all copies of one patch may add, in bytes of JSON.
+/// Maximum number of bytes of JSON that all copies of one patch may add.
 const MOST_COPIED: usize = 3 * 1024 * 1024;
 
-/// What all operations of one patch may handle beside what the patch itself holds, in values: parts
-/// that are moved or copied, elements that make room in a list.
+/// Maximum number of values that all operations of one patch may touch beyond the patch's own:
+/// moved or copied parts, and list elements that shift.
 const MOST_HANDLED: usize = 20_000_000;
 
-/// Kubernetes reads the operations against this type to find unknown parts.
+/// Kubernetes decodes the operations into this type to find unknown fields.
 static OPERATION: LazyLock<Schema> = LazyLock::new(|| {
     let text = "package handlers handlers handlers\ntype jsonPatchOp\n  op string\n  path string\n  from string\n  value runtime.RawExtension";
     Schema::parse(&[text]).expect("a good table")
 });
 
-/// Applies the operations in order. If one fails, the document is as far as those before it.
+/// Applies the operations in order. If one fails, the earlier ones stay applied.
 pub fn json(document: &mut Value, patch: &[u8]) -> Result<Vec<Finding>> {
     valid(patch)?;
     let operation = OPERATION.named("handlers.jsonPatchOp").expect("in the table");
@@ -33,7 +33,8 @@ pub fn json(document: &mut Value, patch: &[u8]) -> Result<Vec<Finding>> {
     if operations.len() > PatchError::MOST_OPERATIONS {
         return Err(PatchError::TooManyOperations { got: operations.len() });
     }
-    // What is stored may be from a version that took deeper values: it may stay as deep as it is.
+    // Stored objects may come from a version that accepted deeper values: they may stay as deep as
+    // they are.
     let levels = MOST_LEVELS.max(schema::levels(document));
     let mut work = Work { levels, copied: 0, handled: 0 };
     for operation in operations {
@@ -74,8 +75,8 @@ fn apply(document: &mut Value, mut operation: Value, work: &mut Work) -> Result<
     }
 }
 
-/// What a patch has cost so far, and how deep it may nest a document: moves and copies could build
-/// it up without end.
+/// The cost of a patch so far, and the allowed nesting depth: moves and copies could nest a
+/// document without bound.
 struct Work {
     levels: usize,
     copied: usize,
@@ -94,7 +95,7 @@ impl Work {
         Err(PatchError::BadRequest(words))
     }
 
-    /// Whether a value may go to a path.
+    /// Whether a value may be placed at a path.
     fn fits(&mut self, path: &str, value: &Value) -> Result<()> {
         let outside = path.split('/').skip(1).count();
         let mut open = vec![(value, outside)];
@@ -116,7 +117,7 @@ impl Work {
     }
 }
 
-/// The container that a path ends in, and the last part of the path.
+/// The container that a path ends in, and the last segment of the path.
 fn find<'a>(document: &'a mut Value, path: &str) -> Result<(&'a mut Value, String)> {
     let missing = || rejected(format!("missing path: {path:?}"));
     let mut parts: Vec<String> = path.split('/').skip(1).map(unescaped).collect();
@@ -142,7 +143,7 @@ fn unescaped(part: &str) -> String {
     part.replace("~1", "/").replace("~0", "~")
 }
 
-/// The place that an index means in a list, which may be one past its end.
+/// The position of an index in a list, which may be one past the end.
 fn index(part: &str, length: usize) -> Option<usize> {
     let index = part.parse::<i64>().ok()?;
     let length = i64::try_from(length).ok()?;
@@ -198,7 +199,7 @@ fn replace(document: &mut Value, path: &str, value: Value, work: &mut Work) -> R
     Ok(())
 }
 
-/// What is at a path: nothing for a key that is not there.
+/// The value at a path: `None` for a missing key.
 fn read<'a>(document: &'a mut Value, path: &str) -> Result<Option<&'a Value>> {
     match find(document, path)? {
         (Value::Array(elements), key) => {

@@ -1,5 +1,5 @@
-//! JSON merge patch (RFC 7386), with the habits of the library that Kubernetes uses: a null within
-//! something new is pruned, also inside of lists.
+//! JSON merge patch (RFC 7386), with a quirk of the library that Kubernetes uses: nulls in new
+//! values are removed, also inside lists.
 
 use serde_json::{Map, Value};
 

@@ -1,14 +1,14 @@
 //! Strategic merge patch.
 //!
 //! Objects are merged field by field. A list is replaced, unless its field has the strategy
-//! `merge`: then elements with the same merge key are merged, and scalars united. Directives in
-//! the patch say otherwise: `$patch` (`replace`, `delete`) in an object, `$retainKeys` for the
-//! fields of an object that stay, `$deleteFromPrimitiveList/FIELD`, and
-//! `$setElementOrder/FIELD` for the order of a merged list.
+//! `merge`: then elements with the same merge key are merged, and scalars are united. Directives in
+//! the patch override this: `$patch` (`replace`, `delete`) in an object, `$retainKeys` for the
+//! fields of an object to keep, `$deleteFromPrimitiveList/FIELD`, and `$setElementOrder/FIELD` for
+//! the order of a merged list.
 //!
-//! Order of a merged list, the directive or else the patch being the order wanted: what is in both
-//! comes in that order, what only the document has keeps its order, and the two are merged; an
-//! element that the document did not have goes before what is left of the others.
+//! The desired order of a merged list is that of the directive, or else that of the patch. Elements
+//! in both lists follow the desired order, elements only in the document keep their order, and the
+//! two sequences are merged; an element new to the document goes before the remaining others.
 //!
 //! Source: `k8s.io/apimachinery/pkg/util/strategicpatch/patch.go`.
 
@@ -31,11 +31,11 @@ const RETAIN_KEYS: &str = "$retainKeys";
 const DELETE_FROM: &str = "$deleteFromPrimitiveList";
 const ELEMENT_ORDER: &str = "$setElementOrder";
 
-/// What all merges of lists in one patch may handle, in elements. A patch may name an element
-/// many times, and each time the lists inside of it are merged anew.
+/// Maximum number of list elements merged by one patch. A patch may name an element many times, and
+/// its inner lists are merged again each time.
 const MOST_MERGED: usize = 300_000;
 
-/// Merges a patch into a document of a type. If it fails, the document is merged in part.
+/// Merges a patch into a document of a type. On failure the document is partly merged.
 pub fn strategic(
     schema: &Schema,
     of: &Type,
@@ -53,29 +53,29 @@ pub fn strategic(
         _ => Object::new(),
     };
     let merged = Cell::new(0);
-    let place = Place { schema, inside: Inside::Struct(of), merged: &merged };
-    *document = Value::Object(merge_objects(place, original, patch)?);
+    let context = PatchContext { schema, inside: Inside::Struct(of), merged: &merged };
+    *document = Value::Object(merge_objects(context, original, patch)?);
     Ok(decoded.unknown)
 }
 
-/// What is known about the object being merged.
+/// Type information about the object being merged.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
+pub(super) struct PatchContext<'a> {
     schema: &'a Schema,
     inside: Inside<'a>,
-    /// Elements of lists that this patch has merged so far.
+    /// The number of list elements merged by this patch so far.
     merged: &'a Cell<usize>,
 }
 
 #[derive(Clone, Copy)]
 enum Inside<'a> {
     Struct(&'a Type),
-    /// Go's word for what it is instead.
+    /// Go's name for the actual type.
     Other(&'static str),
 }
 
-impl<'a> Place<'a> {
-    /// Counts what a merge of lists handles.
+impl<'a> PatchContext<'a> {
+    /// Adds to the number of merged list elements.
     fn merges(&self, elements: usize) -> Result<(), PatchError> {
         self.merged.set(self.merged.get().saturating_add(elements));
         if self.merged.get() <= MOST_MERGED {
@@ -88,7 +88,7 @@ impl<'a> Place<'a> {
         Err(PatchError::BadRequest(words))
     }
 
-    /// A field, for which there must be one in the type.
+    /// A field, which must exist in the type.
     fn field(&self, name: &str) -> Result<&'a Field, PatchError> {
         match self.inside {
             Inside::Struct(of) => of.field(name).ok_or_else(|| {
@@ -103,7 +103,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn inside(&self, shape: &'a Shape) -> Place<'a> {
+    fn inside(&self, shape: &'a Shape) -> PatchContext<'a> {
         let inside = match shape {
             Shape::Struct(id) => Inside::Struct(self.schema.of(*id)),
             Shape::Map(_) => Inside::Other("map"),
@@ -112,11 +112,11 @@ impl<'a> Place<'a> {
             Shape::Any => Inside::Other("interface"),
             _ => Inside::Other("struct"),
         };
-        Place { inside, ..*self }
+        PatchContext { inside, ..*self }
     }
 
     /// The elements of a list field.
-    fn elements(&self, field: &'a Field) -> Result<Place<'a>, PatchError> {
+    fn elements(&self, field: &'a Field) -> Result<PatchContext<'a>, PatchError> {
         match &field.shape {
             Shape::List(of) => Ok(self.inside(of)),
             _ => {
@@ -128,7 +128,7 @@ impl<'a> Place<'a> {
 }
 
 pub(super) fn merge_objects(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     mut original: Object,
     mut patch: Object,
 ) -> Result<Object, PatchError> {
@@ -138,12 +138,12 @@ pub(super) fn merge_objects(
         Some(Value::String(directive)) if directive == "delete" => return Ok(Object::new()),
         Some(directive) => return Err(bad_directive(&directive, patch)),
     }
-    retain_keys(place, &mut original, &mut patch)?;
-    order::apply(place, &mut original, &mut patch)?;
+    retain_keys(context, &mut original, &mut patch)?;
+    order::apply(context, &mut original, &mut patch)?;
     for (key, value) in patch {
         match key.strip_prefix(DELETE_FROM) {
-            Some(rest) => delete_from(place, &mut original, rest, value)?,
-            None => merge_member(place, &mut original, key, value)?,
+            Some(rest) => delete_from(context, &mut original, rest, value)?,
+            None => merge_member(context, &mut original, key, value)?,
         }
     }
     Ok(original)
@@ -159,9 +159,9 @@ fn bad_directive(directive: &Value, mut patch: Object) -> PatchError {
     PatchError::Internal(format!("unknown patch type: {directive} in map: {patch}"))
 }
 
-/// Drops what the patch does not name to be kept.
+/// Drops the fields that the patch does not name in `$retainKeys`.
 fn retain_keys(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     original: &mut Object,
     patch: &mut Object,
 ) -> Result<(), PatchError> {
@@ -176,13 +176,13 @@ fn retain_keys(
     if patch.iter().any(|(key, value)| !free(key, value) && !kept(key)) {
         return Err(bad());
     }
-    place.merges(original.len())?;
+    context.merges(original.len())?;
     original.retain(|key, _| kept(key));
     Ok(())
 }
 
 fn merge_member(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     original: &mut Object,
     key: String,
     mut value: Value,
@@ -193,16 +193,16 @@ fn merge_member(
     }
     let merged = match (original.remove(&key), value) {
         (Some(Value::Object(old)), Value::Object(new)) => {
-            let field = place.field(&key)?;
+            let field = context.field(&key)?;
             if field.patch.replace {
                 Some(Value::Object(new))
             } else {
-                Some(Value::Object(merge_objects(place.inside(&field.shape), old, new)?))
+                Some(Value::Object(merge_objects(context.inside(&field.shape), old, new)?))
             }
         }
         (Some(Value::Array(old)), Value::Array(new)) => {
-            let field = place.field(&key)?;
-            let elements = place.elements(field)?;
+            let field = context.field(&key)?;
+            let elements = context.elements(field)?;
             Some(Value::Array(if field.patch.merge {
                 merge_lists(elements, field.merge_key.as_deref(), old, new)?
             } else {
@@ -221,7 +221,7 @@ fn merge_member(
     Ok(())
 }
 
-/// Nulls in what is new delete nothing.
+/// Nulls in a new value delete nothing.
 fn discard_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -233,7 +233,7 @@ fn discard_nulls(value: &mut Value) {
     }
 }
 
-/// Objects with a directive have nothing to act on in what is new, and go.
+/// Objects with a directive have nothing to act on in a new value, and are dropped.
 fn without_directives(value: Value) -> Option<Value> {
     Some(match value {
         Value::Object(members) if members.contains_key(PATCH) => return None,

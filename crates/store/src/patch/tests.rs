@@ -326,7 +326,7 @@ fn json_patches_are_bounded() {
     assert!(matches!(refused, Err(PatchError::Rejected(_))));
 }
 
-/// A list of this length, in the shape that costs an operation most.
+/// A list of this length, in the shape most expensive for an operation.
 fn long_list(length: usize) -> Value {
     json!({"a": vec![0; length], "b": {}})
 }
@@ -343,7 +343,7 @@ fn json_patches_that_shift_a_long_list_again_and_again_are_refused() {
         let Err(PatchError::BadRequest(words)) = refused else { panic!("{operation}: taken") };
         assert!(words.contains("send several patches"), "{words}");
     }
-    // What real objects have bears as many operations as there may be.
+    // Real objects can take the maximum number of operations.
     let again = r#"{"op":"add","path":"/a/0","value":0},{"op":"remove","path":"/a/0"}"#;
     let patch = format!("[{}]", [again; 5_000].join(","));
     assert_eq!(json(&mut long_list(1_000), patch.as_bytes()), Ok(Vec::new()));

@@ -1,9 +1,9 @@
-//! Base64 as Go's `base64.StdEncoding` reads it: line breaks are passed over, padding is
-//! required, and the bits left over at the end are not looked at.
+//! Base64 as Go's `base64.StdEncoding` reads it: line breaks are ignored, padding is required, and
+//! leftover bits at the end are not checked.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// The text as the encoder would have written it, or the byte at which it goes wrong.
+/// The text in canonical encoding, or the position of the first invalid byte.
 pub(super) fn canonical(text: &str) -> Result<String, usize> {
     let mut out = String::with_capacity(text.len());
     let input = text.as_bytes();
@@ -30,7 +30,7 @@ pub(super) fn canonical(text: &str) -> Result<String, usize> {
     if filled == 0 { Ok(out) } else { Err(input.len() - filled) }
 }
 
-/// Where the text after the padding at `at` goes on, line breaks passed over.
+/// The position after the padding at `at`, ignoring line breaks.
 fn padding(input: &[u8], at: usize, filled: usize) -> Result<usize, usize> {
     let past_breaks = |from: usize| {
         let breaks = input[from..].iter().take_while(|byte| matches!(byte, b'\n' | b'\r'));
@@ -50,7 +50,7 @@ fn padding(input: &[u8], at: usize, filled: usize) -> Result<usize, usize> {
     }
 }
 
-/// Adds the last, padded group.
+/// Appends the last, padded group.
 fn finished(mut out: String, group: [u8; 4], filled: usize) -> String {
     let kept = match filled {
         2 => [Some(group[0]), Some(group[1] & 0x30), None, None],
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_taken_as_go_takes_them() {
+    fn texts_are_decoded_like_go() {
         for (text, expected) in [
             ("", Ok("")),
             ("aGk=", Ok("aGk=")),

@@ -1,8 +1,8 @@
-//! The form in which Go would print a value of a type, after it was stored.
+//! The form in which Go would print a stored value of a type.
 //!
-//! Absent fields that Go always prints come in: structs that are no pointers, scalars without
-//! `omitempty`. What `omitempty` drops goes. An empty list or map counts as none, since the
-//! encoding in which Kubernetes stores objects does not tell the two apart.
+//! Absent fields that Go always prints are added: structs that are not pointers, scalars without
+//! `omitempty`. Fields that `omitempty` drops are removed. An empty list or map counts as absent,
+//! since the encoding in which Kubernetes stores objects does not distinguish the two.
 
 use serde_json::{Map, Value};
 
@@ -12,7 +12,7 @@ use super::{
     time::{Precision, canonical_time},
 };
 
-/// Brings a value into the form in which it is printed. What is not as its type says stays.
+/// Converts a value to its printed form. Values that don't match their type are left unchanged.
 pub fn canonical(schema: &Schema, of: &Type, value: &mut Value) {
     let Value::Object(members) = value else { return };
     members.retain(|name, value| {
@@ -33,7 +33,7 @@ pub fn canonical(schema: &Schema, of: &Type, value: &mut Value) {
     }
 }
 
-/// Whether a field is printed with nothing in it. Go leaves out no struct for being empty.
+/// Whether a field is printed even if absent. Go never omits a struct for being empty.
 pub(super) fn is_always_printed(field: &Field) -> bool {
     match field.omit {
         Omit::Never => true,
@@ -42,7 +42,7 @@ pub(super) fn is_always_printed(field: &Field) -> bool {
     }
 }
 
-/// What is printed for it then.
+/// The value printed for an absent field.
 fn nothing(schema: &Schema, field: &Field) -> Value {
     if field.pointer { Value::Null } else { zero(schema, &field.shape) }
 }
@@ -54,7 +54,7 @@ fn is_struct(shape: &Shape) -> bool {
     )
 }
 
-/// What `omitempty` drops, and a list or map that counts as none.
+/// Whether `omitempty` drops the value, or it is a list or map that counts as absent.
 fn is_empty(shape: &Shape, value: &Value) -> bool {
     match (shape, value) {
         (_, Value::Null) => true,
@@ -108,7 +108,7 @@ fn one(schema: &Schema, shape: &Shape, value: &mut Value) {
     }
 }
 
-/// Whether there is anything to do for values of a shape.
+/// Whether values of a shape need any conversion.
 fn has_form(shape: &Shape) -> bool {
     is_struct(shape) || matches!(shape, Shape::List(_) | Shape::Map(_))
 }

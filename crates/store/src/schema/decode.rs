@@ -1,11 +1,11 @@
-//! Reads a client's JSON against a type, in one pass over the bytes.
+//! Decodes a client's JSON into a type, in one pass over the bytes.
 //!
-//! What happens is what Go does when it decodes into a struct: names are case-sensitive; null
-//! leaves a scalar alone and empties the rest; a field that comes twice is read into what the
-//! first one left, so maps merge, and the second is a finding; unknown fields are findings and
-//! dropped. A value of the wrong type is kept in mind and reading goes on, since bad JSON further
-//! on has precedence, as has a value that its own reader refuses (a quantity, a time).
-//! Stack: bounded by [`MOST_LEVELS`]; what is passed over takes none.
+//! Follows Go's decoding into a struct: names are case-sensitive; null leaves a scalar unchanged
+//! and empties everything else; a duplicate field is decoded into the result of the first, so maps
+//! merge, and is reported as a finding; unknown fields are findings and dropped. A value of the
+//! wrong type is recorded and decoding continues, since invalid JSON later in the text takes
+//! precedence, as does a value rejected by its own decoder (a quantity, a time). Stack use is
+//! bounded by [`MOST_LEVELS`]; skipping values uses none.
 
 mod scalars;
 mod wrong;
@@ -20,7 +20,7 @@ use super::{
     scan::Scanner, time::Precision,
 };
 
-/// Reads a client's JSON against a type.
+/// Decodes a client's JSON into a type.
 pub fn decode(schema: &Schema, of: &Type, json: &[u8]) -> Result<Decoded, DecodeError> {
     decode_within(schema, of, json, MOST_LEVELS)
 }
@@ -43,13 +43,13 @@ fn decode_within(
     decoder.finish(value)
 }
 
-/// The same for a value that is already parsed, as after a patch.
+/// Like [`decode`], for a value that is already parsed, as after a patch.
 pub fn check(schema: &Schema, of: &Type, value: Value) -> Result<Decoded, DecodeError> {
     check_within(schema, of, value, MOST_LEVELS)
 }
 
-/// The same with another limit than [`MOST_LEVELS`]: for what is stored already, perhaps by a
-/// version that took more.
+/// Like [`check`], with a limit other than [`MOST_LEVELS`]: for objects already stored, perhaps by
+/// a version with a higher limit.
 pub fn check_within(
     schema: &Schema,
     of: &Type,
@@ -61,7 +61,7 @@ pub fn check_within(
     decode_within(schema, of, json.as_bytes(), levels)
 }
 
-/// How many objects and lists are inside each other in a value, the outermost counted.
+/// Nesting depth of objects and lists in a value, including the outermost.
 pub fn levels(value: &Value) -> usize {
     let mut most = 0;
     let mut open = vec![(value, 1)];
@@ -76,7 +76,7 @@ pub fn levels(value: &Value) -> usize {
     most
 }
 
-/// Reads a list of a type, which is what a JSON patch is.
+/// Decodes a list of a type, such as a JSON patch.
 pub(crate) fn decode_list(schema: &Schema, of: &Type, json: &[u8]) -> Result<Decoded, DecodeError> {
     let mut decoder = Decoder::new(schema, json);
     let mut elements = Vec::new();
@@ -88,7 +88,7 @@ pub(crate) fn decode_list(schema: &Schema, of: &Type, json: &[u8]) -> Result<Dec
     decoder.finish(Value::Array(elements))
 }
 
-/// Reads an object without a type. Findings are the fields that come twice.
+/// Decodes an untyped object. Findings are the duplicate fields.
 pub fn untyped(json: &[u8]) -> Result<Decoded, DecodeError> {
     let schema = Schema::default();
     let mut decoder = Decoder::new(&schema, json);
@@ -100,7 +100,7 @@ pub fn untyped(json: &[u8]) -> Result<Decoded, DecodeError> {
     decoder.finish(value)
 }
 
-/// Reads any JSON, nested up to so many levels. The stack must bear them.
+/// Decodes any JSON, nested up to `levels` deep. The stack must suffice for them.
 pub fn any_json(json: &[u8], levels: usize) -> Result<Value, DecodeError> {
     let schema = Schema::default();
     let mut decoder = Decoder { levels, quiet: true, ..Decoder::new(&schema, json) };
@@ -108,7 +108,7 @@ pub fn any_json(json: &[u8], levels: usize) -> Result<Value, DecodeError> {
     decoder.finish(value).map(|decoded| decoded.value)
 }
 
-/// Reads a value that is a field of nothing.
+/// Decodes a standalone value.
 pub(crate) fn read_alone(schema: &Schema, shape: &Shape, value: &Value) -> Result<(), DecodeError> {
     let json = value.to_string();
     let mut decoder = Decoder::new(schema, json.as_bytes());
@@ -124,7 +124,7 @@ pub(crate) fn read_alone(schema: &Schema, shape: &Shape, value: &Value) -> Resul
     decoder.finish(slot).map(drop)
 }
 
-/// Which kind a text says it is, without looking at the rest of it.
+/// The kind that a text declares, without looking at the rest of it.
 pub fn type_meta(json: &[u8]) -> Result<TypeMeta, DecodeError> {
     let schema = Schema::default();
     let mut decoder = Decoder::new(&schema, json);
@@ -144,28 +144,28 @@ pub fn type_meta(json: &[u8]) -> Result<TypeMeta, DecodeError> {
 struct Decoder<'a> {
     schema: &'a Schema,
     scanner: Scanner<'a>,
-    /// How deep what is read may nest.
+    /// Allowed nesting depth.
     levels: usize,
     path: Vec<Step<'a>>,
     /// The first value of a wrong type.
     mistyped: Option<String>,
-    /// The first value that its own reader refused.
+    /// The first value rejected by its own decoder.
     refused: Option<String>,
     findings: Vec<Finding>,
-    /// The length of all paths made for findings, also of those that were there already.
+    /// The length of all paths built for findings, including duplicates.
     described: usize,
-    /// Findings are of no interest here.
+    /// Don't collect findings.
     quiet: bool,
 }
 
-/// One step into an object.
+/// One step down into an object.
 enum Step<'a> {
     Field(&'a Type, &'a Field),
     Index(usize),
     Key(Cow<'a, str>),
 }
 
-/// Go's name of a type: that of a field, or of what is some levels inside of it.
+/// Go's name of a type: that of a field, or of a value nested some levels inside it.
 #[derive(Clone, Copy)]
 struct GoType<'a> {
     field: &'a Field,
@@ -190,7 +190,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Takes the brace or bracket of what will be kept.
+    /// Consumes the opening brace or bracket of a value to keep.
     fn open(&mut self) -> Nothing {
         self.scanner.open()?;
         if self.scanner.levels() > self.levels {
@@ -252,7 +252,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// An object into a struct.
+    /// Decodes an object into a struct.
     fn structure(&mut self, of: &'a Type, slot: &mut Value, go: Option<GoType<'a>>) -> Nothing {
         let byte = self.scanner.peek()?;
         if byte != b'{' {
@@ -311,7 +311,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// A value that is not null.
+    /// A value other than null.
     fn value(&mut self, shape: &'a Shape, slot: &mut Value, go: GoType<'a>) -> Nothing {
         match shape {
             Shape::Struct(id) => self.structure(self.schema.of(*id), slot, Some(go)),
@@ -338,7 +338,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// An array into a list. Elements go into those that are there.
+    /// Decodes an array into a list, element by element into the existing ones.
     fn list(&mut self, of: &'a Shape, slot: &mut Value, go: GoType<'a>) -> Nothing {
         let byte = self.scanner.peek()?;
         if byte != b'[' {
@@ -383,14 +383,14 @@ impl<'a> Decoder<'a> {
             members.insert(key.into_owned(), value);
         }
         match slot {
-            // Not `append`, which goes through all that was there: fields may come twice often.
+            // Not `append`, which walks all existing members: a field may be repeated many times.
             Value::Object(earlier) => earlier.extend(members),
             _ => *slot = Value::Object(members),
         }
         Ok(())
     }
 
-    /// What is in a list or map: never absent, so null is the zero value.
+    /// An element of a list or map: never absent, so null becomes the zero value.
     fn element(&mut self, of: &'a Shape, slot: &mut Value, go: GoType<'a>) -> Nothing {
         if self.scanner.peek()? != b'n' {
             return self.value(of, slot, GoType { inside: go.inside + 1, ..go });

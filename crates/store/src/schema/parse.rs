@@ -1,4 +1,4 @@
-//! The text form of the table.
+//! The table's text format.
 //!
 //! ```text
 //! package core v1 io.k8s.api.core.v1     short name, Go's name, OpenAPI's prefix; one per text
@@ -18,11 +18,11 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::{
-    Field, ListType, MapType, Omit, Schema, Shape, Strategy, Type, TypeId,
+    Field, ListType, MapType, Omit, PatchStrategy, Schema, Shape, Type, TypeId,
     canonical::is_always_printed,
 };
 
-/// What is wrong with the table.
+/// An error in the table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of package {package:?}: {problem}: {text:?}")]
 pub struct SchemaError {
@@ -32,7 +32,7 @@ pub struct SchemaError {
     pub problem: &'static str,
 }
 
-/// More would not fit into the set of fields seen that a reader keeps.
+/// The decoder tracks the fields seen in a bit set of this size.
 const MOST_FIELDS: usize = 128;
 
 /// Types that are not structs of the table, with Go's name.
@@ -51,7 +51,7 @@ const LEAVES: &[(&str, Shape, &str)] = &[
     ("runtime.RawExtension", Shape::Any, "runtime.RawExtension"),
 ];
 
-/// One text, and the lines of its types still to be read.
+/// One text, and the lines of its types not yet parsed.
 struct Package<'a> {
     short: &'a str,
     go: &'a str,
@@ -59,12 +59,12 @@ struct Package<'a> {
     lines: Vec<(usize, &'a str)>,
 }
 
-/// Everything that has a name, before fields are read.
+/// All names, before fields are parsed.
 #[derive(Default)]
 struct Names<'a> {
     structs: FxHashMap<String, TypeId>,
     texts: FxHashMap<String, String>,
-    /// Go's name, and the type with all names in full.
+    /// Go's name, and the type with fully qualified names.
     aliases: FxHashMap<String, (String, String)>,
     go: FxHashMap<&'a str, &'a str>,
 }
@@ -72,7 +72,8 @@ struct Names<'a> {
 type Problem = &'static str;
 
 impl Schema {
-    /// Reads the table. All texts are read before a name is looked up, so their order is free.
+    /// Parses the table. All texts are read before names are resolved, so their order does not
+    /// matter.
     pub fn parse(texts: &[&str]) -> Result<Schema, SchemaError> {
         let mut schema = Schema::default();
         let mut names = Names::default();
@@ -111,7 +112,7 @@ fn package(text: &str) -> Result<Package<'_>, SchemaError> {
     Ok(Package { short, go, prefix, lines })
 }
 
-/// Takes down all names of a package.
+/// Declares all names of a package.
 fn declare<'a>(
     package: &Package<'a>,
     schema: &mut Schema,
@@ -168,7 +169,7 @@ fn head(package: &Package<'_>, name: &str, text: &str) -> Result<Type, Problem> 
     Ok(new)
 }
 
-/// Reads the fields of a package's types.
+/// Parses the fields of a package's types.
 fn fill(package: &Package<'_>, schema: &mut Schema, names: &Names<'_>) -> Result<(), SchemaError> {
     let mut current = None;
     for (line, text) in &package.lines {
@@ -216,7 +217,7 @@ fn field(package: &str, text: &str, names: &Names<'_>) -> Result<Field, Problem>
         list: None,
         keys: Box::default(),
         map: None,
-        patch: Strategy::default(),
+        patch: PatchStrategy::default(),
         merge_key: None,
         via: None,
     };
@@ -244,8 +245,8 @@ fn set_flag(field: &mut Field, flag: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-fn strategy_of(text: &str) -> Result<Strategy, Problem> {
-    let mut strategy = Strategy::default();
+fn strategy_of(text: &str) -> Result<PatchStrategy, Problem> {
+    let mut strategy = PatchStrategy::default();
     for word in text.split(',') {
         match word {
             "merge" => strategy.merge = true,
@@ -261,7 +262,7 @@ fn json_of(text: &str) -> Result<Value, Problem> {
     serde_json::from_str(text).map_err(|_| "no JSON")
 }
 
-/// Puts the package before names that have none: those with a capital letter and no dot.
+/// Adds the package to unqualified names: those with a capital letter and no dot.
 fn qualified(package: &str, text: &str) -> String {
     let mut out = String::with_capacity(text.len() + package.len());
     for word in text.split_inclusive(['[', ']']) {
@@ -274,7 +275,7 @@ fn qualified(package: &str, text: &str) -> String {
     out
 }
 
-/// The shape of a type with all names in full, and Go's name for it.
+/// The shape of a type with fully qualified names, and Go's name for it.
 fn shape_of(text: &str, names: &Names<'_>) -> Result<(Shape, String), Problem> {
     if let Some((_, shape, go)) = LEAVES.iter().find(|(name, ..)| *name == text) {
         return Ok((shape.clone(), (*go).to_owned()));
@@ -336,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_table_says_where() {
+    fn an_invalid_table_is_reported_with_its_line() {
         for (text, line, problem) in [
             ("", 1, "expected: package SHORT GO PREFIX"),
             ("package a v1 io.a\n  x string", 2, "a field before any type"),

@@ -1,12 +1,12 @@
 //! Quantities as Go's `resource.Quantity` reads and prints them.
 //!
-//! A quantity is a decimal with a suffix: powers of ten (`m`, `k`, `M`, or `e3`), or powers of
-//! 1024 (`Ki`, `Mi`). Go keeps the text as it was where it takes it for canonical, by a rule of
-//! its own that the vectors show; otherwise it prints the number with the largest suffix that
-//! leaves no fraction. What is finer than a billionth is rounded away from zero.
-//! Source: `k8s.io/apimachinery/pkg/api/resource` (`quantity.go`, `suffix.go`, `amount.go`).
+//! A quantity is a decimal with a suffix: powers of ten (`m`, `k`, `M`, or `e3`), or powers of 1024
+//! (`Ki`, `Mi`). Go keeps the text unchanged if it considers it canonical, by a rule of its own
+//! that the vectors record; otherwise it prints the number with the largest suffix that leaves no
+//! fraction. Fractions below a billionth are rounded away from zero. Source:
+//! `k8s.io/apimachinery/pkg/api/resource` (`quantity.go`, `suffix.go`, `amount.go`).
 
-/// Why a text is no quantity, in Go's words.
+/// Why a text is not a quantity, in Go's wording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuantityError {
     #[error(
@@ -26,7 +26,7 @@ enum Format {
     Binary,
 }
 
-/// The parts of a text. Leading zeros are not in `whole`.
+/// The parts of a quantity. `whole` has no leading zeros.
 struct Parts<'a> {
     negative: bool,
     whole: &'a str,
@@ -34,16 +34,16 @@ struct Parts<'a> {
     suffix: &'a str,
 }
 
-/// Digits without a point, and the power of ten to multiply them with.
+/// Digits without a point, and the power of ten to multiply them by.
 struct Amount {
     digits: String,
     scale: i64,
 }
 
-/// Digits that a 64-bit number surely holds.
+/// Digits that always fit into a 64-bit number.
 const MOST_DIGITS: i64 = 18;
 
-/// The form in which a quantity is printed.
+/// The printed form of a quantity.
 pub fn canonical_quantity(text: &str) -> Result<String, QuantityError> {
     if text.is_empty() {
         return Err(QuantityError::Format);
@@ -96,7 +96,7 @@ fn suffix(text: &str) -> Result<(i64, Format), QuantityError> {
         return Ok((at as i64 * 10 + 10, Format::Binary));
     }
     let exponent = text.strip_prefix(['e', 'E']).and_then(|digits| digits.parse::<i64>().ok());
-    // Go cuts the exponent to 32 bits.
+    // Go truncates the exponent to 32 bits.
     exponent.map(|e| (i64::from(e as i32), Format::Exponent)).ok_or(QuantityError::Suffix)
 }
 
@@ -112,7 +112,7 @@ fn decimal_is_kept(parts: &Parts<'_>, exponent: i64) -> bool {
         && !format!("{whole}{}", parts.fraction).ends_with("000")
 }
 
-/// Go's quick test for canonical binaries: whole, and no multiple of eight.
+/// Go's quick test for canonical binaries: whole, and not a multiple of eight.
 fn binary_is_kept(parts: &Parts<'_>, exponent: i64) -> bool {
     let whole = if parts.whole.is_empty() { "0" } else { parts.whole };
     let precision = 15 - whole.len() as i64 - exponent * 3 / 10 - 1;
@@ -129,7 +129,7 @@ fn amount(parts: &Parts<'_>, exponent: i64) -> Amount {
     Amount { digits, scale: exponent - parts.fraction.len() as i64 }
 }
 
-/// Nothing finer than a billionth.
+/// Rounds to a billionth.
 fn rounded(amount: Amount) -> Amount {
     let too_fine = usize::try_from(-9 - amount.scale).unwrap_or(0);
     if too_fine == 0 || amount.digits.is_empty() {
@@ -178,8 +178,8 @@ fn decimal(amount: &Amount, format: Format) -> String {
     digits + &suffix
 }
 
-/// A binary quantity, exact: at most 2^63 times 10^18, so that a 128-bit number holds it. Digits
-/// further behind the point only tell that there is something.
+/// A binary quantity, exact: at most 2^63 times 10^18, which fits into a 128-bit number. Further
+/// fractional digits only show that the fraction is not zero.
 fn binary(parts: &Parts<'_>, exponent: i64) -> String {
     const PLACES: usize = 18;
     const LIMIT: u128 = i64::MAX as u128;

@@ -1,7 +1,7 @@
-//! Reads JSON byte by byte, with Go's rules and Go's words for what is wrong.
+//! Scans JSON byte by byte, with Go's rules and error messages.
 //!
-//! Accepted is exactly what Go's `encoding/json` accepts: at most 10,000 levels, and text that is
-//! no UTF-8 with a replacement character for every bad byte. Passing over a value takes no stack.
+//! Accepts exactly what Go's `encoding/json` accepts: at most 10,000 levels, and invalid UTF-8, in
+//! which each bad byte becomes a replacement character. Skipping a value uses no stack.
 
 use std::borrow::Cow;
 
@@ -25,7 +25,7 @@ impl<'a> Scanner<'a> {
         Scanner { input, at: 0, levels: 0 }
     }
 
-    /// The next byte that is no blank, without taking it.
+    /// The next byte that is not whitespace, without consuming it.
     pub(super) fn peek(&mut self) -> Result<u8> {
         while let Some(&byte) = self.input.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
@@ -36,17 +36,17 @@ impl<'a> Scanner<'a> {
         Err(DecodeError::Syntax("unexpected end of JSON input".to_owned()))
     }
 
-    /// Where the next value starts.
+    /// The position of the next value.
     pub(super) fn start(&mut self) -> Result<usize> {
         self.peek().map(|_| self.at)
     }
 
-    /// The text from a start up to here.
+    /// The text from `start` to the current position.
     pub(super) fn since(&self, start: usize) -> &'a [u8] {
         &self.input[start..self.at]
     }
 
-    /// Nothing may follow.
+    /// Fails if anything follows.
     pub(super) fn end(&mut self) -> Result<()> {
         match self.peek() {
             Ok(byte) => Err(unexpected(byte, "after top-level value")),
@@ -54,7 +54,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Takes the brace or bracket that `peek` showed.
+    /// Consumes the brace or bracket that `peek` returned.
     pub(super) fn open(&mut self) -> Result<()> {
         self.at += 1;
         self.levels += 1;
@@ -64,7 +64,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// How many objects and arrays are open.
+    /// The number of open objects and arrays.
     pub(super) fn levels(&self) -> usize {
         self.levels
     }
@@ -110,7 +110,7 @@ impl<'a> Scanner<'a> {
         Ok(None)
     }
 
-    /// A string. Borrowed unless something in it is escaped or no UTF-8.
+    /// A string. Borrowed unless it contains escapes or invalid UTF-8.
     pub(super) fn text(&mut self) -> Result<Cow<'a, str>> {
         let (raw, escaped) = self.raw_text()?;
         match std::str::from_utf8(raw) {
@@ -119,7 +119,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// What is between the quotes, and whether it has escapes.
+    /// The text between the quotes, and whether it contains escapes.
     fn raw_text(&mut self) -> Result<(&'a [u8], bool)> {
         self.at += 1;
         let start = self.at;
@@ -198,7 +198,7 @@ impl<'a> Scanner<'a> {
         Ok(())
     }
 
-    /// `true`, `false` or `null`, of which `peek` showed the first letter.
+    /// `true`, `false` or `null`, whose first letter `peek` returned.
     pub(super) fn literal(&mut self) -> Result<Literal> {
         let (word, literal) = match self.input[self.at] {
             b't' => ("true", Literal::Bool(true)),
@@ -218,7 +218,7 @@ impl<'a> Scanner<'a> {
         Ok(literal)
     }
 
-    /// Passes over a value.
+    /// Skips a value.
     pub(super) fn skip(&mut self) -> Result<()> {
         let mut open: Vec<u8> = Vec::new();
         let mut first = false;
@@ -250,8 +250,8 @@ impl<'a> Scanner<'a> {
     }
 }
 
-/// How many bytes from here on surely are plain text: no quote, backslash or control character.
-/// Eight are looked at in one go: a byte below `n` is one that borrows when `n` is taken from it.
+/// The number of leading bytes known to be plain text: no quote, backslash or control character.
+/// Checks eight bytes at a time: a byte less than `n` borrows when `n` is subtracted from it.
 fn plain(bytes: &[u8]) -> usize {
     const ONES: u64 = u64::MAX / 255;
     let below = |word: u64, n: u64| word.wrapping_sub(ONES * n) & !word;
@@ -264,7 +264,7 @@ fn plain(bytes: &[u8]) -> usize {
     bytes.as_chunks().0.iter().take_while(is_plain).count() * 8
 }
 
-/// A value that is a word.
+/// A literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Literal {
     Null,
@@ -283,7 +283,7 @@ fn unexpected(byte: u8, context: &str) -> DecodeError {
     DecodeError::Syntax(format!("invalid character '{shown}' {context}"))
 }
 
-/// The text that a string stands for. The scanner has checked the escapes.
+/// The value of a string. The scanner has checked the escapes.
 fn unescaped(raw: &[u8]) -> String {
     let mut out = String::with_capacity(raw.len());
     let mut rest = raw;
@@ -306,7 +306,7 @@ fn unescaped(raw: &[u8]) -> String {
     out
 }
 
-/// What `uXXXX`, or two of them, stand for, and how long they are.
+/// The character of one `uXXXX`, or of a surrogate pair, and its length.
 fn unicode(rest: &[u8]) -> (char, usize) {
     let unit = |digits: &[u8]| {
         std::str::from_utf8(digits).ok().and_then(|digits| u16::from_str_radix(digits, 16).ok())

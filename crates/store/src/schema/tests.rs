@@ -46,7 +46,7 @@ fn bad_json_is_refused_in_gos_words() {
 }
 
 #[test]
-fn bad_json_comes_before_wrong_types() {
+fn invalid_json_takes_precedence_over_wrong_types() {
     let error = read(b"{\"a\":1,\"n\":x}").expect_err("both are wrong");
     assert_eq!(error.to_string(), "invalid character 'x' looking for beginning of value");
     let error = read(b"{\"a\":1,\"n\":true}").expect_err("both are wrong");
@@ -109,7 +109,7 @@ fn what_is_kept_nests_up_to_one_limit() {
 }
 
 #[test]
-fn all_that_serde_json_reads_is_read_the_same() {
+fn everything_serde_json_accepts_is_decoded_the_same() {
     for text in
         ["null", " [1, -2.5, \"x\", {\"a\": [true, {}]}] ", "\"\\u00e9\"", "1e400", "[", "{} 1"]
     {

@@ -1,9 +1,9 @@
 //! Times as Go reads and prints them.
 //!
 //! Go's `time.Parse` walks its layout (`2006-01-02T15:04:05Z07:00`, with `.000000` before the zone
-//! for a time with microseconds) element by element; an error names the element and what was there
-//! instead, so this does the same walk. A single digit is a good hour, and a fraction of a second
-//! is passed over even where the layout has none.
+//! for a time with microseconds) element by element; an error names the element and the actual
+//! text, so this does the same walk. A single-digit hour is valid, and a fraction of a second is
+//! skipped even if the layout has none.
 
 /// Which of the two layouts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,8 +12,8 @@ pub enum Precision {
     Micros,
 }
 
-/// A time in UTC, in the form in which it is printed; `None` is Go's zero time, printed as null.
-/// The error is Go's.
+/// The canonical form of a time, in UTC; `None` is Go's zero time, printed as null. The error is
+/// Go's.
 pub fn canonical_time(text: &str, precision: Precision) -> Result<Option<String>, String> {
     if is_canonical(text.as_bytes(), precision) {
         return Ok(Some(text.to_owned()));
@@ -33,7 +33,7 @@ pub fn canonical_time(text: &str, precision: Precision) -> Result<Option<String>
     Ok(Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")))
 }
 
-/// The common case: all digits where they belong, nothing out of range in any month, UTC.
+/// The common case: all digits in position, every day valid in any month, UTC.
 fn is_canonical(text: &[u8], precision: Precision) -> bool {
     let form: &[u8] = match precision {
         Precision::Seconds => b"0000-00-00T00:00:00Z",
@@ -197,7 +197,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Go's package `time` has a way of its own to quote: what is not ASCII goes byte by byte.
+/// Go's package `time` has its own quoting: non-ASCII characters are escaped byte by byte.
 fn quoted(text: &str) -> String {
     let mut out = String::from('"');
     for byte in text.bytes() {

@@ -1,15 +1,15 @@
 //! Field selectors: `metadata.name=a,status.phase!=Running`.
 //!
-//! As `k8s.io/apimachinery/pkg/fields` has them: equality only, `\`, `,` and `=` escaped by `\`
-//! in values. Which fields there are is the kind's; the values lie ready in each object.
+//! As `k8s.io/apimachinery/pkg/fields` has them: equality only, `\`, `,` and `=` escaped by `\` in
+//! values. The kind defines which fields exist; each object stores their values.
 
 use crate::object::Object;
 
-/// What a field selector asks for. Empty: everything.
+/// The requirements of a field selector. Empty: matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldSelector(Vec<Term>);
 
-/// Why a field selector can't be used.
+/// Why a field selector is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
     #[error("invalid selector: '{selector}'; can't understand '{term}'")]
@@ -21,7 +21,7 @@ pub enum FieldError {
     Unescaped(u32),
     #[error("{0:?} is not a known field selector: only \"metadata.name\", \"metadata.namespace\"")]
     Unknown(String),
-    /// A kind that has fields of its own words it differently.
+    /// Kinds with their own fields have a different message.
     #[error("field label not supported: {0}")]
     NotSupported(String),
 }
@@ -62,19 +62,19 @@ impl FieldSelector {
         self.0.is_empty()
     }
 
-    /// Narrowed to one name.
+    /// Restricts the selector to one name.
     #[must_use]
     pub fn and_name(mut self, name: &str) -> FieldSelector {
         self.0.push(Term { field: Field::Name, equal: true, value: name.into() });
         self
     }
 
-    /// Whether it asks for a namespace.
+    /// Whether it selects by namespace.
     pub fn has_namespace(&self) -> bool {
         self.0.iter().any(|term| term.field == Field::Namespace)
     }
 
-    /// The name it asks for, if for one.
+    /// The name it selects, if it selects one.
     pub fn name(&self) -> Option<&str> {
         let term = self.0.iter().find(|term| term.equal && term.field == Field::Name)?;
         Some(&term.value)
@@ -105,7 +105,7 @@ fn field(name: &str, known: &[&str]) -> Result<Field, FieldError> {
     }
 }
 
-/// At commas that are not escaped.
+/// Splits at unescaped commas.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let (mut start, mut escaped) = (0, false);
@@ -160,7 +160,13 @@ mod tests {
 
     fn object(key: &str, fields: &[&str]) -> Object {
         let fields = fields.iter().map(|field| (*field).into()).collect();
-        Object { key: key.into(), revision: 1, labels: [].into(), fields, tail: Default::default() }
+        Object {
+            key: key.into(),
+            revision: 1,
+            labels: [].into(),
+            fields,
+            encoded: Default::default(),
+        }
     }
 
     #[test]
@@ -183,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selector_knows_whether_it_asks_for_a_namespace() {
+    fn a_selector_knows_whether_it_selects_by_namespace() {
         for (selector, has) in
             [("", false), ("metadata.name=a", false), ("metadata.namespace!=a", true)]
         {

@@ -1,13 +1,13 @@
 //! Label selectors: `app=web,tier in (a, b),!old,n>3`.
 //!
-//! Grammar, leniencies and error texts are those of `k8s.io/apimachinery/pkg/labels`: a parser
-//! with one token of look-ahead over tokens that know no quoting. One pass, no recursion.
+//! Grammar, leniencies and error texts are those of `k8s.io/apimachinery/pkg/labels`: a parser with
+//! one token of look-ahead, without quoting. One pass, no recursion.
 
-/// What a label selector asks for. Empty: everything.
+/// The requirements of a label selector. Empty: matches everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSelector(Vec<Requirement>);
 
-/// What keys and values must look like: each returns what is wrong.
+/// Validation of keys and values: each returns an error message.
 #[derive(Clone, Copy, Debug)]
 pub struct Checks {
     pub key: fn(&str) -> Vec<String>,
@@ -18,7 +18,7 @@ pub struct Checks {
 struct Requirement {
     key: Box<str>,
     operator: Operator,
-    /// Sorted, each once.
+    /// Sorted, without duplicates.
     values: Vec<Box<str>>,
 }
 
@@ -82,7 +82,7 @@ fn integer(text: &str) -> Option<i64> {
 enum Token {
     End,
     Word(String),
-    /// One of `) ( , ! = == != > <`, or something made of their characters that is none.
+    /// One of `) ( , ! = == != > <`, or an invalid combination of their characters.
     Sign(String),
 }
 
@@ -107,7 +107,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-/// The longest sign that a text begins with. Each special character alone is one.
+/// The length of the longest sign at the start of a text. Each special character alone is one.
 fn sign_length(text: &str) -> usize {
     let is_sign = |length: &usize| text.get(..*length).is_some_and(|sign| SIGNS.contains(&sign));
     (1..=2).rev().find(is_sign).unwrap_or(1)
@@ -213,7 +213,7 @@ impl Parser {
         }
     }
 
-    /// `(a, b)`; an empty place is the empty value.
+    /// `(a, b)`; a missing value is the empty one.
     fn values(&mut self) -> Result<Vec<String>, String> {
         let open = self.next();
         if !is_sign(&open, "(") {

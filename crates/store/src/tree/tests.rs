@@ -12,7 +12,7 @@ struct One {
 }
 
 impl Entry for One {
-    fn place(&self) -> Place<'_> {
+    fn sort_key(&self) -> SortKey<'_> {
         (&self.key, self.revision)
     }
 }
@@ -23,7 +23,7 @@ fn one(n: u32, text: u32) -> One {
     One { key: format!("{:05}", n / 3), revision: u64::from(n % 3), text }
 }
 
-/// Entries in order, positions, and that no node is too large and none at another depth.
+/// Checks entry order and positions, and that no node is too large or at another depth.
 fn check(tree: &Tree<One>, model: &Model) {
     assert_eq!(tree.len(), model.len());
     let all: Model =
@@ -51,7 +51,7 @@ fn shape(node: &Node<One>) -> (usize, usize) {
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// So many neighbours from here on.
+    /// This many neighbours from here on.
     Insert(u32, u32),
     Remove(u32, u32),
     Keep,
@@ -79,7 +79,7 @@ proptest! {
         for (text, step) in (0..).zip(steps) {
             match step {
                 Step::Insert(from, n) => for n in from..from + n {
-                    // Not in order, so that nodes split in the middle too.
+                    // Out of order, so that nodes also split in the middle.
                     let new = one(n * 7 % 3_000, text);
                     let place = (new.key.clone(), new.revision);
                     let before = tree.insert(new).map(|one| one.text);
@@ -87,7 +87,7 @@ proptest! {
                 },
                 Step::Remove(from, n) => for n in from..from + n {
                     let gone = one(n, 0);
-                    let removed = tree.remove(gone.place()).map(|one| one.text);
+                    let removed = tree.remove(gone.sort_key()).map(|one| one.text);
                     prop_assert_eq!(removed, model.remove(&(gone.key, gone.revision)));
                 },
                 Step::Keep => kept.push((tree.clone(), model.clone())),
@@ -99,8 +99,8 @@ proptest! {
             for probe in &probes {
                 let probe = one(*probe, 0);
                 let place = (probe.key.clone(), probe.revision);
-                let before = |p: Place<'_>| p < probe.place();
-                prop_assert_eq!(tree.get(probe.place()).map(|one| &one.text), model.get(&place));
+                let before = |p: SortKey<'_>| p < probe.sort_key();
+                prop_assert_eq!(tree.get(probe.sort_key()).map(|one| &one.text), model.get(&place));
                 prop_assert_eq!(tree.position(before), model.range(..&place).count());
                 let next = model.range(&place..).next().map(|(_, text)| text);
                 prop_assert_eq!(tree.walk(before).next().map(|one| &one.text), next);
@@ -118,7 +118,7 @@ fn entries_that_come_in_order_leave_no_room() {
     let (depth, len) = shape(&tree.root);
     assert_eq!((depth, len), (2, 100_000));
     for n in 0..100_000 {
-        assert!(tree.remove(one(n, 0).place()).is_some());
+        assert!(tree.remove(one(n, 0).sort_key()).is_some());
     }
     assert_eq!((tree.len(), shape(&tree.root)), (0, (0, 0)));
 }

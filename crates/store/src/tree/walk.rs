@@ -1,18 +1,18 @@
-//! A walk through a tree, in order.
+//! Iteration over a tree, in order.
 
 use std::slice;
 
-use super::{Child, Entry, Node, Place, way};
+use super::{Child, Entry, Node, SortKey, way};
 
 #[derive(Debug)]
 pub(crate) struct Walk<'a, T> {
-    /// What is still to come, the nearest last.
+    /// The remaining children, the next last.
     above: Vec<slice::Iter<'a, Child<T>>>,
     leaf: slice::Iter<'a, T>,
 }
 
 impl<'a, T: Entry> Walk<'a, T> {
-    pub(super) fn new(root: &'a Node<T>, before: impl Fn(Place<'_>) -> bool) -> Walk<'a, T> {
+    pub(super) fn new(root: &'a Node<T>, before: impl Fn(SortKey<'_>) -> bool) -> Walk<'a, T> {
         let (mut node, mut above) = (root, Vec::new());
         loop {
             match node {
@@ -22,7 +22,7 @@ impl<'a, T: Entry> Walk<'a, T> {
                     node = &children[at].node;
                 }
                 Node::Leaf(entries) => {
-                    let at = entries.partition_point(|entry| before(entry.place()));
+                    let at = entries.partition_point(|entry| before(entry.sort_key()));
                     return Walk { above, leaf: entries[at..].iter() };
                 }
             }
@@ -33,7 +33,7 @@ impl<'a, T: Entry> Walk<'a, T> {
         Walk { above: Vec::new(), leaf: [].iter() }
     }
 
-    /// The next entry, which stays the next.
+    /// The next entry, without advancing.
     pub(crate) fn peek(&mut self) -> Option<&'a T> {
         while self.leaf.as_slice().is_empty() {
             let Some(child) = self.above.last_mut()?.next() else {

@@ -1,4 +1,4 @@
-//! What holds for all texts: reading and patching never panic, and the printed form is stable.
+//! Properties for all inputs: decoding and patching never panic, and the printed form is stable.
 
 use evenkeel_store::{
     patch,
@@ -39,7 +39,7 @@ fn thing(schema: &Schema) -> &Type {
     schema.named("t.Thing").expect("in the table")
 }
 
-/// Names that mean something, often.
+/// Often names with a meaning.
 fn name() -> impl Strategy<Value = String> {
     const KNOWN: &[&str] = &[
         "kind",
@@ -118,7 +118,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// A thing that reads without error.
+/// A value that decodes without error.
 fn good() -> impl Strategy<Value = Value> {
     let ports = prop::collection::btree_map(0_i32..6, "[a-c]?", 0..5);
     let tags = prop::collection::vec("[a-e]", 0..4);
@@ -171,13 +171,13 @@ proptest! {
     }
 
     #[test]
-    fn a_text_is_json_here_exactly_if_serde_says_so(value in value(), at in 0_usize..400, byte in 32_u8..127) {
+    fn a_text_is_json_exactly_if_serde_accepts_it(value in value(), at in 0_usize..400, byte in 32_u8..127) {
         let mut bytes = value.to_string().into_bytes();
         let at = at % bytes.len();
         bytes[at] = byte;
         let ours = untyped(&bytes);
         let syntax = matches!(ours, Err(evenkeel_store::schema::DecodeError::Syntax(_)));
-        // The other reader refuses lone surrogates, numbers too large for it, and bad UTF-8.
+        // The other parser rejects lone surrogates, numbers too large for it, and invalid UTF-8.
         let text = String::from_utf8_lossy(&bytes);
         if let Ok(theirs) = serde_json::from_str::<Value>(&text) {
             prop_assert!(!syntax, "{theirs} was refused: {ours:?}");
@@ -222,7 +222,7 @@ proptest! {
         let mut read = check(&schema, thing(&schema), value).expect("a good thing").value;
         canonical(&schema, thing(&schema), &mut read);
         let mut patched = read.clone();
-        // Deleting what is null already is no change.
+        // Deleting a null value changes nothing.
         patch::strategic(&schema, thing(&schema), &mut patched, read.to_string().as_bytes())
             .expect("it applies");
         let mut patched = patch::converted(&schema, thing(&schema), patched).expect("good").value;

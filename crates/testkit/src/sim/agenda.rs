@@ -1,4 +1,4 @@
-//! What happens when: virtual time, and events in the order of their moments.
+//! Virtual time, and events in chronological order.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -24,13 +24,13 @@ impl<E> Agenda<E> {
         self.at(self.now + delay, event);
     }
 
-    /// At `moment`, or now if that is past. Events of one moment keep the order they came in.
+    /// At `moment`, or now if that is past. Events of one moment keep their order.
     pub fn at(&mut self, moment: Duration, event: E) {
         self.sequence += 1;
         self.events.insert((moment.max(self.now), self.sequence), event);
     }
 
-    /// Goes on to the next event, unless that is later than `end`.
+    /// Advances to the next event, unless that is later than `end`.
     pub fn next_until(&mut self, end: Duration) -> Option<E> {
         let entry = self.events.first_entry()?;
         let &(moment, _) = entry.key();
@@ -41,7 +41,7 @@ impl<E> Agenda<E> {
         Some(entry.remove())
     }
 
-    /// Lets time pass up to `moment`. What was due until then is due now.
+    /// Advances the time to `moment`. Events before it are due now.
     pub fn pass(&mut self, moment: Duration) {
         self.now = self.now.max(moment);
     }

@@ -1,26 +1,26 @@
-//! What becomes of a write on its way: chance decides before it is sent.
+//! The fate of a request, decided at random before it is sent.
 
 use std::time::Duration;
 
 use crate::sim::Rng;
 
-/// How long a client waits for an answer.
+/// How long a client waits for a response.
 pub const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often things go wrong, of a thousand.
+/// Fault rates, per thousand.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Rates {
-    /// A write is refused before anything was done.
+    /// A write is rejected before anything was done.
     pub refused: u32,
-    /// A write is done, and its answer is lost.
+    /// A write is done, and its response is lost.
     pub answer_lost: u32,
     /// A write never arrives.
     pub lost: u32,
-    /// A write arrives when its client has long given up.
+    /// A write arrives long after its client has given up.
     pub ghost: u32,
     /// A write takes seconds.
     pub slow: u32,
-    /// A write is answered with 429, besides those that are refused.
+    /// A write is answered with 429, in addition to those that are rejected.
     pub busy: u32,
 }
 
@@ -40,9 +40,9 @@ pub enum Refusal {
 pub struct Fate {
     /// When it reaches the store, from now; `None`: never.
     pub arrives: Option<Duration>,
-    /// Said by whatever is before the store, instead of doing it.
+    /// Returned by something in front of the store, instead of doing it.
     pub refusal: Option<Refusal>,
-    /// When the client has its answer, from now. `None`: it gives up at [`TIMEOUT`].
+    /// When the client gets its response, from now. `None`: it gives up at [`TIMEOUT`].
     pub answered: Option<Duration>,
 }
 

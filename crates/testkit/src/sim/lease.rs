@@ -1,7 +1,7 @@
 //! Who may write, and who believes so.
 //!
-//! A lease does not fence: who lost it learns of it late, and may act meanwhile beside the one who
-//! has it now.
+//! A lease does not fence: the process that lost it learns of it late, and may meanwhile act beside
+//! the new holder.
 
 use std::time::Duration;
 
@@ -15,13 +15,13 @@ pub struct Lease {
 /// When the two processes concerned learn of a change, from now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handover {
-    /// Nobody, if the lease was free or its holder is no more.
+    /// Nobody, if the lease was free or its holder is gone.
     pub loser: Option<(usize, Duration)>,
     pub winner: (usize, Duration),
 }
 
 impl Lease {
-    /// Gives the lease to `winner`. Half of the time both believe to have it for a while.
+    /// Gives the lease to `winner`. Half of the time both believe they hold it for a while.
     pub fn pass(&mut self, winner: usize, rng: &mut Rng) -> Handover {
         let loser = self.holder.filter(|&holder| holder != winner);
         self.holder = Some(winner);

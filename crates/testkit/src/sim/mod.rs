@@ -6,8 +6,8 @@
 //!                └── Request ◄── Fate: by chance ◄────┘      all of it from one Agenda
 //! ```
 //!
-//! Everything is drawn from one [`Rng`], so that a seed is a run. What is *not* here: the
-//! controller, and what is right; the tests bring both.
+//! Everything is drawn from one [`Rng`], so that a seed determines a run. What is *not* here: the
+//! controller, and the expected results; the tests provide both.
 
 mod agenda;
 mod fate;

@@ -1,4 +1,4 @@
-//! What a controller asks of the store, and what it is told.
+//! A controller's requests to the store, and the responses.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use evenkeel_model::{Condition, SeenSlice, Slice, Version};
 
 use crate::sim::Key;
 
-/// Ids in slices are of the store's table.
+/// Ids in slices are those of the store's table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Request {
     Create {
@@ -14,7 +14,7 @@ pub enum Request {
         slice: Slice,
         trigger: Option<i64>,
     },
-    /// A merge patch: labels that are neither in the slice nor in `gone` stay.
+    /// A merge patch: labels that are neither in the slice nor in `gone` are kept.
     Update {
         key: Key,
         slice: Slice,
@@ -45,7 +45,7 @@ pub enum Request {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Answer {
-    /// A slice was created or updated, and is this now.
+    /// A slice was created or updated; its new content.
     Stored(Box<SeenSlice>),
     /// Conditions were written.
     Done,

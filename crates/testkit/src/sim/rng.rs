@@ -1,4 +1,4 @@
-//! Chance from a seed: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
+//! Random numbers from a seed: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number
 //! Generators, 2014).
 
 use std::time::Duration;
@@ -19,13 +19,13 @@ impl Rng {
         z ^ (z >> 31)
     }
 
-    /// From 0 up to and without `n`; 0 for 0.
+    /// From 0 to `n`, exclusive; 0 for 0.
     pub fn below(&mut self, n: usize) -> usize {
         let n = n.max(1) as u64;
         usize::try_from(self.draw() % n).expect("below a usize")
     }
 
-    /// From `low` to `high`, both of them included.
+    /// From `low` to `high`, inclusive.
     pub fn between(&mut self, low: usize, high: usize) -> usize {
         low + self.below(high.saturating_sub(low) + 1)
     }
@@ -38,7 +38,7 @@ impl Rng {
         items.get(self.below(items.len()))
     }
 
-    /// In milliseconds, both ends included.
+    /// In milliseconds, inclusive.
     pub fn millis(&mut self, low: u64, high: u64) -> Duration {
         Duration::from_millis(low + self.draw() % (high.saturating_sub(low) + 1))
     }

@@ -1,10 +1,10 @@
-//! The objects of one kind, and all that ever happened to them.
+//! The objects of one kind, and their whole history.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use evenkeel_model::Gone;
 
-/// Where an object is found. The namespace is empty for kinds without one.
+/// The key of an object. The namespace is empty for cluster-scoped kinds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     pub namespace: Arc<str>,
@@ -73,7 +73,7 @@ impl<T> Shelf<T> {
         self.objects.get(key).map(|entry| &entry.value)
     }
 
-    /// In the order of their keys.
+    /// In key order.
     pub fn iter(&self) -> impl Iterator<Item = (&Key, &Arc<T>)> {
         self.objects.iter().map(|(key, entry)| (key, &entry.value))
     }
@@ -99,17 +99,17 @@ impl<T> Shelf<T> {
         Some(entry.value)
     }
 
-    /// How many changes there were. State and changes are numbered by it.
+    /// The number of changes, by which states and changes are numbered.
     pub fn head(&self) -> usize {
         self.log.len()
     }
 
-    /// The change that leads from state `at` to the next one.
+    /// The change from state `at` to the next one.
     pub fn change(&self, at: usize) -> Option<&Change<T>> {
         self.log.get(at)
     }
 
-    /// The objects of state `at`: after so many changes. O(log).
+    /// The objects of state `at`: after that many changes. O(log).
     pub fn state(&self, at: usize) -> BTreeMap<Key, Entry<T>> {
         if at >= self.head() {
             return self.objects.clone();

@@ -1,8 +1,8 @@
 //! The objects as the API server has them.
 //!
-//! Follows the real one where a controller can tell: one counter of resource versions, no new
-//! version where nothing changes, a generation of slices that counts changes of content and
-//! labels, preconditions, an immutable address type.
+//! Behaves like the real one where a controller can tell: one counter of resource versions, no new
+//! version if nothing changes, a generation of slices that counts changes of content and labels,
+//! preconditions, an immutable address type.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,7 +17,7 @@ use crate::sim::{Answer, Key, Request, Shelf};
 
 #[derive(Clone, Debug, Default)]
 pub struct Store {
-    /// Ids in all objects are of this table.
+    /// Ids in all objects are those of this table.
     pub topology: Topology,
     pub nodes: Shelf<Node>,
     pub pods: Shelf<SeenPod>,
@@ -26,22 +26,22 @@ pub struct Store {
     /// The annotation of slices.
     triggers: BTreeMap<Key, Option<i64>>,
     revision: u64,
-    /// What becomes of slices on their way in.
+    /// How slices are altered on admission.
     pub admission: Admission,
-    /// Namespaces that are being deleted: nothing is created in them.
+    /// Namespaces being deleted: nothing is created in them.
     pub terminating: BTreeSet<Arc<str>>,
-    /// Preconditions are not looked at: for tests of tests.
+    /// Ignores preconditions: for tests of tests.
     pub careless: bool,
 }
 
-/// What a server makes of a slice before it stores it.
+/// How a server alters a slice before it stores it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Admission {
     #[default]
     AsSent,
     /// It does not know `forNodes`.
     NoNodeHints,
-    /// A webhook takes all hints out.
+    /// A webhook removes all hints.
     NoHints,
     /// A webhook adds a label.
     Label,
@@ -74,7 +74,7 @@ impl Admission {
 const ADMITTED: &str = "admitted";
 
 impl Store {
-    /// Carries a request out.
+    /// Executes a request.
     pub fn request(&mut self, request: &Request) -> Answer {
         match request {
             Request::Create { key, slice, trigger } => self.create(key, slice, *trigger),
@@ -142,7 +142,7 @@ impl Store {
 
     // === what others do to slices ===
 
-    /// A slice by whomever; its name must be free.
+    /// A slice of any controller; its name must be free.
     pub fn add_slice(&mut self, namespace: &str, slice: &Slice) {
         let key = Key::new(namespace, Arc::clone(&slice.name));
         self.create(&key, slice, None);
@@ -167,7 +167,7 @@ impl Store {
         self.slices.put(key.clone(), Arc::clone(&seen.version.uid), seen);
     }
 
-    /// It is asked to be deleted, and waits for somebody's finalizer.
+    /// Requests its deletion; it waits for a finalizer.
     pub fn end_slice(&mut self, key: &Key) {
         let Some(seen) = self.slices.get(key) else {
             return;
@@ -177,7 +177,7 @@ impl Store {
         self.slices.put(key.clone(), Arc::clone(&seen.version.uid), seen);
     }
 
-    /// A namespace is gone, with all that was in it. One of the same name may come.
+    /// Removes a namespace with everything in it. It may be created again.
     pub fn end_namespace(&mut self, namespace: &str) {
         fn keys<T>(shelf: &Shelf<T>, namespace: &str) -> Vec<Key> {
             let keys = shelf.iter().map(|(key, _)| key);
@@ -201,7 +201,7 @@ impl Store {
         self.slices.remove(key);
     }
 
-    /// Slices whose owner is gone: the garbage collector's.
+    /// Slices whose owner is gone, for the garbage collector.
     pub fn orphans(&self) -> Vec<Key> {
         let alive = |uid: &str| self.services.iter().any(|(_, s)| &*s.service.uid == uid);
         let orphan = |seen: &SeenSlice| seen.slice.owner.as_deref().is_some_and(|uid| !alive(uid));
@@ -274,7 +274,7 @@ impl Store {
             return Answer::Conflict;
         }
         if seen.deleting {
-            // It still waits for its finalizer; asking again changes nothing.
+            // It still waits for its finalizer; another delete changes nothing.
             return Answer::Gone;
         }
         self.remove_slice(key);

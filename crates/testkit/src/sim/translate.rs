@@ -1,4 +1,4 @@
-//! The same object with the ids of another table of names.
+//! Translates an object's ids to another table of names.
 
 use evenkeel_model::{Endpoint, Hints, Node, NodeId, SeenPod, SeenSlice, Slice, Topology, ZoneId};
 

@@ -1,4 +1,4 @@
-//! How a client follows the objects of one kind.
+//! A client that follows the objects of one kind.
 
 use std::sync::Arc;
 
@@ -6,9 +6,9 @@ use evenkeel_model::Watched;
 
 use crate::sim::{Change, Shelf};
 
-/// How far a client has come. Changes are shown one after the other and in order; a new list may
-/// start from any state, an older one than the client knows included: another replica of an API
-/// server may be behind the one that was asked before.
+/// The position of a client. Changes are delivered one by one and in order; a new list may start
+/// from any state, even an older one than the client knows: another replica of the API server may
+/// be behind.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cursor {
     at: usize,
@@ -33,7 +33,7 @@ impl Cursor {
         })
     }
 
-    /// A full list of state `at`, from which the watch then goes on.
+    /// A full list of state `at`, from which the watch then continues.
     pub fn list<T>(&mut self, shelf: &Shelf<T>, at: usize) -> Vec<Watched<Arc<T>>> {
         self.at = at.min(shelf.head());
         let objects = shelf.state(self.at);

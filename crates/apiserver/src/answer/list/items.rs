@@ -1,4 +1,4 @@
-//! One item of a list, in the form that was asked for.
+//! One item of a list, in the requested format.
 
 use std::sync::Arc;
 
@@ -14,13 +14,13 @@ use crate::{
     table,
 };
 
-/// How deep the items of a list lie.
+/// Nesting depth of list items.
 const DEPTH: usize = 2;
 
 pub(super) struct Items {
     kind: &'static Kind,
     view: View,
-    /// The text of one, before it is printed.
+    /// The text of one item, before printing.
     text: BytesMut,
 }
 
@@ -29,21 +29,21 @@ impl Items {
         Items { kind, view, text: BytesMut::new() }
     }
 
-    /// How long all of them are, where that is known before they are made.
+    /// The total length of all items, if known before they are encoded.
     pub(super) fn lengths(&self, items: &[Arc<Object>]) -> Option<usize> {
         let known = self.view.is_stored_text(self.kind);
         known.then(|| items.iter().map(|item| document::item_len(item)).sum())
     }
 
     pub(super) fn write(&mut self, out: &mut BytesMut, object: &Object) {
-        let form = self.view.form;
-        match form.media {
+        let format = self.view.format;
+        match format.media {
             Media::Yaml => {
-                // Of a list that has this one: its lines are then where they belong.
+                // Printed inside a list of one item, so that its lines are indented correctly.
                 let list = yaml(&json!({"items": [self.value(object)]}));
                 out.put_slice(list.strip_prefix("items:\n").unwrap_or(&list).as_bytes());
             }
-            Media::Json if form.pretty => {
+            Media::Json if format.pretty => {
                 let mut text = std::mem::take(&mut self.text);
                 text.clear();
                 self.compact(&mut text, object);
@@ -63,10 +63,10 @@ impl Items {
     }
 
     fn value(&self, object: &Object) -> Value {
-        let View { form, now, .. } = self.view;
+        let View { format, now, .. } = self.view;
         let mut value = self.kind.presented(self.parsed(object));
         self.view.hide(self.kind, &mut value);
-        match form.shape {
+        match format.shape {
             Shape::Table(version) => {
                 table::row(self.kind, &value, options(self.view, version), now)
             }
@@ -83,7 +83,8 @@ impl Items {
         }
     }
 
-    /// An object that can't be read is shown by its name: the list is about the others too.
+    /// An object that can't be read is shown by its name, so that the rest of the list remains
+    /// readable.
     fn parsed(&self, object: &Object) -> Value {
         document::value(self.kind.stored_kind(), object).unwrap_or_else(|_| {
             let mut metadata = super::super::revision_meta(object.revision);

@@ -13,21 +13,21 @@ use crate::{
 
 fn objects(n: usize, size: usize) -> Vec<Arc<Object>> {
     let object = |n: usize| {
-        let tail = format!(
+        let encoded = format!(
             r#""name":"{n}","namespace":"default"}},"data":{{"k":"{}","s":"a: [b]"}},"list":[]}}"#,
             "x".repeat(size)
         );
         let key = format!("default/{n}").into();
         let (labels, fields) = (Box::default(), Box::default());
-        Arc::new(Object { key, revision: 9 + n as u64, labels, fields, tail: tail.into() })
+        Arc::new(Object { key, revision: 9 + n as u64, labels, fields, encoded: encoded.into() })
     };
     (0..n).map(object).collect()
 }
 
 fn view(media: Media, shape: Shape, pretty: bool) -> View {
-    let form = Form { media, shape, pretty };
+    let format = ResponseFormat { media, shape, pretty };
     let (include, now) = (IncludeObject::Metadata, Timestamp::UNIX_EPOCH);
-    View { form, include, now, features: Features { service_traffic_distribution: true } }
+    View { format, include, now, features: Features { service_traffic_distribution: true } }
 }
 
 async fn text(kind: &'static Kind, items: Vec<Arc<Object>>, view: View) -> (Option<u64>, Bytes) {
@@ -39,7 +39,7 @@ async fn text(kind: &'static Kind, items: Vec<Arc<Object>>, view: View) -> (Opti
 }
 
 #[tokio::test]
-async fn lists_are_as_long_as_told_and_whole() {
+async fn lists_have_the_announced_length_and_are_complete() {
     let plain = view(Media::Json, Shape::Object, false);
     for (n, size) in [(0, 0), (1, 10), (2, 10), (1, 3 << 20), (3, PIECE), (5_000, 100)] {
         let (told, text) = text(&SERVICE, objects(n, size), plain).await;
@@ -122,7 +122,7 @@ async fn an_object_that_cannot_be_read_spoils_no_list() {
     let kind = kinds::named("", "configmaps").unwrap();
     let mut items = objects(3, 10);
     let deep = format!("\"name\":\"1\"}},\"data\":{}{}}}", "[".repeat(500), "]".repeat(500));
-    items[1] = Arc::new(Object { tail: deep.into(), ..(*items[1]).clone() });
+    items[1] = Arc::new(Object { encoded: deep.into(), ..(*items[1]).clone() });
     let table = view(Media::Json, Shape::Table("v1"), false);
     let (_, table) = text(kind, items.clone(), table).await;
     let table: Value = serde_json::from_slice(&table).unwrap();

@@ -1,4 +1,5 @@
-//! A small world without a server: objects, deletes, and what is due carried out until nothing is.
+//! A small cluster without a server: objects, deletes, and the pending work carried out until none
+//! is left.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -18,7 +19,7 @@ use crate::{
 struct World {
     state: State,
     graph: Graph,
-    /// What was done, in order.
+    /// The actions taken, in order.
     done: Vec<String>,
 }
 
@@ -33,7 +34,7 @@ fn kind(plural: &str) -> &'static Kind {
     kinds::named("", plural).expect("a kind of the core group")
 }
 
-/// A reference that blocks its owner.
+/// A blocking owner reference.
 fn owned_by((plural, key): Name<'_>) -> Value {
     let name = key.rsplit('/').next().unwrap_or_default();
     let kind = kind(plural).kind;
@@ -82,11 +83,12 @@ impl World {
         let object = value.map(|mut value| {
             document::canonical(kind, &mut value);
             let new = document::stored(kind, &value);
-            let (labels, fields, tail) = (new.labels, new.fields, new.tail);
-            Arc::new(Object { key: key.into(), revision, labels, fields, tail })
+            let (labels, fields, encoded) = (new.labels, new.fields, new.encoded);
+            Arc::new(Object { key: key.into(), revision, labels, fields, encoded })
         });
         let before = self.state.object(resource, key).cloned();
-        if before.as_ref().zip(object.as_ref()).is_some_and(|(old, new)| old.tail == new.tail) {
+        if before.as_ref().zip(object.as_ref()).is_some_and(|(old, new)| old.encoded == new.encoded)
+        {
             return;
         }
         self.state.publish(&[Change {
@@ -117,42 +119,42 @@ impl World {
         self.write(kind(at.0), at.1, new);
     }
 
-    /// Until nothing is open.
-    fn settle(&mut self) {
+    /// Until nothing is queued.
+    fn run_until_idle(&mut self) {
         for _ in 0..100 {
-            let opened = self.graph.opened();
-            if opened.is_empty() {
+            let queued = self.graph.take_queued();
+            if queued.is_empty() {
                 return;
             }
-            opened.into_iter().for_each(|opened| self.look(&opened));
+            queued.into_iter().for_each(|queued| self.look(&queued));
         }
         panic!("there is always something to look at: {:?}", self.done);
     }
 
-    fn look(&mut self, opened: &Opened) {
-        match opened {
-            Opened::Object(_, at) => {
+    fn look(&mut self, queued: &WorkItem) {
+        match queued {
+            WorkItem::Object(_, at) => {
                 let due = self.graph.look(&self.state, at);
                 due.into_iter().for_each(|due| self.act(due));
             }
-            Opened::Ending(name) | Opened::Inside(name) | Opened::Doubtful(name) => {
+            WorkItem::Ending(name) | WorkItem::Inside(name) | WorkItem::Doubtful(name) => {
                 self.empty(name);
             }
         }
     }
 
-    fn act(&mut self, due: Due) {
+    fn act(&mut self, due: GcAction) {
         self.done.push(format!("{due:?}"));
         match due {
-            Due::Delete(place, _, how) => {
-                self.delete((kinds::of_id(place.resource).plural, &place.key), how);
+            GcAction::Delete(object_ref, _, how) => {
+                self.delete((kinds::of_id(object_ref.resource).plural, &object_ref.key), how);
             }
-            Due::DropOwners(place, gone) => {
-                let at = (kinds::of_id(place.resource).plural, &*place.key);
+            GcAction::DropOwners(object_ref, gone) => {
+                let at = (kinds::of_id(object_ref.resource).plural, &*object_ref.key);
                 self.edit(at, |object| without_owners(object, &gone));
             }
-            Due::DropFinalizer(place, name) => {
-                let at = (kinds::of_id(place.resource).plural, &*place.key);
+            GcAction::DropFinalizer(object_ref, name) => {
+                let at = (kinds::of_id(object_ref.resource).plural, &*object_ref.key);
                 self.edit(at, |object| without_finalizer(object, name));
             }
         }
@@ -195,7 +197,7 @@ impl World {
 
     fn after(mut self, at: Name<'_>, propagation: Propagation) -> World {
         self.delete(at, Some(propagation));
-        self.settle();
+        self.run_until_idle();
         self
     }
 
@@ -219,18 +221,18 @@ fn the_whole_chain_goes_in_the_background_and_in_the_foreground() {
 }
 
 #[test]
-fn in_the_foreground_nobody_goes_before_those_that_depend_on_it() {
+fn in_the_foreground_dependents_are_deleted_first() {
     let mut world = chain();
     world.edit(C, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
     let mut world = world.after(A, Propagation::Foreground);
     assert_eq!([A, B, C].map(|at| world.has(at)), [true; 3]);
     world.edit(C, |object| object["metadata"]["finalizers"] = json!([]));
-    world.settle();
+    world.run_until_idle();
     assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3]);
 }
 
 #[test]
-fn orphans_stay_without_their_owner() {
+fn orphans_are_kept_without_their_owner() {
     let world = chain().after(A, Propagation::Orphan);
     assert_eq!([A, B, C].map(|at| world.has(at)), [false, true, true]);
     assert_eq!(world.owners(B), [""; 0]);
@@ -238,7 +240,7 @@ fn orphans_stay_without_their_owner() {
 }
 
 #[test]
-fn one_of_two_owners_is_enough_to_stay() {
+fn one_of_two_owners_keeps_an_object() {
     for how in [Propagation::Background, Propagation::Foreground] {
         let world = World::new().with(A, &[]).with(B, &[]);
         let world = world.with(C, &[owned_by(A), owned_by(B)]).after(A, how);
@@ -255,23 +257,23 @@ fn who_has_lost_the_last_of_two_owners_goes() {
 }
 
 #[test]
-fn an_owner_that_never_was_or_is_another_by_now_is_gone() {
+fn a_missing_or_recreated_owner_counts_as_gone() {
     let mut world = World::new().with(B, &[owned_by(A)]);
-    world.settle();
+    world.run_until_idle();
     assert!(!world.has(B));
     let mut other = owned_by(A);
     other["uid"] = "of the one before".into();
     let mut world = World::new().with(A, &[]).with(B, &[other]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!([A, B].map(|at| world.has(at)), [true, false]);
 }
 
 #[test]
-fn an_owner_of_another_namespace_is_gone_and_one_of_no_namespace_is_not() {
+fn an_owner_in_another_namespace_counts_as_gone_and_a_cluster_scoped_one_does_not() {
     let node = ("nodes", "n1");
     let mut world = World::new().with(("configmaps", "m/a"), &[]).with(node, &[]);
     world = world.with(B, &[owned_by(("configmaps", "m/a"))]).with(C, &[owned_by(node)]);
-    world.settle();
+    world.run_until_idle();
     assert_eq!([B, C].map(|at| world.has(at)), [false, true]);
     let world = world.after(node, Propagation::Background);
     assert!(!world.has(C));
@@ -281,7 +283,7 @@ fn an_owner_of_another_namespace_is_gone_and_one_of_no_namespace_is_not() {
 fn who_is_in_no_namespace_can_not_lose_an_owner_that_is_in_one() {
     let node = ("nodes", "n1");
     let mut world = World::new().with(node, &[owned_by(A)]);
-    world.settle();
+    world.run_until_idle();
     assert!(world.has(node));
 }
 
@@ -289,12 +291,12 @@ fn who_is_in_no_namespace_can_not_lose_an_owner_that_is_in_one() {
 fn an_owner_of_an_unknown_kind_keeps_its_dependents() {
     let unknown = json!({"apiVersion": "example.com/v1", "kind": "Thing", "name": "a", "uid": "u"});
     let mut world = World::new().with(B, &[unknown]);
-    world.settle();
+    world.run_until_idle();
     assert!(world.has(B));
 }
 
 #[test]
-fn a_circle_goes_when_one_of_it_does() {
+fn a_cycle_is_deleted_with_any_of_its_members() {
     for how in [Propagation::Background, Propagation::Foreground] {
         let world = World::new()
             .with(A, &[owned_by(C)])
@@ -306,7 +308,7 @@ fn a_circle_goes_when_one_of_it_does() {
 }
 
 #[test]
-fn a_dependent_that_lets_go_or_no_longer_blocks_frees_an_owner_in_the_foreground() {
+fn an_owner_deleted_in_the_foreground_is_freed_when_no_dependent_blocks_it() {
     let edits: [fn(&mut Value); 2] = [
         |object| object["metadata"]["ownerReferences"] = json!([]),
         |object| object["metadata"]["ownerReferences"][0]["blockOwnerDeletion"] = json!(false),
@@ -317,13 +319,13 @@ fn a_dependent_that_lets_go_or_no_longer_blocks_frees_an_owner_in_the_foreground
         let mut world = world.after(A, Propagation::Foreground);
         assert!(world.has(A));
         world.edit(B, edit);
-        world.settle();
+        world.run_until_idle();
         assert_eq!([A, B].map(|at| world.has(at)), [false, true]);
     }
 }
 
 #[test]
-fn a_dependent_keeps_the_propagation_that_its_own_finalizer_asks_for() {
+fn a_dependent_keeps_the_propagation_of_its_own_finalizer() {
     let mut world = chain();
     world.edit(B, |object| object["metadata"]["finalizers"] = json!(["orphan"]));
     let world = world.after(A, Propagation::Background);
@@ -331,14 +333,14 @@ fn a_dependent_keeps_the_propagation_that_its_own_finalizer_asks_for() {
 }
 
 #[test]
-fn a_namespace_goes_when_all_in_it_has_gone() {
+fn a_namespace_is_removed_when_it_is_empty() {
     let namespace = ("namespaces", "n");
     let mut world = chain().with(namespace, &[]).with(("configmaps", "other/a"), &[]);
     world.edit(C, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
     let mut world = world.after(namespace, Propagation::Background);
     assert_eq!([A, B, C, namespace].map(|at| world.has(at)), [false, false, true, true]);
     world.edit(C, |object| object["metadata"]["finalizers"] = json!([]));
-    world.settle();
+    world.run_until_idle();
     assert_eq!([C, namespace].map(|at| world.has(at)), [false, false]);
     assert!(world.has(("configmaps", "other/a")));
 }
@@ -358,24 +360,24 @@ fn a_namespace_waits_for_the_finalizers_of_others() {
 #[test]
 fn what_came_too_late_for_its_namespace_goes() {
     let namespace = ("namespaces", "n");
-    // After the end of the namespace.
+    // After the namespace is gone.
     let mut world = World::new().after(namespace, Propagation::Background);
     world.put(A, json!({}));
-    world.settle();
+    world.run_until_idle();
     assert_eq!([A, namespace].map(|at| world.has(at)), [false, false]);
-    // Between the last look at the namespace and its end.
+    // Between the last look at the namespace and its deletion.
     let mut world = World::new();
     world.delete(namespace, Some(Propagation::Background));
     world.put(A, json!({"finalizers": ["x/held"]}));
     world.edit(namespace, namespace::emptied);
     assert_eq!([A, namespace].map(|at| world.has(at)), [true, false]);
-    world.settle();
+    world.run_until_idle();
     let left = world.value(A).unwrap_or_default();
     assert!(left["metadata"]["deletionTimestamp"].is_string(), "{left}");
 }
 
 #[test]
-fn pods_go_before_everything_else_in_their_namespace() {
+fn pods_are_deleted_before_everything_else_in_their_namespace() {
     let (namespace, pod) = (("namespaces", "n"), ("pods", "n/p"));
     let mut world = World::new().with(A, &[]).with(B, &[owned_by(A)]).with(pod, &[]);
     world.edit(pod, |object| object["metadata"]["finalizers"] = json!(["x/held"]));
@@ -387,15 +389,15 @@ fn pods_go_before_everything_else_in_their_namespace() {
     let told = world.value(namespace).unwrap_or_default()["status"]["conditions"][3].clone();
     assert_eq!(told["message"], "Some resources are remaining: pods. has 1 resource instances");
     world.edit(pod, |object| object["metadata"]["finalizers"] = json!([]));
-    // Its node has stopped it.
+    // Its kubelet has stopped it.
     world.write(kind("pods"), "n/p", None);
-    world.settle();
+    world.run_until_idle();
     assert_eq!([pod, A, B, namespace].map(|at| world.has(at)), [false; 4]);
     let emptied = world.done.iter().filter(|done| done.starts_with("emptied"));
     assert_eq!(emptied.collect::<Vec<_>>()[..2], ["emptied n/p", "emptied n/a"]);
 }
 
-/// What follows an owner's end costs its dependents, and each is looked at by itself.
+/// The deletion of an owner costs its dependents, each examined separately.
 #[test]
 fn the_last_of_many_dependents_frees_its_owner_and_the_others_do_not() {
     for (how, blocks) in [(Propagation::Foreground, true), (Propagation::Orphan, false)] {
@@ -405,7 +407,7 @@ fn the_last_of_many_dependents_frees_its_owner_and_the_others_do_not() {
             owner["blockOwnerDeletion"] = blocks.into();
             world = world.with(("configmaps", &format!("n/d{i}")), &[owner]);
         }
-        world.settle();
+        world.run_until_idle();
         world.done.clear();
         let world = world.after(A, how);
         let of_owner = world.done.iter().filter(|done| done.contains("key: \"n/a\""));
@@ -424,7 +426,7 @@ fn an_object_that_cannot_be_read_has_no_owners_and_stops_nothing() {
         revision: world.state.revision() + 1,
         labels: [].into(),
         fields: [].into(),
-        tail: br#""ownerReferences":[{"uid":7}],"deletionTimestamp":"x"}}"#.to_vec().into(),
+        encoded: br#""ownerReferences":[{"uid":7}],"deletionTimestamp":"x"}}"#.to_vec().into(),
     };
     let (resource, revision) = (kind("configmaps").id(), broken.revision);
     let change =
@@ -436,7 +438,7 @@ fn an_object_that_cannot_be_read_has_no_owners_and_stops_nothing() {
     let content = world.content("n");
     let next: Vec<&str> = namespace::next(&content, true).map(|item| &*item.key).collect();
     assert_eq!(next, ["n/broken"]);
-    world.settle();
+    world.run_until_idle();
 }
 
 #[test]
@@ -454,6 +456,6 @@ fn what_is_found_at_the_start_leads_to_the_same_end() {
     for ((resource, _), object) in &all {
         world.graph.changed(*resource, None, Some(object));
     }
-    world.settle();
+    world.run_until_idle();
     assert_eq!([A, B, C].map(|at| world.has(at)), [false; 3]);
 }

@@ -1,4 +1,4 @@
-//! The store as a sequence: what each write does, one after the other.
+//! The sequential model of the store: the effect of each write, one after the other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -10,30 +10,34 @@ use evenkeel_store::{
     state::State,
 };
 
-use crate::writer::{Answer, WriteError};
+use crate::writer::{WriteError, WriteResult};
 
-/// Those that the rounds write to.
+/// The resources that the rounds write to.
 const RESOURCES: [ResourceId; 2] = [ResourceId(0), ResourceId(1)];
 
 type Objects = BTreeMap<(ResourceId, Box<str>), Arc<Object>>;
 
-/// Everything that was answered, and what may be there besides.
+/// Everything that was answered, and what may have survived besides.
 #[derive(Debug, Default)]
 pub(super) struct Model {
-    /// From revision 1, each one more.
+    /// Consecutive, from revision 1.
     changes: Vec<Change>,
     objects: Objects,
-    /// Batches that got an error or no answer since the last one that was answered. One of them
-    /// may be there after a crash, whole.
+    /// Batches that failed or got no answer since the last answered one. One of them may have
+    /// survived a crash, as a whole.
     unanswered: Vec<Vec<Change>>,
-    /// On a full disk history may be given up for space; it then begins after this.
+    /// On a full disk history may be dropped for space; it then begins after this.
     was_full: bool,
     forgotten: Revision,
 }
 
 impl Model {
-    /// Checks the answers of a batch, and takes it in.
-    pub(super) fn answered(&mut self, writes: &[Write], answers: &[Answer]) -> Result<(), String> {
+    /// Checks the answers to a batch, and applies it.
+    pub(super) fn answered(
+        &mut self,
+        writes: &[Write],
+        answers: &[WriteResult],
+    ) -> Result<(), String> {
         let before = self.changes.len();
         for (write, answer) in writes.iter().zip(answers) {
             let expected = apply(&mut self.changes, &mut self.objects, write);
@@ -68,8 +72,8 @@ impl Model {
         self.unanswered.push(changes.split_off(self.changes.len()));
     }
 
-    /// The same of its deletes alone, which are tried again when there is no space for all: those of
-    /// objects that no write of the batch before them has changed.
+    /// Like `unanswered`, for its deletes alone, which are retried when there is no space for the
+    /// whole batch: those of objects not changed by an earlier write of the batch.
     pub(super) fn unanswered_deletes(&mut self, writes: &[Write]) {
         let (mut changes, mut objects) = (self.changes.clone(), self.objects.clone());
         let (mut deletes, mut left) = (self.changes.clone(), self.objects.clone());
@@ -88,7 +92,7 @@ impl Model {
         self.unanswered.push(deletes.split_off(self.changes.len()));
     }
 
-    /// Checks what a start found. True: with a batch that was not answered.
+    /// Checks the recovered state. Returns true if it contains an unanswered batch.
     pub(super) fn recovered(&mut self, state: &State, retained: usize) -> Result<bool, String> {
         let answered = self.changes.len() as Revision;
         if state.revision() < answered {
@@ -111,7 +115,7 @@ impl Model {
         Ok(kept)
     }
 
-    /// Whether less history was found than was kept.
+    /// Whether less history was recovered than was retained.
     pub(super) fn has_forgotten(&self, retained: usize) -> bool {
         self.forgotten > self.last().saturating_sub(retained as Revision)
     }
@@ -120,7 +124,7 @@ impl Model {
         self.changes.len() as Revision
     }
 
-    /// Checks that the state is what was answered.
+    /// Checks that the state equals what was answered.
     pub(super) fn same(&self, state: &State, retained: usize) -> Result<(), String> {
         let last = self.changes.len() as Revision;
         let base = last.saturating_sub(retained as Revision).max(self.forgotten);
@@ -153,7 +157,7 @@ impl Model {
     }
 }
 
-/// The changes of all resources after a revision, if they are all kept.
+/// The changes of all resources after a revision, if all of them are retained.
 fn since(state: &State, revision: Revision) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
     for resource in RESOURCES {
@@ -188,11 +192,13 @@ fn apply(
     let (object, outcome) = match (&write.object, current) {
         (None, None) => return Err(Refused::Missing),
         (None, Some(last)) => (None, Outcome::Deleted(last, revision)),
-        (Some(new), Some(same)) if same.tail == new.tail => return Ok(Outcome::Unchanged(same)),
+        (Some(new), Some(same)) if same.encoded == new.encoded => {
+            return Ok(Outcome::Unchanged(same));
+        }
         (Some(new), _) => {
             let (labels, fields) = (new.labels.clone(), new.fields.clone());
-            let (key, tail) = (write.key.clone(), new.tail.clone());
-            let object = Arc::new(Object { key, revision, labels, fields, tail });
+            let (key, encoded) = (write.key.clone(), new.encoded.clone());
+            let object = Arc::new(Object { key, revision, labels, fields, encoded });
             (Some(object.clone()), Outcome::Written(object))
         }
     };

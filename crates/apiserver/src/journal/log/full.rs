@@ -1,29 +1,30 @@
-//! A full disk: what is kept back, what may use it, and how it ends.
+//! A full disk: which space is reserved, what may use it, and how the journal recovers.
 //!
-//! Once a batch finds no space, others are refused until there is enough to go on for a while; each
-//! tries, and so does a probe. Batches that make the state smaller may use the `room` at the end of the segment. A
-//! snapshot without history then replaces what they have made superfluous, in the space of the
-//! reserve, which is taken again afterwards: the disk counts as full until it is.
+//! Once a batch finds no space, further ones are rejected until there is enough to continue for a
+//! while; each write checks this, and so does a probe. Batches that shrink the state may use the
+//! `room` at the end of the segment. A snapshot without history then replaces the files they made
+//! obsolete, in the reserved space, which is reserved again afterwards: until it is, the disk
+//! counts as full.
 
 use evenkeel_store::{journal::JournalError, state::State};
 
-use super::{Files, Log, Place, Snapshotting};
+use super::{Files, Log, Snapshotting, WritePosition};
 use crate::journal::layout::segment_name;
 
-/// What an object takes beside its text, about.
+/// Approximate overhead of an object beyond its text.
 const BESIDE: u64 = 256;
 
 impl<D: Files> Log<D> {
     pub(super) fn no_space(&self) -> JournalError {
-        let number = match &self.place {
-            Place::Writing(segment) => segment.synced().number,
-            Place::Lost(end) => end.number + 1,
-            Place::Unread => 1,
+        let number = match &self.position {
+            WritePosition::Writing(segment) => segment.synced().number,
+            WritePosition::Lost(end) => end.number + 1,
+            WritePosition::Unread => 1,
         };
         JournalError::Full { path: self.files.path(&segment_name(number)) }
     }
 
-    /// From now on only what makes the state smaller is taken, if this is about space.
+    /// If the error is a lack of space, only writes that shrink the state are accepted from now on.
     pub(super) fn notice_full(
         &mut self,
         result: Result<(), JournalError>,
@@ -32,25 +33,25 @@ impl<D: Files> Log<D> {
         result
     }
 
-    /// Has the reserve grow with what a snapshot may need. Without space for it, a full disk could
-    /// not be left any more: it counts as full already.
+    /// Grows the reserve to what a snapshot may need. Without it the journal could not recover from
+    /// a full disk: the disk counts as full already.
     pub(super) fn keep_reserve(&mut self) {
         let wanted = self.wanted_reserve();
         let size = self.reserve.size();
-        // Smaller only when it is worth a write to the directory's journal.
+        // Shrink only if it is worth a write to the file system's own journal.
         if size < wanted || size > 4 * wanted {
             let resized = self.reserve.resize(&*self.files, wanted);
-            // On a disk with other troubles it does without one.
+            // With other disk errors it does without a reserve.
             let _ = self.notice_full(resized);
         }
     }
 
-    /// Whether there is space again. Not while a snapshot is using what was kept back.
+    /// Whether to check for space. Not while a snapshot uses the reserve.
     pub(super) fn tries_to_regain(&mut self) -> bool {
         matches!(self.snapshot, Snapshotting::Idle) && self.regain().is_ok()
     }
 
-    /// Goes on as before if there is space for that, first of all for the reserve.
+    /// Resumes normal operation if there is space for it, the reserve first of all.
     pub(super) fn regain(&mut self) -> Result<(), JournalError> {
         let wanted = self.wanted_reserve();
         if self.reserve.size() < wanted
@@ -64,7 +65,7 @@ impl<D: Files> Log<D> {
         Ok(())
     }
 
-    /// As large a reserve as there is space for.
+    /// Makes the reserve as large as the space allows.
     pub(super) fn refill(&mut self) {
         let mut size = self.wanted_reserve();
         while size > self.reserve.size().max(self.limits.reserve)
@@ -74,9 +75,9 @@ impl<D: Files> Log<D> {
         }
     }
 
-    /// Replaces the files by the state as it is now, if that gives back space.
+    /// Replaces the files by a snapshot of the current state, if that frees space.
     pub(super) fn compact_when_full(&mut self, mut state: State) {
-        // Who watches from a past revision must list anew, but only after a restart.
+        // Watches from a past revision must relist, but only after a restart.
         state.compact();
         let live = state.bytes() as u64 + state.len() as u64 * BESIDE;
         let needed = live + live / 8 + 2 * self.limits.room;

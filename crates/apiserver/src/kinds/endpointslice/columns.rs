@@ -1,4 +1,4 @@
-//! What `kubectl get endpointslices` shows.
+//! Columns of `kubectl get endpointslices`.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     table::age::since,
 };
 
-/// How many ports or addresses a cell names before it only counts.
+/// How many ports or addresses a cell lists before it only counts them.
 const SHOWN: usize = 3;
 
 pub(super) const COLUMNS: &[Column] = &[

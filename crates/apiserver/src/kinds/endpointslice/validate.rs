@@ -1,8 +1,7 @@
-//! Whether an EndpointSlice makes sense.
+//! Validation of EndpointSlices.
 //!
-//! Source: `pkg/apis/discovery/validation/validation.go`. What the type itself declares about its
-//! fields is reported behind all the rest, with a bare "Required value" and a changed address type as
-//! `null`.
+//! Source: `pkg/apis/discovery/validation/validation.go`. Declarative validation errors of the type
+//! are reported last, with a bare "Required value" and a changed address type as `null`.
 
 use serde_json::{Value, json};
 
@@ -36,7 +35,7 @@ pub(super) fn validate(slice: &Value, old: Option<&Value>) -> Errors {
         errors.extend(all_endpoints(endpoints, address_type));
     }
     match known_type(address_type) {
-        // An unknown type is a rule of the type itself, unless the change is what breaks one.
+        // An unknown type violates a declarative rule, unless the error is the change itself.
         Some(error) if changed && !address_type.is_empty() => errors.insert(0, error),
         other => errors.extend(other),
     }
@@ -95,7 +94,7 @@ fn ports(ports: &[Value]) -> Errors {
     errors
 }
 
-/// An empty protocol is one that is said, and unknown.
+/// An empty protocol is set, and unknown.
 fn port_protocol(port: &Value, path: Path) -> Option<FieldError> {
     match port["protocol"].as_str() {
         Some("") => Some(FieldError::not_supported(path, &json!(""), &["SCTP", "TCP", "UDP"])),
@@ -132,7 +131,7 @@ fn one_endpoint(endpoint: &Value, address_type: &str, path: &Path) -> Errors {
     errors
 }
 
-/// An address of the other family is reported at the list, not at its place in it.
+/// An address of the other family is reported at the list, not at its index.
 fn addresses(endpoint: &Value, address_type: &str, path: &Path) -> Errors {
     let mut errors = Errors::new();
     for (i, address) in list(endpoint, &["addresses"]).iter().enumerate() {

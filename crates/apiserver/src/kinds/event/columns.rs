@@ -1,4 +1,4 @@
-//! What `kubectl get events` shows.
+//! Columns of `kubectl get events`.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -99,7 +99,7 @@ fn last_seen(object: &Value, now: Timestamp) -> Value {
     })
 }
 
-/// Single events of the new form have no count.
+/// Single events in the new form have no count.
 fn count(object: &Value) -> Value {
     if !at(object, &["series"]).is_null() {
         return json!(number(object, &["series", "count"]).unwrap_or_default());

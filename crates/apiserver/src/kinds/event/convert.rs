@@ -1,8 +1,8 @@
-//! One object, two sets of names. Source: `pkg/apis/events/v1/conversion.go`.
+//! Conversion between the two sets of field names. Source: `pkg/apis/events/v1/conversion.go`.
 
 use serde_json::{Map, Value, json};
 
-/// Fields by their names in core and in `events.k8s.io/v1`; all others are alike.
+/// Fields by their names in core and in `events.k8s.io/v1`; all others are the same.
 const NAMES: [(&str, &str); 7] = [
     ("involvedObject", "regarding"),
     ("message", "note"),
@@ -27,7 +27,7 @@ pub(crate) fn to_v1(core: &Value) -> Value {
     ] {
         v1.entry(field).or_insert(zero);
     }
-    // Core always shows these, the other leaves them out.
+    // Core always shows these, the other omits them.
     v1.retain(|field, value| {
         !(["reportingController", "reportingInstance"].contains(&field.as_str()) && value == "")
     });

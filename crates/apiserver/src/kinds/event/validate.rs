@@ -1,4 +1,4 @@
-//! What is checked of an event, in the form of core. Source: `pkg/apis/core/validation/events.go`.
+//! Validation of events, in the form of core. Source: `pkg/apis/core/validation/events.go`.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use super::super::{
     names,
     read::{at, number, text},
 };
-use crate::invalid::{Errors, FieldError, Path, Wrong, quoted};
+use crate::invalid::{Errors, FieldError, FieldErrorType, Path, quoted};
 
 pub(super) fn create(event: &Value, strict: bool) -> Errors {
     let mut errors = always(event, strict);
@@ -29,7 +29,7 @@ pub(super) fn update(new: &Value, old: &Value, strict: bool) -> Errors {
     errors
 }
 
-/// What both APIs check. An event with a time of its own is of the new style.
+/// Validation common to both APIs. An event with its own eventTime is of the new style.
 fn always(event: &Value, strict: bool) -> Errors {
     if at(event, &["eventTime"]).is_null() {
         return wrong_namespace(event).into_iter().collect();
@@ -54,7 +54,7 @@ fn always(event: &Value, strict: bool) -> Errors {
     errors
 }
 
-/// Events of objects without a namespace are in `default`, or in `kube-system` if of the new style.
+/// Events of cluster-scoped objects are in `default`, or in `kube-system` if of the new style.
 fn wrong_namespace(event: &Value) -> Option<FieldError> {
     let own = text(event, &["metadata", "namespace"]);
     let involved = text(event, &["involvedObject", "namespace"]);
@@ -121,10 +121,11 @@ fn new_style(event: &Value) -> Errors {
     errors
 }
 
-/// How Kubernetes prints a value of its own types.
+/// How Kubernetes prints a value of its internal types.
 type Printed = fn(&Value) -> String;
 
-/// Only the series and the metadata may change. Fields are named, and printed, as inside Kubernetes.
+/// Only the series and the metadata may change. Fields are named and printed as in Kubernetes'
+/// internal types.
 fn changes(new: &Value, old: &Value) -> Errors {
     let fields: [(&str, &str, Printed); 14] = [
         ("involvedObject", "involvedObject", printed_reference),
@@ -147,7 +148,7 @@ fn changes(new: &Value, old: &Value) -> Errors {
         .filter(|(field, _, printed)| printed(at(new, &[field])) != printed(at(old, &[field])));
     let error = |(field, shown, printed): (&str, &str, Printed)| FieldError {
         path: Path::root(shown),
-        wrong: Wrong::Invalid(printed(at(new, &[field]))),
+        type_: FieldErrorType::Invalid(printed(at(new, &[field]))),
         detail: "field is immutable".to_owned(),
     };
     changed.map(error).collect()

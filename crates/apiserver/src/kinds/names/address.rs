@@ -1,4 +1,4 @@
-//! How an address may be written, in strict fields and in those that predate strictness.
+//! The notation of addresses, in strict fields and in those that predate strict validation.
 //!
 //! Source: `k8s.io/apimachinery/pkg/util/validation/ip.go`.
 
@@ -17,7 +17,7 @@ pub(crate) fn ip(value: &str) -> Vec<String> {
     vec![format!("must be in canonical form ({canonical:?})")]
 }
 
-/// An address in an older field: canonical form is not asked for.
+/// An address in an older field: need not be in canonical form.
 pub(crate) fn legacy_ip(value: &str) -> Vec<String> {
     let Some(_) = sloppy_ip(value) else {
         return vec!["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)".to_owned()];
@@ -31,7 +31,7 @@ pub(crate) fn legacy_ip(value: &str) -> Vec<String> {
     }
 }
 
-/// A network (`10.0.0.0/8`); canonical form is not asked for.
+/// A network (`10.0.0.0/8`); need not be in canonical form.
 pub(crate) fn legacy_cidr(value: &str) -> Vec<String> {
     let Some((ip, prefix)) = sloppy_cidr(value) else {
         return vec!["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)".to_owned()];
@@ -53,8 +53,8 @@ pub(crate) fn legacy_cidr(value: &str) -> Vec<String> {
     message.map(str::to_owned).into_iter().collect()
 }
 
-/// An address as Kubernetes has always read it: zeros may lead, and an IPv4-mapped IPv6 address
-/// is the IPv4 address.
+/// An address as Kubernetes has always parsed it: leading zeros are allowed, and an IPv4-mapped
+/// IPv6 address is the IPv4 address.
 pub(crate) fn sloppy_ip(value: &str) -> Option<IpAddr> {
     if !value.contains(':') {
         return sloppy_ipv4(value).map(IpAddr::V4);
@@ -103,7 +103,7 @@ pub(crate) fn sloppy_cidr(value: &str) -> Option<(IpAddr, u8)> {
         })
         .ok()?;
     let ip = sloppy_ip(address)?;
-    // A mapped address is written with a prefix of 128 bits.
+    // A mapped address has a prefix of 128 bits.
     let mapped = address.contains(':') && ip.is_ipv4();
     let bits: u32 = if ip.is_ipv4() && !mapped { 32 } else { 128 };
     if length > bits {

@@ -1,4 +1,5 @@
-//! Two annotations that were fields to be: taints, and pods to avoid. Both are still checked.
+//! Two annotations from before their fields existed: taints, and pods to avoid. Both are still
+//! validated.
 
 use evenkeel_store::schema;
 use serde_json::{Value, json};
@@ -42,7 +43,7 @@ fn parsed(text: &str, bracket: u8, type_: &str) -> Result<Value, String> {
     schema::any_json(text.as_bytes(), schema::MOST_LEVELS).map_err(|error| error.to_string())
 }
 
-/// Each entry names a controller by a reference that says it is one.
+/// Each entry names a controller by an owner reference with `controller: true`.
 fn wrong_entries(avoid: &Value, path: &Path) -> Errors {
     let entries = list(avoid, &["preferAvoidPods"]).iter().enumerate();
     let wrong = |(index, entry): (usize, &Value)| {
@@ -64,7 +65,7 @@ mod tests {
     use crate::kinds::facts;
 
     #[test]
-    fn annotations_of_old_are_checked() {
+    fn deprecated_annotations_are_validated() {
         for (key, value, wrong) in [
             (TAINTS, r#"[{"key":"k","effect":"NoSchedule"}]"#, vec![]),
             (

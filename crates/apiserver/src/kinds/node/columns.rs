@@ -1,4 +1,4 @@
-//! What `kubectl get nodes` shows.
+//! Columns of `kubectl get nodes`.
 
 use std::collections::BTreeSet;
 

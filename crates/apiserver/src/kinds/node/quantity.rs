@@ -1,8 +1,8 @@
-//! Quantities (`1500m`, `4Gi`), as far as a node's resources need them: their sign, and whether they
-//! are whole. Source: `k8s.io/apimachinery/pkg/api/resource`.
+//! Quantities (`1500m`, `4Gi`), as far as needed for a node's resources: their sign, and whether
+//! they are whole. Source: `k8s.io/apimachinery/pkg/api/resource`.
 
-/// Thousandths, rounded away from zero as Kubernetes does; `None` when this is no quantity or too
-/// large to matter (it is whole then).
+/// Thousandths, rounded away from zero as in Kubernetes; `None` if this is not a quantity or too
+/// large to matter (it is then whole).
 pub(super) fn thousandths(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),

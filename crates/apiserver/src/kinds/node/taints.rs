@@ -1,4 +1,4 @@
-//! Taints: a key and an effect are there once, with or without a value.
+//! Taints: each combination of key and effect is unique, with or without a value.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::super::{
     names,
     read::{at, text},
 };
-use crate::invalid::{Errors, FieldError, Path, Wrong, quoted};
+use crate::invalid::{Errors, FieldError, FieldErrorType, Path, quoted};
 
 const EFFECTS: [&str; 3] = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
@@ -21,7 +21,7 @@ pub(super) fn validate(taints: &[Value], path: &Path) -> Errors {
         if !seen.insert(["key", "effect"].map(|field| text(taint, &[field]))) {
             errors.push(FieldError {
                 path,
-                wrong: Wrong::Duplicate(printed(taint)),
+                type_: FieldErrorType::Duplicate(printed(taint)),
                 detail: "taints must be unique by key and effect pair".to_owned(),
             });
         }
@@ -46,7 +46,7 @@ fn wrong_taint(taint: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// As Go prints its own struct, which has names of its own and an order.
+/// As Go prints its internal struct, which has different names and field order.
 fn printed(taint: &Value) -> String {
     let [key, value, effect] =
         ["key", "value", "effect"].map(|field| quoted(text(taint, &[field])));

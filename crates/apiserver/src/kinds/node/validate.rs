@@ -1,4 +1,4 @@
-//! What is checked of a node: of a new one, and of a change.
+//! Validation of nodes: of a create, and of an update.
 
 use std::{collections::BTreeSet, net::IpAddr};
 
@@ -13,9 +13,9 @@ use super::{
     quantity::thousandths,
     taints,
 };
-use crate::invalid::{Errors, FieldError, Path, Wrong, quoted};
+use crate::invalid::{Errors, FieldError, FieldErrorType, Path, quoted};
 
-/// Resources counted in whole numbers; so are those of other domains than Kubernetes'.
+/// Resources counted in whole numbers; those of domains other than Kubernetes' are too.
 const COUNTED: [&str; 9] = [
     "pods",
     "resourcequotas",
@@ -139,7 +139,7 @@ fn pod_cidrs(node: &Value) -> Errors {
             "invalid PodCIDRs. failed to check with dual stack with error:failed to parse cidr value:{} with error:invalid CIDR address: {bad}",
             quoted(bad)
         );
-        errors.push(FieldError { path: path.clone(), wrong: Wrong::Internal, detail });
+        errors.push(FieldError { path: path.clone(), type_: FieldErrorType::Internal, detail });
     }
     let is_v6 = |range: &&str| names::sloppy_cidr(range).map(|(ip, _)| matches!(ip, IpAddr::V6(_)));
     let families: Vec<Option<bool>> = texts.iter().map(is_v6).collect();
@@ -186,7 +186,7 @@ fn addresses(node: &Value) -> Errors {
         let [type_, at] = ["type", "address"].map(|field| quoted(text(address, &[field])));
         FieldError {
             path: path.index(index),
-            wrong: Wrong::Duplicate(format!(r#"{{"Type":{type_},"Address":{at}}}"#)),
+            type_: FieldErrorType::Duplicate(format!(r#"{{"Type":{type_},"Address":{at}}}"#)),
             detail: String::new(),
         }
     };
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_there_once() {
+    fn addresses_are_unique() {
         let address = json!({"type": "InternalIP", "address": "10.0.0.1"});
         let new = json!({"status": {"addresses": [address, address]}});
         assert_eq!(

@@ -1,4 +1,4 @@
-//! What a node brings as warnings: deprecated fields, and address ranges written in odd ways.
+//! Warnings for a node: deprecated fields, and address ranges in unusual notation.
 
 use std::net::IpAddr;
 
@@ -26,8 +26,7 @@ pub(super) fn of(node: &Value) -> Vec<String> {
     warnings
 }
 
-/// Ranges that are ambiguous or written in odd ways were refused before; what is left is the form of
-/// an IPv6 address.
+/// Ambiguous or unusual ranges were rejected before; only the notation of IPv6 addresses remains.
 fn of_cidr(path: &str, value: &str) -> Option<String> {
     let (ip @ IpAddr::V6(_), prefix) = names::sloppy_cidr(value)? else {
         return None;
@@ -49,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_odd_form_of_a_range_is_told() {
+    fn an_unusual_notation_of_a_range_is_a_warning() {
         let node = json!({"spec": {"externalID": "x", "podCIDRs": ["10.0.0.0/8", "FD00::/64"]}});
         assert_eq!(
             of(&node),

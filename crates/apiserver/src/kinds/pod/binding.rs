@@ -1,5 +1,5 @@
-//! Giving a pod to a node.
-//! Source: `BindingREST` in `pkg/registry/core/pod/storage`, `ValidatePodBinding`.
+//! Binding a pod to a node. Source: `BindingREST` in `pkg/registry/core/pod/storage`,
+//! `ValidatePodBinding`.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -16,15 +16,15 @@ use crate::{
 /// Why a pod was not bound.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub(crate) enum BindError {
-    /// The binding itself is wrong: a 500 without reason, its message this text.
+    /// The binding itself is invalid: a 500 without reason, with this message.
     #[error("{}", aggregated(.0))]
     Invalid(Errors),
-    /// The pod is not free: a 409 on `pods/binding` that wraps this text.
+    /// The pod can't be bound: a 409 on `pods/binding` that wraps this text.
     #[error("{0}")]
     Conflict(String),
 }
 
-/// Checks a binding by itself. This comes before the pod is looked for.
+/// Validates a binding on its own, before the pod is looked up.
 pub(crate) fn check(binding: &Value) -> Result<(), BindError> {
     let mut errors = Errors::new();
     let path = Path::root("target");
@@ -42,8 +42,8 @@ pub(crate) fn check(binding: &Value) -> Result<(), BindError> {
     if errors.is_empty() { Ok(()) } else { Err(BindError::Invalid(errors)) }
 }
 
-/// Puts a pod on the node of a binding, with the labels and annotations that the binding brings.
-/// Preconditions (uid and resource version of the binding) are the caller's.
+/// Assigns a pod to the node of a binding, with the labels and annotations of the binding. The
+/// caller checks preconditions (uid and resource version of the binding).
 pub(crate) fn bind(pod: &mut Value, binding: &Value, now: Timestamp) -> Result<(), BindError> {
     check(binding)?;
     free(pod)?;

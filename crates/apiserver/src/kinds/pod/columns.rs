@@ -1,4 +1,4 @@
-//! What `kubectl get pods` shows. Source: `printPod` in `pkg/printers/internalversion/printers.go`.
+//! Columns of `kubectl get pods`. Source: `printPod` in `pkg/printers/internalversion/printers.go`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -65,13 +65,13 @@ const fn wide(
     Column { name, type_: "string", format: "", priority: 1, description, cell }
 }
 
-/// A pod in a few words.
+/// A summary of a pod.
 #[derive(Debug)]
 struct Summary<'a> {
     ready: usize,
     total: usize,
     restarts: i64,
-    /// When a container last ended and was started again; `""` if never.
+    /// When a container last terminated and was restarted; `""` if never.
     last_restart: &'a str,
     reason: String,
 }
@@ -124,7 +124,7 @@ fn ending(pod: &Value) -> Option<&'static str> {
     (!over).then_some("Terminating")
 }
 
-/// Looks at the init containers in order, up to the first that is not done.
+/// Goes through the init containers in order, up to the first that is not done.
 fn initializing<'a>(
     pod: &'a Value,
     summary: &mut Summary<'a>,
@@ -209,12 +209,12 @@ fn terminated_reason(terminated: &Value) -> String {
     }
 }
 
-/// When the run before this one ended. Times compare as texts: all are UTC in whole seconds.
+/// When the previous run ended. Times compare as strings: all are UTC in whole seconds.
 fn last_ended(status: &Value) -> &str {
     text(status, &["lastState", "terminated", "finishedAt"])
 }
 
-/// An init container that runs beside the others.
+/// Whether it is an init container that runs beside the others (a sidecar).
 fn stays(container: &Value) -> bool {
     text(container, &["restartPolicy"]) == "Always"
 }
@@ -237,7 +237,7 @@ fn readiness_gates(pod: &Value) -> String {
     if gates.is_empty() {
         return "<none>".to_owned();
     }
-    // Of several of one type, the first counts.
+    // Of several with the same type, the first counts.
     let conditions = list(pod, &["status", "conditions"]).iter().rev();
     let conditions: BTreeMap<&str, &str> =
         conditions.map(|one| (text(one, &["type"]), text(one, &["status"]))).collect();
@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_is_told_in_a_few_words() {
+    fn a_pod_is_summarized() {
         let containers = json!([{"name": "c"}, {"name": "d"}]);
         let sidecar = json!([{"name": "s", "restartPolicy": "Always"}, {"name": "i"}]);
         for (pod, ready, reason, restarted) in [

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::kinds::read::{entry, list, text};
 
-/// Says of a Pod that somebody ends it before its time, and who.
+/// Records that a Pod is being evicted, and by whom.
 pub(crate) fn evicted(pod: &mut Value, now: Timestamp) {
     let condition = json!({
         "type": "DisruptionTarget",
@@ -16,7 +16,7 @@ pub(crate) fn evicted(pod: &mut Value, now: Timestamp) {
     set(entry(pod, &["status"]), &condition, now);
 }
 
-/// Sets a condition; its time moves only when its status changes.
+/// Sets a condition; its transition time changes only with its status.
 pub(super) fn set(status: &mut Value, condition: &Value, now: Timestamp) {
     let mut condition = condition.clone();
     let kind = text(&condition, &["type"]).to_owned();

@@ -1,5 +1,4 @@
-//! What a pod spec gets where its author said nothing.
-//! Source: `pkg/apis/core/v1/defaults.go` and `zz_generated.defaults.go`.
+//! Defaults of a pod spec. Source: `pkg/apis/core/v1/defaults.go` and `zz_generated.defaults.go`.
 
 use serde_json::{Map, Value, json};
 
@@ -9,7 +8,7 @@ use crate::kinds::read::{entry, flag, number, text};
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
 
-/// A whole Pod: its spec, what only pods get, and the addresses in its status.
+/// A whole Pod: its spec, defaults that only pods have, and the addresses in its status.
 pub(crate) fn pod(object: &mut Value) {
     let pod_spec = entry(object, &["spec"]);
     spec(pod_spec);
@@ -45,7 +44,7 @@ pub(crate) fn spec(spec: &mut Value) {
     inside(spec, "resources", requirements);
 }
 
-/// The old name of the service account follows the new one.
+/// The deprecated name of the service account follows the new one.
 fn service_account(spec: &mut Value) {
     let name = match text(spec, &["serviceAccountName"]) {
         "" => text(spec, &["serviceAccount"]),
@@ -83,7 +82,7 @@ fn env_source(source: &mut Value) {
     inside(source, "resourceFieldRef", divisor);
 }
 
-/// A divisor is always shown, `0` when nobody set it.
+/// A divisor is always shown, `0` if not set.
 fn divisor(selector: &mut Value) {
     set_absent(selector, "divisor", json!("0"));
 }
@@ -155,7 +154,8 @@ fn remote_volume(volume: &mut Value) {
     });
 }
 
-/// `Always` for what may change under its name (`latest`, or no tag at all), else `IfNotPresent`.
+/// `Always` for an image that may change under its name (`latest`, or no tag at all), else
+/// `IfNotPresent`.
 fn pull_policy(image: &str) -> &'static str {
     match tag(image) {
         Some("latest") => "Always",
@@ -163,8 +163,8 @@ fn pull_policy(image: &str) -> &'static str {
     }
 }
 
-/// The tag of an image, `latest` when it has neither tag nor digest; `None` when it has a digest
-/// only, or is no reference at all. Source: the grammar of `github.com/distribution/reference`.
+/// The tag of an image, `latest` if it has neither tag nor digest; `None` if it has only a digest,
+/// or is not a valid reference. Source: the grammar of `github.com/distribution/reference`.
 fn tag(image: &str) -> Option<&str> {
     let (name, digest) = match image.split_once('@') {
         Some((name, digest)) => (name, Some(digest)),
@@ -205,7 +205,7 @@ fn requirements(resources: &mut Value) {
     inside(resources, "requests", resource_list);
 }
 
-/// No amount is finer than a thousandth.
+/// Rounds amounts up to thousandths.
 fn resource_list(list: &mut Value) {
     for amount in list.as_object_mut().into_iter().flat_map(Map::values_mut) {
         if let Some(rounded) = Quantity::of(amount).and_then(Quantity::rounded_to_milli) {
@@ -238,7 +238,7 @@ fn host_ports(spec: &mut Value) {
     }
 }
 
-/// `podIP` and the first of `podIPs` are one; the older field wins.
+/// `podIP` and the first of `podIPs` are the same; the older field wins.
 fn addresses(status: &mut Value) {
     let one = text(status, &["podIP"]).to_owned();
     let first = status["podIPs"][0]["ip"].as_str().unwrap_or_default().to_owned();

@@ -1,5 +1,5 @@
-//! The `ephemeralcontainers` subresource: containers for debugging are added to a pod that runs, and
-//! never changed again. Source: `ValidatePodEphemeralContainersUpdate`.
+//! The `ephemeralcontainers` subresource: adds debugging containers to a running pod, which can't
+//! be changed afterwards. Source: `ValidatePodEphemeralContainersUpdate`.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     kinds::read::{carry_over, entry, list, text},
 };
 
-/// Takes over nothing but the ephemeral containers.
+/// Takes only the ephemeral containers.
 pub(crate) fn prepare(new: &mut Value, old: &Value) {
     let containers = new["spec"]["ephemeralContainers"].clone();
     carry_over(new, old, &["spec"]);
@@ -28,7 +28,7 @@ pub(crate) fn validate(new: &Value, old: &Value) -> Errors {
         return vec![FieldError::forbidden(Path::none(), message)];
     }
     let path = Path::root("spec").child("ephemeralContainers");
-    // Of several with one name, the last counts.
+    // Of several with the same name, the last counts.
     let present: BTreeMap<&str, &Value> = list(new, &["spec", "ephemeralContainers"])
         .iter()
         .map(|container| (text(container, &["name"]), container))

@@ -1,12 +1,12 @@
-//! Whether two specs say the same, though one has not been through the last clean-up.
+//! Whether two specs are equal, although one has not been normalised yet.
 //!
-//! Go compares decoded structures, where a field left out and a field at its zero value are one,
-//! unless the field is a pointer. A value here does not know its type, so the names of pointers to
-//! plain values, and of structures that are no pointers, stand below.
+//! Go compares decoded structures, where an omitted field equals one at its zero value, unless the
+//! field is a pointer. A JSON value does not know its type, so the names of pointers to plain
+//! values, and of structures that are not pointers, are listed below.
 
 use serde_json::{Map, Value};
 
-/// Fields where `0`, `false` and `""` differ from nothing.
+/// Fields where `0`, `false` and `""` differ from absence.
 const POINTERS: &[&str] = &[
     "activeDeadlineSeconds",
     "allowPrivilegeEscalation",
@@ -39,14 +39,14 @@ const POINTERS: &[&str] = &[
     "tolerationSeconds",
 ];
 
-/// Maps: an empty one is nothing, but an empty text in it is a value.
+/// Maps: an empty one equals absence, but an empty string in it is a value.
 const MAPS: &[&str] =
     &["annotations", "labels", "limits", "matchLabels", "nodeSelector", "overhead", "requests"];
 
-/// Structures that are not behind a pointer: with nothing inside they are nothing.
+/// Structures that are not pointers: equal to absence if they are empty.
 const PLAIN_STRUCTURES: &[&str] = &["metadata", "resources", "strategy", "updateStrategy"];
 
-/// Whether two values are the same to Kubernetes. Looks at each part once.
+/// Whether Kubernetes considers two values equal. Visits each part once.
 pub(crate) fn same(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Object(ones), Value::Object(others)) => same_fields(ones, others),
@@ -61,13 +61,13 @@ fn same_fields(ones: &Map<String, Value>, others: &Map<String, Value>) -> bool {
     let here = |(name, one): (&String, &Value)| {
         same_field(name, one, others.get(name).unwrap_or(&Value::Null))
     };
-    // Those of both sides were compared above.
+    // Those on both sides were compared above.
     let only_there = others.iter().filter(|(name, _)| !ones.contains_key(*name));
     ones.iter().all(here) && only_there.into_iter().all(|(name, other)| is_nothing(name, other))
 }
 
-/// Structures and lists of both sides are compared part by part, which also tells two that are
-/// nothing from two of which one is: looking for that first would go through all below at every
+/// Structures and lists present on both sides are compared part by part, which also covers the case
+/// that one or both are empty: checking for that first would visit the whole subtree at every
 /// level.
 fn same_field(name: &str, one: &Value, other: &Value) -> bool {
     match (one, other) {
@@ -101,7 +101,7 @@ mod tests {
 
     use super::*;
 
-    /// What is compared, said more plainly: each field of either side, nothing before all else.
+    /// The same comparison, written plainly: each field of either side, emptiness first.
     fn same_slowly(one: &Value, other: &Value) -> bool {
         match (one, other) {
             (Value::Object(ones), Value::Object(others)) => {
@@ -122,7 +122,7 @@ mod tests {
         }
     }
 
-    /// Some fields of each kind, with few values, so that many are the same.
+    /// Some fields of each sort, with few values, so that many are equal.
     fn structure() -> impl Strategy<Value = Value> {
         let leaf = || {
             let text = prop::sample::select(&["", "x"][..]);
@@ -151,7 +151,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn comparing_each_part_once_finds_the_same(one in structure(), other in structure()) {
+        fn comparing_each_part_once_gives_the_same_result(one in structure(), other in structure()) {
             prop_assert_eq!(same(&one, &other), same_slowly(&one, &other));
             prop_assert!(same(&one, &one));
         }
@@ -190,7 +190,7 @@ mod tests {
         }
     }
 
-    /// Each level doubled the work; as it is, a comparison this deep would not end.
+    /// Each level doubled the work; then a comparison this deep would not finish.
     #[test]
     fn the_work_does_not_grow_with_the_depth() {
         let nested = |name: &str, leaf: Value| {

@@ -1,5 +1,6 @@
-//! Label keys whose values come from the pod itself: on create they join the selectors they belong
-//! to. Source: `mutatePodAffinity` and `mutateTopologySpreadConstraints` in `pkg/registry/core/pod`.
+//! Label keys whose values come from the pod itself: on create they are merged into the selectors
+//! they belong to. Source: `mutatePodAffinity` and `mutateTopologySpreadConstraints` in
+//! `pkg/registry/core/pod`.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
-//! The quality of service class of a pod, from what its containers ask for and may use.
-//! Source: `pkg/apis/core/helper/qos/qos.go`.
+//! The quality of service class of a pod, from the requests and limits of its containers. Source:
+//! `pkg/apis/core/helper/qos/qos.go`.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const BEST_EFFORT: &str = "BestEffort";
 const BURSTABLE: &str = "Burstable";
 const GUARANTEED: &str = "Guaranteed";
 
-/// Guaranteed when all containers are, BestEffort when none asks for anything, else Burstable.
+/// Guaranteed if all containers are, BestEffort if none has requests or limits, else Burstable.
 pub(crate) fn class(spec: &Value) -> &'static str {
     if ["requests", "limits"]
         .iter()

@@ -1,8 +1,9 @@
 //! Quantities of resources: `100m`, `1.5Gi`, `2e3`.
 //!
-//! The schema reads and prints quantities; here they are compared. A quantity is kept in billionths, the finest step Kubernetes knows; what is finer is rounded away
-//! from zero. Source: `k8s.io/apimachinery/pkg/api/resource/quantity.go`. Beyond 1.7e29 the amount
-//! saturates, far above anything that the field's own limit of 2^63 lets through.
+//! The schema parses and prints quantities; here they are compared. A quantity is stored in
+//! billionths, Kubernetes' finest resolution; finer amounts are rounded away from zero. Source:
+//! `k8s.io/apimachinery/pkg/api/resource/quantity.go`. Beyond 1.7e29 the amount saturates, far
+//! above the field's own limit of 2^63.
 
 use std::cmp::Ordering;
 
@@ -10,7 +11,7 @@ use serde_json::Value;
 
 const NANO: i128 = 1_000_000_000;
 
-/// An amount, and the family of suffixes it was written in.
+/// An amount, and the suffix family in which it was written.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
     nanos: i128,
@@ -48,7 +49,7 @@ impl Quantity {
         Some(Quantity { nanos: if negative { -nanos } else { nanos }, format })
     }
 
-    /// As it stands in an object: a text, or a bare number.
+    /// As in an object: a string, or a bare number.
     pub(crate) fn of(value: &Value) -> Option<Quantity> {
         match value {
             Value::String(text) => Quantity::parse(text),
@@ -79,13 +80,13 @@ impl Quantity {
         ceiling(self.nanos, NANO / 1000)
     }
 
-    /// In whole thousandths, the finest step that resource lists keep; `None` if it is so already.
+    /// In whole thousandths, the finest resolution of resource lists; `None` if it already is.
     pub(crate) fn rounded_to_milli(self) -> Option<Quantity> {
         let nanos = ceiling(self.nanos, NANO / 1000).saturating_mul(NANO / 1000);
         (nanos != self.nanos).then_some(Quantity { nanos, ..self })
     }
 
-    /// As an object shows it: its text, which the schema has brought into form.
+    /// As an object shows it: its text, already normalised by the schema.
     pub(crate) fn shown(value: &Value) -> String {
         match value {
             Value::String(text) => text.clone(),
@@ -93,7 +94,7 @@ impl Quantity {
         }
     }
 
-    /// The shortest form in the same family of suffixes, without a fraction.
+    /// The shortest form in the same suffix family, without a fraction.
     pub(crate) fn canonical(self) -> String {
         let small = self.nanos.abs() < 1024 * NANO;
         match self.format {

@@ -1,6 +1,6 @@
-//! The `resize` subresource: other requests and limits of cpu and memory for a pod that runs.
-//! Source: `ValidatePodResize` and the resize strategy of `pkg/registry/core/pod`. Resources of the
-//! pod as a whole may not change here.
+//! The `resize` subresource: changes requests and limits of cpu and memory of a running pod.
+//! Source: `ValidatePodResize` and the resize strategy of `pkg/registry/core/pod`. Pod-level
+//! resources may not change here.
 
 use serde_json::{Value, json};
 
@@ -13,8 +13,8 @@ use crate::{
 const LISTS: [&str; 2] = ["containers", "initContainers"];
 const MUTABLE: [&str; 2] = ["resources", "resizePolicy"];
 
-/// Takes over nothing but the resources of containers. Where containers were added, removed or
-/// renamed, all is left as it came, for the check to find.
+/// Takes only the resources of containers. If containers were added, removed or renamed, everything
+/// is left unchanged for the validation to report.
 pub(crate) fn prepare(new: &mut Value, old: &Value) {
     if LISTS.iter().any(|name| list(new, &["spec", name]).len() != list(old, &["spec", name]).len())
     {
@@ -124,7 +124,7 @@ fn resources(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
     }
 }
 
-/// A container but for its cpu and memory.
+/// A container without its cpu and memory.
 fn without(container: &Value) -> Value {
     let mut rest = container.clone();
     for pointer in ["/resources/requests", "/resources/limits"] {

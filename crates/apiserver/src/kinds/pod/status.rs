@@ -1,5 +1,5 @@
-//! What a node may report about a pod.
-//! Source: `ValidatePodStatusUpdate` and the status strategy of `pkg/registry/core/pod`.
+//! Updates of a pod's status by its node. Source: `ValidatePodStatusUpdate` and the status strategy
+//! of `pkg/registry/core/pod`.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use super::{update, validate};
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     kinds::{
         names,
         read::{carry_over, list, number, text},
     },
 };
 
-/// Keeps what a status does not change, and what an older reporter leaves out.
+/// Restores what a status update may not change, and what an older kubelet omits.
 pub(crate) fn prepare(new: &mut Value, old: &Value) {
     for path in [&["spec"][..], &["metadata", "ownerReferences"], &["metadata", "generation"]] {
         carry_over(new, old, path);
@@ -30,7 +30,7 @@ pub(crate) fn prepare(new: &mut Value, old: &Value) {
     observed_conditions(new, old);
 }
 
-/// A condition keeps the generation it was seen at, unless a new one is given.
+/// A condition keeps its observed generation, unless a new one is given.
 fn observed_conditions(new: &mut Value, old: &Value) {
     let mut before: BTreeMap<&str, VecDeque<i64>> = BTreeMap::new();
     for condition in list(old, &["status", "conditions"]) {
@@ -110,7 +110,7 @@ fn nominated(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
     }
 }
 
-/// A container that ended stays so, unless it is to be started again.
+/// A terminated container stays terminated, unless it may be restarted.
 fn transitions(errors: &mut Errors, new: &Value, old: &Value, statuses: &str, containers: &str) {
     let spec = &old["spec"];
     let restarts_all = |container: &Value| {
@@ -195,7 +195,7 @@ fn host_addresses(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
     addresses(errors, new, old, "hostIPs", path);
 }
 
-/// At most one address of each family; what was there already is not questioned.
+/// At most one address per family; addresses already stored are not checked.
 fn addresses(errors: &mut Errors, new: &Value, old: &Value, name: &str, path: &Path) {
     let given = list(new, &["status", name]);
     let known: BTreeSet<&str> =
@@ -214,7 +214,7 @@ fn addresses(errors: &mut Errors, new: &Value, old: &Value, name: &str, path: &P
             "failed to check for dual stack with error:invalid IP[{i}]: {}",
             text(&given[i], &["ip"])
         );
-        errors.push(FieldError { path: path.clone(), wrong: Wrong::Internal, detail });
+        errors.push(FieldError { path: path.clone(), type_: FieldErrorType::Internal, detail });
     }
     let families = |six: bool| parsed.iter().flatten().any(|ip| ip.is_ipv6() == six);
     if !(families(true) && families(false)) || given.len() > 2 || parsed.contains(&None) {
@@ -226,14 +226,14 @@ fn addresses(errors: &mut Errors, new: &Value, old: &Value, name: &str, path: &P
     }
 }
 
-/// Addresses as JSON of Kubernetes' own structure.
+/// Addresses as JSON of Kubernetes' internal type.
 fn shown(path: Path, addresses: &[Value], detail: &str) -> FieldError {
     let address = |ip: &Value| format!("{{\"IP\":{}}}", json!(text(ip, &["ip"])));
     let printed = match addresses {
         [] => "null".to_owned(),
         addresses => format!("[{}]", addresses.iter().map(address).collect::<Vec<_>>().join(",")),
     };
-    FieldError { path, wrong: Wrong::Invalid(printed), detail: detail.to_owned() }
+    FieldError { path, type_: FieldErrorType::Invalid(printed), detail: detail.to_owned() }
 }
 
 #[cfg(test)]
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_ended_container_stays_so_unless_it_restarts() {
+    fn a_terminated_container_stays_terminated_unless_it_restarts() {
         let old = |policy: &str, code: i64| {
             json!({"spec": {"restartPolicy": policy, "containers": [{"name": "c"}]},
                 "status": {"containerStatuses": [{"name": "c", "state": {"terminated": {"exitCode": code}}}]}})

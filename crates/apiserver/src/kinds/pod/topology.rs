@@ -1,5 +1,5 @@
-//! The labels that tell where a Pod is, taken from its Node.
-//! Source: `plugin/pkg/admission/podtopologylabels`.
+//! Topology labels of a Pod, copied from its Node. Source:
+//! `plugin/pkg/admission/podtopologylabels`.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use crate::kinds::read::{at, entry};
 
 const COPIED: [&str; 2] = ["topology.kubernetes.io/region", "topology.kubernetes.io/zone"];
 
-/// Gives the labels of the Node to a Pod or to its binding, whatever those say.
+/// Copies the topology labels of the Node to a Pod or to its binding, replacing existing ones.
 pub(crate) fn label(object: &mut Value, node: &Value) {
     for key in COPIED {
         let value = at(node, &["metadata", "labels", key]);
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pod_gets_the_zone_and_the_region_of_its_node_and_nothing_else() {
+    fn a_pod_gets_only_the_zone_and_region_of_its_node() {
         let (zone, region) = ("topology.kubernetes.io/zone", "topology.kubernetes.io/region");
         for (node, pod, expected) in [
             (json!({zone: "a", region: "r", "x": "y"}), json!({}), json!({zone: "a", region: "r"})),

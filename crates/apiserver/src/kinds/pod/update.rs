@@ -1,5 +1,5 @@
-//! What may change in a pod once it is there.
-//! Source: `ValidatePodUpdate` in `pkg/apis/core/validation/validation.go`.
+//! Validation of pod updates. Source: `ValidatePodUpdate` in
+//! `pkg/apis/core/validation/validation.go`.
 
 use std::collections::BTreeSet;
 
@@ -7,14 +7,14 @@ use serde_json::{Value, json};
 
 use super::{equal::same, validate};
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     kinds::read::{at, entries, list, number, text},
 };
 
 const CHANGEABLE: &str = "`spec.containers[*].image`,`spec.initContainers[*].image`,`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)";
 const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
 
-/// All but the metadata that every kind shares.
+/// Everything but the metadata common to all kinds.
 pub(crate) fn validate(new: &Value, old: &Value) -> Errors {
     let mut errors = validate::pod(new);
     annotations(&mut errors, new, old);
@@ -25,7 +25,7 @@ pub(crate) fn validate(new: &Value, old: &Value) -> Errors {
     errors
 }
 
-/// Annotations that stand for something a running pod cannot change.
+/// Annotations for settings that can't change on a running pod.
 pub(crate) fn annotations(errors: &mut Errors, new: &Value, old: &Value) {
     let path = Path::root("metadata").child("annotations");
     let annotation = |object: &Value, key: &str| object["metadata"]["annotations"][key].clone();
@@ -50,7 +50,7 @@ pub(crate) fn annotations(errors: &mut Errors, new: &Value, old: &Value) {
     validate::annotations(errors, new, &path);
 }
 
-/// The fields that may change, each in its own way. `None` when the rest need not be looked at.
+/// The mutable fields, each with its own rule. `None` if the rest need not be checked.
 fn spec(errors: &mut Errors, new: &Value, old: &Value) -> Option<()> {
     let path = Path::root("spec");
     for name in ["containers", "initContainers"] {
@@ -81,7 +81,7 @@ fn containers(errors: &mut Errors, new: &[Value], old: &[Value], path: &Path) ->
     Some(())
 }
 
-/// A deadline may appear, and may come nearer.
+/// A deadline may be added, and may be shortened.
 fn deadline(errors: &mut Errors, new: &Value, old: &Value, path: &Path) -> Option<()> {
     let before = number(old, &["activeDeadlineSeconds"]);
     let Some(after) = number(new, &["activeDeadlineSeconds"]) else {
@@ -126,7 +126,7 @@ fn gates(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
     }
 }
 
-/// Whatever is left after the changeable fields are put back must be as it was.
+/// After the mutable fields are restored, everything else must be unchanged.
 fn immutable(errors: &mut Errors, new: &Value, old: &Value) {
     let mut rest = new.clone();
     for name in ["containers", "initContainers"] {
@@ -155,7 +155,7 @@ fn immutable(errors: &mut Errors, new: &Value, old: &Value) {
     }
 }
 
-/// A pod that is not yet to be scheduled may still be narrowed down to fewer nodes.
+/// A pod with scheduling gates may still be restricted to fewer nodes.
 fn gated(errors: &mut Errors, rest: &mut Value, old: &Value, put_back: &mut Vec<&'static str>) {
     let path = Path::root("spec");
     let kept =
@@ -190,7 +190,11 @@ fn node_terms(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
         return;
     }
     let mut refuse = |path: Path, shown: String, detail: &str| {
-        errors.push(FieldError { path, wrong: Wrong::Invalid(shown), detail: detail.to_owned() });
+        errors.push(FieldError {
+            path,
+            type_: FieldErrorType::Invalid(shown),
+            detail: detail.to_owned(),
+        });
     };
     if new.len() != old.len() {
         let shown: Vec<String> = new.iter().map(declared_term).collect();
@@ -211,7 +215,7 @@ fn node_terms(errors: &mut Errors, new: &Value, old: &Value, path: &Path) {
     }
 }
 
-/// A node selector term as JSON of Kubernetes' own structure.
+/// A node selector term as JSON of Kubernetes' internal type.
 fn declared_term(term: &Value) -> String {
     let requirement = |requirement: &Value| {
         let [key, operator, values] = ["key", "operator", "values"].map(|name| &requirement[name]);
@@ -228,7 +232,7 @@ fn declared_term(term: &Value) -> String {
     )
 }
 
-/// The fields that differ, as they were and as they would be.
+/// The fields that differ, with old and new values.
 fn diff(new: &Value, old: &Value) -> String {
     let mut names: Vec<&str> =
         entries(new, &[]).chain(entries(old, &[])).map(|(name, _)| name).collect();
@@ -301,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn gates_only_go_and_gated_pods_are_only_narrowed() {
+    fn gates_can_only_be_removed_and_gated_pods_only_restricted() {
         let gate = |names: &[&str]| {
             json!(names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>())
         };

@@ -1,5 +1,5 @@
-//! What may stand in a pod spec, in Kubernetes' order and words.
-//! Source: `ValidatePodSpec` in `pkg/apis/core/validation/validation.go`.
+//! Validation of pod specs, in Kubernetes' order and wording. Source: `ValidatePodSpec` in
+//! `pkg/apis/core/validation/validation.go`.
 
 mod checks;
 mod containers;
@@ -28,33 +28,33 @@ use crate::{
     },
 };
 
-/// Where a spec stands.
+/// The context of a spec.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct PodContext<'a> {
     /// In a pod itself, not in a template.
     pub(crate) in_pod: bool,
     /// The name of that pod, if it has one.
     pub(crate) pod_name: &'a str,
 }
 
-/// What is shared by the checks of one spec.
+/// Shared by the checks of one spec.
 #[derive(Debug)]
 struct Scope<'a> {
-    place: Place<'a>,
+    context: PodContext<'a>,
     spec: &'a Value,
-    /// Volumes without fault of their own, by name: others count as missing.
+    /// Valid volumes, by name: others count as missing.
     volumes: BTreeMap<&'a str, &'a Value>,
     claims: resources::Claims<'a>,
 }
 
-/// The spec of a template of pods, and what its annotations say about it.
+/// The spec of a pod template, and its annotations.
 pub(crate) fn template(template: &Value, path: &Path) -> Errors {
     let mut errors = Errors::new();
     labels(&mut errors, &template["metadata"]["labels"], &path.child("labels"));
     annotation_keys(&mut errors, &template["metadata"]["annotations"], &path.child("annotations"));
     annotations(&mut errors, template, &path.child("annotations"));
-    let place = Place { in_pod: false, pod_name: "" };
-    errors.extend(spec(&template["spec"], place, &path.child("spec")));
+    let context = PodContext { in_pod: false, pod_name: "" };
+    errors.extend(spec(&template["spec"], context, &path.child("spec")));
     if !list(template, &["spec", "ephemeralContainers"]).is_empty() {
         let path = path.child("spec").child("ephemeralContainers");
         errors
@@ -63,13 +63,13 @@ pub(crate) fn template(template: &Value, path: &Path) -> Errors {
     errors
 }
 
-/// A pod without its shared metadata: its annotations, its spec, and what only pods must keep.
+/// A pod without the common metadata: its annotations, its spec, and pod-only rules.
 pub(crate) fn pod(pod: &Value) -> Errors {
     let mut errors = Errors::new();
     let path = Path::root("spec");
     annotations(&mut errors, pod, &Path::root("metadata").child("annotations"));
-    let place = Place { in_pod: true, pod_name: text(pod, &["metadata", "name"]) };
-    errors.extend(spec(&pod["spec"], place, &path));
+    let context = PodContext { in_pod: true, pod_name: text(pod, &["metadata", "name"]) };
+    errors.extend(spec(&pod["spec"], context, &path));
     token_without_account(&mut errors, &pod["spec"], &path.child("volumes"));
     if let Some(seconds) = number(pod, &["spec", "terminationGracePeriodSeconds"]) {
         nonnegative(&mut errors, seconds, &path.child("terminationGracePeriodSeconds"));
@@ -83,11 +83,11 @@ pub(crate) fn pod(pod: &Value) -> Errors {
 }
 
 /// A spec, of a pod or a template.
-pub(crate) fn spec(spec: &Value, place: Place<'_>, path: &Path) -> Errors {
+pub(crate) fn spec(spec: &Value, context: PodContext<'_>, path: &Path) -> Errors {
     let mut errors = Errors::new();
-    let volumes = volumes::validate(&mut errors, spec, place, &path.child("volumes"));
+    let volumes = volumes::validate(&mut errors, spec, context, &path.child("volumes"));
     resources::pod_claims(&mut errors, spec, &path.child("resourceClaims"));
-    let scope = Scope { place, spec, volumes, claims: resources::Claims::of(spec) };
+    let scope = Scope { context, spec, volumes, claims: resources::Claims::of(spec) };
     containers::validate(&mut errors, &scope, path);
     resources::of_pod(&mut errors, &scope, &path.child("resources"));
     host_network(&mut errors, &scope, &path.child("containers"));
@@ -135,7 +135,7 @@ fn host_network(errors: &mut Errors, scope: &Scope<'_>, path: &Path) {
         for (j, port) in list(container, &["ports"]).iter().enumerate() {
             let host = number(port, &["hostPort"]).unwrap_or_default();
             let own = number(port, &["containerPort"]).unwrap_or_default();
-            if (scope.place.in_pod || host != 0) && host != own {
+            if (scope.context.in_pod || host != 0) && host != own {
                 let path = path.index(i).child("ports").index(j).child("hostPort");
                 let message = "must match `containerPort` when `hostNetwork` is true";
                 errors.push(FieldError::invalid(path, &json!(host), message));
@@ -225,7 +225,7 @@ fn hostname_override(errors: &mut Errors, spec: &Value, path: &Path) {
     invalid(errors, name, &path, names::dns1123_subdomain(name));
 }
 
-/// Whose pod it is, where it runs, how long, and what it is called there.
+/// Service account, node, deadline and host name.
 fn identity(errors: &mut Errors, spec: &Value, path: &Path) {
     for name in ["serviceAccountName", "nodeName"] {
         filled(errors, spec, name, path, names::dns1123_subdomain);
@@ -299,7 +299,7 @@ fn image_without_blanks(errors: &mut Errors, container: &Value, path: &Path) {
     }
 }
 
-/// Annotations that mean something to the cluster.
+/// Annotations with a meaning for the cluster.
 pub(super) fn annotations(errors: &mut Errors, object: &Value, path: &Path) {
     let annotation = |key: &str| object["metadata"]["annotations"][key].as_str();
     let mirror = "kubernetes.io/config.mirror";

@@ -1,4 +1,5 @@
-//! What is allowed in a pod spec but hardly meant. Source: `pkg/api/pod/warnings.go`.
+//! Warnings about pod specs that are valid but probably unintended. Source:
+//! `pkg/api/pod/warnings.go`.
 
 mod paths;
 mod ports;

@@ -1,4 +1,4 @@
-//! Whether a certificate and a key belong together, in the words of Go's `crypto/tls`.
+//! Whether a certificate and a key match, in the wording of Go's `crypto/tls`.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use rustls::{
     sign::CertifiedKey,
 };
 
-/// What is wrong with the pair.
+/// The error of the pair.
 pub(super) fn wrong(certificate: &[u8], key: &[u8]) -> Option<String> {
     if let Some(words) = no_certificate(&pem_types(certificate)) {
         return Some(words);
@@ -57,14 +57,14 @@ fn no_key(types: &[String]) -> Option<String> {
     })
 }
 
-/// The types of all blocks that begin and end.
+/// The types of all complete blocks.
 fn pem_types(text: &[u8]) -> Vec<String> {
     let text = &*String::from_utf8_lossy(text);
     let ends: BTreeSet<&str> = marked(text, "-----END ").collect();
     marked(text, "-----BEGIN ").filter(|name| ends.contains(name)).map(str::to_owned).collect()
 }
 
-/// What follows a mark at the beginning of a line.
+/// The text after a marker at the beginning of a line.
 fn marked<'a>(text: &'a str, mark: &str) -> impl Iterator<Item = &'a str> {
     text.lines().filter_map(move |line| line.trim_end().strip_prefix(mark)?.strip_suffix("-----"))
 }
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn inputs_that_are_something_else_are_told_apart() {
+    fn distinct_inputs_have_distinct_hashes() {
         let (certificate, key) = pair();
         for (first, second, words) in [
             ("", "", "tls: failed to find any PEM data in certificate input"),

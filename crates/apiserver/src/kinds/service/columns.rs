@@ -1,4 +1,4 @@
-//! What `kubectl get services` shows.
+//! Columns of `kubectl get services`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What a Service gets without asking, and what it loses when its type changes.
+//! Defaults of a Service, and fields dropped when its type changes.
 //!
 //! Sources: `SetDefaults_Service` in `pkg/apis/core/v1/defaults.go`, and `strategy.go` and
 //! `storage/storage.go` in `pkg/registry/core/service`.
@@ -14,7 +14,7 @@ use super::facts::{
 };
 use crate::kinds::read::{at, carry_over, entry, remove, text};
 
-/// How long a client keeps its endpoint, in seconds, when nothing is said.
+/// Default timeout of session affinity, in seconds.
 const AFFINITY_SECONDS: i64 = 10_800;
 
 pub(super) fn default(service: &mut Value) {
@@ -74,8 +74,8 @@ fn default_load_balancer(service: &mut Value) {
     }
 }
 
-/// Traffic within the cluster is no business of an ExternalName Service. Kubernetes hides a stored
-/// policy from readers; here it is not stored. A policy that is none stays, to be refused.
+/// An ExternalName Service has no internal traffic policy. Kubernetes hides a stored policy from
+/// readers; here it is not stored. An invalid policy is kept, to be rejected.
 pub(super) fn drop_policy_of_external_name(service: &mut Value) {
     let known = ["Cluster", "Local"].contains(&text(service, &["spec", "internalTrafficPolicy"]));
     if is_external_name(service) && known {
@@ -83,8 +83,8 @@ pub(super) fn drop_policy_of_external_name(service: &mut Value) {
     }
 }
 
-/// Drops what the new type has no use for, where the client did not also change it: a change is
-/// left in place and refused.
+/// Drops fields that the new type does not use, unless the client also changed them: a change is
+/// kept and rejected.
 pub(super) fn drop_what_the_type_lost(new: &mut Value, old: &Value) {
     if !is_external_name(old) && is_external_name(new) {
         drop_addresses(new, old);
@@ -133,8 +133,8 @@ fn drop_if_same(new: &mut Value, old: &Value, name: &str) {
     }
 }
 
-/// Gives an update what was once allocated and is not mentioned, so that a client may send again
-/// what it created from.
+/// Restores allocated values that an update does not mention, so that a client may send the
+/// manifest again that it created the Service from.
 pub(crate) fn carry_allocated(new: &mut Value, old: &Value) {
     if !is_external_name(old) && !is_external_name(new) {
         if cluster_ip(new).is_empty() {
@@ -152,7 +152,7 @@ pub(crate) fn carry_allocated(new: &mut Value, old: &Value) {
     }
 }
 
-/// Ports are the same when their names are; a number that the update uses elsewhere is not carried.
+/// Ports are matched by name; a number that the update uses elsewhere is not restored.
 fn carry_node_ports(new: &mut Value, old: &Value) {
     let used: BTreeSet<i64> = node_ports(new).into_iter().collect();
     let by_name: BTreeMap<&str, i64> = super::facts::ports(old)
@@ -169,7 +169,7 @@ fn carry_node_ports(new: &mut Value, old: &Value) {
     }
 }
 
-/// Brings `clusterIPs` in line with `clusterIP`, for clients that know only the latter.
+/// Aligns `clusterIPs` with `clusterIP`, for clients that know only the latter.
 pub(crate) fn align_cluster_ips(new: &mut Value, old: Option<&Value>) {
     let Some(old) = old else {
         if !cluster_ip(new).is_empty() && cluster_ips(new).is_empty() {

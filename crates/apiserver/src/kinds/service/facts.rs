@@ -1,4 +1,4 @@
-//! What a Service is, read from its fields.
+//! Properties of a Service, derived from its fields.
 
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ pub(crate) fn strings<'a>(service: &'a Value, name: &str) -> Vec<&'a str> {
     values.iter().map(|value| value.as_str().unwrap_or_default()).collect()
 }
 
-/// `None`: not said, which is not the same as `""`.
+/// `None`: unspecified, which differs from `""`.
 pub(crate) fn family_policy(service: &Value) -> Option<&str> {
     at(service, &["spec", "ipFamilyPolicy"]).as_str()
 }
@@ -50,12 +50,12 @@ pub(crate) fn is_headless(service: &Value) -> bool {
     cluster_ips(service) == ["None"]
 }
 
-/// By its type; a LoadBalancer may be told to do without.
+/// By its type; a LoadBalancer may opt out.
 pub(crate) fn has_node_ports(service: &Value) -> bool {
     matches!(service_type(service), "NodePort" | "LoadBalancer")
 }
 
-/// Whether ports that name no node port get one.
+/// Whether ports without a node port get one.
 pub(crate) fn wants_node_ports(service: &Value) -> bool {
     let told_off = at(service, &["spec", "allocateLoadBalancerNodePorts"]).as_bool() == Some(false);
     has_node_ports(service) && !(is_load_balancer(service) && told_off)

@@ -1,4 +1,4 @@
-//! Cluster IPs, families and the family policy of a Service: what fits together, and what an update
+//! Cluster IPs, families and the family policy of a Service: their consistency, and what an update
 //! may change.
 //!
 //! Source: `ValidateServiceClusterIPsRelatedFields` and what follows it in
@@ -12,7 +12,7 @@ use super::facts::{
     cluster_ip, cluster_ips, families, family_policy, is_external_name, is_headless,
 };
 use crate::{
-    invalid::{Errors, FieldError, Path, Shown, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path, Shown},
     kinds::{
         metadata::invalid,
         names::{legacy_ip, sloppy_ip},
@@ -28,7 +28,7 @@ pub(crate) fn spec(name: &str) -> Path {
     Path::root("spec").child(name)
 }
 
-/// The list there; `null` when it is empty, as Kubernetes prints it then.
+/// The list at that field; `null` if it is empty, as Kubernetes prints it.
 pub(crate) fn shown<'a>(service: &'a Value, name: &str) -> &'a Value {
     let value = at(service, &["spec", name]);
     if value.as_array().is_some_and(Vec::is_empty) { &Value::Null } else { value }
@@ -61,7 +61,7 @@ pub(crate) fn validate(service: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-/// The family of an address that is one.
+/// The family of a valid address.
 pub(crate) fn family_of(ip: &str) -> &'static str {
     match sloppy_ip(ip) {
         Some(ip) if ip.is_ipv6() => "IPv6",
@@ -133,7 +133,7 @@ fn ips_fit_families(service: &Value) -> Errors {
         .collect()
 }
 
-/// The first address stays as it is; the second may come, and go when the policy says so.
+/// The first address is immutable; the second may be added, and removed if the policy says so.
 pub(super) fn validate_update(new: &Value, old: &Value) -> Errors {
     if is_external_name(new) || is_external_name(old) {
         return Errors::new();
@@ -153,7 +153,7 @@ fn changed_ips(new: &Value, old: &Value) -> Errors {
     let shown = Shown::new(shown(new, "clusterIPs").to_string());
     let error = |i: usize, text: &str| FieldError {
         path: spec("clusterIPs").index(i),
-        wrong: Wrong::Invalid(shown.text()),
+        type_: FieldErrorType::Invalid(shown.text()),
         detail: text.to_owned(),
     };
     let mut errors = Errors::new();
@@ -175,13 +175,13 @@ fn changed_ips(new: &Value, old: &Value) -> Errors {
 
 fn changed_families(new: &Value, old: &Value) -> Errors {
     let (is, was) = (families(new), families(old));
-    // Kubernetes shows the cluster IPs here where the number of families changed.
+    // Kubernetes shows the cluster IPs here if the number of families changed.
     let error = |name: &str, text: &str| {
         FieldError::invalid(spec("ipFamilies").index(0), shown(new, name), text)
     };
     let mut errors = Errors::new();
     if is.len() == was.len() {
-        // Kubernetes says it for each; the texts are the same, and listed once.
+        // Kubernetes reports it for each; the texts are equal, and listed once.
         if is != was {
             errors.push(error("ipFamilies", "may not change once set"));
         }

@@ -9,7 +9,7 @@ use super::{
     families::spec,
 };
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     kinds::{
         metadata::invalid,
         names::{dns1123_label, port_name, port_number, qualified_name},
@@ -19,7 +19,7 @@ use crate::{
 
 const PROTOCOLS: [&str; 3] = ["SCTP", "TCP", "UDP"];
 
-/// Each port by itself, and their names among each other.
+/// Each port on its own, and the uniqueness of their names.
 pub(super) fn validate(service: &Value) -> Errors {
     let ports = ports(service);
     let mut seen = BTreeSet::new();
@@ -83,7 +83,7 @@ pub(super) fn wrong_number(path: &Path, number: i64) -> Errors {
     wrong.map(|text| FieldError::invalid(path.clone(), &json!(number), text)).collect()
 }
 
-/// Node ports where there are none to be, and numbers taken twice for one protocol.
+/// Node ports where none are allowed, and duplicate numbers for one protocol.
 pub(super) fn validate_uses(service: &Value) -> Errors {
     let mut errors = Errors::new();
     let numbered = |name: &'static str| {
@@ -108,14 +108,14 @@ pub(super) fn validate_uses(service: &Value) -> Errors {
     for (path, port, number) in numbered("port") {
         let protocol = text(port, &["protocol"]);
         if !seen.insert((protocol, number)) {
-            let wrong = Wrong::Duplicate(printed(protocol, number));
-            errors.push(FieldError { path, wrong, detail: String::new() });
+            let type_ = FieldErrorType::Duplicate(printed(protocol, number));
+            errors.push(FieldError { path, type_, detail: String::new() });
         }
     }
     errors
 }
 
-/// A port of which only protocol and number count, as Kubernetes prints its own structure.
+/// A port with only protocol and number set, as Kubernetes prints its internal type.
 fn printed(protocol: &str, number: i64) -> String {
     format!(
         "{{\"Name\":\"\",\"Protocol\":{},\"AppProtocol\":null,\"Port\":{number},\"TargetPort\":0,\"NodePort\":0}}",

@@ -1,4 +1,4 @@
-use proptest::prelude::*;
+use proptest::{prelude::*, strategy::Strategy};
 use serde_json::{Value, json};
 
 use super::*;
@@ -14,7 +14,7 @@ fn admission(service_traffic_distribution: bool) -> Admission {
     }
 }
 
-/// A Service that has all it needs, with these fields of its spec put over it (`null`: taken away).
+/// A complete Service, with these fields merged into its spec (`null`: removed).
 fn service(spec: &Value) -> Value {
     let mut service = json!({"metadata": {"name": "a"}, "spec": {
         "type": "ClusterIP", "clusterIP": "10.96.0.9", "clusterIPs": ["10.96.0.9"],
@@ -26,7 +26,7 @@ fn service(spec: &Value) -> Value {
             false => *entry(&mut service, &["spec", name]) = value.clone(),
         }
     }
-    SERVICE.rules.default(&mut service, &admission(true));
+    SERVICE.strategy.default(&mut service, &admission(true));
     service
 }
 
@@ -102,7 +102,7 @@ fn a_service_is_refused_in_the_words_of_kubernetes() {
     ] {
         let service = service(&spec);
         assert_eq!(
-            texts(&SERVICE.rules.validate_create(&service, &admission(true))),
+            texts(&SERVICE.strategy.validate_create(&service, &admission(true))),
             wrong,
             "{spec}"
         );
@@ -118,7 +118,7 @@ fn what_a_load_balancer_was_made_with_stays() {
     *entry(&mut new, &["spec", "loadBalancerClass"]) = json!("x.io/z");
     *entry(&mut new, &["spec", "healthCheckNodePort"]) = json!(30002);
     assert_eq!(
-        texts(&SERVICE.rules.validate_update(Part::Main, &new, &old, &admission(true))),
+        texts(&SERVICE.strategy.validate_update(Part::Main, &new, &old, &admission(true))),
         [
             "spec.loadBalancerClass: Invalid value: \"x.io/z\": may not change once set",
             "spec.healthCheckNodePort: Forbidden: field is immutable",
@@ -166,10 +166,10 @@ fn a_status_belongs_to_load_balancers() {
         *entry(&mut new, &["status", "loadBalancer", "ingress"]) = ingress;
         *entry(&mut new, &["spec", "externalName"]) = json!("ignored");
         let at = admission(true);
-        SERVICE.rules.default(&mut new, &at);
-        SERVICE.rules.prepare_update(Part::Status, &mut new, &old, &at);
+        SERVICE.strategy.default(&mut new, &at);
+        SERVICE.strategy.prepare_update(Part::Status, &mut new, &old, &at);
         assert_eq!(new["spec"], old["spec"]);
-        assert_eq!(texts(&SERVICE.rules.validate_update(Part::Status, &new, &old, &at)), wrong);
+        assert_eq!(texts(&SERVICE.strategy.validate_update(Part::Status, &new, &old, &at)), wrong);
     }
 }
 
@@ -188,8 +188,8 @@ fn without_the_gate_the_distribution_is_kept_only_where_it_is_stored() {
         let mut new = new.clone();
         let at = admission(gate);
         match old {
-            None => SERVICE.rules.prepare_create(&mut new, &at),
-            Some(old) => SERVICE.rules.prepare_update(Part::Main, &mut new, old, &at),
+            None => SERVICE.strategy.prepare_create(&mut new, &at),
+            Some(old) => SERVICE.strategy.prepare_update(Part::Main, &mut new, old, &at),
         }
         assert_eq!(!new["spec"]["trafficDistribution"].is_null(), kept, "{gate} {old:?}");
     }
@@ -223,11 +223,11 @@ fn warnings_name_what_is_deprecated_or_ignored() {
             &["spec.externalIPs is ignored when spec.type is \"ExternalName\""],
         ),
     ] {
-        assert_eq!(SERVICE.rules.warnings(&service(&spec), None), warnings, "{spec}");
+        assert_eq!(SERVICE.strategy.warnings(&service(&spec), None), warnings, "{spec}");
     }
 }
 
-/// Any JSON, with the names of fields that the rules look at.
+/// Any JSON, with names of fields that the validation reads.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
         "metadata",
@@ -302,7 +302,7 @@ proptest! {
             let pools = std::sync::Arc::new(Pools::new(&[], (1, 0)));
             for old in [None, Some(&old)] {
                 let mut new = new.clone();
-                kind.rules.default(&mut new, &at);
+                kind.strategy.default(&mut new, &at);
                 metadata::drop_duplicate_owners(&mut new);
                 match old {
                     None => metadata::prepare_create(&mut new, &at, "u", "abcde"),
@@ -311,19 +311,19 @@ proptest! {
                 let _ = pools.reserve(&mut new, old, false, &mut |_| 0).map(drop);
                 match old {
                     None => {
-                        kind.rules.prepare_create(&mut new, &at);
+                        kind.strategy.prepare_create(&mut new, &at);
                         metadata::validate_create(kind, &new);
-                        kind.rules.validate_create(&new, &at);
+                        kind.strategy.validate_create(&new, &at);
                     }
                     Some(old) => {
                         for part in [Part::Main, Part::Status] {
-                            kind.rules.prepare_update(part, &mut new, old, &at);
+                            kind.strategy.prepare_update(part, &mut new, old, &at);
                             metadata::validate_update(kind, &new, old);
-                            kind.rules.validate_update(part, &new, old, &at);
+                            kind.strategy.validate_update(part, &new, old, &at);
                         }
                     }
                 }
-                kind.rules.warnings(&new, old);
+                kind.strategy.warnings(&new, old);
                 for column in kind.columns {
                     (column.cell)(&new, at.now);
                 }

@@ -1,4 +1,4 @@
-//! Whether a Service makes sense.
+//! Validation of Services.
 //!
 //! Source: `validateService` and its callers in `pkg/apis/core/validation/validation.go`, in the
 //! order in which Kubernetes reports.
@@ -53,7 +53,7 @@ pub(super) fn validate(service: &Value, old: Option<&Value>) -> Errors {
     errors
 }
 
-/// What only an update can do wrong, and then all the rest.
+/// Rules for updates only, then all others.
 pub(super) fn validate_update(new: &Value, old: &Value) -> Errors {
     let mut errors = families::validate_update(new, old);
     let class = ["spec", "loadBalancerClass"];
@@ -310,7 +310,7 @@ fn distribution(service: &Value) -> Option<FieldError> {
     unknown.then(|| FieldError::not_supported(spec("trafficDistribution"), value, &DISTRIBUTIONS))
 }
 
-/// A text that must be there and be one of these.
+/// A required string with one of these values.
 fn one_of(service: &Value, name: &str, known: &[&str]) -> Option<FieldError> {
     match text(service, &["spec", name]) {
         "" => Some(FieldError::required(spec(name), "")),

@@ -1,4 +1,4 @@
-//! What a client that writes a Service is warned about.
+//! Warnings to a client that writes a Service.
 //!
 //! Source: `GetWarningsForService` in `pkg/api/service/warnings.go`.
 

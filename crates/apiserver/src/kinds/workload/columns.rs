@@ -1,4 +1,4 @@
-//! Columns of objects that make pods from a template.
+//! Columns of kinds with a pod template.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ pub(crate) const IMAGES: Column = Column {
     cell: |object, _| json!(joined(&object["spec"]["template"], "image")),
 };
 
-/// The last column of all, its description that of the kind's own field.
+/// The last column, whose description is that of the kind's own field.
 pub(crate) const fn selector(
     description: &'static str,
     cell: fn(&Value, Timestamp) -> Value,
@@ -52,7 +52,7 @@ pub(crate) fn selector_or_none(object: &Value) -> String {
     }
 }
 
-/// Labels as `key=value` pairs, `<none>` without any.
+/// Labels as `key=value` pairs, `<none>` if there are none.
 pub(crate) fn labels_or_none(labels: &Value) -> String {
     let pairs = entries(labels, &[])
         .map(|(key, value)| format!("{key}={}", value.as_str().unwrap_or_default()));

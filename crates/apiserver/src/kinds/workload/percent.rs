@@ -1,4 +1,4 @@
-//! A number, or a share in percent: `1`, `25%`.
+//! A number or a percentage: `1`, `25%`.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::{
     kinds::{names, pod::validate},
 };
 
-/// Neither negative nor another text than a percentage.
+/// Neither negative nor any text other than a percentage.
 pub(crate) fn positive(errors: &mut Errors, value: &Value, path: &Path) {
     match value.as_str() {
         Some(text) => validate::invalid(errors, text, path, names::percent(text)),
@@ -15,7 +15,7 @@ pub(crate) fn positive(errors: &mut Errors, value: &Value, path: &Path) {
     }
 }
 
-/// No more than all.
+/// At most 100%.
 pub(crate) fn at_most_all(errors: &mut Errors, value: &Value, path: &Path) {
     if share(value).is_some_and(|share| share > 100) {
         let message = "must not be greater than 100%";
@@ -29,7 +29,7 @@ pub(crate) fn amount(value: &Value) -> i64 {
     share(value).or_else(plain).unwrap_or_default()
 }
 
-/// What is absent is the number zero.
+/// Absent means zero.
 pub(crate) fn shown(value: &Value) -> Value {
     if value.is_null() { json!(0) } else { value.clone() }
 }
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_and_numbers_are_told_apart() {
+    fn percentages_and_numbers_are_distinguished() {
         for (value, number) in [
             (json!("25%"), 25),
             (json!(3), 3),

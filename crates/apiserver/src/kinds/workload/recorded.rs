@@ -1,4 +1,4 @@
-//! Recorded requests on pods and what makes them, run through the rules without a server around.
+//! Recorded requests on pods and workloads, run through the strategies without a server.
 
 use std::{collections::BTreeMap, fs};
 
@@ -35,7 +35,7 @@ fn scenarios(file: &str) -> Vec<Value> {
     lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// The kind a path is about, with name and subresource: `/…/namespaces/NS/PLURAL/NAME/SUB`.
+/// The kind of a path, with name and subresource: `/…/namespaces/NS/PLURAL/NAME/SUB`.
 fn place(path: &str) -> Option<(&'static Kind, &str, &str)> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let start = parts.iter().position(|part| *part == "namespaces")? + 2;
@@ -45,11 +45,12 @@ fn place(path: &str) -> Option<(&'static Kind, &str, &str)> {
     Some((kind, part(1), part(2)))
 }
 
-/// What the server alone knows.
+/// Fields that only the server sets.
 const SERVER: &[&str] =
     &["uid", "resourceVersion", "creationTimestamp", "namespace", "managedFields"];
 
-/// Whether an object is the recorded one, but for zeros that one side shows and Go's types decide on.
+/// Whether an object equals the recorded one, except for zero values that only one side shows and
+/// that depend on Go's types.
 fn alike(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Object(one), Value::Object(other)) => {
@@ -76,7 +77,7 @@ fn alike(ours: &Value, theirs: &Value) -> bool {
     }
 }
 
-/// A merge patch; with `keyed`, lists of a known key merge as in a strategic merge patch.
+/// A merge patch; with `keyed`, lists with a known key are merged as in a strategic merge patch.
 fn merged(mut object: Value, patch: &Value, keyed: bool) -> Value {
     let Some(patch) = patch.as_object() else { return patch.clone() };
     for (field, value) in patch {
@@ -159,9 +160,9 @@ impl Bench {
             return;
         }
         let at = admission();
-        kind.rules.default(&mut object, &at);
-        kind.rules.prepare_create(&mut object, &at);
-        let errors = kind.rules.validate_create(&object, &at);
+        kind.strategy.default(&mut object, &at);
+        kind.strategy.prepare_create(&mut object, &at);
+        let errors = kind.strategy.validate_create(&object, &at);
         if self.compare(step, &object, &errors) {
             self.stored.insert(key.to_owned(), object);
         }
@@ -179,10 +180,10 @@ impl Bench {
         let at = admission();
         let old = self.stored[key].clone();
         let part = if part == "status" { Part::Status } else { Part::Main };
-        kind.rules.default(&mut new, &at);
-        kind.rules.prepare_update(part, &mut new, &old, &at);
+        kind.strategy.default(&mut new, &at);
+        kind.strategy.prepare_update(part, &mut new, &old, &at);
         let mut errors = of_scale.unwrap_or_default();
-        errors.extend(kind.rules.validate_update(part, &new, &old, &at));
+        errors.extend(kind.strategy.validate_update(part, &new, &old, &at));
         if step["response"]["body"]["kind"] == "Scale" {
             new = scale_of(kind, &new);
         }
@@ -209,7 +210,7 @@ impl Bench {
         self.compared += 1;
     }
 
-    /// Whether the write was taken.
+    /// Whether the write was accepted.
     fn compare(&mut self, step: &Value, object: &Value, errors: &Errors) -> bool {
         let (request, response) = (&step["request"], &step["response"]);
         if response["status"] != 422 {

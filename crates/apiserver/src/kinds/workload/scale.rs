@@ -1,4 +1,4 @@
-//! The `scale` subresource: how many, and of what.
+//! The `scale` subresource.
 
 use serde_json::{Value, json};
 
@@ -6,14 +6,14 @@ use super::selector::Selector;
 use crate::{
     invalid::{Errors, Path},
     kinds::{
-        Column, DeleteAnswers, Kind, Rules,
+        Column, DeleteAnswers, Kind, Strategy,
         pod::validate,
         read::{at, entry, number},
     },
     table,
 };
 
-/// How a Scale is shown. It is stored nowhere, and not in the table of kinds.
+/// How a Scale is shown. It is not stored, and not in the table of kinds.
 pub(crate) static SCALE: Kind = Kind {
     group: "autoscaling",
     version: "v1",
@@ -51,15 +51,15 @@ pub(crate) static SCALE: Kind = Kind {
         },
         table::AGE,
     ],
-    rules: &ScaleRules,
+    strategy: &ScaleStrategy,
 };
 
 #[derive(Debug)]
-struct ScaleRules;
+struct ScaleStrategy;
 
-impl Rules for ScaleRules {}
+impl Strategy for ScaleStrategy {}
 
-/// An object's Scale, of `autoscaling/v1`. All kinds that have one keep it in the same fields.
+/// An object's Scale, of `autoscaling/v1`. All kinds that have one store it in the same fields.
 pub(crate) fn scale_of(_: &Kind, object: &Value) -> Value {
     let mut scale = json!({
         "apiVersion": "autoscaling/v1",
@@ -86,7 +86,7 @@ pub(crate) fn scale_of(_: &Kind, object: &Value) -> Value {
     scale
 }
 
-/// Takes over what a Scale asks for. Errors are about the Scale, and then nothing is changed.
+/// Applies a Scale to an object. Errors are about the Scale, and then nothing is changed.
 pub(crate) fn apply_scale(object: &mut Value, scale: &Value) -> Errors {
     let mut errors = Errors::new();
     let replicas = number(scale, &["spec", "replicas"]).unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Label selectors as objects carry them: what they match, and how they read as text.
-//! Source: `k8s.io/apimachinery/pkg/labels/selector.go`, `LabelSelectorAsSelector`.
+//! Label selectors in objects: matching, and their text form. Source:
+//! `k8s.io/apimachinery/pkg/labels/selector.go`, `LabelSelectorAsSelector`.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ use crate::kinds::{
     read::{entries, list, text},
 };
 
-/// A selector that is sound.
+/// A valid selector.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Selector {
-    /// What an absent selector is: it matches nothing.
+    /// An absent selector: matches nothing.
     Nothing,
-    /// All must hold; none at all match everything.
+    /// All must match; an empty list matches everything.
     All(Vec<Requirement>),
 }
 
@@ -38,7 +38,7 @@ enum Operator {
 // === impl Selector ===
 
 impl Selector {
-    /// `None` when the selector cannot be understood.
+    /// `None` if the selector is invalid.
     pub(crate) fn parse(selector: &Value) -> Option<Selector> {
         if !selector.is_object() {
             return Some(Selector::Nothing);
@@ -136,7 +136,7 @@ impl fmt::Display for Requirement {
     }
 }
 
-/// A selector as JSON in the order of its declaration, as errors show it.
+/// A selector as JSON in declaration order, as shown in errors.
 pub(crate) fn printed(selector: &Value) -> String {
     if !selector.is_object() {
         return "null".to_owned();

@@ -1,4 +1,4 @@
-//! Deployments, ReplicaSets and DaemonSets: what is turned away, and what counts as a change.
+//! Deployments, ReplicaSets and DaemonSets: what is rejected, and what counts as a change.
 
 use serde_json::{Value, json};
 
@@ -26,21 +26,21 @@ fn object(spec: &Value) -> Value {
 
 fn created(kind: &Kind, spec: &Value) -> (Value, Vec<String>) {
     let mut object = object(spec);
-    kind.rules.default(&mut object, &admission());
-    kind.rules.prepare_create(&mut object, &admission());
-    let errors = kind.rules.validate_create(&object, &admission());
+    kind.strategy.default(&mut object, &admission());
+    kind.strategy.prepare_create(&mut object, &admission());
+    let errors = kind.strategy.validate_create(&object, &admission());
     (object, errors.iter().map(ToString::to_string).collect())
 }
 
 fn updated(kind: &Kind, part: Part, old: &Value, mut new: Value) -> (Value, Vec<String>) {
-    kind.rules.default(&mut new, &admission());
-    kind.rules.prepare_update(part, &mut new, old, &admission());
-    let errors = kind.rules.validate_update(part, &new, old, &admission());
+    kind.strategy.default(&mut new, &admission());
+    kind.strategy.prepare_update(part, &mut new, old, &admission());
+    let errors = kind.strategy.validate_update(part, &new, old, &admission());
     (new, errors.iter().map(ToString::to_string).collect())
 }
 
 #[test]
-fn specs_are_turned_away_in_kubernetes_words() {
+fn specs_are_rejected_with_kubernetes_messages() {
     let labels = "spec.template.metadata.labels: Invalid value: {\"app\":\"a\"}: `selector` does not match template `labels`";
     for (kind, spec, expected) in [
         (&DEPLOYMENT, json!({}), vec![]),
@@ -200,7 +200,7 @@ fn a_status_is_counted_right() {
 }
 
 #[test]
-fn the_columns_say_how_many() {
+fn the_columns_count() {
     let now = admission().now;
     for (kind, cells) in [
         (&DEPLOYMENT, json!(["a", "0/1", 0, 0, "<unknown>", "c", "x:1", "app=a"])),

@@ -2,52 +2,69 @@
 
 use serde_json::Value;
 
-use super::{Form, Message};
+use super::{FieldEncoding, Message};
 
 pub(super) static DOCUMENT: Message = Message {
     fields: &[
-        ("swagger", 1, Form::Text),
-        ("info", 2, Form::Message(&INFO)),
-        ("paths", 8, Form::Inside(2, &Form::Entries(&Form::Message(&PATH_ITEM)))),
-        ("definitions", 9, Form::Inside(1, &Form::Entries(&Form::Message(&SCHEMA)))),
+        ("swagger", 1, FieldEncoding::Text),
+        ("info", 2, FieldEncoding::Message(&INFO)),
+        (
+            "paths",
+            8,
+            FieldEncoding::Inside(2, &FieldEncoding::Entries(&FieldEncoding::Message(&PATH_ITEM))),
+        ),
+        (
+            "definitions",
+            9,
+            FieldEncoding::Inside(1, &FieldEncoding::Entries(&FieldEncoding::Message(&SCHEMA))),
+        ),
         (
             "security",
             12,
-            Form::Each(&Form::Inside(1, &Form::Entries(&Form::Inside(1, &Form::Texts)))),
+            FieldEncoding::Each(&FieldEncoding::Inside(
+                1,
+                &FieldEncoding::Entries(&FieldEncoding::Inside(1, &FieldEncoding::Texts)),
+            )),
         ),
         (
             "securityDefinitions",
             13,
-            Form::Inside(1, &Form::Entries(&Form::Inside(2, &Form::Message(&API_KEY)))),
+            FieldEncoding::Inside(
+                1,
+                &FieldEncoding::Entries(&FieldEncoding::Inside(
+                    2,
+                    &FieldEncoding::Message(&API_KEY),
+                )),
+            ),
         ),
     ],
     extensions: Some(16),
 };
 
 static INFO: Message = Message {
-    fields: &[("title", 1, Form::Text), ("version", 2, Form::Text)],
+    fields: &[("title", 1, FieldEncoding::Text), ("version", 2, FieldEncoding::Text)],
     extensions: Some(7),
 };
 
 static API_KEY: Message = Message {
     fields: &[
-        ("type", 1, Form::Text),
-        ("name", 2, Form::Text),
-        ("in", 3, Form::Text),
-        ("description", 4, Form::Text),
+        ("type", 1, FieldEncoding::Text),
+        ("name", 2, FieldEncoding::Text),
+        ("in", 3, FieldEncoding::Text),
+        ("description", 4, FieldEncoding::Text),
     ],
     extensions: Some(5),
 };
 
 static PATH_ITEM: Message = Message {
     fields: &[
-        ("get", 2, Form::Message(&OPERATION)),
-        ("put", 3, Form::Message(&OPERATION)),
-        ("post", 4, Form::Message(&OPERATION)),
-        ("delete", 5, Form::Message(&OPERATION)),
-        ("options", 6, Form::Message(&OPERATION)),
-        ("head", 7, Form::Message(&OPERATION)),
-        ("patch", 8, Form::Message(&OPERATION)),
+        ("get", 2, FieldEncoding::Message(&OPERATION)),
+        ("put", 3, FieldEncoding::Message(&OPERATION)),
+        ("post", 4, FieldEncoding::Message(&OPERATION)),
+        ("delete", 5, FieldEncoding::Message(&OPERATION)),
+        ("options", 6, FieldEncoding::Message(&OPERATION)),
+        ("head", 7, FieldEncoding::Message(&OPERATION)),
+        ("patch", 8, FieldEncoding::Message(&OPERATION)),
         ("parameters", 9, PARAMETERS),
     ],
     extensions: Some(10),
@@ -55,92 +72,105 @@ static PATH_ITEM: Message = Message {
 
 static OPERATION: Message = Message {
     fields: &[
-        ("tags", 1, Form::Texts),
-        ("description", 3, Form::Text),
-        ("operationId", 5, Form::Text),
-        ("produces", 6, Form::Texts),
-        ("consumes", 7, Form::Texts),
+        ("tags", 1, FieldEncoding::Texts),
+        ("description", 3, FieldEncoding::Text),
+        ("operationId", 5, FieldEncoding::Text),
+        ("produces", 6, FieldEncoding::Texts),
+        ("consumes", 7, FieldEncoding::Texts),
         ("parameters", 8, PARAMETERS),
         (
             "responses",
             9,
-            Form::Inside(1, &Form::Entries(&Form::Inside(1, &Form::Message(&RESPONSE)))),
+            FieldEncoding::Inside(
+                1,
+                &FieldEncoding::Entries(&FieldEncoding::Inside(
+                    1,
+                    &FieldEncoding::Message(&RESPONSE),
+                )),
+            ),
         ),
-        ("schemes", 10, Form::Texts),
+        ("schemes", 10, FieldEncoding::Texts),
     ],
     extensions: Some(13),
 };
 
 /// A `ParametersItem` holds a `Parameter`, which is a body or a `NonBodyParameter`.
-const PARAMETERS: Form = Form::Each(&Form::Inside(1, &Form::Choice(parameter)));
+const PARAMETERS: FieldEncoding =
+    FieldEncoding::Each(&FieldEncoding::Inside(1, &FieldEncoding::Choice(parameter)));
 
 static BODY: Message = Message {
     fields: &[
-        ("description", 1, Form::Text),
-        ("name", 2, Form::Text),
-        ("in", 3, Form::Text),
-        ("required", 4, Form::Flag),
-        ("schema", 5, Form::Message(&SCHEMA)),
+        ("description", 1, FieldEncoding::Text),
+        ("name", 2, FieldEncoding::Text),
+        ("in", 3, FieldEncoding::Text),
+        ("required", 4, FieldEncoding::Flag),
+        ("schema", 5, FieldEncoding::Message(&SCHEMA)),
     ],
     extensions: Some(6),
 };
 
 static QUERY: Message = Message {
     fields: &[
-        ("required", 1, Form::Flag),
-        ("in", 2, Form::Text),
-        ("description", 3, Form::Text),
-        ("name", 4, Form::Text),
-        ("type", 6, Form::Text),
-        ("format", 7, Form::Text),
-        ("uniqueItems", 20, Form::Flag),
+        ("required", 1, FieldEncoding::Flag),
+        ("in", 2, FieldEncoding::Text),
+        ("description", 3, FieldEncoding::Text),
+        ("name", 4, FieldEncoding::Text),
+        ("type", 6, FieldEncoding::Text),
+        ("format", 7, FieldEncoding::Text),
+        ("uniqueItems", 20, FieldEncoding::Flag),
     ],
     extensions: Some(23),
 };
 
 static PATH: Message = Message {
     fields: &[
-        ("required", 1, Form::Flag),
-        ("in", 2, Form::Text),
-        ("description", 3, Form::Text),
-        ("name", 4, Form::Text),
-        ("type", 5, Form::Text),
-        ("format", 6, Form::Text),
-        ("uniqueItems", 19, Form::Flag),
+        ("required", 1, FieldEncoding::Flag),
+        ("in", 2, FieldEncoding::Text),
+        ("description", 3, FieldEncoding::Text),
+        ("name", 4, FieldEncoding::Text),
+        ("type", 5, FieldEncoding::Text),
+        ("format", 6, FieldEncoding::Text),
+        ("uniqueItems", 19, FieldEncoding::Flag),
     ],
     extensions: Some(22),
 };
 
 static RESPONSE: Message = Message {
     fields: &[
-        ("description", 1, Form::Text),
-        ("schema", 2, Form::Inside(1, &Form::Message(&SCHEMA))),
+        ("description", 1, FieldEncoding::Text),
+        ("schema", 2, FieldEncoding::Inside(1, &FieldEncoding::Message(&SCHEMA))),
     ],
     extensions: Some(5),
 };
 
 static SCHEMA: Message = Message {
     fields: &[
-        ("$ref", 1, Form::Text),
-        ("format", 2, Form::Text),
-        ("description", 4, Form::Text),
-        ("default", 5, Form::Any),
-        ("uniqueItems", 16, Form::Flag),
-        ("required", 19, Form::Texts),
-        ("enum", 20, Form::Each(&Form::Any)),
-        ("additionalProperties", 21, Form::Choice(additional)),
-        ("type", 22, Form::Choice(type_)),
-        ("items", 23, Form::Inside(1, &Form::Message(&SCHEMA))),
-        ("allOf", 24, Form::Each(&Form::Message(&SCHEMA))),
-        ("properties", 25, Form::Inside(1, &Form::Entries(&Form::Message(&SCHEMA)))),
+        ("$ref", 1, FieldEncoding::Text),
+        ("format", 2, FieldEncoding::Text),
+        ("description", 4, FieldEncoding::Text),
+        ("default", 5, FieldEncoding::Any),
+        ("uniqueItems", 16, FieldEncoding::Flag),
+        ("required", 19, FieldEncoding::Texts),
+        ("enum", 20, FieldEncoding::Each(&FieldEncoding::Any)),
+        ("additionalProperties", 21, FieldEncoding::Choice(additional)),
+        ("type", 22, FieldEncoding::Choice(type_)),
+        ("items", 23, FieldEncoding::Inside(1, &FieldEncoding::Message(&SCHEMA))),
+        ("allOf", 24, FieldEncoding::Each(&FieldEncoding::Message(&SCHEMA))),
+        (
+            "properties",
+            25,
+            FieldEncoding::Inside(1, &FieldEncoding::Entries(&FieldEncoding::Message(&SCHEMA))),
+        ),
     ],
     extensions: Some(31),
 };
 
-fn parameter(value: &Value) -> Form {
-    const IN_BODY: Form = Form::Inside(1, &Form::Message(&BODY));
-    const IN_PATH: Form = Form::Inside(2, &Form::Inside(4, &Form::Message(&PATH)));
-    const IN_QUERY: Form = Form::Inside(2, &Form::Inside(3, &Form::Message(&QUERY)));
+fn parameter(value: &Value) -> FieldEncoding {
+    const IN_BODY: FieldEncoding = FieldEncoding::Inside(1, &FieldEncoding::Message(&BODY));
+    const IN_PATH: FieldEncoding =
+        FieldEncoding::Inside(2, &FieldEncoding::Inside(4, &FieldEncoding::Message(&PATH)));
+    const IN_QUERY: FieldEncoding =
+        FieldEncoding::Inside(2, &FieldEncoding::Inside(3, &FieldEncoding::Message(&QUERY)));
     match value["in"].as_str() {
         Some("body") => IN_BODY,
         Some("path") => IN_PATH,
@@ -149,12 +179,16 @@ fn parameter(value: &Value) -> Form {
 }
 
 /// `AdditionalPropertiesItem`.
-fn additional(value: &Value) -> Form {
-    const SCHEMAS: Form = Form::Inside(1, &Form::Message(&SCHEMA));
-    if value.is_boolean() { Form::Inside(2, &Form::Flag) } else { SCHEMAS }
+fn additional(value: &Value) -> FieldEncoding {
+    const SCHEMAS: FieldEncoding = FieldEncoding::Inside(1, &FieldEncoding::Message(&SCHEMA));
+    if value.is_boolean() { FieldEncoding::Inside(2, &FieldEncoding::Flag) } else { SCHEMAS }
 }
 
 /// `TypeItem`.
-fn type_(value: &Value) -> Form {
-    if value.is_array() { Form::Inside(1, &Form::Texts) } else { Form::Inside(1, &Form::Text) }
+fn type_(value: &Value) -> FieldEncoding {
+    if value.is_array() {
+        FieldEncoding::Inside(1, &FieldEncoding::Texts)
+    } else {
+        FieldEncoding::Inside(1, &FieldEncoding::Text)
+    }
 }

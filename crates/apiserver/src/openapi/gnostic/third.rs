@@ -2,30 +2,44 @@
 
 use serde_json::Value;
 
-use super::{Form, Message};
+use super::{FieldEncoding, Message};
 
 pub(super) static DOCUMENT: Message = Message {
     fields: &[
-        ("openapi", 1, Form::Text),
-        ("info", 2, Form::Message(&INFO)),
-        ("paths", 4, Form::Inside(1, &Form::Entries(&Form::Message(&PATH_ITEM)))),
-        ("components", 5, Form::Message(&COMPONENTS)),
+        ("openapi", 1, FieldEncoding::Text),
+        ("info", 2, FieldEncoding::Message(&INFO)),
+        (
+            "paths",
+            4,
+            FieldEncoding::Inside(1, &FieldEncoding::Entries(&FieldEncoding::Message(&PATH_ITEM))),
+        ),
+        ("components", 5, FieldEncoding::Message(&COMPONENTS)),
     ],
     extensions: Some(9),
 };
 
 static INFO: Message = Message {
-    fields: &[("title", 1, Form::Text), ("version", 6, Form::Text)],
+    fields: &[("title", 1, FieldEncoding::Text), ("version", 6, FieldEncoding::Text)],
     extensions: Some(7),
 };
 
 static COMPONENTS: Message = Message {
     fields: &[
-        ("schemas", 1, Form::Inside(1, &Form::Entries(&Form::Choice(schema)))),
+        (
+            "schemas",
+            1,
+            FieldEncoding::Inside(1, &FieldEncoding::Entries(&FieldEncoding::Choice(schema))),
+        ),
         (
             "securitySchemes",
             7,
-            Form::Inside(1, &Form::Entries(&Form::Inside(1, &Form::Message(&SECURITY_SCHEME)))),
+            FieldEncoding::Inside(
+                1,
+                &FieldEncoding::Entries(&FieldEncoding::Inside(
+                    1,
+                    &FieldEncoding::Message(&SECURITY_SCHEME),
+                )),
+            ),
         ),
     ],
     extensions: Some(10),
@@ -33,39 +47,53 @@ static COMPONENTS: Message = Message {
 
 static SECURITY_SCHEME: Message = Message {
     fields: &[
-        ("type", 1, Form::Text),
-        ("description", 2, Form::Text),
-        ("name", 3, Form::Text),
-        ("in", 4, Form::Text),
+        ("type", 1, FieldEncoding::Text),
+        ("description", 2, FieldEncoding::Text),
+        ("name", 3, FieldEncoding::Text),
+        ("in", 4, FieldEncoding::Text),
     ],
     extensions: Some(9),
 };
 
 static PATH_ITEM: Message = Message {
     fields: &[
-        ("get", 4, Form::Message(&OPERATION)),
-        ("put", 5, Form::Message(&OPERATION)),
-        ("post", 6, Form::Message(&OPERATION)),
-        ("delete", 7, Form::Message(&OPERATION)),
-        ("options", 8, Form::Message(&OPERATION)),
-        ("head", 9, Form::Message(&OPERATION)),
-        ("patch", 10, Form::Message(&OPERATION)),
-        ("parameters", 13, Form::Each(&Form::Inside(1, &Form::Message(&PARAMETER)))),
+        ("get", 4, FieldEncoding::Message(&OPERATION)),
+        ("put", 5, FieldEncoding::Message(&OPERATION)),
+        ("post", 6, FieldEncoding::Message(&OPERATION)),
+        ("delete", 7, FieldEncoding::Message(&OPERATION)),
+        ("options", 8, FieldEncoding::Message(&OPERATION)),
+        ("head", 9, FieldEncoding::Message(&OPERATION)),
+        ("patch", 10, FieldEncoding::Message(&OPERATION)),
+        (
+            "parameters",
+            13,
+            FieldEncoding::Each(&FieldEncoding::Inside(1, &FieldEncoding::Message(&PARAMETER))),
+        ),
     ],
     extensions: Some(14),
 };
 
 static OPERATION: Message = Message {
     fields: &[
-        ("tags", 1, Form::Texts),
-        ("description", 3, Form::Text),
-        ("operationId", 5, Form::Text),
-        ("parameters", 6, Form::Each(&Form::Inside(1, &Form::Message(&PARAMETER)))),
-        ("requestBody", 7, Form::Inside(1, &Form::Message(&REQUEST_BODY))),
+        ("tags", 1, FieldEncoding::Texts),
+        ("description", 3, FieldEncoding::Text),
+        ("operationId", 5, FieldEncoding::Text),
+        (
+            "parameters",
+            6,
+            FieldEncoding::Each(&FieldEncoding::Inside(1, &FieldEncoding::Message(&PARAMETER))),
+        ),
+        ("requestBody", 7, FieldEncoding::Inside(1, &FieldEncoding::Message(&REQUEST_BODY))),
         (
             "responses",
             8,
-            Form::Inside(2, &Form::Entries(&Form::Inside(1, &Form::Message(&RESPONSE)))),
+            FieldEncoding::Inside(
+                2,
+                &FieldEncoding::Entries(&FieldEncoding::Inside(
+                    1,
+                    &FieldEncoding::Message(&RESPONSE),
+                )),
+            ),
         ),
     ],
     extensions: Some(13),
@@ -73,60 +101,70 @@ static OPERATION: Message = Message {
 
 static PARAMETER: Message = Message {
     fields: &[
-        ("name", 1, Form::Text),
-        ("in", 2, Form::Text),
-        ("description", 3, Form::Text),
-        ("required", 4, Form::Flag),
-        ("schema", 10, Form::Choice(schema)),
+        ("name", 1, FieldEncoding::Text),
+        ("in", 2, FieldEncoding::Text),
+        ("description", 3, FieldEncoding::Text),
+        ("required", 4, FieldEncoding::Flag),
+        ("schema", 10, FieldEncoding::Choice(schema)),
     ],
     extensions: Some(14),
 };
 
 static REQUEST_BODY: Message = Message {
-    fields: &[("description", 1, Form::Text), ("content", 2, CONTENT), ("required", 3, Form::Flag)],
+    fields: &[
+        ("description", 1, FieldEncoding::Text),
+        ("content", 2, CONTENT),
+        ("required", 3, FieldEncoding::Flag),
+    ],
     extensions: Some(4),
 };
 
 static RESPONSE: Message = Message {
-    fields: &[("description", 1, Form::Text), ("content", 3, CONTENT)],
+    fields: &[("description", 1, FieldEncoding::Text), ("content", 3, CONTENT)],
     extensions: Some(5),
 };
 
-const CONTENT: Form = Form::Inside(1, &Form::Entries(&Form::Message(&MEDIA_TYPE)));
+const CONTENT: FieldEncoding =
+    FieldEncoding::Inside(1, &FieldEncoding::Entries(&FieldEncoding::Message(&MEDIA_TYPE)));
 
 static MEDIA_TYPE: Message =
-    Message { fields: &[("schema", 1, Form::Choice(schema))], extensions: Some(5) };
+    Message { fields: &[("schema", 1, FieldEncoding::Choice(schema))], extensions: Some(5) };
 
 static SCHEMA: Message = Message {
     fields: &[
-        ("uniqueItems", 20, Form::Flag),
-        ("required", 23, Form::Texts),
-        ("enum", 24, Form::Each(&Form::Any)),
-        ("type", 25, Form::Text),
-        ("allOf", 26, Form::Each(&Form::Choice(schema))),
-        ("oneOf", 27, Form::Each(&Form::Choice(schema))),
-        ("anyOf", 28, Form::Each(&Form::Choice(schema))),
-        ("items", 30, Form::Inside(1, &Form::Choice(schema))),
-        ("properties", 31, Form::Inside(1, &Form::Entries(&Form::Choice(schema)))),
-        ("additionalProperties", 32, Form::Choice(additional)),
-        ("default", 33, Form::Default),
-        ("description", 34, Form::Text),
-        ("format", 35, Form::Text),
+        ("uniqueItems", 20, FieldEncoding::Flag),
+        ("required", 23, FieldEncoding::Texts),
+        ("enum", 24, FieldEncoding::Each(&FieldEncoding::Any)),
+        ("type", 25, FieldEncoding::Text),
+        ("allOf", 26, FieldEncoding::Each(&FieldEncoding::Choice(schema))),
+        ("oneOf", 27, FieldEncoding::Each(&FieldEncoding::Choice(schema))),
+        ("anyOf", 28, FieldEncoding::Each(&FieldEncoding::Choice(schema))),
+        ("items", 30, FieldEncoding::Inside(1, &FieldEncoding::Choice(schema))),
+        (
+            "properties",
+            31,
+            FieldEncoding::Inside(1, &FieldEncoding::Entries(&FieldEncoding::Choice(schema))),
+        ),
+        ("additionalProperties", 32, FieldEncoding::Choice(additional)),
+        ("default", 33, FieldEncoding::Default),
+        ("description", 34, FieldEncoding::Text),
+        ("format", 35, FieldEncoding::Text),
     ],
     extensions: Some(36),
 };
 
-static REFERENCE: Message = Message { fields: &[("$ref", 1, Form::Text)], extensions: None };
+static REFERENCE: Message =
+    Message { fields: &[("$ref", 1, FieldEncoding::Text)], extensions: None };
 
 /// `SchemaOrReference`.
-fn schema(value: &Value) -> Form {
-    const HERE: Form = Form::Inside(1, &Form::Message(&SCHEMA));
-    const THERE: Form = Form::Inside(2, &Form::Message(&REFERENCE));
+fn schema(value: &Value) -> FieldEncoding {
+    const HERE: FieldEncoding = FieldEncoding::Inside(1, &FieldEncoding::Message(&SCHEMA));
+    const THERE: FieldEncoding = FieldEncoding::Inside(2, &FieldEncoding::Message(&REFERENCE));
     if value.get("$ref").is_some() { THERE } else { HERE }
 }
 
 /// `AdditionalPropertiesItem`.
-fn additional(value: &Value) -> Form {
-    const SCHEMAS: Form = Form::Inside(1, &Form::Choice(schema));
-    if value.is_boolean() { Form::Inside(2, &Form::Flag) } else { SCHEMAS }
+fn additional(value: &Value) -> FieldEncoding {
+    const SCHEMAS: FieldEncoding = FieldEncoding::Inside(1, &FieldEncoding::Choice(schema));
+    if value.is_boolean() { FieldEncoding::Inside(2, &FieldEncoding::Flag) } else { SCHEMAS }
 }

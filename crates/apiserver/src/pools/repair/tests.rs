@@ -69,7 +69,7 @@ fn a_leak_is_freed_in_the_third_pass_in_a_row() {
         assert_eq!(pass(&pools, &[], &mut leaks), []);
         assert_eq!(pools.held().holders.len(), n_left, "with the reserved one");
     }
-    // A Service that has it after all ends the row.
+    // A Service that has it after all ends the sequence.
     assert_eq!(pass(&pools, std::slice::from_ref(&leaked), &mut leaks), []);
     assert!(leaks.is_empty());
     for n_left in [3, 3, 1, 1] {
@@ -148,7 +148,8 @@ fn what_can_not_be_held_is_reported_in_the_words_of_kubernetes() {
 }
 
 proptest! {
-    /// Whatever the pools held, three passes over the same Services make them hold what those have.
+    /// Whatever the pools held, after three passes over the same Services they hold what those
+    /// have.
     #[test]
     fn three_passes_set_everything_right(
         held in prop::collection::vec((1..9u8, 0..9i64), 0..9),

@@ -1,4 +1,4 @@
-//! The containers of a Pod as their runtime would tell of them.
+//! The containers of a Pod as their runtime would report them.
 
 use std::fmt::Write as _;
 
@@ -19,7 +19,7 @@ pub(super) fn running(pod: &Pod, ready: bool, now: Timestamp) -> Vec<ContainerSt
     containers(pod).map(|container| runs(pod, container, ready, now)).collect()
 }
 
-/// Those that come first have done their work; those that stay beside the others run.
+/// Regular init containers are done; sidecars are running.
 pub(super) fn initialized(pod: &Pod, now: Timestamp) -> Option<Vec<ContainerStatus>> {
     let first = pod.spec.as_ref()?.init_containers.as_ref()?;
     let status = |container: &Container| {

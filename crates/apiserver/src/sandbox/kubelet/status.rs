@@ -5,12 +5,12 @@ use k8s_openapi::api::core::v1::{HostIP, Node, Pod, PodCondition, PodIP, PodStat
 
 use super::containers;
 use crate::sandbox::{
-    conditions::{Says, set_of_pod, time},
+    conditions::{ConditionContent, set_of_pod, time},
     nodes,
     world::condition_of,
 };
 
-/// How far the containers are.
+/// The state of the containers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Containers {
     Starting,
@@ -18,7 +18,7 @@ pub(super) enum Containers {
     Ready,
 }
 
-/// Of a Pod whose containers have just started.
+/// For a Pod whose containers have just started.
 pub(super) fn started(pod: &Pod, node: &Node, ips: Vec<PodIP>, now: Timestamp) -> PodStatus {
     let mut status = pod.status.clone().unwrap_or_default();
     let host: Vec<String> = nodes::addresses(node).map(str::to_owned).collect();
@@ -33,15 +33,15 @@ pub(super) fn started(pod: &Pod, node: &Node, ips: Vec<PodIP>, now: Timestamp) -
     status.container_statuses = Some(containers::running(pod, false, now));
     let conditions = status.conditions.get_or_insert_default();
     for kind in ["PodReadyToStartContainers", "Initialized"] {
-        set_of_pod(conditions, &Says::is_true(kind), now);
+        set_of_pod(conditions, &ConditionContent::is_true(kind), now);
     }
     set_readiness(pod, conditions, Containers::Starting, now);
-    set_of_pod(conditions, &Says::is_true("PodScheduled"), now);
+    set_of_pod(conditions, &ConditionContent::is_true("PodScheduled"), now);
     status.observed_generation = pod.metadata.generation;
     status
 }
 
-/// Of a Pod that runs.
+/// For a running Pod.
 pub(super) fn running(pod: &Pod, are: Containers, now: Timestamp) -> PodStatus {
     let mut status = pod.status.clone().unwrap_or_default();
     for container in status.container_statuses.iter_mut().flatten() {
@@ -52,7 +52,7 @@ pub(super) fn running(pod: &Pod, are: Containers, now: Timestamp) -> PodStatus {
     status
 }
 
-/// Of a Pod whose containers have all ended with a code.
+/// For a Pod whose containers have all exited with a code.
 pub(super) fn ended(pod: &Pod, code: i32, now: Timestamp) -> PodStatus {
     let mut status = pod.status.clone().unwrap_or_default();
     status.phase = Some(if code == 0 { "Succeeded" } else { "Failed" }.to_owned());
@@ -60,7 +60,7 @@ pub(super) fn ended(pod: &Pod, code: i32, now: Timestamp) -> PodStatus {
     let conditions = status.conditions.get_or_insert_default();
     let reason = if code == 0 { "PodCompleted" } else { "PodFailed" };
     for kind in ["Ready", "ContainersReady"] {
-        set_of_pod(conditions, &Says::is_false(kind, reason, String::new()), now);
+        set_of_pod(conditions, &ConditionContent::is_false(kind, reason, String::new()), now);
     }
     status.observed_generation = pod.metadata.generation;
     status
@@ -68,22 +68,24 @@ pub(super) fn ended(pod: &Pod, code: i32, now: Timestamp) -> PodStatus {
 
 fn set_readiness(pod: &Pod, conditions: &mut Vec<PodCondition>, are: Containers, now: Timestamp) {
     let (mut ready, containers) = match are {
-        Containers::Ready => (Says::is_true("Ready"), Says::is_true("ContainersReady")),
+        Containers::Ready => {
+            (ConditionContent::is_true("Ready"), ConditionContent::is_true("ContainersReady"))
+        }
         Containers::Starting | Containers::Unready => {
             let names: Vec<&str> = containers::names(pod).collect();
             let why = format!("containers with unready status: [{}]", names.join(" "));
-            let not = |kind| Says::is_false(kind, "ContainersNotReady", why.clone());
+            let not = |kind| ConditionContent::is_false(kind, "ContainersNotReady", why.clone());
             (not("Ready"), not("ContainersReady"))
         }
     };
     if let Some(why) = closed_gates(pod).filter(|_| are == Containers::Ready) {
-        ready = Says::is_false("Ready", "ReadinessGatesNotReady", why);
+        ready = ConditionContent::is_false("Ready", "ReadinessGatesNotReady", why);
     }
     set_of_pod(conditions, &ready, now);
     set_of_pod(conditions, &containers, now);
 }
 
-/// What the readiness gates of a Pod still wait for.
+/// The readiness gates that a Pod still waits for.
 fn closed_gates(pod: &Pod) -> Option<String> {
     let gates = pod.spec.as_ref()?.readiness_gates.iter().flatten();
     let closed = gates.filter_map(|gate| {

@@ -63,7 +63,7 @@ fn a_pod_runs_at_once_and_is_ready_after_its_time() {
     assert_eq!(started["status"]["hostIP"], "172.16.0.9");
     assert_eq!(started["status"]["startTime"], "1970-01-01T00:00:01Z");
     assert_eq!(ready(&world), "False");
-    // The World knows the moment better than the object does.
+    // The World knows the moment more precisely than the object.
     assert_eq!(look(&mut world, 2_600), Step::nothing().again(at(2_700)));
     look(&mut world, 2_700);
     let one_second_later = ("True".to_owned(), "1970-01-01T00:00:02Z".to_owned());
@@ -142,7 +142,7 @@ fn a_pod_that_is_not_started_again_ends_with_its_code() {
 }
 
 #[test]
-fn a_dying_pod_is_unready_at_once_and_goes_after_its_time() {
+fn a_terminating_pod_is_unready_at_once_and_removed_after_its_grace_period() {
     for (grace, gone) in [(30, 11_000), (1, 11_000), (0, 10_000)] {
         let mut world = world(&[node(), pod(&json!({}), &json!({}))]);
         look(&mut world, 0);
@@ -183,7 +183,7 @@ fn addresses_are_unique_are_freed_and_run_out() {
         new["metadata"]["name"] = name.into();
         put(&mut world, new, at(0));
         let step = reconcile(&world, &format!("default/{name}"), at(0), &settings);
-        // What is only taken for done already counts.
+        // Assumed actions already count.
         step.actions.iter().for_each(|action| world.assume(action, at(0)));
         step.actions.first().map(|action| match action {
             Action::Patch { patch, .. } => patch["status"]["podIP"].as_str().unwrap().to_owned(),

@@ -1,4 +1,4 @@
-//! What becomes of a Pod whose Node has taints that end Pods, is silent, or is gone.
+//! Pods whose Node has NoExecute taints, is unresponsive, or is gone.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Pod, Taint, Toleration};
@@ -8,7 +8,7 @@ use crate::{
     kinds::POD,
     sandbox::{
         action::Action,
-        conditions::{self, Says, set_of_pod},
+        conditions::{self, ConditionContent, set_of_pod},
         nodes::beats,
         tolerations::{NOT_READY, UNREACHABLE, tolerates},
         world::{condition_of, is_dying, is_finished, node_of},
@@ -36,7 +36,7 @@ pub(crate) fn evict(world: &World, key: &str, now: Timestamp, settings: &Sandbox
     step
 }
 
-/// Of a Node that is gone. One that has not started yet may be waiting for its Node to come.
+/// The Node is gone. A Pod that has not started yet may be waiting for its Node to appear.
 fn orphaned(pod: &Pod, now: Timestamp, settings: &Sandbox) -> Step {
     let started = pod.status.as_ref().is_some_and(|status| status.start_time.is_some());
     let created = pod.metadata.creation_timestamp.as_ref().map_or(now, |time| time.0);
@@ -47,7 +47,7 @@ fn orphaned(pod: &Pod, now: Timestamp, settings: &Sandbox) -> Step {
     Step::act(vec![Action::delete(&POD, &pod.metadata, Some(0))])
 }
 
-/// When a taint ends a Pod; `None`: it is tolerated for ever.
+/// When a taint evicts a Pod; `None`: it is tolerated forever.
 fn ends(pod: &Pod, taint: &Taint, now: Timestamp, settings: &Sandbox) -> Option<Timestamp> {
     if taint.effect != "NoExecute" {
         return None;
@@ -59,7 +59,7 @@ fn ends(pod: &Pod, taint: &Taint, now: Timestamp, settings: &Sandbox) -> Option<
     let all = pod.spec.iter().flat_map(|spec| spec.tolerations.iter().flatten());
     let good: Vec<&Toleration> = all.filter(|one| tolerates(one, taint)).collect();
     if good.is_empty() {
-        // Every Pod has the two, except one that came past the sandbox.
+        // Every Pod has the two tolerations, except one that was created without the sandbox.
         let lost = matches!(taint.key.as_str(), NOT_READY | UNREACHABLE);
         return Some(after(if lost { whole_seconds(settings.pod_eviction) } else { 0 }));
     }
@@ -71,7 +71,7 @@ fn unready(pod: &Pod, now: Timestamp) -> Option<Action> {
         return None;
     }
     let mut conditions = pod.status.as_ref()?.conditions.clone()?;
-    let says = Says::is_false("Ready", "NodeNotReady", "Node is not ready".to_owned());
+    let says = ConditionContent::is_false("Ready", "NodeNotReady", "Node is not ready".to_owned());
     set_of_pod(&mut conditions, &says, now);
     Some(conditions::patch_of_pod(pod, &conditions))
 }

@@ -38,7 +38,7 @@ pub(super) fn renew(world: &World, node: &Node, now: Timestamp, settings: &Sandb
     Step::act(vec![Action::patch(&LEASE, &lease.metadata, patch)]).again(next)
 }
 
-/// When a Node was heard last: at the latest when it came.
+/// The last heartbeat of a Node: at least its creation.
 pub(super) fn last_heartbeat(world: &World, node: &Node) -> Option<Timestamp> {
     let lease = lease_of(world, node).and_then(|lease| lease.spec.as_ref());
     let renewed = lease.and_then(|lease| Some(lease.renew_time.as_ref()?.0));

@@ -1,4 +1,4 @@
-//! What a Node tells of itself, and what is known of it when it is silent.
+//! The status that a Node reports, and the one of an unresponsive Node.
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -9,11 +9,11 @@ use sha2::{Digest, Sha256};
 
 use super::{ready_status, uid_of};
 use crate::sandbox::{
-    conditions::{Says, set_of_node},
+    conditions::{ConditionContent, set_of_node},
     world::name_of,
 };
 
-/// What a Node has that does not say it.
+/// Default capacity of a Node that does not specify it.
 const CAPACITY: [(&str, &str); 3] = [("cpu", "4"), ("memory", "16Gi"), ("pods", "110")];
 const PRESSURES: [(&str, &str, &str); 3] = [
     ("MemoryPressure", "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
@@ -47,17 +47,17 @@ pub(super) fn alive(node: &Node, now: Timestamp) -> NodeStatus {
     }
     let conditions = status.conditions.get_or_insert_default();
     for (kind, reason, message) in PRESSURES {
-        set_of_node(conditions, &Says::is_false(kind, reason, message.to_owned()), now);
+        set_of_node(conditions, &ConditionContent::is_false(kind, reason, message.to_owned()), now);
     }
     let message = "kubelet is posting ready status".to_owned();
-    let ready = Says { kind: "Ready", status: "True", reason: "KubeletReady", message };
+    let ready = ConditionContent { kind: "Ready", status: "True", reason: "KubeletReady", message };
     set_of_node(conditions, &ready, now);
     status
 }
 
 pub(super) fn lost(node: &Node, now: Timestamp) -> NodeStatus {
     let mut status = node.status.clone().unwrap_or_default();
-    // One that was never heard of has nothing to be unknown but that.
+    // A Node that never reported has no other conditions to make unknown.
     let (reason, message) = match ready_status(node) {
         Some(_) => ("NodeStatusUnknown", "Kubelet stopped posting node status."),
         None => ("NodeStatusNeverUpdated", "Kubelet never posted node status."),
@@ -67,13 +67,14 @@ pub(super) fn lost(node: &Node, now: Timestamp) -> NodeStatus {
         if conditions.iter().any(|one| one.type_ == kind && one.status == "Unknown") {
             continue;
         }
-        let says = Says { kind, status: "Unknown", reason, message: message.to_owned() };
+        let says =
+            ConditionContent { kind, status: "Unknown", reason, message: message.to_owned() };
         set_of_node(conditions, &says, now);
     }
     status
 }
 
-/// An address that stays the same for a name: of 172.16.0.0/12, the private range in the middle.
+/// A stable address for a name: from 172.16.0.0/12, the private range in the middle.
 fn internal_ip(name: &str) -> String {
     let hash = Sha256::digest(name.as_bytes());
     format!("172.{}.{}.{}", 16 + hash[0] % 16, hash[1], 1 + hash[2] % 254)

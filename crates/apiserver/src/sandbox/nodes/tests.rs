@@ -59,7 +59,7 @@ fn taints(world: &World) -> Vec<String> {
 }
 
 #[test]
-fn a_new_node_gets_what_it_lacks_and_nothing_else() {
+fn a_new_node_gets_only_missing_fields() {
     let mut given = node(&json!({}));
     given["status"] = json!({"capacity": {"cpu": "64"}, "addresses": [{"type": "InternalIP", "address": "192.0.2.7"}]});
     let mut world = world(&[given]);
@@ -77,7 +77,7 @@ fn a_new_node_gets_what_it_lacks_and_nothing_else() {
 }
 
 #[test]
-fn a_node_that_says_that_it_is_ready_but_not_since_when_is_so_from_now_on() {
+fn a_ready_condition_without_a_time_gets_the_current_one() {
     let mut given = node(&json!({}));
     given["status"] = json!({"conditions": [{"type": "Ready", "status": "True"}]});
     let mut world = world(&[given]);
@@ -102,7 +102,7 @@ fn heartbeats_come_at_multiples_of_their_interval() {
     assert!(matches!(step.actions[..], [Action::Patch { .. }]), "{step:?}");
     assert_eq!(step.again, Some(at(20)));
     assert_eq!(look(&mut world, 10), Step::nothing().again(at(20)));
-    // After a long pause it is heard at once, and nothing was lost.
+    // After a long pause a heartbeat arrives at once, and nothing was lost.
     look(&mut world, 5_000);
     assert!(is_ready(world.node("n1").unwrap()));
     assert_eq!(look(&mut world, 5_001), Step::nothing().again(at(5_010)));
@@ -177,7 +177,7 @@ fn pods_of_a_lost_node_are_unready_at_once_and_deleted_when_they_tolerate_it_no_
             "{step:?}"
         );
         carry_out(&mut world, &step, at(deleted));
-        // Nobody confirms the end, and nobody asks twice.
+        // The termination is never confirmed, and not requested twice.
         assert_eq!(evict(&world, "default/a", at(deleted + 500), &settings), Step::nothing());
     }
 }
@@ -199,7 +199,7 @@ fn a_taint_by_hand_ends_pods_that_do_not_tolerate_it() {
 }
 
 #[test]
-fn pods_of_a_node_that_is_gone_go_but_wait_for_one_to_come() {
+fn pods_of_a_missing_node_are_deleted_unless_they_have_not_started() {
     let settings = Sandbox::default();
     let started = world(&[pod(&json!({}))]);
     let step = evict(&started, "default/a", at(1), &settings);

@@ -1,6 +1,6 @@
 //! Required affinity and anti-affinity between Pods, by topology: a Pod's own terms, and the
-//! anti-affinity of Pods that are there. O(Pods · terms) to gather, O(terms) a Node.
-//! Source: `pkg/scheduler/framework/plugins/interpodaffinity`.
+//! anti-affinity of existing Pods. O(Pods · terms) to collect, O(terms) per Node. Source:
+//! `pkg/scheduler/framework/plugins/interpodaffinity`.
 
 use std::collections::BTreeSet;
 
@@ -16,16 +16,16 @@ use crate::sandbox::{
 pub(super) struct Distances<'a> {
     near: Vec<Term<'a>>,
     apart: Vec<Term<'a>>,
-    /// Topology key and domain of Pods that want this one elsewhere.
+    /// Topology key and domain of existing Pods with anti-affinity to this one.
     closed: BTreeSet<(&'a str, &'a str)>,
 }
 
-/// A term with the domains in which there are Pods that it selects.
+/// A term with the domains that contain Pods it selects.
 #[derive(Debug)]
 struct Term<'a> {
     key: &'a str,
     domains: BTreeSet<&'a str>,
-    /// The first of a group that wants to be together has nobody to be with.
+    /// The first of a group with affinity to itself has no other Pod to join.
     selects_itself: bool,
 }
 
@@ -92,14 +92,14 @@ fn apart(spec: &PodSpec) -> impl Iterator<Item = &PodAffinityTerm> {
     required.into_iter().flatten()
 }
 
-/// Whether a term of `pod` is about `other`.
+/// Whether a term of `pod` selects `other`.
 fn matches(world: &World, term: &PodAffinityTerm, pod: &Pod, other: &Pod) -> bool {
     let labels = other.metadata.labels.as_ref();
     term.label_selector.as_ref().is_some_and(|selector| selects(selector, labels))
         && is_in_scope(world, term, namespace_of(&pod.metadata), namespace_of(&other.metadata))
 }
 
-/// Without any word about namespaces a term is about its own.
+/// Without namespaces a term applies to its own.
 fn is_in_scope(world: &World, term: &PodAffinityTerm, own: &str, namespace: &str) -> bool {
     let named = term.namespaces.as_deref().unwrap_or_default();
     if named.is_empty() && term.namespace_selector.is_none() {

@@ -1,16 +1,15 @@
-//! What a Node by itself says to a Pod: may Pods come, does it tolerate the taints, does it ask for
-//! such a Node, is there room.
+//! The filters that depend on a Node alone: unschedulable, taints, node selection, resources.
 
 use k8s_openapi::api::core::v1::{Node, PodSpec, Taint};
 
-use super::requests::{Amounts, Lacking};
+use super::requests::{Amounts, Insufficient};
 use crate::sandbox::{
     nodes,
     selectors::selects_node,
     tolerations::{NOT_READY, UNREACHABLE, UNSCHEDULABLE, tolerates},
 };
 
-/// Why a Node does not take a Pod.
+/// Why a Node is rejected for a Pod.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Unschedulable,
@@ -19,12 +18,12 @@ pub(super) enum Refused {
         value: String,
     },
     NodeAffinity,
-    Lacks(Vec<Lacking>),
+    Lacks(Vec<Insufficient>),
     Spread,
     NoTopology,
     Affinity,
     AntiAffinity,
-    /// Of a Pod that is there.
+    /// Of an existing Pod.
     OthersAntiAffinity,
 }
 
@@ -70,7 +69,7 @@ fn taint(key: &str) -> Taint {
 }
 
 impl Refused {
-    /// In Kubernetes' words; one for each resource that is missing.
+    /// In Kubernetes' wording; one for each missing resource.
     pub(super) fn words(&self) -> Vec<String> {
         let one = match self {
             Refused::Unschedulable => "node(s) were unschedulable".to_owned(),

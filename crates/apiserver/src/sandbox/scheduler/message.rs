@@ -1,5 +1,5 @@
-//! Why no Node takes a Pod, in Kubernetes' words: how many Nodes refuse it for what.
-//! Source: `FitError` in `pkg/scheduler/framework/types.go`.
+//! Why no Node is eligible for a Pod, in Kubernetes' wording: how many Nodes reject it for which
+//! reason. Source: `FitError` in `pkg/scheduler/framework/types.go`.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What Pods ask for and what Nodes have: CPU in thousandths, memory in bytes, Pods by number.
+//! Requests of Pods and capacity of Nodes: CPU in thousandths, memory in bytes, number of Pods.
 //! Sources: `component-helpers/resource/helpers.go`, `pkg/scheduler/util/pod_resources.go`.
 
 use std::collections::BTreeMap;
@@ -18,16 +18,16 @@ pub(super) struct Amounts {
     cpu: i128,
     memory: i128,
     pods: i128,
-    /// CPU as it is scored: a container that asks for none counts as a small one.
+    /// CPU for scoring: a container without a request counts as a small one.
     load: i128,
 }
 
-/// The load of a container that asks for no CPU.
+/// The load of a container without a CPU request.
 const SMALL: i128 = 100;
 
-/// What a Node has too little of.
+/// A resource that a Node lacks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lacking {
+pub(super) enum Insufficient {
     Cpu,
     Memory,
     Pods,
@@ -38,7 +38,7 @@ type List = BTreeMap<String, Text>;
 // === impl Amounts ===
 
 impl Amounts {
-    /// Init containers run one after the other before the rest, except those that stay.
+    /// Init containers run one after the other before the rest, except sidecars.
     pub(super) fn of_pod(pod: &Pod) -> Amounts {
         let Some(spec) = &pod.spec else { return Amounts::default() };
         let mut together = Amounts::default();
@@ -59,27 +59,27 @@ impl Amounts {
         Amounts { pods: 1, ..together.max(peak).plus(overhead) }
     }
 
-    /// Of all Pods on a Node that have not ended.
+    /// The requests of all active Pods on a Node.
     pub(super) fn on(world: &World, node: &Node) -> Amounts {
         let pods = world.pods_on(name_of(&node.metadata)).filter(|pod| !is_finished(pod));
         pods.fold(Amounts::default(), |sum, pod| sum.plus(Amounts::of_pod(pod)))
     }
 
-    /// What a Node does not have room for. Who asks for nothing of a resource lacks nothing.
-    pub(super) fn lacking(self, used: Amounts, node: &Node) -> Vec<Lacking> {
+    /// The resources that a Node lacks. A Pod without a request for a resource never lacks it.
+    pub(super) fn lacking(self, used: Amounts, node: &Node) -> Vec<Insufficient> {
         let has = Amounts::of_node(node);
         let lacks = |wanted: i128, used: i128, has: i128| wanted > 0 && used + wanted > has;
         [
-            (Lacking::Pods, lacks(self.pods, used.pods, has.pods)),
-            (Lacking::Cpu, lacks(self.cpu, used.cpu, has.cpu)),
-            (Lacking::Memory, lacks(self.memory, used.memory, has.memory)),
+            (Insufficient::Pods, lacks(self.pods, used.pods, has.pods)),
+            (Insufficient::Cpu, lacks(self.cpu, used.cpu, has.cpu)),
+            (Insufficient::Memory, lacks(self.memory, used.memory, has.memory)),
         ]
         .into_iter()
         .filter_map(|(what, lacks)| lacks.then_some(what))
         .collect()
     }
 
-    /// The load in millionths of what the Node has.
+    /// The load in millionths of the Node's CPU.
     pub(super) fn share_of_cpu(self, node: &Node) -> i128 {
         self.load.saturating_mul(1_000_000) / Amounts::of_node(node).cpu.max(1)
     }
@@ -121,12 +121,12 @@ impl Amounts {
     }
 }
 
-impl Lacking {
+impl Insufficient {
     pub(super) fn words(self) -> &'static str {
         match self {
-            Lacking::Cpu => "Insufficient cpu",
-            Lacking::Memory => "Insufficient memory",
-            Lacking::Pods => "Too many pods",
+            Insufficient::Cpu => "Insufficient cpu",
+            Insufficient::Memory => "Insufficient memory",
+            Insufficient::Pods => "Too many pods",
         }
     }
 }

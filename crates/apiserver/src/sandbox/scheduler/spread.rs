@@ -1,11 +1,11 @@
 //! Topology spread constraints.
 //!
 //! For a constraint, the domains are the values of its topology key on the Nodes that count for the
-//! Pod; its skew on a Node is the number of matching Pods in the Node's domain, with this one, above
-//! the smallest number in any domain. A hard constraint refuses Nodes with more than `maxSkew`, or
+//! Pod; the skew of a Node is the number of matching Pods in its domain, including this one, minus
+//! the smallest number in any domain. A hard constraint rejects Nodes with more than `maxSkew`, or
 //! without the key; a soft one scores by the number. With fewer domains than `minDomains` the
-//! smallest number counts as 0. O(Nodes + Pods of the namespace) a constraint to count, O(1) a Node.
-//! Source: `pkg/scheduler/framework/plugins/podtopologyspread`.
+//! smallest number counts as 0. O(Nodes + Pods of the namespace) per constraint to count, O(1) per
+//! Node. Source: `pkg/scheduler/framework/plugins/podtopologyspread`.
 
 use std::collections::BTreeMap;
 
@@ -119,7 +119,7 @@ fn counts(constraint: &TopologySpreadConstraint, spec: &PodSpec, node: &Node) ->
     (!honors_affinity || selects_node(spec, node)) && (!honors_taints || tolerated())
 }
 
-/// By the selector, and by the same values as the Pod has for `matchLabelKeys`.
+/// By the selector, and by equal values for `matchLabelKeys`.
 fn selects(constraint: &TopologySpreadConstraint, pod: &Pod, labels: Option<&Labels>) -> bool {
     let value =
         |labels: Option<&Labels>, key: &str| labels.and_then(|labels| labels.get(key)).cloned();

@@ -19,7 +19,7 @@ fn node(name: &str, zone: &str) -> Value {
     })
 }
 
-/// A Pod of the application `web`, on a Node or without one.
+/// A Pod of the application `web`, with or without a Node.
 fn pod(name: &str, node: &str) -> Value {
     json!({
         "kind": "Pod",

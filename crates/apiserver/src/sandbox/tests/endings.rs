@@ -1,4 +1,4 @@
-//! Ends of namespaces, and housekeeping that fails.
+//! Namespace deletion, and failures of housekeeping.
 
 use std::{sync::atomic::Ordering, time::Duration};
 
@@ -6,7 +6,8 @@ use evenkeel_store::NewObject;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::server::{Server, condition};
+use super::condition;
+use crate::server::testing::Server;
 use crate::{kinds::CONFIG_MAP, settings::Sandbox, storage::Next};
 
 const SHOP: &str = "/api/v1/namespaces/shop";
@@ -17,7 +18,7 @@ fn quick() -> Sandbox {
 }
 
 async fn with_namespace() -> Server {
-    let server = Server::start(None, quick()).await;
+    let server = Server::start_sandbox(None, quick()).await;
     server.create("/api/v1/namespaces", &json!({"metadata": {"name": "shop"}})).await;
     server
 }
@@ -30,7 +31,7 @@ fn message<'a>(namespace: &'a Value, kind: &str) -> &'a str {
 
 /// Kubernetes' e2e spec `OrderedNamespaceDeletion`.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_deletes_its_pods_first_and_tells_what_is_left() {
+async fn a_namespace_deletes_its_pods_first_and_reports_the_rest() {
     let server = with_namespace().await;
     server.create("/api/v1/nodes", &json!({"metadata": {"name": "n1"}})).await;
     let held = json!(["e2e.example.com/finalizer"]);
@@ -79,7 +80,7 @@ async fn a_namespace_deletes_its_pods_first_and_tells_what_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_that_others_hold_says_that_it_is_empty() {
+async fn a_namespace_with_a_foreign_finalizer_reports_that_it_is_empty() {
     let server = with_namespace().await;
     let mut namespace = server.get(SHOP).await;
     namespace["spec"]["finalizers"] = json!(["kubernetes", "x/held"]);
@@ -96,7 +97,7 @@ async fn a_namespace_that_others_hold_says_that_it_is_empty() {
     server.stop().await;
 }
 
-/// An owner and what it owns.
+/// An owner and its dependent.
 async fn pair(server: &Server) -> (String, String) {
     let maps = "/api/v1/namespaces/default/configmaps";
     let owner = server.create(maps, &json!({"metadata": {"name": "owner"}})).await;
@@ -109,7 +110,7 @@ async fn pair(server: &Server) -> (String, String) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn housekeeping_that_panics_is_started_again_and_its_health_check_fails_meanwhile() {
-    let server = Server::start(None, quick()).await;
+    let server = Server::start_sandbox(None, quick()).await;
     let (owner, owned) = pair(&server).await;
     let ready = async |path: &str| server.ask(Method::GET, path, &Value::Null).await.0;
     assert_eq!((ready("/readyz").await, ready("/readyz/housekeeping").await), (200, 200));
@@ -128,11 +129,11 @@ async fn housekeeping_that_panics_is_started_again_and_its_health_check_fails_me
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_object_that_nobody_can_read_stops_neither_housekeeping_nor_the_rest_of_its_namespace() {
+async fn an_unreadable_object_blocks_neither_housekeeping_nor_its_namespace() {
     let server = with_namespace().await;
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
-    let tail = format!(r#""name":"deep","namespace":"shop","uid":"u"}},"data":{deep}}}"#);
-    let object = NewObject { labels: [].into(), fields: [].into(), tail: tail.into() };
+    let encoded = format!(r#""name":"deep","namespace":"shop","uid":"u"}},"data":{deep}}}"#);
+    let object = NewObject { labels: [].into(), fields: [].into(), encoded: encoded.into() };
     let storage = &server.api.storage;
     let written = storage.write(&CONFIG_MAP, "shop/deep", None, Next::Version(object), None).await;
     written.unwrap().unwrap();
@@ -148,7 +149,7 @@ async fn an_object_that_nobody_can_read_stops_neither_housekeeping_nor_the_rest_
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_collection_is_deleted_whole_and_what_is_held_stays_marked() {
+async fn a_collection_is_deleted_and_objects_with_finalizers_are_marked() {
     let server = with_namespace().await;
     let maps = format!("{SHOP}/configmaps");
     let mut held = json!({"metadata": {"name": "held", "finalizers": ["x/held"]}});

@@ -1,4 +1,4 @@
-//! Lives of Pods, Nodes and accounts.
+//! Life cycles of Pods, Nodes and accounts.
 
 use std::time::Duration;
 
@@ -6,7 +6,8 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use http::Method;
 use serde_json::{Value, json};
 
-use super::server::{Server, condition};
+use super::condition;
+use crate::server::testing::Server;
 use crate::{certificates::Folder, settings::Sandbox};
 
 const NODES: &str = "/api/v1/nodes";
@@ -36,7 +37,7 @@ fn is_ready(object: &Value) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_becomes_ready_with_an_address_and_ends_in_order() {
-    let server = Server::start(None, quick()).await;
+    let server = Server::start_sandbox(None, quick()).await;
     server.create(PODS, &pod("a")).await;
     let waiting =
         server.until(&at(PODS, "a"), |pod| condition(pod, "PodScheduled") == "False").await;
@@ -67,15 +68,15 @@ async fn a_pod_becomes_ready_with_an_address_and_ends_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_restart_goes_on_where_it_was() {
+async fn a_restart_resumes() {
     let folder = Folder::temporary().unwrap();
-    let server = Server::start(Some(folder.path()), quick()).await;
+    let server = Server::start_sandbox(Some(folder.path()), quick()).await;
     server.create(NODES, &node("n1")).await;
     server.create(PODS, &pod("a")).await;
     let before = server.until(&at(PODS, "a"), is_ready).await;
     server.stop().await;
 
-    let server = Server::start(Some(folder.path()), quick()).await;
+    let server = Server::start_sandbox(Some(folder.path()), quick()).await;
     server.create(PODS, &pod("b")).await;
     let new = server.until(&at(PODS, "b"), is_ready).await;
     let same = server.get(&at(PODS, "a")).await;
@@ -87,9 +88,9 @@ async fn a_restart_goes_on_where_it_was() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_silent_node_is_lost_and_comes_back() {
+async fn an_unresponsive_node_is_lost_and_recovers() {
     let settings = Sandbox { pod_eviction: Duration::ZERO, ..quick() };
-    let server = Server::start(None, settings).await;
+    let server = Server::start_sandbox(None, settings).await;
     server.create(NODES, &node("n1")).await;
     server.create(PODS, &pod("a")).await;
     server.until(&at(PODS, "a"), is_ready).await;
@@ -115,15 +116,15 @@ async fn a_silent_node_is_lost_and_comes_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_secret_made_for_an_account_gets_its_token_and_none_is_made_unasked() {
-    let server = Server::start(None, quick()).await;
+async fn a_secret_for_an_account_gets_its_token_and_none_is_created_automatically() {
+    let server = Server::start_sandbox(None, quick()).await;
     server.create("/api/v1/namespaces", &json!({"metadata": {"name": "shop"}})).await;
     let inside = "/api/v1/namespaces/shop";
     let account = format!("{inside}/serviceaccounts/default");
     server.until(&account, |account| !account.is_null()).await;
     let roots =
         server.until(&format!("{inside}/configmaps/kube-root-ca.crt"), |map| !map.is_null()).await;
-    assert_eq!(roots["data"]["ca.crt"], "an authority");
+    assert_eq!(roots["data"]["ca.crt"], "a CA");
 
     server
         .create(&format!("{inside}/serviceaccounts"), &json!({"metadata": {"name": "web"}}))
@@ -135,7 +136,7 @@ async fn a_secret_made_for_an_account_gets_its_token_and_none_is_made_unasked() 
     server.create(&format!("{inside}/secrets"), &by_hand).await;
     let own = format!("{inside}/secrets/own");
     let filled = server.until(&own, |secret| secret["data"]["token"].is_string()).await;
-    assert_eq!(filled["data"]["ca.crt"], STANDARD.encode("an authority"));
+    assert_eq!(filled["data"]["ca.crt"], STANDARD.encode("a CA"));
     let token =
         String::from_utf8(STANDARD.decode(filled["data"]["token"].as_str().unwrap()).unwrap())
             .unwrap();
@@ -161,7 +162,7 @@ async fn a_secret_made_for_an_account_gets_its_token_and_none_is_made_unasked() 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hundred_pods_have_a_hundred_addresses_over_all_nodes() {
-    let server = Server::start(None, quick()).await;
+    let server = Server::start_sandbox(None, quick()).await;
     for name in ["n1", "n2", "n3", "n4"] {
         server.create(NODES, &node(name)).await;
         server.until(&at(NODES, name), is_ready).await;
@@ -184,8 +185,8 @@ async fn a_hundred_pods_have_a_hundred_addresses_over_all_nodes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deployment_spreads_over_zones_is_replaced_and_goes() {
-    let server = Server::start(None, quick()).await;
+async fn a_deployment_spreads_over_zones_is_replaced_and_deleted() {
+    let server = Server::start_sandbox(None, quick()).await;
     for (name, zone) in [("n1", "a"), ("n2", "b"), ("n3", "c")] {
         let labels = json!({"topology.kubernetes.io/zone": zone});
         server.create(NODES, &json!({"metadata": {"name": name, "labels": labels}})).await;
@@ -226,7 +227,7 @@ async fn a_deployment_spreads_over_zones_is_replaced_and_goes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_that_wants_to_be_near_another_follows_it() {
-    let server = Server::start(None, quick()).await;
+    let server = Server::start_sandbox(None, quick()).await;
     server.create(NODES, &node("n1")).await;
     server.until(&at(NODES, "n1"), is_ready).await;
     let mut follower = pod("follower");

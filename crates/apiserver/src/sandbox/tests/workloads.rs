@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
-use super::server::Server;
+use crate::server::testing::Server;
 use crate::settings::Sandbox;
 
 const NODES: &str = "/api/v1/nodes";
@@ -18,7 +18,7 @@ const AGENT: &str = "/apis/apps/v1/namespaces/default/daemonsets/agent";
 async fn with_nodes(n: usize) -> Server {
     let short = Duration::from_millis(20);
     let quick = Sandbox { ready_after: short, end_after: short, ..Sandbox::default() };
-    let server = Server::start(None, quick).await;
+    let server = Server::start_sandbox(None, quick).await;
     for index in 0..n {
         server.create(NODES, &json!({"metadata": {"name": format!("n{index}")}})).await;
     }
@@ -37,7 +37,7 @@ fn workload(name: &str, spec: &Value) -> Value {
     object
 }
 
-/// How `kubectl rollout status` sees it.
+/// As `kubectl rollout status` sees it.
 fn is_rolled_out(deployment: &Value) -> bool {
     let (spec, status) = (&deployment["spec"], &deployment["status"]);
     let count = |name: &str| status[name].as_i64().unwrap_or_default();
@@ -52,12 +52,12 @@ fn revision(deployment: &Value) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deployment_is_rolled_out_scaled_and_goes_with_its_pods() {
+async fn a_deployment_is_rolled_out_scaled_and_deleted_with_its_pods() {
     let server = with_nodes(3).await;
     server.create(DEPLOYMENTS, &workload("web", &json!({"replicas": 4}))).await;
     let first = server.until(WEB, is_rolled_out).await;
     assert_eq!(revision(&first), "1");
-    // The revision that the controller writes is no change of the Deployment.
+    // The revision written by the controller does not count as a change of the Deployment.
     assert_eq!(first["metadata"]["generation"], 1);
     server.patch(WEB, &json!({"spec": {"template": template("web", "b"), "replicas": 6}})).await;
     let second = server.until(WEB, |web| is_rolled_out(web) && revision(web) == "2").await;

@@ -1,6 +1,6 @@
-//! Whose Pods and ReplicaSets are whose: an owner takes orphans that its selector matches, and lets
-//! go of what it no longer matches.
-//! Source: `k8s.io/kubernetes/pkg/controller/controller_ref_manager.go`.
+//! Ownership of Pods and ReplicaSets: an owner adopts orphans that its selector matches, and
+//! releases what it no longer matches. Source:
+//! `k8s.io/kubernetes/pkg/controller/controller_ref_manager.go`.
 
 use k8s_openapi::{
     api::{apps::v1::ReplicaSet, core::v1::Pod},
@@ -18,24 +18,24 @@ use crate::{
     },
 };
 
-/// What an owner has, and what it takes to make it so.
+/// The objects of an owner, and the actions to adopt and release.
 #[derive(Debug)]
 pub(super) struct Claimed<'a, T> {
     pub(super) objects: Vec<&'a T>,
     pub(super) actions: Vec<Action>,
 }
 
-/// Who can be owned.
+/// Objects that can be owned.
 trait Owned {
     const KIND: &'static Kind;
 
     fn metadata(&self) -> &ObjectMeta;
 
-    /// One that is over changes hands no more.
+    /// An inactive one is not adopted.
     fn is_active(&self) -> bool;
 }
 
-/// The reference by which an object controls others.
+/// The owner reference of a controller.
 pub(super) fn reference(kind: &Kind, owner: &ObjectMeta) -> OwnerReference {
     OwnerReference {
         api_version: kind.api_version(),
@@ -69,7 +69,7 @@ pub(super) fn claim_replica_sets<'a>(
     claim(owner, &reference(&DEPLOYMENT, owner), selected, owned, orphans)
 }
 
-/// An owner that is being deleted neither takes nor lets go.
+/// An owner that is being deleted neither adopts nor releases.
 fn claim<'a, T: Owned>(
     owner: &ObjectMeta,
     reference: &OwnerReference,
@@ -78,7 +78,7 @@ fn claim<'a, T: Owned>(
     orphans: impl Iterator<Item = &'a T>,
 ) -> Claimed<'a, T> {
     let mut claimed = Claimed { objects: Vec::new(), actions: Vec::new() };
-    // One who owns by a selector that asks for nothing would own all, which the server turns away.
+    // An empty selector would match everything; the server rejects it.
     let fits = |object: &T| {
         let labels = object.metadata().labels.as_ref();
         !selectors::is_empty(selected) && selectors::selects(selected, labels)

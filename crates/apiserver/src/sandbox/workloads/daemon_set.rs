@@ -1,10 +1,10 @@
-//! DaemonSets: a Pod on every Node that suits.
+//! DaemonSets: a Pod on every eligible Node.
 //!
-//! First each Node gets its Pod and what is too much goes (`placing`); only when nothing of that is
-//! left to do, Pods of former templates are replaced (`rolling`). The revision of a Pod is the hash
-//! of the template it was made from. At most 250 Pods are made and as many deleted in one look; the
-//! changes bring the next one. Source: `k8s.io/kubernetes/pkg/controller/daemon`, but for the
-//! history: no ControllerRevisions are written. Linear in the number of Nodes and of the set's Pods.
+//! First each Node gets its Pod and surplus Pods are deleted (`placing`); only when that is done
+//! are Pods of old templates replaced (`rolling`). The revision of a Pod is the hash of its
+//! template. At most 250 Pods are created and as many deleted per step; the resulting changes cause
+//! the next one. Source: `k8s.io/kubernetes/pkg/controller/daemon`, without history: no
+//! ControllerRevisions are written. Linear in the number of Nodes and of the set's Pods.
 
 mod eligible;
 mod pinned;
@@ -24,7 +24,7 @@ use serde_json::json;
 use self::{
     eligible::{Fit, Needs},
     pinned::{REVISION_HASH, TEMPLATE_GENERATION},
-    placing::Orders,
+    placing::PodActions,
     rolling::Limits,
 };
 use crate::{
@@ -47,33 +47,33 @@ const GENERATION: &str = "deprecated.daemonset.template.generation";
 
 /// A DaemonSet with its Pods and all Nodes.
 #[derive(Debug)]
-struct Look<'a> {
+struct DaemonSetState<'a> {
     set: &'a DaemonSet,
     spec: &'a DaemonSetSpec,
     maker: Maker<'a>,
     now: Timestamp,
     hash: String,
-    /// Counts changes of the template.
+    /// The generation of the template.
     generation: Option<i64>,
-    /// More than one Pod may be on a Node.
+    /// More than one Pod may be on a Node (maxSurge).
     surges: bool,
     /// By the Node that they are on or wait for.
     pods: BTreeMap<&'a str, Vec<&'a Pod>>,
-    /// Of all Nodes there are.
+    /// For all existing Nodes.
     fits: BTreeMap<&'a str, Fit>,
 }
 
-/// What is to be done about a DaemonSet now.
+/// The next actions for a DaemonSet.
 pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -> Step {
     let Some(set) = world.daemon_sets.get(key) else { return Step::nothing() };
     let Some(spec) = set.spec.as_ref().filter(|_| !is_dying(&set.metadata)) else {
         return Step::nothing();
     };
     let claimed = claim::claim_pods(world, &DAEMON_SET, &set.metadata, &spec.selector);
-    let look = Look::new(world, set, spec, &claimed, now);
+    let look = DaemonSetState::new(world, set, spec, &claimed, now);
     let mut orders = placing::orders(&look);
     if orders.is_empty() && rolling::is_rolling(spec) {
-        orders = Orders { again: orders.again, ..rolling::orders(&look) };
+        orders = PodActions { again: orders.again, ..rolling::orders(&look) };
     }
     let readiness = pods::readiness(claimed.objects.iter().copied(), look.min_ready(), now);
     let again = orders.again.into_iter().chain(readiness.next).min();
@@ -83,7 +83,7 @@ pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -
     Step { actions, again }
 }
 
-fn obeyed(world: &World, look: &Look<'_>, orders: Orders<'_>) -> Vec<Action> {
+fn obeyed(world: &World, look: &DaemonSetState<'_>, orders: PodActions<'_>) -> Vec<Action> {
     let mut actions = orders.news;
     for unwanted in orders.delete.into_iter().take(BURST) {
         let grace = unwanted.at_once.then_some(0);
@@ -100,35 +100,35 @@ fn obeyed(world: &World, look: &Look<'_>, orders: Orders<'_>) -> Vec<Action> {
     actions
 }
 
-/// Writes the status, if it differs from what is there.
-fn tell(look: &Look<'_>) -> Option<Action> {
+/// Writes the status if it differs.
+fn tell(look: &DaemonSetState<'_>) -> Option<Action> {
     let status = status::counted(look);
     let metadata = &look.set.metadata;
     (status::filled(look.set.status.as_ref()) != status)
         .then(|| Action::patch(&DAEMON_SET, metadata, json!({"status": status})))
 }
 
-// === impl Look ===
+// === impl DaemonSetState ===
 
-impl<'a> Look<'a> {
+impl<'a> DaemonSetState<'a> {
     fn new(
         world: &'a World,
         set: &'a DaemonSet,
         spec: &'a DaemonSetSpec,
         claimed: &Claimed<'a, Pod>,
         now: Timestamp,
-    ) -> Look<'a> {
+    ) -> DaemonSetState<'a> {
         let needs = spec.template.spec.as_ref().map(Needs::of);
         let fit = |node: &Node| needs.as_ref().map_or(Fit::Not, |needs| needs.fit(node));
         let mut pods: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
-        // One that has ended and is being deleted needs nothing more.
+        // A Pod that has terminated and is being deleted does not matter.
         let matter = |pod: &&&Pod| !(is_finished(pod) && is_dying(&pod.metadata));
         for pod in claimed.objects.iter().filter(matter) {
             if let Some(node) = pinned::target(pod) {
                 pods.entry(node).or_default().push(pod);
             }
         }
-        Look {
+        DaemonSetState {
             set,
             spec,
             maker: Maker { kind: &DAEMON_SET, owner: &set.metadata },
@@ -157,7 +157,7 @@ impl<'a> Look<'a> {
         pods::label(pod, REVISION_HASH) == Some(&self.hash)
     }
 
-    /// Whether it was made from the present template.
+    /// Whether it was created from the current template.
     fn is_updated(&self, pod: &Pod) -> bool {
         let generation = pods::label(pod, TEMPLATE_GENERATION);
         let counted = self.generation.map(|generation| generation.to_string());

@@ -1,12 +1,12 @@
-//! Deployments: a ReplicaSet for each template, and Pods moved from the old ones to the new one.
+//! Deployments: one ReplicaSet per template, with Pods moved from the old ones to the new one.
 //!
-//! ReplicaSets that the selector matches and nobody controls are taken first (`claim`). Then a look
-//! goes one of four ways. A Deployment that is being deleted only gets its status. One that
-//! is paused, or whose size was changed, has its sets scaled (`scaling`). Else it is rolled out:
-//! with `Recreate` all old Pods go before the first new one comes, with `RollingUpdate` the sets
-//! are resized step by step within the limits (`rolling`). A step looks only at what the status of
-//! each ReplicaSet tells; the change that it makes brings the next look.
-//! Source: `k8s.io/kubernetes/pkg/controller/deployment`. Linear in the number of ReplicaSets, for
+//! Orphaned ReplicaSets that the selector matches are adopted first (`claim`). Then there are four
+//! cases. A Deployment that is being deleted only gets its status. One that is paused, or whose
+//! size was changed, has its sets scaled (`scaling`). Otherwise it is rolled out: with `Recreate`
+//! all old Pods are deleted before the first new one is created, with `RollingUpdate` the sets are
+//! resized step by step within the limits (`rolling`). A step relies only on the status of each
+//! ReplicaSet; the change that it makes causes the next step. Source:
+//! `k8s.io/kubernetes/pkg/controller/deployment`. Linear in the number of ReplicaSets, for
 //! `Recreate` in that of the Pods.
 
 mod annotations;
@@ -22,7 +22,7 @@ mod writing;
 use jiff::Timestamp;
 
 use self::{
-    plan::{Way, plan},
+    plan::{RolloutMode, plan},
     sets::Rollout,
     status::NewSet,
 };
@@ -35,20 +35,20 @@ use crate::{
     settings::Sandbox,
 };
 
-/// What is to be done about a Deployment now.
+/// The next actions for a Deployment.
 pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -> Step {
     let Some(deployment) = world.deployments.get(key) else { return Step::nothing() };
     let Some(spec) = &deployment.spec else { return Step::nothing() };
     let claimed = claim::claim_replica_sets(world, &deployment.metadata, &spec.selector);
     if !claimed.actions.is_empty() {
-        // What is to become of the sets is decided when they have changed hands.
+        // Decide about the sets after their owners have changed.
         return Step::act(claimed.actions);
     }
     let rollout = Rollout::read(deployment, spec, claimed.objects);
-    let way = Way::of(&rollout);
-    let plan = plan(world, &rollout, way);
+    let mode = RolloutMode::of(&rollout);
+    let plan = plan(world, &rollout, mode);
     let mut actions: Vec<Action> =
-        (0..rollout.sets.len()).flat_map(|i| writing::resize(&rollout, &plan, way, i)).collect();
+        (0..rollout.sets.len()).flat_map(|i| writing::resize(&rollout, &plan, mode, i)).collect();
     actions.extend(plan.remove.iter().map(|index| writing::remove(&rollout.sets[*index])));
     let created = plan.create.map(|size| writing::new_set(&rollout, size));
     // Another set has the name: its template has the same hash.
@@ -63,7 +63,7 @@ pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -
         (None, Some(set)) => NewSet::Found(set.name()),
         (None, None) => NewSet::Missing,
     };
-    let mut next = status::next(&rollout, new, way == Way::RollingOut, now);
+    let mut next = status::next(&rollout, new, mode == RolloutMode::RollingOut, now);
     if collides {
         let count = next.status.collision_count.get_or_insert_default();
         *count = count.saturating_add(1);

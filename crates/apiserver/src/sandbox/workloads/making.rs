@@ -1,4 +1,4 @@
-//! Pods made and deleted for an owner, with the news of it.
+//! Creates and deletes Pods for an owner, with Events.
 
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -16,14 +16,14 @@ use crate::{
     },
 };
 
-/// Whose Pods are made.
+/// The owner of new Pods.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Maker<'a> {
     pub(super) kind: &'static Kind,
     pub(super) owner: &'a ObjectMeta,
 }
 
-/// Names for new Pods, without end: none that is taken, none twice.
+/// An endless sequence of names for new Pods, without existing ones and duplicates.
 pub(super) fn names(
     world: &World,
     maker: &Maker<'_>,

@@ -1,12 +1,12 @@
-//! What the controllers ask of a Pod.
-//! Source: `k8s.io/kubernetes/pkg/api/v1/pod/util.go`, `pkg/controller/controller_utils.go`.
+//! Properties of Pods that controllers use. Source: `k8s.io/kubernetes/pkg/api/v1/pod/util.go`,
+//! `pkg/controller/controller_utils.go`.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
 use crate::sandbox::world::{is_dying, is_finished};
 
-/// How many of some Pods are how far.
+/// Counts of ready and available Pods.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Readiness {
     pub(super) ready: i32,
@@ -23,7 +23,7 @@ pub(super) fn created(pod: &Pod) -> Option<Timestamp> {
     pod.metadata.creation_timestamp.as_ref().map(|time| time.0)
 }
 
-/// It counts as one of its owner's.
+/// Whether it counts as a replica of its owner.
 pub(super) fn is_active(pod: &Pod) -> bool {
     !is_finished(pod) && !is_dying(&pod.metadata)
 }
@@ -32,13 +32,13 @@ pub(super) fn is_ready(pod: &Pod) -> bool {
     ready_condition(pod).is_some_and(|condition| condition.status == "True")
 }
 
-/// Since when it has been ready, if it is and says.
+/// When it became ready, if it is and has the time.
 pub(super) fn ready_since(pod: &Pod) -> Option<Timestamp> {
     let condition = ready_condition(pod).filter(|condition| condition.status == "True")?;
     condition.last_transition_time.as_ref().map(|time| time.0)
 }
 
-/// Whether it has been ready for as long as its owner asks.
+/// Whether it has been ready for minReadySeconds.
 pub(super) fn is_available(pod: &Pod, min_ready_seconds: i32, now: Timestamp) -> bool {
     if min_ready_seconds <= 0 {
         return is_ready(pod);
@@ -46,7 +46,7 @@ pub(super) fn is_available(pod: &Pod, min_ready_seconds: i32, now: Timestamp) ->
     available_from(pod, min_ready_seconds).is_some_and(|from| from <= now)
 }
 
-/// Counts those that are ready and available.
+/// Counts the ready and available ones.
 pub(super) fn readiness<'a>(
     pods: impl IntoIterator<Item = &'a Pod>,
     min_ready_seconds: i32,

@@ -1,9 +1,9 @@
-//! ReplicaSets: as many Pods as wanted.
+//! ReplicaSets: the desired number of Pods.
 //!
-//! Pods that failed, succeeded or are being deleted do not count. Missing ones are created, and
-//! those beyond the number deleted in the order of `order`, at most 500 in one look; the changes
-//! bring the next one. Source: `k8s.io/kubernetes/pkg/controller/replicaset`. Linear in the number
-//! of the set's Pods; a deletion sorts them, and counts those of the sets beside it.
+//! Pods that failed, succeeded or are being deleted do not count. Missing ones are created and
+//! surplus ones deleted in the order of `order`, at most 500 per step; the resulting changes cause
+//! the next one. Source: `k8s.io/kubernetes/pkg/controller/replicaset`. Linear in the number of the
+//! set's Pods; a deletion sorts them, and counts those of its sibling sets.
 
 mod order;
 
@@ -31,10 +31,10 @@ use crate::{
     settings::Sandbox,
 };
 
-/// Pods that are made or deleted in one look at most.
+/// Maximum number of Pods created or deleted per step.
 const BURST: usize = 500;
 
-/// What is to be done about a ReplicaSet now.
+/// The next actions for a ReplicaSet.
 pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -> Step {
     let Some(set) = world.replica_sets.get(key) else { return Step::nothing() };
     let Some(spec) = &set.spec else { return Step::nothing() };
@@ -52,7 +52,7 @@ pub(crate) fn reconcile(world: &World, key: &str, now: Timestamp, _: &Sandbox) -
     Step { actions, again: readiness.next }
 }
 
-/// Makes the Pods as many as wanted.
+/// Creates or deletes Pods to reach the desired number.
 fn correct(
     world: &World,
     set: &ReplicaSet,
@@ -111,7 +111,7 @@ fn related<'a>(world: &'a World, set: &'a ReplicaSet) -> Vec<&'a Pod> {
     owners.into_iter().flat_map(|uid| world.pods_of(uid)).collect()
 }
 
-/// Writes the status, if it differs from what is there.
+/// Writes the status if it differs.
 fn tell(
     set: &ReplicaSet,
     spec: &ReplicaSetSpec,
@@ -136,7 +136,7 @@ fn tell(
         .then(|| Action::patch(&REPLICA_SET, &set.metadata, json!({"status": status})))
 }
 
-/// A status in which no number is left out, so that two can be compared.
+/// A status with all numbers set, so that two can be compared.
 fn filled(status: Option<&ReplicaSetStatus>) -> ReplicaSetStatus {
     let status = status.cloned().unwrap_or_default();
     ReplicaSetStatus {

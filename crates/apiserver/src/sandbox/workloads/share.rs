@@ -1,17 +1,16 @@
-//! A number of Pods, given as such or as a share in percent.
-//! Source: `k8s.io/apimachinery/pkg/util/intstr`, `GetScaledValueFromIntOrPercent`.
+//! A number of Pods, absolute or in percent. Source: `k8s.io/apimachinery/pkg/util/intstr`,
+//! `GetScaledValueFromIntOrPercent`.
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-/// What becomes of a share that is no whole number.
+/// How to round a percentage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Rounding {
     Up,
     Down,
 }
 
-/// How many of `total` that are. What is absent or no percentage is none; the server turns such
-/// values away.
+/// The number for a total. Absent or invalid values are zero; the server rejects invalid ones.
 pub(super) fn of(value: Option<&IntOrString>, total: i32, rounding: Rounding) -> i32 {
     let percent = match value {
         None => return 0,
@@ -32,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_are_rounded_as_asked_and_numbers_are_taken_as_they_are() {
+    fn percentages_are_rounded_and_numbers_are_kept() {
         let percent = |text: &str| Some(IntOrString::String(text.to_owned()));
         for (value, total, up, down) in [
             (None, 10, 0, 0),

@@ -1,6 +1,6 @@
-//! A cluster in memory: the World, a server that carries out actions, and Pods that come up and
-//! end. Parts are looked at in an order that a seed decides, so that every order is met sooner or
-//! later; a watcher sees the World after every single action.
+//! A simulated cluster: the World, a server that executes actions, and Pods that start and
+//! terminate. Parts run in an order determined by a seed, so that every order occurs sooner or
+//! later; an observer sees the World after every single action.
 
 mod daemon_sets;
 mod deployments;
@@ -22,12 +22,12 @@ use crate::{
 };
 
 const NAMESPACE: &str = "default";
-/// Without progress for so many rounds, or in so many rounds at all, something is wrong.
+/// Maximum number of rounds, without progress or in total.
 const ROUNDS: usize = 20_000;
 
 pub(super) type Reconcile = fn(&World, &str, Timestamp, &Sandbox) -> Step;
 
-/// What is looked at: all parts and all Pods.
+/// The units of simulation: all parts and all Pods.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Deployments,
@@ -41,10 +41,10 @@ pub(super) struct Cluster {
     pub(super) world: World,
     pub(super) now: Timestamp,
     pub(super) news: Vec<String>,
-    /// How long a Pod runs before it is ready, and takes to end.
+    /// How long a Pod takes to become ready, and to terminate.
     pub(super) ready_after: SignedDuration,
     pub(super) end_after: SignedDuration,
-    /// Pods made of this image never become ready.
+    /// Pods with this image never become ready.
     pub(super) broken_image: &'static str,
     n_writes: i64,
     seed: u64,
@@ -127,8 +127,8 @@ impl Cluster {
         }
     }
 
-    /// Goes on until nothing is left to do; the watcher sees every step.
-    pub(super) fn settle(&mut self, mut watch: impl FnMut(&Cluster)) {
+    /// Runs until nothing is left to do; the observer sees every step.
+    pub(super) fn run_until_idle(&mut self, mut watch: impl FnMut(&Cluster)) {
         for _ in 0..ROUNDS {
             let mut turns = self.turns();
             let mut is_still = true;
@@ -143,7 +143,7 @@ impl Cluster {
         panic!("does not come to rest: {}", self.n_writes);
     }
 
-    /// Goes on for so many turns only.
+    /// Runs for a limited number of turns.
     pub(super) fn rush(&mut self, n_turns: usize, mut watch: impl FnMut(&Cluster)) {
         for _ in 0..n_turns {
             let mut turns = self.turns();
@@ -231,7 +231,7 @@ impl Cluster {
         }
     }
 
-    /// What scheduler and kubelet do for a Pod.
+    /// The effects of scheduler and kubelet on a Pod.
     fn live(&mut self, key: &str) -> bool {
         let Some(pod) = self.world.pod(key) else { return false };
         let since = |from: Option<Timestamp>| self.now.duration_since(from.unwrap());
@@ -266,7 +266,7 @@ impl Cluster {
         pinned.map_or_else(spread, |node| node.as_str().unwrap().to_owned())
     }
 
-    /// Lets time pass if anything waits for it.
+    /// Advances the time if anything waits for it.
     fn wait(&mut self) -> bool {
         let is_due = |pod: &Arc<Pod>| {
             let is_broken = Cluster::image(pod) == self.broken_image;
@@ -308,7 +308,7 @@ impl Cluster {
         json!(Timestamp::from_second(self.now.as_second()).unwrap().to_string())
     }
 
-    /// Steps of a linear congruential generator, of which the high bits are taken.
+    /// A linear congruential generator, of which the high bits are used.
     fn choose(&mut self, end: usize) -> usize {
         self.seed = self.seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         usize::try_from(self.seed >> 33).unwrap() % end

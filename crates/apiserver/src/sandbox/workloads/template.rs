@@ -1,6 +1,6 @@
-//! From a template to its hash and to a Pod.
-//! Source: `k8s.io/kubernetes/pkg/controller/controller_utils.go`, `ComputeHash`,
-//! `GetPodFromTemplate`; `k8s.io/apimachinery/pkg/util/rand`.
+//! The hash of a template, and Pods created from it. Source:
+//! `k8s.io/kubernetes/pkg/controller/controller_utils.go`, `ComputeHash`, `GetPodFromTemplate`;
+//! `k8s.io/apimachinery/pkg/util/rand`.
 
 use std::io;
 
@@ -11,16 +11,16 @@ use k8s_openapi::{
 };
 use serde_json::Value;
 
-/// The label that tells the ReplicaSets of a Deployment apart, and their Pods.
+/// The label that identifies the ReplicaSets of a Deployment, and their Pods.
 pub(super) const TEMPLATE_HASH: &str = "pod-template-hash";
 
-/// Without vowels and look-alikes, so that no words come out. As Kubernetes has it.
+/// Without vowels and look-alikes, so that no words result. Same as Kubernetes.
 const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
 const SUFFIX_LEN: usize = 5;
-/// Where a generated name is cut before its suffix.
+/// Maximum length of a generated name before its suffix.
 const LONGEST_PREFIX: usize = 63 - SUFFIX_LEN;
 
-/// The same for the same template, in ten letters at most. `collisions` gives another one to a
+/// The same for the same template, in at most ten letters. `collisions` gives another one to a
 /// template whose hash is taken.
 pub(super) fn hash(template: &PodTemplateSpec, collisions: Option<i32>) -> String {
     let mut sum = Fnv::new();
@@ -32,7 +32,7 @@ pub(super) fn hash(template: &PodTemplateSpec, collisions: Option<i32>) -> Strin
     sum.0.to_string().bytes().map(letter).collect()
 }
 
-/// Whether Pods made of them would be the same but for the label of the hash.
+/// Whether their Pods would be the same except for the label of the hash.
 pub(super) fn same(one: &PodTemplateSpec, other: &PodTemplateSpec) -> bool {
     let without_hash = |template: &PodTemplateSpec| {
         let mut metadata = template.metadata.clone().unwrap_or_default();
@@ -43,8 +43,8 @@ pub(super) fn same(one: &PodTemplateSpec, other: &PodTemplateSpec) -> bool {
     one.spec == other.spec && without_hash(one) == without_hash(other)
 }
 
-/// A name for a new Pod of this owner. A function of owner, time and number, so that the next look
-/// finds others; who calls passes over names that are taken by counting on.
+/// A name for a new Pod of this owner. A function of owner, time and number, so that the next step
+/// generates different ones; the caller increments the number to skip existing names.
 pub(super) fn pod_name(owner: &OwnerReference, now: Timestamp, number: u64) -> String {
     let mut sum = Fnv::new();
     sum.add(owner.uid.as_bytes());
@@ -99,7 +99,7 @@ impl Fnv {
         }
     }
 
-    /// Neighbouring sums far apart (the finisher of SplitMix64).
+    /// Spreads similar sums (the finalizer of SplitMix64).
     fn mixed(&self) -> u64 {
         let mut x = u64::from(self.0).wrapping_add(0x9e37_79b9_7f4a_7c15);
         x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pod_has_what_the_template_says_and_its_owner() {
+    fn a_pod_has_its_template_and_owner() {
         let owner = owner("web");
         let pod = pod(&template("a"), "web-1".to_owned(), &owner);
         assert_eq!(pod["kind"], "Pod");

@@ -1,5 +1,5 @@
-//! The addresses of Pods. A new one is the next free one after the last that was given, so that an
-//! address is not used again at once and finding one costs the length of a run of taken ones.
+//! The addresses of Pods. A new one is the next free one after the last allocated, so that an
+//! address is not reused at once and finding one costs the length of a run of used ones.
 
 use std::{
     collections::BTreeMap,
@@ -19,8 +19,8 @@ pub(crate) struct Addresses {
 }
 
 impl Addresses {
-    /// A free address of a range; `None`: all are taken. Neither the network's own address nor the
-    /// last one, which is IPv4's broadcast address, is given out.
+    /// A free address of a range; `None`: all are in use. Neither the network address nor the last
+    /// one, which is IPv4's broadcast address, is allocated.
     pub(crate) fn free(&self, range: IpRange) -> Option<IpAddr> {
         let first = number(range.first).checked_add(1)?;
         let bits = if range.first.is_ipv4() { 32 } else { 128 };
@@ -51,7 +51,7 @@ impl Addresses {
     }
 }
 
-/// A Pod in its Node's network has the Node's address, and one that has ended has none.
+/// A Pod in the host network has its Node's address, and a terminated one has none.
 fn of(pod: &Pod) -> impl Iterator<Item = IpAddr> {
     let own = pod.spec.as_ref().is_none_or(|spec| spec.host_network != Some(true));
     let own = own && !super::is_finished(pod);

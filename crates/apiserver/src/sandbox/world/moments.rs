@@ -1,6 +1,6 @@
-//! When things happened to Pods, finer than the whole seconds that objects keep.
+//! When Pods changed, more precisely than the whole seconds in objects.
 //!
-//! Only for what has happened since the start: what was there before has the times it tells itself.
+//! Only for changes since startup: older ones have the times in the object.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ impl Moments {
         seen.or_else(|| pod.status.as_ref()?.start_time.as_ref().map(|time| time.0))
     }
 
-    /// When somebody asked for its end.
+    /// When its deletion was requested.
     pub(crate) fn dying(&self, pod: &Pod) -> Option<Timestamp> {
         let seen = self.seen.get(uid_of(&pod.metadata)).and_then(|moment| moment.dying);
         seen.or_else(|| {

@@ -1,4 +1,4 @@
-//! Small Worlds for tests, and what actions would make of them.
+//! Small Worlds for tests, and the effects of actions on them.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Table, World};
 use crate::sandbox::action::{Action, Step};
 
-/// With these objects; those without a uid have their name as one.
+/// With these objects; those without a uid use their name as one.
 pub(crate) fn world(objects: &[Value]) -> World {
     let mut world = World::new("an authority");
     for object in objects {
@@ -38,7 +38,7 @@ pub(crate) fn put(world: &mut World, mut object: Value, now: Timestamp) {
     }
 }
 
-/// What the server would make of a step, as far as these tests look.
+/// The server's effect of a step, as far as these tests need it.
 pub(crate) fn carry_out(world: &mut World, step: &Step, now: Timestamp) {
     for action in &step.actions {
         match action {
@@ -64,7 +64,7 @@ pub(crate) fn carry_out(world: &mut World, step: &Step, now: Timestamp) {
     }
 }
 
-/// A Pod that somebody deletes.
+/// A Pod marked for deletion.
 pub(crate) fn mark(world: &mut World, key: &str, grace: i64, now: Timestamp) {
     let mut pod = present(world, "pods", key);
     let end = now + SignedDuration::from_secs(grace);

@@ -1,4 +1,4 @@
-//! A server to ask, and a client that shows the certificate it is told to.
+//! A server under test, and a client with a given certificate.
 
 use std::{net::SocketAddr, sync::Arc};
 
@@ -16,13 +16,13 @@ use tokio::{
 use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::{
-    certificates::{Folder, Shown, certificates, names, testing::Made, tls},
-    identity::Judge,
+    certificates::{Folder, ServedCertificates, certificates, names, testing::Made, tls},
+    identity::CertificateVerifier,
     serve::{ConnectionMetrics, Limits, Peer, serve},
     shutdown::Stop,
 };
 
-/// A running server; it stops when `stop` says so.
+/// A running server; `stop` stops it.
 pub(super) struct Running {
     pub(super) address: SocketAddr,
     pub(super) stop: Stop,
@@ -33,7 +33,7 @@ pub(super) struct Running {
 
 pub(super) type Answer = (u16, String);
 
-/// Starts `router` with the certificates of `folder`, or with ones of its own.
+/// Starts `router` with the certificates of `folder`, or with new ones.
 pub(super) async fn start(router: Router, limits: Limits, folder: Option<&Folder>) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -43,12 +43,12 @@ pub(super) async fn start(router: Router, limits: Limits, folder: Option<&Folder
     serving(listener, tls(&made).unwrap(), &made.authority, router, limits)
 }
 
-/// Starts with certificates that were made at that time, and says where they are.
+/// Starts with certificates created at that time, and returns their folder.
 pub(super) async fn start_since(
     router: Router,
     folder: &Folder,
     made: Timestamp,
-) -> (Running, Shown) {
+) -> (Running, ServedCertificates) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let names = names(address, &[]);
@@ -57,17 +57,17 @@ pub(super) async fn start_since(
     let (folder, serving) = (folder.path().to_owned(), tls.serving.clone());
     let kubeconfig = folder.join("kubeconfig");
     let running = self::serving(listener, tls, &present.authority, router, Limits::default());
-    (running, Shown { folder, names, address, kubeconfig, serving, present })
+    (running, ServedCertificates { folder, names, address, kubeconfig, serving, present })
 }
 
-/// Starts with a judge of its own, who trusts the authority of a test.
-pub(super) async fn start_judged(router: Router, judge: Judge) -> Running {
+/// Starts with a separate verifier, which trusts a test's CA.
+pub(super) async fn start_with_verifier(router: Router, verifier: CertificateVerifier) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let folder = Folder::temporary().unwrap();
     let made = certificates(folder.path(), &names(address, &[]), Timestamp::now()).unwrap();
     let mut tls = tls(&made).unwrap();
-    tls.judge = judge;
+    tls.verifier = verifier;
     serving(listener, tls, &made.authority, router, Limits::default())
 }
 
@@ -89,7 +89,7 @@ fn serving(
     Running { address, stop, done, metrics, roots: Arc::new(roots) }
 }
 
-/// Says who the certificate of the connection names.
+/// Returns the user of the connection's certificate.
 pub(super) fn whoami() -> Router {
     async fn name(request: Request) -> String {
         format!("{:?}", request.extensions().get::<Peer>().unwrap().certificate)
@@ -121,13 +121,13 @@ impl Running {
         TlsConnector::from(config).connect(name, stream).await.unwrap()
     }
 
-    /// One request on a connection of its own, with HTTP/1.1.
+    /// One request on a new connection, with HTTP/1.1.
     pub(super) async fn get(&self, path: &str, shown: Option<&Made>) -> Answer {
         let config = Arc::new(self.config(shown, b"http/1.1"));
         get_on(self.connect(config).await, path).await
     }
 
-    /// One request on a connection of its own, with HTTP/2.
+    /// One request on a new connection, with HTTP/2.
     pub(super) async fn get_http2(&self, path: &str) -> Answer {
         let stream = self.connect(Arc::new(self.config(None, b"h2"))).await;
         get_on_http2(stream, path).await
@@ -151,7 +151,7 @@ pub(super) async fn get_on(stream: TlsStream<TcpStream>, path: &str) -> Answer {
     read(begin_on(stream, path).await).await
 }
 
-/// The answer without its body, which may have no end.
+/// The response without its body, which may be endless.
 pub(super) async fn begin_on(stream: TlsStream<TcpStream>, path: &str) -> Response<Incoming> {
     let io = TokioIo::new(stream);
     let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
@@ -181,7 +181,7 @@ pub(super) fn watch_body(stop: &Stop) -> Body {
     Body::new(Until(receiver))
 }
 
-/// A body with nothing in it that ends with its channel.
+/// An empty body that ends with its channel.
 pub(super) struct Until(pub(super) tokio::sync::oneshot::Receiver<()>);
 
 impl http_body::Body for Until {

@@ -7,8 +7,8 @@ use crate::{
         Folder,
         testing::{Leaf, authority, leaf},
     },
-    identity::Judge,
-    serve::tests::client::{get_on, start_judged, start_since, whoami},
+    identity::CertificateVerifier,
+    serve::tests::client::{get_on, start_since, start_with_verifier, whoami},
 };
 
 fn alice() -> Leaf<'static> {
@@ -18,7 +18,8 @@ fn alice() -> Leaf<'static> {
 #[tokio::test]
 async fn a_client_certificate_names_the_user() {
     let ours = authority();
-    let server = start_judged(whoami(), Judge::new(&ours.certificate).unwrap()).await;
+    let server =
+        start_with_verifier(whoami(), CertificateVerifier::new(&ours.certificate).unwrap()).await;
     let (status, text) = server.get("/", Some(&leaf(&ours, &alice()))).await;
     assert_eq!(status, 200);
     assert!(text.contains("name: \"alice\""), "{text}");
@@ -29,7 +30,8 @@ async fn a_client_certificate_names_the_user() {
 #[tokio::test]
 async fn a_certificate_of_others_does_not_end_the_handshake_and_proves_nothing() {
     let (ours, other) = (authority(), authority());
-    let server = start_judged(whoami(), Judge::new(&ours.certificate).unwrap()).await;
+    let server =
+        start_with_verifier(whoami(), CertificateVerifier::new(&ours.certificate).unwrap()).await;
     let expired = Leaf { expired: true, ..alice() };
     for made in [leaf(&other, &alice()), leaf(&ours, &expired)] {
         assert_eq!(server.get("/", Some(&made)).await, (200, "Refused".to_owned()));
@@ -39,7 +41,8 @@ async fn a_certificate_of_others_does_not_end_the_handshake_and_proves_nothing()
 #[tokio::test]
 async fn a_resumed_session_keeps_its_user() {
     let ours = authority();
-    let server = start_judged(whoami(), Judge::new(&ours.certificate).unwrap()).await;
+    let server =
+        start_with_verifier(whoami(), CertificateVerifier::new(&ours.certificate).unwrap()).await;
     let config = Arc::new(server.config(Some(&leaf(&ours, &alice())), b"http/1.1"));
     for is_resumed in [false, true] {
         let stream = server.connect(Arc::clone(&config)).await;
@@ -50,7 +53,7 @@ async fn a_resumed_session_keeps_its_user() {
     }
 }
 
-/// The first certificate has two weeks left, which is near its end.
+/// The first certificate has two weeks left, which counts as about to expire.
 #[tokio::test]
 async fn a_renewed_certificate_is_shown_to_the_next_connection() {
     let folder = Folder::temporary().unwrap();

@@ -25,7 +25,7 @@ async fn both_versions_of_http_are_served() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_does_not_come_is_cut() {
+async fn a_missing_handshake_times_out() {
     let limits = Limits { handshake: SHORT, ..Limits::default() };
     let server = start(whoami(), limits, None).await;
     let mut silent = TcpStream::connect(server.address).await.unwrap();
@@ -39,7 +39,7 @@ async fn a_handshake_that_does_not_come_is_cut() {
 }
 
 #[tokio::test]
-async fn a_client_without_a_request_is_cut() {
+async fn a_client_without_a_request_is_disconnected() {
     let limits = Limits { stranger_idle: SHORT, ..Limits::default() };
     let server = start(whoami(), limits, None).await;
     for alpn in [&b"http/1.1"[..], b"h2"] {
@@ -74,7 +74,7 @@ async fn headers_that_trickle_or_are_too_large_are_cut() {
 }
 
 #[tokio::test]
-async fn a_client_without_tls_is_told_so() {
+async fn a_client_without_tls_gets_an_error() {
     let server = start(whoami(), Limits::default(), None).await;
     let mut plain = TcpStream::connect(server.address).await.unwrap();
     plain.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
@@ -113,7 +113,7 @@ async fn a_connection_can_be_cut_from_its_handler() {
 }
 
 #[tokio::test]
-async fn ids_of_requests_come_back() {
+async fn ids_of_requests_are_returned() {
     let server = start(whoami(), Limits::default(), None).await;
     let mut stream = server.connect(Arc::new(server.config(None, b"http/1.1"))).await;
     let head = "GET / HTTP/1.1\r\nhost: x\r\naudit-id: a-1\r\nconnection: close\r\n\r\n";

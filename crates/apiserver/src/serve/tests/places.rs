@@ -19,7 +19,7 @@ const LONG: Duration = Duration::from_secs(30);
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const ASK: &[u8] = b"GET /login HTTP/1.1\r\nhost: x\r\n\r\n";
 
-/// A service where a request may prove a user, and where one may take for ever.
+/// A service where a request may authenticate, and where one may never finish.
 fn service() -> Router {
     async fn login(request: Request) -> &'static str {
         request.extensions().get::<Peer>().unwrap().authenticated();
@@ -36,7 +36,7 @@ async fn connect(server: &Running, alpn: &[u8]) -> TlsStream<TcpStream> {
     server.connect(Arc::new(server.config(None, alpn))).await
 }
 
-/// On HTTP/1, and the answer is read.
+/// On HTTP/1, with the response read.
 async fn logged_in(server: &Running) -> TlsStream<TcpStream> {
     let mut stream = connect(server, b"http/1.1").await;
     stream.write_all(ASK).await.unwrap();
@@ -47,7 +47,7 @@ async fn logged_in(server: &Running) -> TlsStream<TcpStream> {
     stream
 }
 
-/// Reads until the server closes, and says how long that took.
+/// Reads until the server closes, and returns how long that took.
 async fn closed(stream: &mut TlsStream<TcpStream>) -> (Duration, Vec<u8>) {
     let (began, mut rest) = (Instant::now(), Vec::new());
     let ended = timeout(LONG, stream.read_to_end(&mut rest)).await;
@@ -56,7 +56,7 @@ async fn closed(stream: &mut TlsStream<TcpStream>) -> (Duration, Vec<u8>) {
 }
 
 #[tokio::test]
-async fn strangers_that_fill_their_places_keep_nobody_out() {
+async fn unauthenticated_clients_that_fill_their_slots_do_not_block_others() {
     let limits = Limits { connections: 8, strangers: 3, young: SHORT, ..Limits::default() };
     let server = start(service(), limits, None).await;
     let mut clients = Vec::new();
@@ -69,14 +69,14 @@ async fn strangers_that_fill_their_places_keep_nobody_out() {
         stream.write_all(PREFACE).await.unwrap();
         strangers.push(stream);
     }
-    // While all places of strangers are taken.
+    // While all unauthenticated slots are taken.
     for _ in 0..3 {
         assert_eq!(timeout(LONG, server.get("/login", None)).await.unwrap().0, 200);
     }
     for stream in &mut strangers[..16] {
         closed(stream).await;
     }
-    // Clients that have authenticated have lost nothing.
+    // Authenticated clients were not evicted.
     for mut stream in clients {
         stream.write_all(ASK).await.unwrap();
         assert_ne!(timeout(LONG, stream.read(&mut [0; 512])).await.unwrap().unwrap(), 0);

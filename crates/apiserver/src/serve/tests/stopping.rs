@@ -10,13 +10,13 @@ use tokio::{
 
 use crate::{
     serve::{
-        Limits, LongRunning, Shield,
+        DetachFlag, Limits, LongRunning,
         tests::client::{begin_on, get_on, get_on_http2, start, watch_body},
     },
     shutdown::Stop,
 };
 
-/// A request that waits until it may end, and says when it has begun.
+/// A request that waits until it may end, and signals that it has begun.
 fn waiting(begun: &Arc<Notify>, may_end: &Arc<Notify>) -> Router {
     let (begun, may_end) = (Arc::clone(begun), Arc::clone(may_end));
     let wait = move || async move {
@@ -105,14 +105,14 @@ async fn idle_connections_do_not_hold_a_stop() {
     assert_eq!(server.stop().await, 0);
 }
 
-/// Two requests on a connection that is cut: one has raised its shield, one has not.
+/// Two requests on an aborted connection: one runs to completion, one is cancelled.
 #[tokio::test]
 async fn a_request_with_a_raised_shield_outlives_its_client_and_a_stop_waits_for_it() {
     for alpn in [&b"http/1.1"[..], b"h2"] {
         let work = Work::default();
         let server = start(work.router(), Limits::default(), None).await;
         let connect = || server.connect(Arc::new(server.config(None, alpn)));
-        let clients = [connect().await, connect().await].into_iter().zip(["/shielded", "/plain"]);
+        let clients = [connect().await, connect().await].into_iter().zip(["/detached", "/plain"]);
         let clients: Vec<_> = clients
             .map(|(stream, path)| match alpn {
                 b"h2" => tokio::spawn(async move { drop(get_on_http2(stream, path).await) }),
@@ -122,7 +122,7 @@ async fn a_request_with_a_raised_shield_outlives_its_client_and_a_stop_waits_for
         work.begun.acquire_many(2).await.unwrap().forget();
         clients.iter().for_each(tokio::task::JoinHandle::abort);
         work.dropped.acquire().await.unwrap().forget();
-        // The shielded one is left.
+        // The one that runs to completion is left.
         while server.stop.in_flight().requests() > 1 {
             tokio::task::yield_now().await;
         }
@@ -152,7 +152,7 @@ async fn a_panic_after_the_client_is_gone_ends_the_request_alone() {
     assert_eq!(server.stop().await, 0);
 }
 
-/// Handlers that wait until they may end, and say how far they are.
+/// Handlers that wait until they may end, and report their progress.
 #[derive(Clone)]
 struct Work {
     begun: Arc<Semaphore>,
@@ -174,7 +174,7 @@ impl Work {
             let work = self.clone();
             move |request: axum::extract::Request| async move {
                 if is_shielded {
-                    request.extensions().get::<Shield>().unwrap().raise();
+                    request.extensions().get::<DetachFlag>().unwrap().set();
                 }
                 let told = Dropped(work.dropped.clone(), is_shielded);
                 work.begun.add_permits(1);
@@ -185,7 +185,7 @@ impl Work {
             }
         };
         Router::new()
-            .route("/shielded", get(handler(true, false)))
+            .route("/detached", get(handler(true, false)))
             .route("/plain", get(handler(false, false)))
             .route("/panics", get(handler(true, true)))
     }

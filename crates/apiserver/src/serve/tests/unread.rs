@@ -29,7 +29,7 @@ use crate::serve::{
 const LONG: Duration = Duration::from_secs(30);
 const STALL: Duration = Duration::from_millis(300);
 
-/// Many more bytes than anybody has room for, and how many were asked for.
+/// More bytes than any buffer holds, and a count of the chunks requested.
 #[derive(Clone, Default)]
 struct Endless(Arc<AtomicUsize>);
 
@@ -74,7 +74,7 @@ async fn read(answer: Response<Incoming>) -> Result<usize, hyper::Error> {
 }
 
 #[tokio::test]
-async fn streams_that_nobody_reads_are_reset_and_their_connection_goes_on() {
+async fn unread_streams_are_reset_and_their_connection_continues() {
     let endless = Endless::default();
     let limits = Limits { stall: STALL, ..Limits::default() };
     let server = start(service(&endless), limits, None).await;
@@ -100,7 +100,7 @@ async fn streams_that_nobody_reads_are_reset_and_their_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn a_connection_with_an_answer_that_nobody_reads_is_closed() {
+async fn a_connection_with_an_unread_response_is_closed() {
     let endless = Endless::default();
     let limits = Limits { stall: STALL, ..Limits::default() };
     let server = start(service(&endless), limits, None).await;
@@ -117,7 +117,7 @@ async fn a_connection_with_an_answer_that_nobody_reads_is_closed() {
     assert_eq!(server.metrics.stalled.get(), 2);
 }
 
-/// A client that takes a little now and then is no stalled one.
+/// A client that reads slowly is not stalled.
 #[tokio::test]
 async fn who_reads_slowly_gets_all() {
     let limits = Limits { stall: 4 * STALL, ..Limits::default() };
@@ -138,7 +138,7 @@ async fn who_reads_slowly_gets_all() {
 }
 
 #[tokio::test]
-async fn an_unread_stream_is_asked_for_little() {
+async fn an_unread_stream_buffers_little() {
     let endless = Endless::default();
     let server = start(service(&endless), Limits::default(), None).await;
     let stream = server.connect(Arc::new(server.config(None, b"h2"))).await;
@@ -149,7 +149,7 @@ async fn an_unread_stream_is_asked_for_little() {
     let _unread = ask(&mut sender, "/endless").await;
     let answer = ask(&mut sender, "/").await;
     assert_eq!(read(answer).await.unwrap(), "None".len());
-    // One on its way, one that waits.
+    // One in transit, one waiting.
     assert!(endless.0.load(Ordering::Relaxed) <= 2);
 }
 
@@ -171,7 +171,7 @@ async fn a_panic_in_a_body_ends_its_answer_alone() {
     let broken = async || Response::new(Body::new(Broken(false)));
     let server = start(whoami().route("/broken", get(broken)), Limits::default(), None).await;
     let mut sender = connect(&server).await;
-    // On the same connection of HTTP/2 others go on.
+    // On the same HTTP/2 connection other streams continue.
     let slow = ask(&mut sender, "/").await;
     let request = http::Request::get("https://localhost/broken").body(Empty::new()).unwrap();
     // The reset may overtake the headers.

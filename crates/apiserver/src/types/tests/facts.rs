@@ -1,4 +1,4 @@
-//! The table against the recorded OpenAPI documents.
+//! The table compared with the recorded OpenAPI documents.
 
 use std::{collections::BTreeMap, fs};
 

@@ -1,4 +1,4 @@
-//! Single rules of reading and printing.
+//! Individual rules of decoding and printing.
 
 use evenkeel_store::schema::{canonical, check, decode};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Objects that a real server answered with.
+//! Objects from responses of a real server.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::types::schema;
 
-/// A recorded answer with real values in place of the masks.
+/// A recorded response with real values in place of the masks.
 fn unmasked(value: &mut Value) {
     match value {
         Value::String(text) if text.starts_with("<time>") => {
@@ -28,7 +28,7 @@ fn type_of(body: &Value) -> Option<&'static Type> {
     schema().named(&format!("io.k8s.api.{group}.{version}.{}", body["kind"].as_str()?))
 }
 
-/// The items of a list, with the kind that they leave out; or the object itself.
+/// The items of a list, with the kind that they omit; or the object itself.
 fn objects(body: &Value) -> Vec<Value> {
     let kind = body["kind"].as_str().unwrap_or_default();
     let (Some(kind), Some(items)) = (kind.strip_suffix("List"), body["items"].as_array()) else {
@@ -42,7 +42,7 @@ fn objects(body: &Value) -> Vec<Value> {
     items
 }
 
-/// All whole objects in recorded answers.
+/// All complete objects in recorded responses.
 fn recorded_objects() -> Vec<(String, Value)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance/apiserver");
     let mut out = Vec::new();

@@ -1,8 +1,8 @@
-//! Continue tokens: where a list goes on.
+//! Continue tokens: where a list continues.
 //!
-//! A token has the form of Kubernetes' own: the revision and the last key, relative to what is
-//! listed, so that none leads out of it. Ours also say how many objects were left, which saves
-//! counting them at each page. A client can write any token it likes; it then lies to itself only.
+//! A token has the format of Kubernetes' own: the revision and the last key, relative to what is
+//! listed, so that none leads outside. Ours also contain the number of remaining objects, which
+//! saves counting them for each page. A client that forges a token only deceives itself.
 //!
 //! Source: `k8s.io/apiserver/pkg/storage/continue.go`.
 
@@ -10,19 +10,19 @@ use base64::{DecodeError, Engine as _, engine::general_purpose::URL_SAFE_NO_PAD}
 use evenkeel_store::Revision;
 use serde_json::{Value, json};
 
-/// The version of our tokens, which is that of Kubernetes' own.
+/// The version of our tokens, the same as Kubernetes'.
 const VERSION: &str = "meta.k8s.io/v1";
 
-/// The revision in a token that goes on at whatever there is.
+/// The revision in a token that continues at the current state.
 const ANY_REVISION: i64 = -1;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
-    /// `None`: whatever there is.
+    /// `None`: the current state.
     pub(super) at: Option<Revision>,
     /// Relative to what is listed.
     pub(super) after: String,
-    /// How many come after, where that is known.
+    /// The number of remaining objects, if known.
     pub(super) remaining: Option<usize>,
 }
 
@@ -36,7 +36,7 @@ impl Token {
         URL_SAFE_NO_PAD.encode(token.to_string())
     }
 
-    /// The error is what follows "invalid continue token: ".
+    /// The error is the text after "invalid continue token: ".
     pub(super) fn decoded(text: &str) -> Result<Token, String> {
         Token::read(text).map_err(|wrong| format!("continue key is not valid: {wrong}"))
     }
@@ -79,7 +79,7 @@ fn illegal(text: &str, problem: &DecodeError) -> String {
     format!("illegal base64 data at input byte {at}")
 }
 
-/// Whether a key leads to where it says: Go's `path.Clean` would leave it as it is.
+/// Whether a key is in canonical form: Go's `path.Clean` would not change it.
 fn is_clean(key: &str) -> bool {
     let key = key.strip_prefix('/').unwrap_or(key);
     key.is_empty() || key.split('/').all(|part| !matches!(part, "" | "." | ".."))
@@ -104,7 +104,7 @@ fn number_of(value: &Value, name: &str) -> Result<i64, String> {
     }
 }
 
-/// In the words of Go's decoder.
+/// In the wording of Go's decoder.
 fn mismatch(value: &Value, of: &str) -> String {
     let what = match value {
         Value::Null => "null",
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_says_where_and_at_which_revision_a_list_goes_on() {
+    fn a_token_contains_where_and_at_which_revision_a_list_continues() {
         for (at, remaining) in [(Some(7), Some(3)), (Some(7), None), (None, None)] {
             let token = Token { at, after: "default/a".to_owned(), remaining };
             assert_eq!(Token::decoded(&token.encoded()), Ok(token));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn any_negative_revision_goes_on_at_whatever_there_is() {
+    fn any_negative_revision_continues_at_the_current_state() {
         for revision in [-1, -7, i64::MIN] {
             let token = json!({"v": VERSION, "rv": revision, "start": "/a", "remaining": -3});
             let token = Token::decoded(&URL_SAFE_NO_PAD.encode(token.to_string()));

@@ -1,8 +1,8 @@
-//! Lines of watches in forms that must be made (tables, metadata only, another kind's names),
-//! made once for all who watch.
+//! Watch events in formats that must be encoded (tables, metadata only, another kind's names),
+//! encoded once for all watchers.
 //!
-//! Whole objects need none of this: their bytes lie ready. A bounded memory of the last lines, by
-//! change and form; who comes later than that makes his own.
+//! Whole objects don't need this: their bytes are stored. A bounded cache of the latest lines, by
+//! change and format; later watchers encode their own.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ use crate::{negotiate::Shape, table::IncludeObject};
 const MOST_LINES: usize = 1024;
 const MOST_BYTES: usize = 8 << 20;
 
-/// Which line: the kind as it is shown, what happened at which revision, and the form.
+/// The key of a line: the kind as shown, the event and its revision, and the format.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Line {
     pub(crate) group: &'static str,
@@ -40,8 +40,8 @@ struct Lines {
 }
 
 impl Encoded {
-    /// The line, made if nobody has made it yet. Made under the lock, so that a thousand watchers
-    /// who wake at once wait for one instead of each making it.
+    /// The line, encoded if it is not cached. Encoded under the lock, so that a thousand watchers
+    /// that wake at once wait for one encoding instead of each doing it.
     pub(crate) fn line(&self, line: Line, make: impl FnOnce() -> Bytes) -> Bytes {
         let mut kept = self.0.lock();
         if let Some(bytes) = kept.lines.get(&line) {
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_made_once_and_old_ones_are_forgotten() {
+    fn a_line_is_encoded_once_and_old_ones_are_evicted() {
         let encoded = Encoded::default();
         let mut made = 0;
         for revision in [1, 1, 2, 1] {

@@ -23,7 +23,7 @@ use crate::{
     },
 };
 
-/// Writes the lines of one watch in the form it asked for.
+/// Writes the lines of one watch in the requested format.
 #[derive(Debug)]
 pub(super) struct Frames {
     kind: &'static Kind,
@@ -54,7 +54,7 @@ impl Frames {
         }
     }
 
-    /// `last`: the one that says that the present is complete.
+    /// `last`: the one that ends the initial events.
     pub(super) fn bookmark(&self, out: &mut Lines, revision: Revision, last: bool) {
         let mut metadata = answer::revision_meta(revision);
         if last {
@@ -64,11 +64,11 @@ impl Frames {
         document::canonical(self.kind.stored_kind(), &mut object);
         object["kind"] = self.kind.kind.into();
         object["apiVersion"] = self.kind.api_version().into();
-        let shown = match self.view.form.shape {
+        let shown = match self.view.format.shape {
             Shape::Object | Shape::PartialList(_) => object,
             Shape::Table(version) => {
                 let mut options = self.table_options(version, self.without_headers());
-                // Who asked for no objects still needs the annotation.
+                // The annotation is needed even if no objects were requested.
                 if last && options.include_object == table::IncludeObject::None {
                     options.include_object = table::IncludeObject::Metadata;
                 }
@@ -85,19 +85,19 @@ impl Frames {
         out.put_shared(&self.failed(&Failure::expired(why)));
     }
 
-    /// The last line of a watch that can't go on.
+    /// The last line of a watch that can't continue.
     pub(super) fn failed(&self, failure: &Failure) -> Bytes {
         value_line("ERROR", &failure.status())
     }
 
     fn line(&self, out: &mut Lines, what: &'static str, object: &Object, revision: Revision) {
         if self.view.is_as_stored(self.kind) {
-            out.reserve(object.tail.len() + 192);
+            out.reserve(object.encoded.len() + 192);
             out.put(b"{\"type\":\"");
             out.put(what.as_bytes());
             out.put(b"\",\"object\":");
             document::write_head(|part| out.put(part), self.kind, revision);
-            out.put_shared(&object.tail);
+            out.put_shared(&object.encoded);
             out.put(b"}\n");
             return;
         }
@@ -106,7 +106,7 @@ impl Frames {
             plural: self.kind.plural,
             what,
             revision,
-            shape: self.view.form.shape,
+            shape: self.view.format.shape,
             include: self.view.include,
             headless: self.without_headers(),
         };
@@ -121,8 +121,8 @@ impl Frames {
         };
         let mut value = self.kind.presented(value);
         self.view.hide(self.kind, &mut value);
-        let shown = match self.view.form.shape {
-            // An event is no list: Kubernetes then sends it as it is.
+        let shown = match self.view.format.shape {
+            // An event is not a list: Kubernetes then sends it unchanged.
             Shape::Object | Shape::PartialList(_) => value,
             Shape::Table(version) => {
                 let options = self.table_options(version, headless);
@@ -136,7 +136,8 @@ impl Frames {
 
     /// All tables but the first.
     fn without_headers(&self) -> bool {
-        matches!(self.view.form.shape, Shape::Table(_)) && self.headed.swap(true, Ordering::Relaxed)
+        matches!(self.view.format.shape, Shape::Table(_))
+            && self.headed.swap(true, Ordering::Relaxed)
     }
 
     fn table_options(&self, version: &'static str, no_headers: bool) -> table::TableOptions {
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
     use crate::{
         kinds,
-        negotiate::{Form, Media},
+        negotiate::{Media, ResponseFormat},
         settings::Features,
         table::IncludeObject,
     };
@@ -166,15 +167,16 @@ mod tests {
 
     fn lines(include: IncludeObject) -> Vec<Value> {
         let kind = kinds::named("", "configmaps").unwrap();
-        let form = Form { media: Media::Json, shape: Shape::Table("v1"), pretty: false };
+        let format =
+            ResponseFormat { media: Media::Json, shape: Shape::Table("v1"), pretty: false };
         let features = Features::default();
-        let view = View { form, include, now: Timestamp::UNIX_EPOCH, features };
+        let view = View { format, include, now: Timestamp::UNIX_EPOCH, features };
         let frames = Frames::new(kind, view, Arc::default());
         let mut value = json!({"metadata": {"name": "a", "namespace": "n"}});
         document::canonical(kind, &mut value);
         let new = document::stored(kind, &value);
-        let (labels, fields, tail) = (new.labels, new.fields, new.tail);
-        let object = Object { key: "n/a".into(), revision: 7, labels, fields, tail };
+        let (labels, fields, encoded) = (new.labels, new.fields, new.encoded);
+        let object = Object { key: "n/a".into(), revision: 7, labels, fields, encoded };
         let mut out = Lines::default();
         frames.added(&mut out, &Arc::new(object.clone()));
         frames.event(&mut out, Seen::Modified(&Arc::new(object)), 8);
@@ -200,18 +202,18 @@ mod tests {
             "spec": {"trafficDistribution": "PreferClose", "type": "ClusterIP"}});
         document::canonical(kind, &mut value);
         let new = document::stored(kind, &value);
-        let (labels, fields, tail) = (new.labels, new.fields, new.tail);
-        let object = Arc::new(Object { key: "n/a".into(), revision: 7, labels, fields, tail });
+        let (labels, fields, encoded) = (new.labels, new.fields, new.encoded);
+        let object = Arc::new(Object { key: "n/a".into(), revision: 7, labels, fields, encoded });
         for (service_traffic_distribution, shape, shown) in [
             (true, Shape::Object, json!("PreferClose")),
             (false, Shape::Object, Value::Null),
             (true, Shape::Table("v1"), json!("PreferClose")),
             (false, Shape::Table("v1"), Value::Null),
         ] {
-            let form = Form { media: Media::Json, shape, pretty: false };
+            let format = ResponseFormat { media: Media::Json, shape, pretty: false };
             let (include, now) = (IncludeObject::Object, Timestamp::UNIX_EPOCH);
             let features = Features { service_traffic_distribution };
-            let frames = Frames::new(kind, View { form, include, now, features }, Arc::default());
+            let frames = Frames::new(kind, View { format, include, now, features }, Arc::default());
             let mut out = Lines::default();
             frames.added(&mut out, &object);
             let line: Value = serde_json::from_slice(&whole(out)).unwrap();

@@ -1,8 +1,8 @@
-//! The start of a watch: what is there, as `ADDED`, made as the client reads.
+//! The start of a watch: the existing objects as `ADDED`, encoded as the client reads.
 //!
-//! It holds a revision, a key and a page of objects, not the collection: a client that does not read
-//! costs little. The next page is what the collection had at that revision; once the history no
-//! longer knows, the client has been too slow, and starts anew.
+//! It holds a revision, a key and a page of objects, not the collection: a client that does not
+//! read costs little. The next page is read from the collection at that revision; once that is no
+//! longer in the history, the client was too slow, and must start again.
 
 use std::{sync::Arc, vec};
 
@@ -13,7 +13,7 @@ use crate::{
     verbs::watch::{PIECE_BYTES, frames::Frames, lines::Lines},
 };
 
-/// Objects of one page, and the bytes of them that may be held. At least one is.
+/// Objects per page, and the bytes of them that may be held. At least one is.
 const PAGE: usize = 512;
 const PAGE_BYTES: usize = 256 << 10;
 
@@ -23,7 +23,7 @@ pub(super) struct Initial {
     page: vec::IntoIter<Arc<Object>>,
     /// Where the next page begins; `None`: this is the last.
     after: Option<Box<str>>,
-    /// Say so at the end.
+    /// Send a bookmark at the end.
     bookmark: bool,
 }
 
@@ -31,12 +31,12 @@ impl Initial {
     pub(super) fn new(view: &View, kind: &Kind, selector: &Selector, bookmark: bool) -> Initial {
         let revision = view.revision();
         let nothing = Initial { revision, page: Vec::new().into_iter(), after: None, bookmark };
-        // The present is always there.
+        // The present is always available.
         let page = page(view, kind, selector, None, None);
         page.map_or(nothing, |(page, after)| Initial { revision, page, after, bookmark })
     }
 
-    /// Writes the next piece. `false`: that was the last.
+    /// Writes the next chunk. `false`: it was the last.
     pub(super) fn write(
         &mut self,
         lines: &mut Lines,
@@ -73,9 +73,9 @@ fn page(
 ) -> Result<Page, Compacted> {
     let query = store::Query { resource: kind.id(), selector, at, after, limit: PAGE };
     let mut listing = Listing::new(view, &query)?.uncounted();
-    listing.go_on(usize::MAX);
+    listing.advance(usize::MAX);
     let store::Page { mut items, mut next, .. } = listing.page();
-    let kept = held(items.iter().map(|object| object.tail.len()));
+    let kept = held(items.iter().map(|object| object.encoded.len()));
     if kept < items.len() {
         items.truncate(kept);
         next = items.last().map(|last| last.key.clone());

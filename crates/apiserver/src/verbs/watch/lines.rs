@@ -1,7 +1,7 @@
-//! Lines on their way to a watcher, in pieces.
+//! Lines to be sent to a watcher, in chunks.
 //!
-//! Short ones are copied together; a long text is shared with the store, so that a watcher who does
-//! not read holds no copy of it.
+//! Short ones are copied together; a long text is shared with the store, so that a watcher that
+//! does not read holds no copy of it.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ impl Lines {
         self.pieces.push_back(bytes.clone());
     }
 
-    /// Room for so many bytes that are copied.
+    /// Reserves space for bytes to be copied.
     pub(super) fn reserve(&mut self, bytes: usize) {
         self.last.reserve(bytes.min(SHARED));
     }
@@ -38,7 +38,7 @@ impl Lines {
         self.last.len() + self.pieces.iter().map(Bytes::len).sum::<usize>()
     }
 
-    /// The next piece; `None`: nothing is left.
+    /// The next chunk; `None`: nothing is left.
     pub(super) fn next(&mut self) -> Option<Bytes> {
         if self.pieces.is_empty() {
             self.close();

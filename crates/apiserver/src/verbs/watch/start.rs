@@ -1,4 +1,4 @@
-//! Where a watch begins: the rules of `resourceVersion`, `sendInitialEvents` and bookmarks.
+//! Where a watch starts: the rules of `resourceVersion`, `sendInitialEvents` and bookmarks.
 
 use evenkeel_store::Revision;
 use serde_json::json;
@@ -12,23 +12,23 @@ use crate::{
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Start {
-    /// All that is there comes first.
+    /// All existing objects come first.
     Present,
     After(Revision),
     Now,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct WatchOptions {
     pub(super) start: Start,
     /// Wait for this revision first.
     pub(super) reach: Option<Revision>,
     pub(super) bookmarks: bool,
-    /// A bookmark says where the present ends.
+    /// A bookmark marks the end of the initial events.
     pub(super) ends_with_bookmark: bool,
 }
 
-pub(super) fn start(query: &Query<'_>) -> Result<Asked> {
+pub(super) fn watch_options(query: &Query<'_>) -> Result<WatchOptions> {
     for number in ["timeoutSeconds", "limit"] {
         query.number(number)?;
     }
@@ -46,11 +46,11 @@ pub(super) fn start(query: &Query<'_>) -> Result<Asked> {
     };
     let present = start == Start::Present;
     let reach = version.filter(|_| present);
-    Ok(Asked { start, reach, bookmarks, ends_with_bookmark: bookmarks && present })
+    Ok(WatchOptions { start, reach, bookmarks, ends_with_bookmark: bookmarks && present })
 }
 
-/// Whether the present comes first. Who asks for no version in particular gets it.
-/// Source: `internalversion/defaults.go`.
+/// Whether the existing objects come first. They do if no particular version is requested. Source:
+/// `internalversion/defaults.go`.
 fn initial(query: &Query<'_>) -> Option<bool> {
     if query.has("sendInitialEvents") {
         return Some(query.flag("sendInitialEvents"));
@@ -64,7 +64,7 @@ fn check(query: &Query<'_>, initial: Option<bool>) -> Result<()> {
     let mut errors = Vec::new();
     let path = || Path::root("resourceVersionMatch");
     let rule = match query.text("resourceVersionMatch") {
-        // It comes with the present where nobody asked for that.
+        // It is implied by initial events that were not explicitly requested.
         "" if initial.is_some() && !query.has("sendInitialEvents") => "NotOlderThan",
         rule => rule,
     };
@@ -124,7 +124,7 @@ mod tests {
             ("sendInitialEvents=true&continue=x", &[REQUIRES]),
         ];
         for (query, errors) in table {
-            let failure = start(&Query::parse(query)).expect_err(query);
+            let failure = watch_options(&Query::parse(query)).expect_err(query);
             let errors = match errors {
                 [one] => (*one).to_owned(),
                 more => format!("[{}]", more.join(", ")),
@@ -141,14 +141,14 @@ mod tests {
             ("timeoutSeconds=1.5&sendInitialEvents=true", "\"1.5\""),
             ("timeoutSeconds=", "\"\""),
         ] {
-            let failure = start(&Query::parse(query)).expect_err(query);
+            let failure = watch_options(&Query::parse(query)).expect_err(query);
             let told = format!("strconv.ParseInt: parsing {word}: invalid syntax");
             assert_eq!((failure.code, failure.message()), (400, &*told), "{query}");
         }
     }
 
     #[test]
-    fn a_watch_begins_where_its_options_say() {
+    fn a_watch_starts_according_to_its_options() {
         let initial = "resourceVersionMatch=NotOlderThan&sendInitialEvents";
         let table = [
             (String::new(), Start::Present, None),
@@ -166,10 +166,10 @@ mod tests {
         for (query, begins, reach) in table {
             for bookmarks in [false, true] {
                 let query = format!("{query}&allowWatchBookmarks={bookmarks}");
-                let asked = start(&Query::parse(&query)).unwrap();
-                assert_eq!((&asked.start, asked.reach), (&begins, reach), "{query}");
-                assert_eq!(asked.bookmarks, bookmarks);
-                assert_eq!(asked.ends_with_bookmark, bookmarks && begins == Start::Present);
+                let options = watch_options(&Query::parse(&query)).unwrap();
+                assert_eq!((&options.start, options.reach), (&begins, reach), "{query}");
+                assert_eq!(options.bookmarks, bookmarks);
+                assert_eq!(options.ends_with_bookmark, bookmarks && begins == Start::Present);
             }
         }
     }

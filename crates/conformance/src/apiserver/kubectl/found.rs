@@ -1,4 +1,4 @@
-//! What a command finds: the objects of its namespace, as its first requests show them.
+//! The state that a command expects: the objects of its namespace, according to its first requests.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::apiserver::{
     server::Server,
 };
 
-/// Makes and removes objects until the command finds what it found when it was recorded.
+/// Creates and removes objects until the state is that of the recording.
 pub(super) fn put_up(record: &Record, server: &Server) -> Result<(), String> {
     let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "demo"}});
     create("/api/v1/namespaces", &namespace, server)?;
@@ -29,7 +29,7 @@ pub(super) fn put_up(record: &Record, server: &Server) -> Result<(), String> {
     Ok(())
 }
 
-/// The objects that the requests name, and whether the first answer shows that they were there.
+/// The objects that the requests name, and whether the first response shows that they existed.
 fn objects(requests: &[Request]) -> BTreeMap<String, bool> {
     let mut found = BTreeMap::new();
     for request in requests {
@@ -128,7 +128,7 @@ mod tests {
     const NAMESPACE: &str = "/api/v1/namespaces/demo";
 
     #[test]
-    fn the_first_answer_tells_whether_an_object_was_there() {
+    fn the_first_response_shows_whether_an_object_existed() {
         let request = |method: &str, path: &str, status: u16, body: Value| -> Request {
             let request = json!({"method": method, "path": path, "status": status, "body": body});
             serde_json::from_str(&request.to_string()).unwrap()

@@ -1,4 +1,4 @@
-//! What a server has answered to a command, for the masks in its next requests.
+//! Values from a server's responses to a command, for the masks in its next requests.
 
 use jiff::Timestamp;
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Every recorded answer equals itself with made-up values, and no longer when one leaf is changed.
+//! Every recorded response equals itself with generated values, and no longer does when one leaf is
+//! changed.
 
 use std::fs;
 
@@ -28,7 +29,7 @@ fn each_scenario(mut check: impl FnMut(&str, &Scenario)) {
     }
 }
 
-/// What is compared as one value, in the order of the steps.
+/// The values compared as a whole, in the order of the steps.
 fn answers(scenario: &Scenario) -> Vec<Value> {
     let answer = |step: &Step| match step {
         Step::Request(e) | Step::WatchStart { exchange: e, .. } => {
@@ -113,7 +114,7 @@ fn no_changed_answer_is_taken_for_the_recorded_one() {
     assert!(n_mutants > 10_000, "{n_mutants}");
 }
 
-/// All values that differ from the real one in one place, with the place.
+/// All values that differ from the real one in one place, with its path.
 fn mutants(recorded: &Value, real: &Value) -> Vec<(String, Value)> {
     let mut found = Vec::new();
     for pointer in pointers(recorded, "") {
@@ -144,7 +145,7 @@ fn mutants(recorded: &Value, real: &Value) -> Vec<(String, Value)> {
     found
 }
 
-/// Whether any text at all may end here.
+/// Whether any text may end here.
 fn is_free(recorded: &Value) -> bool {
     let Value::String(text) = recorded else { return false };
     let free = [Kind::Continue, Kind::Rand, Kind::Object, Kind::Hash, Kind::Masked];

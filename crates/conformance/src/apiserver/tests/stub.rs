@@ -1,4 +1,4 @@
-//! A server that knows its lines: it answers each connection with the next of its answers.
+//! A scripted server: it answers each connection with the next of its responses.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -8,7 +8,7 @@ use std::{
 
 use crate::apiserver::{http::Target, server::Server};
 
-/// Starts the stub. When all answers are given, it yields the requests that it got.
+/// Starts the stub. After the last response it returns the received requests.
 pub(super) fn stub(answers: Vec<String>) -> (Server, JoinHandle<Vec<String>>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -37,13 +37,13 @@ fn read_request(from: &mut impl BufRead) -> String {
     head + &String::from_utf8(body).unwrap()
 }
 
-/// An answer in one piece, with these lines in its head.
+/// A response with a fixed length and these headers.
 pub(super) fn answer(status: u16, headers: &str, body: &str) -> String {
     let length = body.len();
     format!("HTTP/1.1 {status} Any\r\n{headers}Content-Length: {length}\r\n\r\n{body}")
 }
 
-/// An answer in chunks; the last is left out if the stream is to break off.
+/// A chunked response; the last chunk is omitted if the stream is to be truncated.
 pub(super) fn chunked(headers: &str, chunks: &[&str]) -> String {
     let chunks = chunks.iter().map(|chunk| format!("{:x}\r\n{chunk}\r\n", chunk.len()));
     let body: String = chunks.collect();

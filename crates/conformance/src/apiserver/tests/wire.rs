@@ -1,4 +1,4 @@
-//! What goes over the wire, and what is made of the answers.
+//! Encoding of requests and decoding of responses.
 
 use serde_json::{Value, json};
 
@@ -91,7 +91,7 @@ fn status_type_headers_and_body_all_count() {
 }
 
 #[test]
-fn a_request_is_repeated_until_its_answer_comes() {
+fn a_request_is_repeated_until_the_expected_response() {
     let until = json!({"status": 200, "contains": "X", "within_s": 20});
     let steps = json!([{"request": {"method": "GET", "path": "/a"}, "until": until,
         "response": recorded("<rv:1>")}]);

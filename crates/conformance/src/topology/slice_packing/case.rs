@@ -1,4 +1,4 @@
-//! The form of a case, and its way into the model.
+//! The format of a case, and its conversion to the model.
 
 use std::{collections::BTreeMap, sync::Arc};
 

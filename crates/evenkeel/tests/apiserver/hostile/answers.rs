@@ -1,6 +1,6 @@
-//! Requests that are well formed and wrong, and the answers of Kubernetes to them.
+//! Requests that are well formed but wrong, and Kubernetes' responses to them.
 //!
-//! All on one server: each row is a request and what must come back.
+//! All on one server: each row is a request and its expected response.
 
 use serde_json::{Value, json};
 
@@ -136,7 +136,7 @@ async fn a_timeout_must_be_a_duration() {
             assert_eq!(answer.reason().1, "BadRequest");
         }
     }
-    // A watch has an end of its own, which this does not say.
+    // A watch has its own end, which this does not set.
     let watch = running.get("/api/v1/pods?watch=1&timeoutSeconds=1&timeout=nonsense").await;
     assert_eq!(watch.code, 200);
     running.stop();
@@ -177,7 +177,7 @@ async fn who_may_not_ask_is_told_so_and_who_may_that_there_is_nothing() {
             assert_eq!(missing.code, 404, "{line}: {missing:?}");
         }
     }
-    // What everybody may ask is missing, not forbidden.
+    // A path that everyone may request is missing, not forbidden.
     let own = running
         .as_bob("POST /apis/authorization.k8s.io/v1beta9/selfsubjectaccessreviews", "{}")
         .await;
@@ -186,7 +186,7 @@ async fn who_may_not_ask_is_told_so_and_who_may_that_there_is_nothing() {
 }
 
 #[tokio::test]
-async fn paths_are_told_apart_by_case() {
+async fn paths_are_case_sensitive() {
     let running = Running::start("answers-case");
     for path in
         ["/API/v1/pods", "/API/v1/namespaces/default/pods/p", "/Apis/apps/v1", "/Api", "/VERSION"]
@@ -228,7 +228,7 @@ async fn a_write_moves_nothing() {
             assert_eq!(message(&answer), words);
         }
     }
-    // What is taken away is that of the path.
+    // What is removed is that of the path.
     let same =
         running.merge(&path, &json!({"metadata": {"namespace": null}, "data": {"k": "v"}})).await;
     assert_eq!((same.code, &same.json()["metadata"]["namespace"]), (200, &json!("default")));
@@ -247,7 +247,7 @@ async fn a_write_moves_nothing() {
 }
 
 #[tokio::test]
-async fn an_eviction_says_on_the_pod_that_it_was_one() {
+async fn an_eviction_sets_a_condition_on_the_pod() {
     let running = Running::start("answers-evictions");
     let list = "/api/v1/namespaces/default/pods";
     running.make("/api/v1/nodes", &node("n")).await;
@@ -257,7 +257,7 @@ async fn an_eviction_says_on_the_pod_that_it_was_one() {
     let other = running.post(&path, &evict("q", &json!({}))).await;
     assert_eq!(other.reason(), (400, "BadRequest".to_owned()));
     assert_eq!(message(&other), "name in URL does not match name in Eviction object");
-    // Neither a dry run nor a Pod that is not the one meant changes anything.
+    // Neither a dry run nor a mismatched Pod changes anything.
     let dry = running.post(&path, &evict("p", &json!({"dryRun": ["All"]}))).await;
     assert_eq!(dry.code, 201);
     let uid = running.post(&path, &evict("p", &json!({"preconditions": {"uid": "x"}}))).await;
@@ -279,7 +279,7 @@ async fn an_eviction_says_on_the_pod_that_it_was_one() {
     assert_eq!(found["reason"], "EvictionByEvictionAPI");
     assert_eq!(found["message"], "Eviction API: evicting");
     assert!(found["lastTransitionTime"].is_string());
-    // One that waits for a node goes at once; older clients have an older version.
+    // A pending Pod is removed at once; older clients use an older version.
     running.make(list, &pod("waiting", "")).await;
     let old = json!({"apiVersion": "policy/v1beta1", "kind": "Eviction", "metadata": {"name": "waiting"}});
     assert_eq!(running.post(&format!("{list}/waiting/eviction"), &old).await.code, 201);
@@ -350,7 +350,7 @@ async fn templates_and_revisions_are_kept() {
     let changed = running.merge(&path, &json!({"data": {"b": 2}})).await;
     assert_eq!(changed.code, 422);
     assert!(message(&changed).ends_with("field is immutable"), "{}", message(&changed));
-    // They are there after a restart.
+    // They still exist after a restart.
     let Running { server } = running;
     let data = server.data.clone();
     server.stop();

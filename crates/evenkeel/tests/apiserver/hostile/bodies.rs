@@ -1,4 +1,4 @@
-//! Bodies that are too large, too deep, of the wrong form, stale or slow.
+//! Bodies that are too large, too deep, malformed, stale or slow.
 
 use tokio::io::AsyncWriteExt;
 
@@ -13,7 +13,7 @@ async fn post(server: &Server, body: impl AsRef<[u8]>) -> Answer {
 }
 
 #[tokio::test]
-async fn bodies_that_cannot_be_taken_are_refused_in_kubernetes_words() {
+async fn invalid_bodies_are_rejected_with_kubernetes_messages() {
     let data = folder("bodies");
     let server = Server::start(&data);
     let too_large = (413, "RequestEntityTooLarge".to_owned());
@@ -94,7 +94,7 @@ async fn wrong_forms_and_stale_versions_are_refused_in_kubernetes_words() {
 }
 
 #[tokio::test]
-async fn a_body_that_comes_byte_by_byte_is_a_body() {
+async fn a_body_sent_byte_by_byte_is_accepted() {
     let data = folder("trickle");
     let server = Server::start(&data);
     let body = r#"{"metadata":{"name":"slow"},"data":{"a":"1"}}"#;
@@ -113,7 +113,7 @@ async fn a_body_that_comes_byte_by_byte_is_a_body() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// Without a length: only counting tells that it is too much.
+/// Without a length: only counting shows that it is too large.
 async fn chunked(server: &Server, body: &[u8]) -> Answer {
     let mut stream = connect(server, &["http/1.1"]).await;
     let head = format!(

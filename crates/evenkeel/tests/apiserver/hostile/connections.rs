@@ -1,4 +1,4 @@
-//! Connections that are opened and left, filled with rubbish, or used for a thousand things.
+//! Connections that are opened and abandoned, filled with garbage, or used for a thousand requests.
 
 use std::time::Instant;
 
@@ -19,14 +19,14 @@ use crate::process::{Server, folder};
 
 const N: usize = 1000;
 
-/// A TLS record that promises more than comes.
+/// A TLS record that announces more than is sent.
 const HALF_A_RECORD: &[u8] = &[22, 3, 1, 2, 0, 1, 0];
 
 #[tokio::test]
 async fn a_thousand_half_open_connections_are_in_nobodys_way() {
     let data = folder("half-open");
     let limit = getrlimit(Resource::Nofile);
-    // The server has its own, and raises that itself.
+    // The server has its own limit, and raises it itself.
     let server = Server::start(&data);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
     let before = server.memory();
@@ -44,7 +44,7 @@ async fn a_thousand_half_open_connections_are_in_nobodys_way() {
     assert!(began.elapsed().as_secs() < 5, "it took {:?}", began.elapsed());
     let grown = server.memory().saturating_sub(before);
     assert!(grown < 100 << 10, "{grown} kB for {N} connections");
-    // The handshake's time runs out for all of them.
+    // The handshake timeout expires for all of them.
     for mut stream in held {
         let mut byte = [0];
         let read = timeout(PATIENCE, stream.read(&mut byte)).await.expect("the server hangs up");

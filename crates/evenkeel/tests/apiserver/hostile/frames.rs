@@ -21,7 +21,7 @@ const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 1;
 const END_HEADERS: u8 = 4;
 
-/// `GET https://x/readyz`, each field as it is.
+/// `GET https://x/readyz`, each field literal.
 const REQUEST: &[u8] = b"\x82\x87\x04\x07/readyz\x01\x01x";
 
 fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8> {
@@ -61,14 +61,14 @@ async fn floods_of_frames_cost_their_own_connection_only() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// Sends as fast as the server takes it, reads nothing, and asks beside it.
+/// Sends as fast as the server reads, reads nothing, and sends requests on another connection.
 async fn flood(server: &Server, n: u32, frames: impl Fn(u32) -> Vec<u8>) {
     let mut stream = connect(server, &["h2"]).await;
     let bytes: Vec<u8> = (0..n).flat_map(frames).collect();
     let sending = async {
         stream.write_all(PREFACE).await.unwrap();
         stream.write_all(&frame(SETTINGS, 0, 0, b"")).await.unwrap();
-        // A server that has had enough closes, or does not read on.
+        // A server that has had enough closes the connection, or stops reading.
         let _ = timeout(Duration::from_secs(3), stream.write_all(&bytes)).await;
     };
     let asking = async {
@@ -79,7 +79,7 @@ async fn flood(server: &Server, n: u32, frames: impl Fn(u32) -> Vec<u8>) {
     drain(stream).await;
 }
 
-/// What it has to say of this is bounded.
+/// Its responses to this are bounded.
 async fn drain(mut stream: TlsStream<TcpStream>) {
     let (mut buffer, mut said) = ([0; 16 << 10], 0);
     while let Ok(Ok(n @ 1..)) = timeout(Duration::from_millis(200), stream.read(&mut buffer)).await

@@ -9,7 +9,7 @@ use tokio_rustls::client::TlsStream;
 use super::raw::connect;
 use crate::process::Server;
 
-/// One connection of the administrator. Ends with the value.
+/// One connection of the administrator, closed on drop.
 pub(crate) struct Http2 {
     pub(crate) send: http2::SendRequest<Full<Bytes>>,
     connection: JoinHandle<hyper::Result<()>>,
@@ -42,8 +42,8 @@ impl Http2 {
         self.send.send_request(request)
     }
 
-    /// The code of an answer that is read to its end: `h2` closes a connection whose client drops too
-    /// many before that.
+    /// The status of a response that is read to its end: `h2` closes a connection whose client
+    /// drops too many before that.
     pub(crate) fn code<B: Into<Bytes>>(
         &mut self,
         method: &str,

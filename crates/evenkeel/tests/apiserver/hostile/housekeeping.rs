@@ -1,4 +1,4 @@
-//! Much to tidy up: what has nothing to do with it does not wait for it.
+//! Heavy garbage collection does not delay unrelated objects.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use crate::process::{Server, folder};
 
 const N: usize = 5_000;
 const CONCURRENCY: usize = 100;
-/// What is collected within this time was not delayed. On a machine that is busy with other things
-/// it may take longer, but not as long as half of the others take.
+/// An object collected within this time was not delayed. On a busy machine it may take longer, but
+/// not half as long as the others.
 const AT_ONCE: Duration = Duration::from_millis(500);
 
 async fn ask(client: &mut Http2, method: &str, path: &str, body: &Value) -> (u16, Value) {
@@ -37,7 +37,7 @@ fn config_map(name: &str, owner: Option<&Value>) -> Value {
     json!({"metadata": {"name": name, "ownerReferences": owners}, "data": {"key": "value"}})
 }
 
-/// Many objects in a namespace of their own, and the owner of all of them.
+/// Many objects in their own namespace, and the owner of all of them.
 async fn bulk(client: &mut Http2) -> Value {
     let (code, _) =
         ask(client, "POST", "/api/v1/namespaces", &json!({"metadata": {"name": "bulk"}})).await;
@@ -59,7 +59,8 @@ async fn bulk(client: &mut Http2) -> Value {
     owner
 }
 
-/// How long it takes until an object goes after its owner, while `path` and all that follows goes too.
+/// How long it takes until an object is deleted after its owner, while `path` and its dependents
+/// are deleted too.
 async fn delay(server: &Server, client: &mut Http2, path: &str) -> Duration {
     let owner = create(client, "default", "owner", None).await;
     create(client, "default", "owned", Some(&owner)).await;
@@ -113,7 +114,7 @@ async fn a_full_namespace_that_ends_does_not_delay_the_collection_of_an_unrelate
 
 /// As a client of an API server without a kubelet sees it.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_namespace_that_ends_deletes_its_pods_first_and_says_what_is_left() {
+async fn a_terminating_namespace_deletes_its_pods_first_and_reports_the_rest() {
     let server = Server::start(&folder("hostile-ordered"));
     let mut client = Http2::connect(&server).await;
     let namespace = json!({"metadata": {"name": "bulk"}});

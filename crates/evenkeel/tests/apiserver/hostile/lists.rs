@@ -1,4 +1,4 @@
-//! Clients that read lists in the most expensive ways, and tokens that nobody gave them.
+//! Clients that read lists in the most expensive ways, and forged tokens.
 
 use std::{collections::BTreeSet, time::Instant};
 
@@ -15,7 +15,7 @@ use crate::process::{Server, folder};
 
 const PATH: &str = "/api/v1/namespaces/default/configmaps";
 
-/// Creates ConfigMaps, many at a time, with so much text in each.
+/// Creates ConfigMaps concurrently, with this much text in each.
 async fn fill(server: &Server, names: impl Iterator<Item = String>, size: usize) {
     let text = "x".repeat(size);
     let mut client = Http2::connect(server).await;
@@ -38,7 +38,7 @@ async fn get(client: &mut Http2, path: &str) -> (u16, Value) {
     (code, serde_json::from_slice(&body).unwrap())
 }
 
-/// Follows a list of `n` to its end, one object at a time.
+/// Reads a list of `n` to its end, one object at a time.
 async fn page_through(server: &Server, n: usize) {
     let mut client = Http2::connect(server).await;
     let (mut names, mut revision, mut path) = (BTreeSet::new(), None, format!("{PATH}?limit=1"));
@@ -124,11 +124,12 @@ async fn a_forged_token_is_refused_and_shows_nothing_of_another_namespace() {
         let told = format!("invalid continue token: continue key is not valid: {words}");
         assert_eq!((code, status["message"].as_str()), (400, Some(&*told)), "{path}");
     }
-    // The future is waited for, as with a version in the query, and never shown.
+    // A future revision is waited for, as in the query, and never shown.
     let (code, status) = get(&mut client, &forged(json!(999_999_999), "a")).await;
     let cause = &status["details"]["causes"][0]["reason"];
     assert_eq!((code, cause.as_str()), (504, Some("ResourceVersionTooLarge")), "{status}");
-    // Whatever key it has, a token stays in its namespace, and in the present with a bad revision.
+    // Whatever its key, a token stays in its namespace, and with an invalid revision in the
+    // present.
     for start in ["a", "default/a", "kube-system/a", "\u{0}", "zzz"] {
         let (code, list) = get(&mut client, &forged(json!(-9), start)).await;
         assert_eq!(code, 200, "{list}");
@@ -141,7 +142,7 @@ async fn a_forged_token_is_refused_and_shows_nothing_of_another_namespace() {
 }
 
 #[tokio::test]
-async fn a_list_for_people_costs_no_memory_and_begins_at_once() {
+async fn a_pretty_printed_list_is_streamed() {
     const OBJECTS: usize = 1000;
     const SIZE: usize = 40 << 10;
     let data = folder("pretty");
@@ -164,7 +165,8 @@ async fn a_list_for_people_costs_no_memory_and_begins_at_once() {
         stream.write_all(request.as_bytes()).await.unwrap();
         stream.read_exact(&mut [0; 12]).await.unwrap();
         let first = began.elapsed();
-        // 40 MB of objects; who parses and prints them all before the first byte needs twice that.
+        // 40 MB of objects; parsing and printing all of them before the first byte would need twice
+        // that.
         let grown = server.memory().saturating_sub(before);
         assert!(grown < 24 << 10, "{grown} kB for the first byte of {headers}");
         let mut rest = Vec::new();
@@ -193,7 +195,7 @@ async fn a_list_for_people_is_complete_and_in_the_order_of_the_plain_one() {
         pretty.body.starts_with(b"{\n  \"kind\": \"ConfigMapList\",\n  \"apiVersion\": \"v1\",")
     );
     assert!(pretty.body.ends_with(b"\n    }\n  ]\n}\n"));
-    // A client that leaves in the middle costs nobody anything.
+    // A client that leaves in the middle has no effect on others.
     let mut stream = connect_with(&server, &["http/1.1"], Some(16 << 10)).await;
     let request = format!("{head}\r\nHost: a\r\nUser-Agent: curl\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();

@@ -1,5 +1,5 @@
-//! Objects with lists as long as a body lets them be, and selectors as long as a header does. Each
-//! once took seconds: whatever is compared with all before it takes the square of its number.
+//! Objects with lists as long as a body allows, and selectors as long as a header does. Each once
+//! took seconds: comparing every element with all previous ones is quadratic.
 
 use std::{
     fs,
@@ -17,10 +17,10 @@ use crate::process::{Server, folder};
 const JSON: &str = "application/json";
 const PODS: &str = "/api/v1/namespaces/default/pods";
 
-/// What each took when it was quadratic is longer, and what it takes now far shorter.
+/// Quadratic work took longer than this; linear work takes far less.
 const SHORT: Duration = Duration::from_secs(10);
 
-/// What Go's client takes of all headers together is a megabyte; proxies take less.
+/// Go's client accepts a megabyte of headers in total; proxies accept less.
 const HEADERS: usize = 32 * 1024;
 
 fn pod(name: &str, containers: usize) -> Value {
@@ -42,7 +42,7 @@ async fn in_short<T>(what: &str, work: impl Future<Output = T>) -> T {
 async fn a_pod_of_2000_containers_on_one_port_gets_a_few_warnings() {
     let data = folder("many-containers");
     let server = Server::start(&data);
-    // What is set up with the first write is no growth.
+    // Memory set up by the first write is not growth.
     assert_eq!(
         send(&server, &format!("POST {PODS}"), JSON, pod("first", 2).to_string()).await.code,
         201
@@ -108,7 +108,7 @@ async fn selectors_as_long_as_a_header_are_answered_in_short_time() {
         ("!".repeat(60_000), &[400]),
         ("=".repeat(60_000), &[400]),
         (format!("a%20in%20({})", many.join(",")), &[200]),
-        // More than the headers may have.
+        // More than the header limit.
         ("(".repeat(100_000), &[400, 414, 431]),
     ] {
         let head = format!("GET {PODS}?labelSelector={selector} HTTP/1.1");

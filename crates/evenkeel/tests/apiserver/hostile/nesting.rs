@@ -1,4 +1,4 @@
-//! JSON inside of JSON inside of JSON: fields that take anything, nested as deep as it goes.
+//! Deeply nested JSON in fields that accept anything.
 
 mod planted;
 mod protobuf;
@@ -30,15 +30,15 @@ const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io";
 /// Levels around the field of a Deployment that takes any JSON: the object itself, `spec`,
 /// `template`, `metadata`, `managedFields` and its entry.
 const AROUND: usize = 6;
-/// The most that is taken, with those.
+/// The maximum depth, including those.
 const MOST: usize = 100;
 
-/// Objects inside each other.
+/// Nested objects.
 fn nested(levels: usize, leaf: &str) -> String {
     format!("{}{leaf}{}", r#"{"a":"#.repeat(levels), "}".repeat(levels))
 }
 
-/// A Deployment of no Pods with this in its template.
+/// A Deployment without Pods with this in its template.
 fn deployment(name: &str, anything: &str) -> String {
     format!(
         r#"{{"metadata":{{"name":"{name}"}},"spec":{{"replicas":0,
@@ -103,8 +103,8 @@ fn is_refused(answer: &Answer, what: &str) {
     assert!(message.contains(advice) && message.len() < 600, "{what}: {message}");
 }
 
-/// The time that patches of an object so deep take: most leave the deep part as it is, so that all
-/// of it is compared.
+/// How long patches of such a deep object take: most leave the deep part unchanged, so that all of
+/// it is compared.
 async fn patched_in(server: &Server, levels: usize) -> Duration {
     let name = format!("deep-{levels}");
     let body = deployment(&name, &nested(levels, "1"));
@@ -154,7 +154,7 @@ async fn what_nests_too_deep_is_refused_in_every_form() {
             let value = format!(
                 r#"[{{"op":"add","path":"/spec/template/metadata/managedFields","value":[{{"fieldsV1":{anything}}}]}}]"#
             );
-            // JSON is YAML, too; what is no JSON has no more than its indentation.
+            // JSON is also YAML; block style only has its indentation.
             let block: String =
                 (0..levels + AROUND).map(|n| format!("{}a:\n", " ".repeat(n))).collect();
             let block = format!("{block}{}b: 1\n", " ".repeat(levels + AROUND));
@@ -182,7 +182,7 @@ async fn what_nests_too_deep_is_refused_in_every_form() {
         let deeper = format!(r#"{{"op":"copy","from":"{fields}/a","path":"{fields}/a/a"}}"#);
         let copies = format!("[{start},{}]", [deeper.as_str(); 150].join(","));
         is_refused(&client.send(&patch, PATCH, copies).await, "copies");
-        // Beyond Go's own limit, in its words.
+        // Beyond Go's own limit, in its wording.
         let unknown = format!(r#"{{"metadata":{{"name":"y"}},"x":{}"#, "[".repeat(11_000));
         let answer = client.send(&create, JSON, unknown).await;
         let words = "the object provided is unrecognized (must be of type Deployment): couldn't \
@@ -220,7 +220,7 @@ async fn what_is_just_deep_enough_is_read_again_by_every_path() {
     for _ in 0..2 {
         let read = get(&server, &format!("{COLLECTION}/x"), JSON).await;
         assert_eq!(read.code, 200);
-        // This client's own parser has to read them, with all that is around them.
+        // This client's own parser must be able to read them, with everything around them.
         assert!(read.json().is_object());
         for path in [COLLECTION.to_owned(), format!("{COLLECTION}/y")] {
             for accept in [JSON, TABLE, "application/json;pretty=1"] {
@@ -255,7 +255,7 @@ async fn what_is_just_deep_enough_is_read_again_by_every_path() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// Until it is gone; the server tidies up in its own time.
+/// Waits until it is gone; garbage collection is asynchronous.
 async fn gone(server: &Server, path: &str) {
     let began = Instant::now();
     while get(server, path, JSON).await.code != 404 {
@@ -264,7 +264,7 @@ async fn gone(server: &Server, path: &str) {
     }
 }
 
-/// Versions before this one stored up to 507 levels.
+/// Earlier versions stored up to 507 levels.
 #[tokio::test]
 async fn objects_that_were_stored_too_deep_are_served_changed_and_deleted() {
     let data = folder("nesting-stored");
@@ -304,7 +304,7 @@ async fn objects_that_were_stored_too_deep_are_served_changed_and_deleted() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// All but to become deeper still.
+/// Every change except nesting deeper.
 async fn can_be_changed(server: &Server, path: &str) {
     let patch = format!("PATCH {path}");
     for (form, body) in [

@@ -1,4 +1,4 @@
-//! Paths that lead elsewhere.
+//! Paths that point elsewhere.
 
 use super::raw::ask;
 use crate::process::{Server, folder};
@@ -33,7 +33,7 @@ async fn no_path_leads_out_of_the_api() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// A name that is not one never becomes an object, however it is spelled.
+/// An invalid name never becomes an object, however it is encoded.
 #[tokio::test]
 async fn no_object_gets_a_name_that_is_a_path() {
     let data = folder("path-names");

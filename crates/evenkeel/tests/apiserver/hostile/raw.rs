@@ -1,4 +1,4 @@
-//! A client that sends what it likes.
+//! A client that sends arbitrary bytes.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -16,7 +16,7 @@ use tokio_rustls::{TlsConnector, client::TlsStream};
 
 use crate::process::Server;
 
-/// Nothing that a server has to say takes so long.
+/// Longer than any response takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
@@ -27,12 +27,12 @@ pub(crate) struct Answer {
     pub(super) body: Vec<u8>,
 }
 
-/// The administrator, with these protocols on offer.
+/// Connects as administrator, with these protocols on offer.
 pub(super) async fn connect(server: &Server, protocols: &[&str]) -> TlsStream<TcpStream> {
     connect_with(server, protocols, None).await
 }
 
-/// The same with room for so many bytes that were not read.
+/// The same with a receive buffer of this size.
 pub(super) async fn connect_with(
     server: &Server,
     protocols: &[&str],
@@ -41,7 +41,7 @@ pub(super) async fn connect_with(
     connect_within(server, protocols, window).await.unwrap()
 }
 
-/// For who lives with a server that is gone.
+/// For callers that expect the server to be gone at times.
 pub(crate) async fn try_connect(
     server: &Server,
     protocols: &[&str],
@@ -75,31 +75,31 @@ async fn connect_within(
     TlsConnector::from(Arc::new(config)).connect(name, stream).await
 }
 
-/// The code of the answer to one request without a body.
+/// The status of the response to one request without a body.
 pub(crate) async fn try_ask(server: &Server, head: &str) -> io::Result<u16> {
     let mut stream = try_connect(server, &["http/1.1"]).await?;
     let head = format!("{head}\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await?;
     let mut said = Vec::new();
-    // The end may come without a close of TLS; what counts is the first line.
+    // The connection may end without a TLS close; only the first line matters.
     let ended = stream.read_to_end(&mut said).await;
     let first = String::from_utf8_lossy(&said);
     let code = first.split(' ').nth(1).and_then(|code| code.parse().ok());
     code.ok_or_else(|| ended.err().unwrap_or_else(|| io::Error::other("no answer")))
 }
 
-/// Sends one request as it is, and reads the answer up to the end of the connection.
+/// Sends one request unchanged, and reads the response up to the end of the connection.
 pub(crate) async fn ask(server: &Server, head: &str, body: &[u8]) -> Answer {
     let mut stream = connect(server, &["http/1.1"]).await;
     let head = format!("{head}\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     stream.write_all(head.as_bytes()).await.unwrap();
-    // A server may answer and close before it has read a body that it does not want.
+    // A server may respond and close before it has read an unwanted body.
     let _ = stream.write_all(body).await;
     answer(stream).await
 }
 
 /// A JSON body to a path.
-pub(super) async fn send(
+pub(crate) async fn send(
     server: &Server,
     line: &str,
     content_type: &str,
@@ -126,7 +126,7 @@ pub(super) async fn answer(mut stream: TlsStream<TcpStream>) -> Answer {
 }
 
 impl Answer {
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or(Value::Null)
     }
 

@@ -1,5 +1,5 @@
-//! Clients that reset their streams or hang up in the middle of a write. Whatever they do, what is
-//! stored holds its addresses, what is gone has given them back, and nothing is half done.
+//! Clients that reset their streams or disconnect in the middle of a write. Whatever they do,
+//! stored Services hold their addresses, deleted ones have released them, and nothing is half done.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -20,7 +20,7 @@ use crate::process::{Server, folder};
 
 const SERVICES: &str = "/api/v1/namespaces/default/services";
 const PODS: &str = "/api/v1/namespaces/default/pods";
-/// So few that what is free is soon given out again.
+/// Few enough that freed ones are soon allocated again.
 const RANGE: &[&str] =
     &["--service-cluster-ip-range", "10.9.0.0/23", "--service-node-port-range", "30000-30600"];
 
@@ -100,7 +100,7 @@ async fn reset_deletes_of_services_give_their_addresses_back() {
     let left = nothing_is_given_out_twice(&mut client).await;
     let free: Vec<_> = before.difference(&left).cloned().collect();
     assert!(!free.is_empty(), "some are gone before their client is");
-    // Who asks for a port gets any address with it: those that are asked for come first.
+    // A request for a port gets any address with it: requests for addresses come first.
     let (ports, ips): (Vec<&String>, Vec<&String>) =
         free.iter().partition(|one| one.parse::<u16>().is_ok());
     for wanted in [ips, ports] {
@@ -166,8 +166,8 @@ fn start(data: &Path) -> Server {
     Server::start_with(data, RANGE)
 }
 
-/// Sends so many requests and resets each at another moment. A connection with too many resets that
-/// the server has not looked at yet would be closed, so each has a few only.
+/// Sends requests and resets each at a different moment. A connection with too many unprocessed
+/// resets would be closed, so each has only a few.
 async fn reset(
     server: &Server,
     n: usize,
@@ -184,7 +184,7 @@ async fn reset(
     join_all(asked).await;
 }
 
-/// From at once to a while after the server has answered, each a bit different.
+/// From immediately to some time after the server's response, each slightly different.
 fn moment(i: usize) -> Duration {
     let scattered = (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48;
     Duration::from_micros(scattered)
@@ -217,13 +217,13 @@ async fn create_services(client: &mut Http2, n: usize) {
     }
 }
 
-/// Returns when no write is under way any more.
+/// Returns when no write is in progress.
 async fn quiet(server: &Server) {
     let began = Instant::now();
     let is_quiet =
         |line: &str| line == r#"apiserver_current_inflight_requests{request_kind="mutating"} 0"#;
     let mut n_quiet = 0;
-    // A reset stream may still be on its way in when its neighbours are done.
+    // A reset stream may still arrive when its neighbours are done.
     while n_quiet < 3 {
         let metrics = ask(server, "GET /metrics HTTP/1.1", b"").await;
         let text = String::from_utf8(metrics.body).unwrap();
@@ -256,7 +256,7 @@ fn held(services: &[Value]) -> BTreeSet<String> {
     services.iter().flat_map(held_by).collect()
 }
 
-/// No two Services have the same, and nobody else gets it. Returns all that is held.
+/// No two Services have the same value, and no other gets it. Returns everything held.
 async fn nothing_is_given_out_twice(client: &mut Http2) -> BTreeSet<String> {
     let services = services(client).await;
     let mut owners: BTreeMap<String, Vec<&str>> = BTreeMap::new();

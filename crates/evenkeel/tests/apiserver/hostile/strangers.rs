@@ -1,4 +1,4 @@
-//! Clients that never say who they are, and a server that may open few files.
+//! Unauthenticated clients, and a server with a low file limit.
 
 use std::{sync::Arc, time::Instant};
 
@@ -22,9 +22,9 @@ const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 const STRANGERS: usize = 60;
 
 #[tokio::test]
-async fn strangers_that_hold_idle_connections_keep_nobody_out() {
+async fn unauthenticated_idle_connections_do_not_block_others() {
     let data = folder("strangers");
-    // 192 connections, 19 of them for strangers.
+    // 192 connections, 19 of them for unauthenticated clients.
     let server = Server::start_with_files(&data, 256);
     let config = stranger(&server);
     let held = timeout(PATIENCE, join_all((0..STRANGERS).map(|_| hold(&server, &config)))).await;
@@ -39,7 +39,7 @@ async fn strangers_that_hold_idle_connections_keep_nobody_out() {
     let evicted = text.lines().find_map(|line| line.strip_prefix(evicted)).unwrap();
     let evicted: usize = evicted.parse().unwrap();
     assert!(evicted >= STRANGERS - 19, "{evicted} were evicted");
-    // Nobody else had to go.
+    // No other connection was evicted.
     let mut open = 0;
     for stream in &mut held {
         let waited = timeout(std::time::Duration::from_millis(20), ended(stream)).await;
@@ -56,7 +56,7 @@ async fn a_server_without_files_to_open_serves_and_recovers() {
     let server = Server::start(&data);
     let files = server.files();
     server.stop();
-    // Fewer than the fewest connections need: accepting fails.
+    // Fewer than the minimum for connections: accepting fails.
     let server = Server::start_with_files(&data, files + 4);
     let mut held = Vec::new();
     for _ in 0..16 {
@@ -93,7 +93,7 @@ fn stranger(server: &Server) -> Arc<ClientConfig> {
 async fn hold(server: &Server, config: &Arc<ClientConfig>) -> Option<TlsStream<TcpStream>> {
     let stream = TcpStream::connect(server.address).await.unwrap();
     let name = ServerName::try_from("localhost").unwrap();
-    // Others may already have taken its place.
+    // Others may already have taken its slot.
     let mut stream = TlsConnector::from(config.clone()).connect(name, stream).await.ok()?;
     stream.write_all(PREFACE).await.ok()?;
     Some(stream)

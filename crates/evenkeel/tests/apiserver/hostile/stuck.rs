@@ -17,7 +17,7 @@ const WATCHERS: usize = 20;
 const CHANGES: usize = 3000;
 const PATH: &str = "/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=0";
 
-/// What a watcher takes before it is stuck is the system's; the rest would be the server's.
+/// What a watcher buffers before it is stuck belongs to the system; the rest would be the server's.
 const WINDOW: u32 = 16 << 10;
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn watchers_that_never_read_are_cut_and_cost_no_memory() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// The same on the streams of one HTTP/2 connection, which goes on.
+/// The same on the streams of one HTTP/2 connection, which continues.
 #[tokio::test]
 async fn streams_that_never_read_are_reset_and_cost_no_memory() {
     let data = folder("stuck-streams");
@@ -70,7 +70,7 @@ async fn streams_that_never_read_are_reset_and_cost_no_memory() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// All watch; then so much changes that all must go.
+/// All watch; then so much changes that all must be ended.
 async fn change_much(server: &Server) {
     let api = server.config_maps().await;
     until_watching(server, |n| n == WATCHERS).await;
@@ -81,12 +81,12 @@ async fn change_much(server: &Server) {
         api.patch("busy", &PatchParams::default(), &patch).await.unwrap();
     }
     let grown = server.memory().saturating_sub(before);
-    // The history has its 32 MB; 24 MB for each of the watchers would be 480.
+    // The history uses its 32 MB; 24 MB for each of the watchers would be 480.
     assert!(grown < 160 << 10, "{grown} kB");
     until_watching(server, |n| n == 0).await;
 }
 
-/// Asks until so many watches run.
+/// Polls until this many watches run.
 async fn until_watching(server: &Server, is_so: impl Fn(usize) -> bool) {
     let began = Instant::now();
     loop {

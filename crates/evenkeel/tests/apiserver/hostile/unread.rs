@@ -1,4 +1,4 @@
-//! Answers that nobody reads: watches and lists on many streams of one HTTP/2 connection.
+//! Responses that nobody reads: watches and lists on many streams of one HTTP/2 connection.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ async fn unread_watches_and_lists_cost_little_memory_and_others_are_served() {
             assert_eq!(answer.status(), 200);
             unread.push(answer);
         }
-        // What can be made ready without a reader is, once the server has answered others.
+        // Once the server has answered others, it has buffered everything it will without a reader.
         for _ in 0..10 {
             assert_eq!(ask(&server, "GET /readyz HTTP/1.1", b"").await.code, 200);
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -72,7 +72,7 @@ async fn unread_watches_of_large_objects_share_the_bytes_of_the_store() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// The start of a watch is what was there when it began, whatever is written while it is read.
+/// A watch starts with the state at its begin, whatever is written while it is read.
 #[tokio::test]
 async fn a_watch_that_is_read_slowly_starts_from_one_revision() {
     const N: usize = 1500;
@@ -90,7 +90,7 @@ async fn a_watch_that_is_read_slowly_starts_from_one_revision() {
          &allowWatchBookmarks=true"
     );
     let watch = client.get(&path).await.unwrap();
-    // While nobody reads, objects at the far end change, come and go.
+    // While nobody reads, objects at the end of the list are changed, created and deleted.
     let mut other = Http2::connect(&server).await;
     for n in (N - 20)..N {
         let path = format!("{CONFIG_MAPS}/c{n:04}");

@@ -1,4 +1,4 @@
-//! What one writer knows of its objects.
+//! What one writer knows about its objects.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 #[derive(Clone, Debug)]
 pub(crate) struct Chance(pub(crate) u64);
 
-/// What was answered last about a name.
+/// The last acknowledged state of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
     Nothing,
@@ -18,13 +18,13 @@ pub(crate) enum Kept {
 #[derive(Debug, Default)]
 pub(crate) struct Model {
     kept: BTreeMap<String, Kept>,
-    /// The write that has no answer yet: the number it writes, or none for a delete.
+    /// The write without a response yet: the number it writes, or none for a delete.
     pending: Option<(String, Option<u64>)>,
-    /// Names about which nothing is known any more.
+    /// Names whose state is unknown.
     abandoned: BTreeSet<String>,
     last_number: u64,
     last_revision: u64,
-    /// Revisions that were answered since they were last asked for.
+    /// Revisions acknowledged since the last call.
     acknowledged: Vec<u64>,
     pub(crate) n_found_unanswered: usize,
 }
@@ -48,7 +48,7 @@ impl Chance {
 }
 
 impl Model {
-    /// Begins a write and says what was there. Only what is there can be deleted.
+    /// Begins a write and returns the present state. Only existing objects can be deleted.
     pub(crate) fn begin(&mut self, name: &str, delete: bool) -> Kept {
         let before = self.kept.get(name).cloned().unwrap_or(Kept::Nothing);
         self.last_number += 1;
@@ -78,12 +78,12 @@ impl Model {
         self.kept.insert(name.to_owned(), kept);
     }
 
-    /// The write was refused: nothing has changed.
+    /// The write was rejected: nothing has changed.
     pub(crate) fn refused(&mut self) {
         self.pending = None;
     }
 
-    /// The write has no answer, and may still come: its name is left alone from now on.
+    /// The write has no response, and may still arrive: its name is not used any more.
     pub(crate) fn abandon(&mut self) {
         if let Some((name, _)) = self.pending.take() {
             self.kept.remove(&name);
@@ -99,7 +99,7 @@ impl Model {
         std::mem::take(&mut self.acknowledged)
     }
 
-    /// Checks what is there after a start at `newest`, and takes it as it is.
+    /// Checks the state after a start at `newest`, and adopts it.
     pub(crate) fn found<'a>(
         &mut self,
         objects: impl Iterator<Item = &'a ConfigMap>,
@@ -143,7 +143,7 @@ impl Model {
     }
 }
 
-/// An object that shows whether it is whole.
+/// An object that shows whether it is complete.
 pub(crate) fn config_map(name: &str, number: u64, revision: Option<u64>) -> ConfigMap {
     let mut object = ConfigMap::default();
     object.metadata.name = Some(name.to_owned());
@@ -164,7 +164,7 @@ pub(crate) fn whole_number(object: &ConfigMap) -> Option<u64> {
     (data.len() == 2 && data.get("text") == Some(&text(number))).then_some(number)
 }
 
-/// Now short, now longer than a page.
+/// Sometimes short, sometimes longer than a page.
 fn text(number: u64) -> String {
     format!("{number}-").repeat((number % 13 * 200) as usize)
 }

@@ -1,4 +1,4 @@
-//! What a watcher saw over several lives of a server.
+//! The events seen by a watcher over several runs of a server.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -14,19 +14,19 @@ use kube::{
 
 use super::model::revision;
 
-/// No event takes so long.
+/// Longer than any event takes.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Default)]
 pub(super) struct Watching {
     objects: BTreeMap<String, ConfigMap>,
-    /// Of the life before, too.
+    /// Including the previous run.
     seen: BTreeSet<u64>,
     last: u64,
 }
 
 impl Watching {
-    /// Begins with what is there, if it has not begun.
+    /// Begins with the existing objects, if it has not begun.
     pub(super) fn begin(&mut self, list: &[ConfigMap], revision: u64) {
         if self.last == 0 {
             let named = |object: &ConfigMap| object.metadata.name.clone().unwrap_or_default();
@@ -35,7 +35,8 @@ impl Watching {
         }
     }
 
-    /// Watches on from the last revision, until one comes or, without one, the connection ends.
+    /// Watches from the last revision, until a given one arrives or, without one, the connection
+    /// ends.
     pub(super) async fn follow(
         &mut self,
         api: &Api<ConfigMap>,
@@ -65,7 +66,7 @@ impl Watching {
         self.seen.contains(&revision)
     }
 
-    /// Checks that a list of the same namespace shows what the events added up to.
+    /// Checks that a list of the same namespace equals the sum of the events.
     pub(super) fn same(&self, list: &[ConfigMap]) -> Result<(), String> {
         let by_name = |object: &ConfigMap| object.metadata.name.clone().unwrap_or_default();
         let listed: BTreeMap<String, &ConfigMap> =

@@ -1,4 +1,4 @@
-//! Lists: pages, selectors, and deleting many.
+//! Lists: pages, selectors, and deletecollection.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Pod};
 use kube::{
@@ -11,7 +11,7 @@ use crate::process::{Server, folder};
 
 const N: usize = 23;
 
-/// In a namespace of their own, with a label that parts them in three.
+/// In their own namespace, with a label that divides them into three.
 async fn filled(server: &Server) -> Api<ConfigMap> {
     let client = server.client().await;
     let namespaces: Api<Namespace> = Api::all(client.clone());
@@ -43,7 +43,7 @@ async fn pages_add_up_to_what_was_there_at_the_first() {
         let left = page.metadata.remaining_item_count.unwrap_or(0);
         assert_eq!(names.len() as i64 + left, whole.len() as i64);
         let Some(token) = page.metadata.continue_.filter(|token| !token.is_empty()) else { break };
-        // What happens meanwhile is not in the pages.
+        // Changes made meanwhile are not in the pages.
         let made = json!({"metadata": {"generateName": "z-meanwhile-"}});
         api.create(&PostParams::default(), &serde_json::from_value(made).unwrap()).await.unwrap();
         let gone = format!("n-{:02}", N - 1 - names.len() / 5);

@@ -103,7 +103,7 @@ async fn patches_of_each_form_change_what_they_name() {
 }
 
 #[tokio::test]
-async fn a_finalizer_holds_an_object_until_it_is_taken_away() {
+async fn a_finalizer_keeps_an_object_until_it_is_removed() {
     let data = folder("finalizers");
     let server = Server::start(&data);
     let api = server.config_maps().await;

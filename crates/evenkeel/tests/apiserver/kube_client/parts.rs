@@ -1,4 +1,4 @@
-//! Parts of objects that are written by others than their owners: status, scale; and leases.
+//! Subresources written by others than the owner: status, scale; and leases.
 
 use k8s_openapi::api::{apps::v1::Deployment, coordination::v1::Lease};
 use kube::{
@@ -47,7 +47,7 @@ async fn status_and_scale_change_nothing_else() {
     assert_eq!(scale.spec.as_ref().unwrap().replicas, Some(5));
     let now = api.get("web").await.unwrap();
     assert_eq!((now.spec.unwrap().replicas, now.metadata.generation), (Some(5), Some(2)));
-    // A write of the object leaves the status alone.
+    // A write of the object does not change the status.
     let spec = Patch::Merge(json!({"spec": {"replicas": 6}, "status": {"replicas": 77}}));
     let patched = api.patch("web", &params, &spec).await.unwrap();
     assert_eq!(patched.status.unwrap().replicas, Some(1));
@@ -55,7 +55,7 @@ async fn status_and_scale_change_nothing_else() {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// Two candidates, one lease: with the version in hand only one of them gets it.
+/// Two candidates, one lease: with a resourceVersion only one of them gets it.
 #[tokio::test]
 async fn a_lease_has_one_holder() {
     let data = folder("leases");

@@ -1,4 +1,4 @@
-//! A controller's view through restarts of the server: `watcher` and `reflector` lose nothing.
+//! A controller's view across restarts of the server: `watcher` and `reflector` lose nothing.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -23,7 +23,7 @@ use crate::process::{Server, folder, port};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What was done to the server, and must be seen.
+/// What was written to the server, and must be seen.
 #[derive(Debug, Default)]
 struct Written {
     revisions: BTreeSet<String>,
@@ -54,14 +54,14 @@ async fn through_restarts(name: &str, config: watcher::Config) {
     write(&server, 0, &mut Written::default()).await;
     let mut controller = controller(&server, config).await;
     let mut seen = vec![];
-    // The list comes first, so that what is written from here on comes as an event.
+    // The list comes first, so that everything written from here on arrives as an event.
     while !matches!(seen.last(), Some(Event::InitDone)) {
         seen.push(controller.next().await);
     }
     let n_listed = seen.len();
     for life in 1..=4 {
         write(&server, life, &mut written).await;
-        // In order or not, before everything was seen or after.
+        // Clean or not, before everything was seen or after.
         match life % 2 {
             0 => server.stop(),
             _ => server.kill(),
@@ -96,7 +96,7 @@ async fn through_restarts(name: &str, config: watcher::Config) {
     std::fs::remove_dir_all(&data).unwrap();
 }
 
-/// All that was written came, once, and there was no second list.
+/// Everything written arrived, once, without a second list.
 fn check_events(seen: &[Event<ConfigMap>], written: &Written) {
     let mut revisions = BTreeSet::new();
     let mut deleted = Vec::new();
@@ -117,7 +117,7 @@ fn check_events(seen: &[Event<ConfigMap>], written: &Written) {
     assert_eq!(deleted, written.deleted);
 }
 
-/// Creates, changes and deletes, from a client of its own.
+/// Creates, changes and deletes, from a separate client.
 async fn write(server: &Server, life: usize, written: &mut Written) {
     let api: Api<ConfigMap> = server.config_maps().await;
     for i in 0..8 {
@@ -141,7 +141,7 @@ async fn controller(server: &Server, config: watcher::Config) -> Controller {
     let (send, events) = mpsc::unbounded_channel();
     let stream = reflector(writer, watcher(api, config).default_backoff());
     let task = tokio::spawn(stream.for_each(move |event| {
-        // An error is a server that is away; the watcher comes back.
+        // An error means that the server is away; the watcher reconnects.
         if let Ok(event) = event {
             let _ = send.send(event);
         }

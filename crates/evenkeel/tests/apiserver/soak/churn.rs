@@ -1,4 +1,4 @@
-//! Writers of ConfigMaps that know what was answered.
+//! Writers of ConfigMaps that record the responses.
 
 use std::{
     sync::atomic::Ordering,
@@ -19,7 +19,7 @@ const WRITERS: usize = 3;
 const NAMES: u64 = 40;
 const COLLECTION: &str = "/api/v1/namespaces/default/configmaps";
 
-/// On a full disk nobody asks as fast as possible.
+/// Writers slow down on a full disk.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct ConfigMaps(Vec<Model>);
@@ -39,7 +39,7 @@ impl ConfigMaps {
         join_all(writers).await;
     }
 
-    /// What was answered in the life before is there.
+    /// Writes acknowledged in the previous run exist.
     pub(super) async fn check(&mut self, life: &Life) {
         let Some((200, list)) = Client::new(life).get(COLLECTION).await else {
             return life.problem("can't list ConfigMaps".into());
@@ -87,11 +87,11 @@ async fn write(life: &Life, id: usize, model: &mut Model, until: Instant, mut ch
                 if intended.is_some() {
                     life.disk.accepted();
                 }
-                life.tally.writes.fetch_add(1, Ordering::Relaxed);
+                life.totals.writes.fetch_add(1, Ordering::Relaxed);
             }
             Some((507, _)) => {
                 model.refused();
-                life.tally.refused_for_space.fetch_add(1, Ordering::Relaxed);
+                life.totals.refused_for_space.fetch_add(1, Ordering::Relaxed);
                 life.disk.refused();
                 sleep(PAUSE).await;
             }

@@ -9,13 +9,13 @@ use tokio::time::timeout;
 
 use crate::hostile::{h2::Http2, raw};
 
-/// Far more than any request takes on a busy machine.
+/// Far longer than any request takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) const JSON: &str = "application/json";
 pub(super) const MERGE: &str = "application/merge-patch+json";
 
-/// Connects anew after an error.
+/// Reconnects after an error.
 pub(super) struct Client<'a> {
     life: &'a super::Life,
     connection: Option<Http2>,
@@ -29,7 +29,7 @@ impl Client<'_> {
         Client { life, connection: None }
     }
 
-    /// `None`: nobody knows what became of it.
+    /// `None`: the result is unknown.
     pub(super) async fn send(
         &mut self,
         line: &str,

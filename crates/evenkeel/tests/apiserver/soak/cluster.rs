@@ -40,7 +40,7 @@ impl Cluster {
         Cluster { server: Server { child, address, data }, log }
     }
 
-    /// Lines of the log that tell of a panic.
+    /// Lines of the log about a panic.
     pub(super) fn panics(&self) -> Vec<String> {
         let log = fs::read_to_string(&self.log).unwrap_or_default();
         log.lines().filter(|line| line.contains("panicked")).map(str::to_owned).collect()
@@ -58,7 +58,7 @@ fn log(disk: &Path) -> PathBuf {
     disk.with_extension("log")
 }
 
-/// Where the API is, by what the process says. The rest is read as well, so that it never waits.
+/// The API's address, from the process's output. The rest is read as well, so that it never blocks.
 fn address(child: &mut Child) -> Option<std::net::SocketAddr> {
     let (sender, found) = std::sync::mpsc::channel();
     let said = BufReader::new(child.stdout.take().unwrap());

@@ -1,4 +1,4 @@
-//! What goes wrong around the server: the disk gets full, and the process ends.
+//! Faults around the server: the disk gets full, and the process ends.
 
 use std::{
     fs,
@@ -25,13 +25,13 @@ pub(super) fn end(life: Life, end: End) {
     }
 }
 
-/// Long enough for health to notice, and to notice again.
+/// Long enough for health to fail, and to recover.
 const FULL: Duration = Duration::from_secs(4);
 const BETWEEN: Duration = Duration::from_secs(20);
 const AGAIN: Duration = Duration::from_millis(100);
 
-/// Now and then there is no space for a while. It is always back before the end of a life, since a
-/// start on a full disk is refused.
+/// Occasionally there is no space for a while. There always is again before the end of a run, since
+/// the server does not start on a full disk.
 pub(super) async fn fill_the_disk(life: &Life, until: Instant, mut chance: Chance) {
     let data = &life.cluster.server.data;
     let ballast = data.with_file_name("ballast");
@@ -41,8 +41,8 @@ pub(super) async fn fill_the_disk(life: &Life, until: Instant, mut chance: Chanc
         let mut file = fs::File::create(&ballast).unwrap();
         occupy(&mut file);
         life.disk.is_full();
-        life.tally.full_disks.fetch_add(1, Ordering::Relaxed);
-        // What the server gives back is taken as well.
+        life.totals.full_disks.fetch_add(1, Ordering::Relaxed);
+        // Space that the server frees is taken as well.
         while Instant::now() < next + FULL {
             occupy(&mut file);
             sleep(AGAIN).await;
@@ -55,7 +55,7 @@ pub(super) async fn fill_the_disk(life: &Life, until: Instant, mut chance: Chanc
     sleep_until(until.into()).await;
 }
 
-/// Takes all the space that is left.
+/// Takes all remaining space.
 fn occupy(file: &mut fs::File) {
     while file.write_all(&[1; 64 << 10]).is_ok() {}
     while file.write_all(&[1; 4096]).is_ok() {}

@@ -1,4 +1,4 @@
-//! Health, asked all along over new connections, and held against the truth.
+//! Health, probed all the time over new connections, and compared with the real state.
 
 use std::{
     sync::atomic::Ordering,
@@ -12,13 +12,13 @@ use super::Life;
 use crate::hostile::raw;
 
 const BETWEEN: Duration = Duration::from_millis(200);
-/// More than an answer takes on a machine that is busy with the attack itself.
+/// Longer than a response takes on a machine that is busy with the attack itself.
 const PATIENCE: Duration = Duration::from_secs(15);
 /// How long readiness may take to follow the disk.
 const GRACE: Duration = Duration::from_secs(3);
 const RECOVERY: Duration = Duration::from_secs(12);
 
-/// What is true of the disk.
+/// The real state of the disk.
 #[derive(Debug, Default)]
 pub(super) struct Disk(Mutex<State>);
 
@@ -26,18 +26,18 @@ pub(super) struct Disk(Mutex<State>);
 enum State {
     #[default]
     Fine,
-    /// From that moment on every write was refused.
+    /// From that moment on every write was rejected.
     Full(Option<Instant>),
-    /// Space came back then.
+    /// Space was freed at this time.
     Recovering(Instant),
 }
 
-/// What readiness must say.
+/// The expected readiness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Truth {
     Ready,
     NotReady,
-    /// It changes just now.
+    /// It is changing now.
     Either,
 }
 
@@ -50,14 +50,15 @@ impl Disk {
         *self.0.lock().unwrap() = State::Recovering(Instant::now());
     }
 
-    /// A write got no space.
+    /// A write found no space.
     pub(super) fn refused(&self) {
         if let State::Full(since @ None) = &mut *self.0.lock().unwrap() {
             *since = Some(Instant::now());
         }
     }
 
-    /// A write was taken that is no delete: the server has found space, as by a snapshot.
+    /// A write other than a delete was accepted: the server has freed space, for example by a
+    /// snapshot.
     pub(super) fn accepted(&self) {
         if let State::Full(since) = &mut *self.0.lock().unwrap() {
             *since = None;
@@ -84,7 +85,7 @@ pub(super) async fn probe(life: &Life, until: Instant) {
             life.problem(format!("/livez answered {code}"));
         }
         let ready = code(life, "/readyz").await;
-        // Only what held before and after is held against the answer.
+        // Only a state that held before and after is compared with the response.
         let truth = match life.disk.truth(asked) {
             after if after == before => after,
             _ => Truth::Either,
@@ -103,7 +104,7 @@ pub(super) async fn probe(life: &Life, until: Instant) {
 }
 
 async fn code(life: &Life, path: &str) -> Option<u16> {
-    life.tally.probes.fetch_add(1, Ordering::Relaxed);
+    life.totals.probes.fetch_add(1, Ordering::Relaxed);
     let head = format!("GET {path} HTTP/1.1");
     match timeout(PATIENCE, raw::try_ask(&life.cluster.server, &head)).await {
         Ok(Ok(code)) => Some(code),

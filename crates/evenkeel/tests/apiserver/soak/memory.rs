@@ -1,4 +1,4 @@
-//! Memory and open files over the last life, and what they would be after hours.
+//! Memory and open files over the last run, and their extrapolation to hours.
 
 use std::{
     fmt,
@@ -10,11 +10,11 @@ use tokio::time::sleep;
 use super::cluster::Cluster;
 
 const BETWEEN: Duration = Duration::from_millis(500);
-/// A life that is shorter says nothing about growth: caches and the history fill up first.
+/// A shorter run says nothing about growth: caches and the history fill up first.
 const LEAST: Duration = Duration::from_secs(120);
 /// Growth that counts as a leak. The history alone holds 32 MB once it is full.
 const MOST_KB_A_MINUTE: f64 = 2048.0;
-/// In all, whatever the length.
+/// In total, whatever the duration.
 const MOST_KB: f64 = 400.0 * 1024.0;
 
 /// Resident memory in kB by seconds, and descriptors.
@@ -37,7 +37,7 @@ pub(super) async fn sample(cluster: &Cluster, until: Instant) -> Samples {
 }
 
 impl Samples {
-    /// kB a minute over the second half, if that is long enough to tell.
+    /// kB per minute over the second half, if that is long enough to tell.
     fn growth(&self) -> Option<f64> {
         let (end, _) = self.memory.last()?;
         let half: Vec<_> = self.memory.iter().filter(|(at, _)| *at > end / 2.0).copied().collect();
@@ -69,8 +69,8 @@ impl fmt::Display for Samples {
     }
 }
 
-/// The median of the slopes between points half the range apart (Theil and Sen): single peaks count
-/// for nothing.
+/// The median of the slopes between points half the range apart (Theil and Sen): single peaks don't
+/// matter.
 fn slope(points: &[(f64, f64)]) -> f64 {
     let (first, second) = points.split_at(points.len() / 2);
     let mut slopes: Vec<f64> =

@@ -1,4 +1,5 @@
-//! Services that come and go, half of them by requests that are reset, and Deployments that scale.
+//! Services that are created and deleted, half of them by requests that are reset, and Deployments
+//! that are scaled.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +23,7 @@ const COLLECTION: &str = "/api/v1/namespaces/default/services";
 const NAMES: u64 = 60;
 const BETWEEN: Duration = Duration::from_millis(5);
 
-/// Addresses that Services got in this life.
+/// Addresses that Services got in this run.
 #[derive(Debug, Default)]
 pub(super) struct Addresses(BTreeSet<String>);
 
@@ -50,10 +51,10 @@ impl Addresses {
                 continue;
             }
             match client.send(&line, JSON, body.to_string()).await {
-                // The answers to creates; those to deletes name no address.
+                // Responses to creates; those to deletes contain no address.
                 Some((200 | 201, made)) => {
                     self.0.extend(ips(&made).map(str::to_owned));
-                    life.tally.writes.fetch_add(1, Ordering::Relaxed);
+                    life.totals.writes.fetch_add(1, Ordering::Relaxed);
                 }
                 Some((404 | 409 | 507, _)) => {}
                 Some((code, status)) => life.problem(format!("{line}: {code} {status}")),
@@ -63,7 +64,7 @@ impl Addresses {
         }
     }
 
-    /// No address and no node port belongs to two.
+    /// No address and no node port belongs to two Services.
     pub(super) async fn check(&mut self, life: &Life) {
         let Some(services) = listed(life).await else { return };
         let mut owners: BTreeMap<String, String> = BTreeMap::new();
@@ -81,7 +82,7 @@ impl Addresses {
         }
     }
 
-    /// What nobody holds any more can be asked for.
+    /// Free addresses can be requested.
     pub(super) async fn check_free(&self, life: &Life) {
         let Some(services) = listed(life).await else { return };
         let held: BTreeSet<&str> = services.iter().flat_map(ips).collect();
@@ -102,7 +103,7 @@ impl Addresses {
     }
 }
 
-/// The sample's Deployments go up and down, so that Pods and slices follow.
+/// The sample's Deployments are scaled up and down, so that Pods and slices follow.
 pub(super) async fn scale_deployments(life: &Life, until: Instant, mut chance: Chance) {
     let mut client = Client::new(life);
     while Instant::now() < until {
@@ -118,7 +119,7 @@ pub(super) async fn scale_deployments(life: &Life, until: Instant, mut chance: C
     }
 }
 
-/// Sends a request and takes it back after a moment.
+/// Sends a request and resets it after a moment.
 async fn reset(
     life: &Life,
     connection: &mut Option<Http2>,
@@ -133,7 +134,7 @@ async fn reset(
     let Some(http) = connection else { return };
     let (method, path) = line.split_once(' ').expect("a method and a path");
     let answer = http.request(method, path, body.to_string());
-    life.tally.resets.fetch_add(1, Ordering::Relaxed);
+    life.totals.resets.fetch_add(1, Ordering::Relaxed);
     if let Ok(Err(_)) = timeout(after, answer).await {
         *connection = None;
     }

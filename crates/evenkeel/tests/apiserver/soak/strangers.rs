@@ -1,4 +1,4 @@
-//! Clients that mean harm or know no better, several at a time.
+//! Malicious or misbehaving clients, several at a time.
 
 use std::{
     sync::atomic::Ordering,
@@ -32,7 +32,7 @@ pub(super) async fn attack(life: &Life, until: Instant, mut chance: Chance) {
         let mut chance = Chance(chance.next());
         async move {
             while Instant::now() < until {
-                life.tally.attacks.fetch_add(1, Ordering::Relaxed);
+                life.totals.attacks.fetch_add(1, Ordering::Relaxed);
                 one(life, &mut chance).await;
             }
         }
@@ -83,7 +83,7 @@ async fn half_a_body(life: &Life) {
     sleep(HOLD).await;
 }
 
-/// Deeper than any parser goes; must be refused by the one that reads it first.
+/// Deeper than any parser allows; must be rejected by the first one.
 async fn deep(life: &Life, chance: &mut Chance) {
     let depth = 100 + chance.below(100_000) as usize;
     let (open, close) = (r#"{"a":"#.repeat(depth), "}".repeat(depth));
@@ -108,7 +108,7 @@ async fn wide(life: &Life, chance: &mut Chance) {
     refused_or_done(life, line, body.to_string()).await;
 }
 
-/// Whatever the answer is, it is no failure of the server.
+/// Whatever the response, it must not be a server error.
 async fn refused_or_done(life: &Life, line: &str, body: String) {
     match Client::new(life).send(line, JSON, body).await {
         Some((code, status)) if code >= 500 && code != 507 => {

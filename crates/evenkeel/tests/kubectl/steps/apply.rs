@@ -67,7 +67,7 @@ status:
 loadBalancer: {}
 ";
 
-const NO_SERVER_SIDE: &str = "error: Server-side apply not available on the server: (server-side apply is not offered by this server)";
+const NO_SERVER_SIDE: &str = "error: Server-side apply not available on the server: (server-side apply is not supported by this server)";
 
 pub(crate) fn steps() -> Vec<Step> {
     [service(), others(), two_containers()].into_iter().flatten().collect()
@@ -108,7 +108,7 @@ fn others() -> Vec<Step> {
         fails("apply --server-side -f cm3.json", NO_SERVER_SIDE),
         fails(
             "diff --server-side -f cm3.json",
-            "Error from server (UnsupportedMediaType): server-side apply is not offered by this server",
+            "Error from server (UnsupportedMediaType): server-side apply is not supported by this server",
         )
         .but(2, ""),
         fails(
@@ -125,7 +125,7 @@ fn others() -> Vec<Step> {
     ]
 }
 
-/// The merge is by name: what another client has set in the other container stays.
+/// The merge is by name: fields set by another client in the other container are kept.
 fn two_containers() -> Vec<Step> {
     vec![
         run("apply -f two.yaml", "deployment.apps/two created").file("two.yaml", TWO_CONTAINERS),

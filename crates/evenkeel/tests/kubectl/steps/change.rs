@@ -58,7 +58,7 @@ fn patches() -> Vec<Step> {
     ]
 }
 
-/// No patch is lost, and none is refused, for it names no version.
+/// No patch is lost, and none is rejected, since it names no version.
 fn at_once() -> Vec<Step> {
     let label = |command| run(command, "configmap/cfg labeled");
     vec![

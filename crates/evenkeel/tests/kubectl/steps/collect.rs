@@ -1,4 +1,4 @@
-//! What goes with its owner, and with its namespace.
+//! Garbage collection, and namespace deletion.
 
 use crate::step::{Step, fails, run, save};
 
@@ -15,7 +15,7 @@ spec:
 const DELETED: &str = r#"deployment.apps "web" deleted{? from $ns namespace}"#;
 const GONE: &str = r#"Error from server (NotFound): replicasets.apps "owned" not found"#;
 const CONTENT: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"held","namespace":"held","finalizers":["example.com/hold"]}}"#;
-/// No kubelet will say that it has ended.
+/// No kubelet will report its termination.
 const PLACED: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"placed"},"spec":{"nodeName":"n1","containers":[{"name":"c","image":"img:1"}]}}"#;
 
 pub(crate) fn steps() -> Vec<Step> {

@@ -3,7 +3,7 @@
 use crate::step::{Step, fails, run};
 
 const HELD: &str = r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"held","finalizers":["example.com/hold"]}}"#;
-/// A watch that the time-out cuts short is worth a line to some builds.
+/// Some builds print a line about a watch cut short by the timeout.
 const TIMED_OUT: &str = "...\nerror: timed out waiting for the condition on configmaps/held";
 const FORCED: &str = "{any}arning: Immediate deletion does not wait for confirmation that the running resource has been terminated. The resource may continue to run on the cluster indefinitely.";
 

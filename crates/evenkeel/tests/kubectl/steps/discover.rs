@@ -1,4 +1,4 @@
-//! What the server offers, who one is, and what it does not do.
+//! Discovery, the user's identity, and unsupported features.
 
 use crate::step::{Step, fails, run};
 
@@ -31,12 +31,12 @@ DESCRIPTION:
 ...
 ";
 const FORBIDDEN: &str = r#"Error from server (Forbidden): configmaps is forbidden: User "bob" cannot list resource "configmaps" in API group "" in the namespace "$ns""#;
-const NO_LOG: &str = "Error from server (NotImplemented): pods/log is not offered: no kubelet runs behind this server";
-const NO_EXEC: &str = "...\nError from server (NotImplemented): pods/exec is not offered: no kubelet runs behind this server";
-const NO_ATTACH: &str = "...\nError from server (NotImplemented): pods/attach is not offered: no kubelet runs behind this server";
-const NO_FORWARD: &str =
-    "...\n{any}pods/portforward is not offered: no kubelet runs behind this server";
-const NO_TOKEN: &str = "error: failed to create token: serviceaccounts/token is not offered: this server signs no tokens";
+const NO_LOG: &str =
+    "Error from server (NotImplemented): pods/log is not supported: this server has no kubelets";
+const NO_EXEC: &str = "...\nError from server (NotImplemented): pods/exec is not supported: this server has no kubelets";
+const NO_ATTACH: &str = "...\nError from server (NotImplemented): pods/attach is not supported: this server has no kubelets";
+const NO_FORWARD: &str = "...\n{any}pods/portforward is not supported: this server has no kubelets";
+const NO_TOKEN: &str = "error: failed to create token: serviceaccounts/token is not supported: this server does not sign tokens";
 const RULES: &str = "\
 Resources Non-Resource URLs Resource Names Verbs
 *.* [] [] [*]

@@ -1,4 +1,4 @@
-//! What needs somebody who plays the rest of a cluster.
+//! Topics that need the sandbox.
 
 pub(crate) mod accounts;
 pub(crate) mod nodes;

@@ -1,4 +1,4 @@
-//! PodTemplates and ControllerRevisions: kinds that nothing acts on.
+//! PodTemplates and ControllerRevisions: kinds without a controller.
 
 use crate::step::{Step, fails, run};
 

@@ -1,10 +1,10 @@
-//! `wait` and `rollout`, as far as the API alone can answer: no controller runs.
+//! `wait` and `rollout`, as far as possible without controllers.
 
 use crate::step::{Step, fails, run};
 
 const AVAILABLE: &str = r#"patch deploy web --subresource=status --type=merge -p '{"status":{"observedGeneration":9,"replicas":1,"updatedReplicas":1,"readyReplicas":1,"availableReplicas":1,"conditions":[{"type":"Available","status":"True"}]}}'"#;
 
-/// A watch that the time-out cuts short is worth a line to some builds.
+/// Some builds print a line about a watch cut short by the timeout.
 const TIMED_OUT: &str = "...\nerror: timed out waiting for the condition on deployments/web";
 
 pub(crate) fn steps() -> Vec<Step> {

@@ -1,4 +1,4 @@
-//! `get --watch`, while other commands change what is watched.
+//! `get --watch`, while other commands change the watched objects.
 
 use crate::step::{Step, run};
 

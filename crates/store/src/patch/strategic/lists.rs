@@ -1,18 +1,18 @@
-//! Lists that are merged.
+//! Merging of lists.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::{
-    Object, PATCH, Place, bad_directive, merge_objects,
+    Object, PATCH, PatchContext, bad_directive, merge_objects,
     order::{Positions, arranged, partitioned},
 };
 use crate::patch::{PatchError, shown};
 
 /// Merges a patch's list into the document's.
 pub(super) fn merge_lists(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     key: Option<&str>,
     original: Vec<Value>,
     patch: Vec<Value>,
@@ -20,7 +20,7 @@ pub(super) fn merge_lists(
     if original.is_empty() && patch.is_empty() {
         return Ok(original);
     }
-    place.merges(original.len() + patch.len())?;
+    context.merges(original.len() + patch.len())?;
     if !are_objects(&original, &patch)? {
         let (order, server_order) = (Positions::of(&patch, None), Positions::of(&original, None));
         let merged = united(original.into_iter().chain(patch));
@@ -37,16 +37,16 @@ pub(super) fn merge_lists(
     let mut merged = original;
     let mut positions = server_order.clone();
     for element in patch {
-        merge_element(place, key, &mut merged, &mut positions, element)?;
+        merge_element(context, key, &mut merged, &mut positions, element)?;
     }
     let (wanted, others) = partitioned(merged, &order)?;
     Ok(arranged(wanted, others, &order, &server_order))
 }
 
-/// `$deleteFromPrimitiveList/FIELD`: takes scalars out of a list. `rest` is what follows the name
-/// of the directive.
+/// `$deleteFromPrimitiveList/FIELD`: removes scalars from a list. `rest` is the rest of the key
+/// after the directive's name.
 pub(super) fn delete_from(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     original: &mut Object,
     rest: &str,
     values: Value,
@@ -61,8 +61,8 @@ pub(super) fn delete_from(
     let (Some(Value::Array(list)), Value::Array(values)) = (original.get_mut(name), values) else {
         return Ok(());
     };
-    let field = place.field(name)?;
-    let elements = place.elements(field)?;
+    let field = context.field(name)?;
+    let elements = context.elements(field)?;
     if list.is_empty() && values.is_empty() {
         return Ok(());
     }
@@ -71,13 +71,13 @@ pub(super) fn delete_from(
         *list = merge_lists(elements, field.merge_key.as_deref(), old, values)?;
         return Ok(());
     }
-    place.merges(list.len())?;
+    context.merges(list.len())?;
     let gone = Positions::of(&values, None);
     list.retain(|value| gone.find(value).is_none());
     Ok(())
 }
 
-/// Whether two lists are of objects. All elements must be of one type.
+/// Whether two lists contain objects. All elements must have the same type.
 pub(super) fn are_objects(original: &[Value], patch: &[Value]) -> Result<bool, PatchError> {
     let mut elements = original.iter().chain(patch);
     let Some(first) = elements.next() else {
@@ -95,7 +95,7 @@ pub(super) fn are_objects(original: &[Value], patch: &[Value]) -> Result<bool, P
     Ok(first.is_object())
 }
 
-/// Go's word for the type of a value without one.
+/// Go's name for the type of an untyped value.
 pub(in crate::patch) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "%!s(<nil>)",
@@ -108,13 +108,13 @@ pub(in crate::patch) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Each scalar once. Go fills the place of one that goes with the last; the order is made later.
+/// Removes duplicate scalars. Go moves the last one into the gap; the order is established later.
 fn united(values: impl Iterator<Item = Value>) -> Vec<Value> {
     let mut seen = BTreeSet::new();
     values.filter(|value| seen.insert(value.to_string())).collect()
 }
 
-/// Does what elements with `$patch` say, and returns the lists without those.
+/// Applies the elements with `$patch`, and returns the lists without them.
 fn apply_directives(
     key: &str,
     mut original: Vec<Value>,
@@ -146,7 +146,7 @@ fn apply_directives(
 }
 
 fn merge_element(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     key: &str,
     merged: &mut Vec<Value>,
     positions: &mut Positions<'_>,
@@ -162,7 +162,7 @@ fn merge_element(
     };
     let old = &mut merged[at];
     if let (Value::Object(members), Value::Object(element)) = (old.take(), element) {
-        *old = Value::Object(merge_objects(place, members, element)?);
+        *old = Value::Object(merge_objects(context, members, element)?);
     }
     Ok(())
 }

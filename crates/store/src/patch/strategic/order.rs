@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::{
-    ELEMENT_ORDER, Object, PATCH, Place,
+    ELEMENT_ORDER, Object, PATCH, PatchContext,
     lists::{are_objects, kind, merge_lists, no_merge_key},
     without_directives,
 };
 use crate::patch::{PatchError, shown};
 
-/// Carries out `$setElementOrder/FIELD`, and takes it and the list that it is for out of the
-/// patch.
+/// Applies `$setElementOrder/FIELD`, and removes it and its list from the patch.
 pub(super) fn apply(
-    place: Place<'_>,
+    context: PatchContext<'_>,
     original: &mut Object,
     patch: &mut Object,
 ) -> Result<(), PatchError> {
@@ -28,13 +27,13 @@ pub(super) fn apply(
         };
         let old = list_of(original.remove(name))?;
         let new = list_of(patch.remove(name))?;
-        let field = place.field(name)?;
-        let elements = place.elements(field)?;
+        let field = context.field(name)?;
+        let elements = context.elements(field)?;
         let key = field.merge_key.as_deref();
         check_order(new.as_deref().unwrap_or_default(), &order, key)?;
-        place.merges(old.as_ref().map_or(0, Vec::len))?;
+        context.merges(old.as_ref().map_or(0, Vec::len))?;
         let lists = [&old, &new].map(|list| list.as_deref().unwrap_or_default());
-        // What is wrong with them is told only after what is wrong with the merged list.
+        // Errors in these lists are reported only after errors in the merged list.
         let alike = are_objects(lists[0], lists[1]).map(drop);
         let identified =
             order.iter().chain(lists[0]).try_for_each(|one| identity(one, key).map(drop));
@@ -70,7 +69,7 @@ fn list_of(value: Option<Value>) -> Result<Option<Vec<Value>>, PatchError> {
     }
 }
 
-/// The patch's elements must be in the order that it asks for.
+/// The patch's elements must be in the order that it requests.
 fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<(), PatchError> {
     if patch.is_empty() || order.is_empty() {
         return Ok(());
@@ -94,7 +93,7 @@ fn check_order(patch: &[Value], order: &[Value], key: Option<&str>) -> Result<()
     )))
 }
 
-/// What tells an element from others: its merge key, or all of it.
+/// The identity of an element: its merge key, or the whole element.
 fn identity<'a>(element: &'a Value, key: Option<&str>) -> Result<&'a Value, PatchError> {
     let Some(key) = key else { return Ok(element) };
     if !element.is_object() {
@@ -104,7 +103,7 @@ fn identity<'a>(element: &'a Value, key: Option<&str>) -> Result<&'a Value, Patc
     element.get(key).ok_or_else(|| no_merge_key(element, key))
 }
 
-/// Where each element of a list is first, by what tells it from others.
+/// The first position of each element of a list, by identity.
 #[derive(Clone, Debug)]
 pub(super) struct Positions<'a> {
     key: Option<&'a str>,
@@ -129,7 +128,7 @@ impl<'a> Positions<'a> {
         self.first.get(&self.text(element)).copied()
     }
 
-    /// JSON, which is different for different values; empty where there is no key.
+    /// JSON, which differs for different values; empty if the key is missing.
     fn text(&self, element: &Value) -> String {
         match self.key {
             None => element.to_string(),
@@ -138,7 +137,7 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// Elements that are in another list, and those that are not.
+/// Splits elements into those contained in another list and the rest.
 pub(super) fn partitioned(
     list: Vec<Value>,
     by: &Positions<'_>,
@@ -147,8 +146,8 @@ pub(super) fn partitioned(
     Ok(list.into_iter().partition(|element| by.find(element).is_some()))
 }
 
-/// Puts `wanted` into its order and `others` into theirs, and merges the two: an element of
-/// `others` goes first only where the document had both, and it before the other.
+/// Sorts `wanted` and `others` each into its own order and merges them: an element of `others` goes
+/// first only where the document had both, in that order.
 pub(super) fn arranged(
     mut wanted: Vec<Value>,
     mut others: Vec<Value>,

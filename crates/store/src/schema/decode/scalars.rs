@@ -1,4 +1,4 @@
-//! Values that are no structs, lists or maps with a type.
+//! Values other than typed structs, lists and maps.
 
 use std::borrow::Cow;
 
@@ -59,7 +59,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Takes the text between the quotes as it is, or any other value.
+    /// Takes the text between the quotes unchanged, or any other value.
     pub(super) fn quantity(&mut self, slot: &mut Value) -> Nothing {
         let start = self.scanner.start()?;
         self.scanner.skip()?;
@@ -107,7 +107,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// JSON that Go keeps as it is, and so does not look for duplicates in.
+    /// JSON that Go keeps unparsed, and so does not check for duplicates.
     pub(super) fn raw(&mut self, slot: &mut Value) -> Nothing {
         let outside = std::mem::replace(&mut self.quiet, true);
         *slot = self.any()?;
@@ -115,7 +115,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// A value without a type.
+    /// An untyped value.
     pub(super) fn any(&mut self) -> Result<Value, DecodeError> {
         Ok(match self.scanner.peek()? {
             b'{' => self.any_object()?,
@@ -163,7 +163,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// A number as Go keeps it where there is no type: whole if it is written so and fits.
+/// An untyped number as Go keeps it: an integer if it is written as one and fits.
 fn number(written: &str) -> Option<Number> {
     if !written.contains('.')
         && let Ok(whole) = written.parse::<i64>()
@@ -171,14 +171,14 @@ fn number(written: &str) -> Option<Number> {
         return Some(whole.into());
     }
     let float = written.parse::<f64>().ok().filter(|float| float.is_finite())?;
-    // Go prints it without a point.
+    // Go prints it without a decimal point.
     if float.fract() == 0.0 && float.abs() < 9e15 {
         return Some((float as i64).into());
     }
     Number::from_f64(float)
 }
 
-/// What Go has where nothing was read.
+/// Go's zero value.
 pub(super) fn zero(shape: &Shape) -> Value {
     match shape {
         Shape::Text(_) | Shape::Duration | Shape::Bytes => Value::String(String::new()),

@@ -1,30 +1,30 @@
-//! What is wrong with a text, and where, in Go's words.
+//! Decoding errors and their location, in Go's wording.
 
 use std::fmt::Write;
 
 use super::{Decoder, GoType, Nothing, Step};
 use crate::schema::Finding;
 
-/// As in Kubernetes.
+/// Same as Kubernetes.
 const MOST_FINDINGS: usize = 100;
 
-/// The work that goes into their paths, in bytes: a long key may be on the way to very many.
+/// Bytes of all paths together: one long key may occur in very many paths.
 const MOST_DESCRIBED: usize = 1 << 20;
 
-/// How much is shown of a path that goes too deep, in steps, and of each key, in characters.
+/// How much of a path that is too deep is shown, in steps, and of each key, in characters.
 const STEPS_SHOWN: usize = 12;
 const KEY_SHOWN: usize = 40;
 
 impl<'a> Decoder<'a> {
-    /// Passes over a value of the wrong type. `byte` is its first, `name` the type wanted; `go`
-    /// tells it where that is empty.
+    /// Skips a value of the wrong type. `byte` is its first byte, `name` the expected type; if that
+    /// is empty, it is taken from `go`.
     pub(super) fn mismatch(&mut self, byte: u8, go: Option<GoType<'a>>, name: &str) -> Nothing {
         self.scanner.skip()?;
         self.wrong(json_kind(byte), go, name);
         Ok(())
     }
 
-    /// The same where the type reads itself, which ends Go's reading.
+    /// The same for a type with its own decoder, where Go stops decoding.
     pub(super) fn refused_type(&mut self, byte: u8, go: Option<GoType<'a>>, name: &str) -> Nothing {
         self.scanner.skip()?;
         let words = self.words(json_kind(byte), go, name);
@@ -57,7 +57,7 @@ impl<'a> Decoder<'a> {
         format!("json: cannot unmarshal {what} into Go {place} of type {wanted}")
     }
 
-    /// `struct field ServicePort.spec.ports.port`: the struct, and the names on the way to it.
+    /// `struct field ServicePort.spec.ports.port`: the struct, and the path to it.
     fn place(&self) -> String {
         let mut out = String::new();
         let mut within = "";
@@ -72,7 +72,7 @@ impl<'a> Decoder<'a> {
         if out.is_empty() { "value".to_owned() } else { format!("struct field {within}{out}") }
     }
 
-    /// `spec.ports[0].port`, for a field of what is being read.
+    /// `spec.ports[0].port`: the path of a field of the current value.
     fn path_to(&self, name: &str) -> String {
         let mut out = String::new();
         for step in &self.path {
@@ -86,7 +86,7 @@ impl<'a> Decoder<'a> {
         out + dot + name
     }
 
-    /// The way to what is being read, as far as anyone wants to see it.
+    /// The path of the current value, shortened for display.
     pub(super) fn start_of_path(&self) -> String {
         let mut out = String::new();
         for step in self.path.iter().take(STEPS_SHOWN) {
@@ -118,12 +118,12 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// What goes before the next name of a path.
+/// The separator before the next name of a path.
 fn dot(path: &str) -> &'static str {
     if path.is_empty() { "" } else { "." }
 }
 
-/// What a value is, by its first byte.
+/// The JSON type of a value, by its first byte.
 pub(super) fn json_kind(byte: u8) -> &'static str {
     match byte {
         b'{' => "object",

@@ -1,4 +1,4 @@
-//! Small checks that many fields share.
+//! Small checks shared by many fields.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// One error for each thing wrong with a text.
+/// One error for each message about a text.
 pub(crate) fn invalid(errors: &mut Errors, value: &str, path: &Path, wrong: Vec<String>) {
     errors.extend(
         wrong.into_iter().map(|words| FieldError::invalid(path.clone(), &json!(value), words)),
@@ -23,7 +23,7 @@ pub(super) fn number_invalid(errors: &mut Errors, value: i64, path: &Path, wrong
     );
 }
 
-/// A field that is checked when it says something.
+/// A field that is checked if it is not empty.
 pub(super) fn filled(
     errors: &mut Errors,
     value: &Value,
@@ -37,7 +37,7 @@ pub(super) fn filled(
     }
 }
 
-/// A field that must hold one of a few words.
+/// A field that must have one of a few values.
 pub(crate) fn one_of(errors: &mut Errors, value: &str, path: &Path, supported: &[&str]) {
     if value.is_empty() {
         errors.push(FieldError::required(path.clone(), ""));
@@ -63,7 +63,7 @@ pub(super) fn address(errors: &mut Errors, value: &str, path: &Path) {
     invalid(errors, value, path, names::legacy_ip(value));
 }
 
-/// A relative path that stays below where it starts.
+/// A relative path that stays below its start.
 pub(super) fn descending_path(errors: &mut Errors, target: &str, path: &Path) {
     if target.starts_with('/') {
         errors.push(FieldError::invalid(path.clone(), &json!(target), "must be a relative path"));
@@ -81,7 +81,7 @@ pub(super) fn texts<'a>(value: &'a Value, name: &str) -> Vec<&'a str> {
     list(value, &[name]).iter().map(|item| item.as_str().unwrap_or_default()).collect()
 }
 
-/// A user that owns files, if one is given.
+/// A user id for file ownership, if one is given.
 pub(super) fn id_range(errors: &mut Errors, value: &Value, name: &str, path: &Path) {
     if let Some(id) = number(value, &[name]) {
         number_invalid(errors, id, &path.child(name), names::in_range(id, 0, i64::from(i32::MAX)));

@@ -1,4 +1,4 @@
-//! Containers: what all of them must have, and what init and ephemeral ones may not.
+//! Containers: rules for all of them, and restrictions on init and ephemeral ones.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ use crate::{
     },
 };
 
-/// Fields that a container for debugging may not have, in the order they are declared.
+/// Fields that an ephemeral container may not have, in declaration order.
 const NOT_EPHEMERAL: &[&str] = &[
     "ports",
     "resources",
@@ -74,7 +74,7 @@ fn init(errors: &mut Errors, scope: &Scope<'_>, path: &Path) {
     }
 }
 
-/// What makes sense only for a container that goes on running.
+/// Fields that make sense only for a container that keeps running.
 fn not_before_start(errors: &mut Errors, container: &Value, path: &Path) {
     for name in ["lifecycle", "livenessProbe", "readinessProbe", "startupProbe"] {
         if container[name].is_object() {
@@ -131,7 +131,7 @@ fn not_ephemeral(errors: &mut Errors, container: &Value, path: &Path) {
     }
 }
 
-/// What holds for every container.
+/// Rules for every container.
 fn common(errors: &mut Errors, scope: &Scope<'_>, container: &Value, path: &Path) {
     match text(container, &["name"]) {
         "" => errors.push(FieldError::required(path.child("name"), "")),
@@ -183,7 +183,7 @@ fn port_name<'a>(errors: &mut Errors, name: &'a str, path: &Path, seen: &mut BTr
     }
 }
 
-/// No two ports on one address, protocol and number of the host.
+/// Host ports must be unique by address, protocol and number.
 fn host_ports<'a>(
     errors: &mut Errors,
     containers: impl Iterator<Item = (usize, &'a Value)>,

@@ -1,4 +1,4 @@
-//! Environment variables and where their values come from.
+//! Environment variables and the sources of their values.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ const ENV_FIELDS: &[&str] = &[
     "status.podIPs",
 ];
 
-/// The fields of a pod that a file of a volume may show.
+/// The pod fields available to files in a volume.
 pub(super) const VOLUME_FIELDS: &[&str] = &[
     "metadata.annotations",
     "metadata.labels",
@@ -78,9 +78,9 @@ pub(super) fn validate(errors: &mut Errors, container: &Value, path: &Path) {
     }
 }
 
-/// Variables from a file name a volume of this pod, and an empty one.
+/// Variables from a file must name a volume of this pod, of type emptyDir.
 pub(super) fn file_volumes<'a>(errors: &mut Errors, spec: &'a Value, path: &Path) {
-    // Of several with one name, the last counts.
+    // Of several with the same name, the last counts.
     let named = |volume: &'a Value| (text(volume, &["name"]), volume);
     let volumes: BTreeMap<&str, &Value> = list(spec, &["volumes"]).iter().map(named).collect();
     for name in ["initContainers", "containers", "ephemeralContainers"] {
@@ -217,7 +217,7 @@ pub(super) fn field_selector(errors: &mut Errors, selector: &Value, allowed: &[&
     }
 }
 
-/// What a container may use or asks for. In a volume, the container must be named.
+/// Requests or limits of a container. In a volume, the container must be named.
 pub(super) fn resource_selector(
     errors: &mut Errors,
     selector: &Value,

@@ -1,4 +1,4 @@
-//! Where a container sees the volumes of its pod: as directories, or as block devices.
+//! Mounts of a pod's volumes in a container: as directories, or as block devices.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ pub(super) fn validate(errors: &mut Errors, scope: &Scope<'_>, container: &Value
     devices(errors, scope, container, &path.child("volumeDevices"));
 }
 
-/// What a list says in one of its fields.
+/// The values of one field in a list.
 fn said<'a>(list: &'a [Value], field: &str) -> BTreeSet<&'a str> {
     list.iter().map(|item| text(item, &[field])).collect()
 }
@@ -61,7 +61,7 @@ fn mounts(errors: &mut Errors, scope: &Scope<'_>, container: &Value, list_path: 
     }
 }
 
-/// The paths named in these errors miss the index, as in Kubernetes.
+/// The paths in these errors lack the index, as in Kubernetes.
 fn sub_paths(errors: &mut Errors, mount: &Value, path: &Path, list_path: &Path) {
     let (plain, expanded) = (text(mount, &["subPath"]), text(mount, &["subPathExpr"]));
     if !plain.is_empty() {

@@ -65,7 +65,7 @@ fn probe(errors: &mut Errors, probe: &Value, name: &str, grace: Option<i64>, pat
     }
 }
 
-/// Exactly one way to ask.
+/// Exactly one handler is required.
 fn handler(errors: &mut Errors, handler: &Value, grace: Option<i64>, path: &Path) {
     let given = ["exec", "httpGet", "tcpSocket", "grpc", "sleep"];
     let mut given = given.into_iter().filter(|name| handler[*name].is_object());
@@ -107,7 +107,7 @@ fn http_get(errors: &mut Errors, action: &Value, path: &Path) {
     }
 }
 
-/// A number, or the name of a container's port.
+/// A number, or the name of a container port.
 fn port(errors: &mut Errors, port: &Value, path: &Path) {
     match port.as_str() {
         Some(name) => invalid(errors, name, path, names::port_name(name)),

@@ -1,4 +1,4 @@
-//! What containers ask for and what they may use.
+//! Requests and limits of containers.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Scope, checks::invalid};
 use crate::{
-    invalid::{Errors, FieldError, Path, Shown, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path, Shown},
     kinds::{
         names,
         pod::quantity::Quantity,
@@ -14,7 +14,7 @@ use crate::{
     },
 };
 
-/// Words without a domain that name a resource somewhere, though not in a container.
+/// Unqualified resource names that are standard, though not for containers.
 const STANDARD: &[&str] = &[
     "configmaps",
     "cpu",
@@ -38,11 +38,11 @@ const STANDARD: &[&str] = &[
     "storage",
 ];
 
-/// What a pod claims, for its containers to name.
+/// A pod's resource claims, which its containers may name.
 #[derive(Debug)]
 pub(super) struct Claims<'a> {
     names: BTreeSet<&'a str>,
-    /// What a name that is none of these is told.
+    /// The error for a name that is not among them.
     expected: Shown,
 }
 
@@ -183,7 +183,7 @@ fn claims(errors: &mut Errors, known: &Claims<'_>, resources: &Value, path: &Pat
     }
 }
 
-/// What a pod claims for its containers.
+/// The resource claims of a pod.
 pub(super) fn pod_claims(errors: &mut Errors, spec: &Value, path: &Path) {
     let mut seen = BTreeSet::new();
     for (i, claim) in list(spec, &["resourceClaims"]).iter().enumerate() {
@@ -216,8 +216,8 @@ fn claim_source(errors: &mut Errors, claim: &Value, path: &Path) {
         let shown = format!(
             "{{\"Name\":{name},\"ResourceClaimName\":{of_claim},\"ResourceClaimTemplateName\":{template}}}"
         );
-        let (path, wrong) = (path.clone(), Wrong::Invalid(shown));
-        errors.push(FieldError { path, wrong, detail: detail.to_owned() });
+        let (path, type_) = (path.clone(), FieldErrorType::Invalid(shown));
+        errors.push(FieldError { path, type_, detail: detail.to_owned() });
     }
     for name in fields {
         if let Some(value) = claim[name].as_str() {

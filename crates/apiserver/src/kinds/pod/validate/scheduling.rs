@@ -1,4 +1,4 @@
-//! Where a pod may run: labels, selectors, affinity, spread, tolerations, gates.
+//! Scheduling constraints: labels, selectors, affinity, spread, tolerations, gates.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -163,8 +163,8 @@ fn pod_term(errors: &mut Errors, term: &Value, path: &Path) {
     invalid(errors, key, &path.child("topologyKey"), names::qualified_name(key));
 }
 
-/// Labels whose values the pod itself brings into a selector. The server adds them to the selector
-/// as expressions before this check, so a key counts as given twice only beyond the first.
+/// Label keys whose values are taken from the pod. The server adds them to the selector as
+/// expressions before this check, so a key counts as a duplicate only beyond the first.
 fn label_keys(errors: &mut Errors, term: &Value, path: &Path) {
     let selector = &term["labelSelector"];
     for name in ["matchLabelKeys", "mismatchLabelKeys"] {
@@ -206,7 +206,7 @@ fn label_keys(errors: &mut Errors, term: &Value, path: &Path) {
 
 // === gates and spread ===
 
-/// Gates that a pod waits for: to be ready, and to be scheduled.
+/// Readiness gates and scheduling gates of a pod.
 pub(super) fn gates(errors: &mut Errors, spec: &Value, path: &Path) {
     for (i, gate) in list(spec, &["readinessGates"]).iter().enumerate() {
         let condition = text(gate, &["conditionType"]);
@@ -225,7 +225,7 @@ pub(super) fn gates(errors: &mut Errors, spec: &Value, path: &Path) {
 
 pub(super) fn spread(errors: &mut Errors, spec: &Value, path: &Path) {
     let constraints = list(spec, &["topologySpreadConstraints"]);
-    // All but the last of those that are alike are reported.
+    // All duplicates but the last are reported.
     let mut left: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for constraint in constraints {
         *left.entry(domain(constraint)).or_default() += 1;
@@ -257,7 +257,7 @@ pub(super) fn spread(errors: &mut Errors, spec: &Value, path: &Path) {
     }
 }
 
-/// What a constraint is about, for which there may be one.
+/// The identity of a constraint, which must be unique.
 fn domain(constraint: &Value) -> (&str, &str) {
     (text(constraint, &["topologyKey"]), text(constraint, &["whenUnsatisfiable"]))
 }

@@ -6,15 +6,15 @@ use serde_json::{Map, Value, json};
 
 use super::checks::{descending_path, number_invalid};
 use crate::{
-    invalid::{Errors, FieldError, Path, Wrong},
+    invalid::{Errors, FieldError, FieldErrorType, Path},
     kinds::{
         names,
         read::{flag, list, number, text},
     },
 };
 
-/// The fields of a container's security context as Kubernetes' own structure declares them: an
-/// error that shows the whole context shows them so.
+/// The fields of a container's security context as declared in Kubernetes' internal type: errors
+/// that show the whole context use this order.
 const CONTEXT_FIELDS: &[(&str, &str)] = &[
     ("Capabilities", "capabilities"),
     ("Privileged", "privileged"),
@@ -69,14 +69,14 @@ fn escalation(errors: &mut Errors, context: &Value, path: &Path) {
         return;
     }
     let mut refuse = |detail: &str| {
-        let wrong = Wrong::Invalid(declared(context));
-        errors.push(FieldError { path: path.clone(), wrong, detail: detail.to_owned() });
+        let type_ = FieldErrorType::Invalid(declared(context));
+        errors.push(FieldError { path: path.clone(), type_, detail: detail.to_owned() });
     };
     if flag(context, &["privileged"]) {
         refuse("cannot set `allowPrivilegeEscalation` to false and `privileged` to true");
     }
     let added = list(context, &["capabilities", "add"]);
-    // Kubernetes says it as often as it is added; the texts are the same, and listed once.
+    // Kubernetes reports it each time it is added; the texts are equal, and listed once.
     if added.iter().any(|capability| capability == "CAP_SYS_ADMIN") {
         refuse(
             "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN",
@@ -84,7 +84,7 @@ fn escalation(errors: &mut Errors, context: &Value, path: &Path) {
     }
 }
 
-/// A security context as JSON of Kubernetes' own structure.
+/// A security context as JSON of Kubernetes' internal type.
 fn declared(context: &Value) -> String {
     let field =
         |(shown, name): &(&str, &str)| format!("{shown:?}:{}", capitalized(&context[*name]));
@@ -116,7 +116,7 @@ fn id(errors: &mut Errors, id: Option<i64>, path: &Path) {
     }
 }
 
-/// A field that, if it is there, holds one of a few words.
+/// A field that, if present, has one of a few values.
 fn enumeration(errors: &mut Errors, context: &Value, name: &str, supported: &[&str], path: &Path) {
     if let Some(word) = context[name].as_str().filter(|word| !supported.contains(word)) {
         errors.push(FieldError::not_supported(path.child(name), &json!(word), supported));
@@ -184,7 +184,7 @@ fn seccomp(errors: &mut Errors, profile: &Value, path: &Path) {
             let shown =
                 format!("{{\"Type\":{},\"LocalhostProfile\":{}}}", json!(kind), json!(local));
             let detail = "can only be set when seccomp type is Localhost".to_owned();
-            errors.push(FieldError { path, wrong: Wrong::Invalid(shown), detail });
+            errors.push(FieldError { path, type_: FieldErrorType::Invalid(shown), detail });
         }
         (_, None) => {}
     }

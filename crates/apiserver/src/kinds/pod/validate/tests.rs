@@ -1,11 +1,11 @@
-//! Specs that are turned away, and why, in Kubernetes' words.
+//! Invalid specs and their errors, in Kubernetes' wording.
 
 use serde_json::{Value, json};
 
 use super::*;
 use crate::kinds::pod::defaults;
 
-/// A pod with these fields in its spec, and these in its one container.
+/// A pod with these fields in its spec, and these in its only container.
 fn pod_with(spec: &Value, container: &Value) -> Value {
     let mut pod =
         json!({"metadata": {"name": "a"}, "spec": {"containers": [{"name": "c", "image": "x:1"}]}});
@@ -58,7 +58,7 @@ fn containers_have_names_images_and_known_policies() {
 }
 
 #[test]
-fn ports_of_the_host_are_taken_once() {
+fn host_ports_are_unique() {
     check(
         &json!({}),
         &json!({"ports": [{"containerPort": 80, "hostPort": 80, "name": "web"}, {"containerPort": 81, "hostPort": 80, "name": "web"}]}),
@@ -253,7 +253,7 @@ fn security_contexts_are_checked() {
     );
 }
 
-/// Whatever is left out of a pod that has nearly everything, the checks come to an end.
+/// Whatever is removed from a pod that has nearly everything, validation does not panic.
 #[test]
 fn nothing_missing_makes_a_check_fail_itself() {
     let rich = pod_with(

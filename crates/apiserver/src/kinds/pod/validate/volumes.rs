@@ -1,11 +1,11 @@
-//! Volumes of a pod: one source each, and a name of its own.
+//! Volumes of a pod: each has one source and a unique name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
 
 use super::{
-    Place,
+    PodContext,
     checks::{descending_path, id_range, invalid, no_backsteps, one_of},
     env,
 };
@@ -18,7 +18,8 @@ use crate::{
     },
 };
 
-/// All sources, in the order they are looked at: the first one counts, others are one too many.
+/// All sources, in the order in which they are checked: the first one counts, others are one too
+/// many.
 const SOURCES: &[&str] = &[
     "emptyDir",
     "hostPath",
@@ -54,24 +55,24 @@ const SOURCES: &[&str] = &[
 
 const MODE: &str = "must be a number between 0 and 0777 (octal), both inclusive";
 
-/// The volumes that are sound, by name; the others are in the errors.
+/// The valid volumes, by name; the others are in the errors.
 pub(super) fn validate<'a>(
     errors: &mut Errors,
     spec: &'a Value,
-    place: Place<'_>,
+    context: PodContext<'_>,
     path: &Path,
 ) -> BTreeMap<&'a str, &'a Value> {
     let volumes = list(spec, &["volumes"]);
     let created: BTreeSet<String> = volumes
         .iter()
-        .filter(|volume| volume["ephemeral"].is_object() && !place.pod_name.is_empty())
-        .map(|volume| format!("{}-{}", place.pod_name, text(volume, &["name"])))
+        .filter(|volume| volume["ephemeral"].is_object() && !context.pod_name.is_empty())
+        .map(|volume| format!("{}-{}", context.pod_name, text(volume, &["name"])))
         .collect();
     let mut sound = BTreeMap::new();
     for (i, volume) in volumes.iter().enumerate() {
         let path = path.index(i);
         let before = errors.len();
-        source(errors, volume, place, &path);
+        source(errors, volume, context, &path);
         let name = text(volume, &["name"]);
         match name {
             "" => errors.push(FieldError::required(path.child("name"), "")),
@@ -93,14 +94,14 @@ pub(super) fn validate<'a>(
     sound
 }
 
-fn source(errors: &mut Errors, volume: &Value, place: Place<'_>, path: &Path) {
+fn source(errors: &mut Errors, volume: &Value, context: PodContext<'_>, path: &Path) {
     let mut given = SOURCES.iter().filter(|name| volume[**name].is_object());
     let Some(first) = given.next() else {
         return errors.push(FieldError::required(path.clone(), "must specify a volume type"));
     };
     one_source(errors, first, &volume[*first], path);
     if *first == "ephemeral" {
-        claim_name(errors, volume, place, path);
+        claim_name(errors, volume, context, path);
     }
     for other in given {
         let message = "may not specify more than 1 volume type";
@@ -133,7 +134,7 @@ fn one_source(errors: &mut Errors, name: &str, source: &Value, path: &Path) {
     }
 }
 
-/// What a source that comes from elsewhere cannot do without.
+/// The required fields of a remote source.
 fn needed(source: &str) -> &'static [&'static str] {
     match source {
         "persistentVolumeClaim" => &["claimName"],
@@ -220,7 +221,7 @@ fn key_to_path(errors: &mut Errors, item: &Value, path: &Path) {
     id_range(errors, item, "user", path);
 }
 
-/// A relative path that leaves alone the names beginning with `..`, which the node uses itself.
+/// A relative path without names beginning with `..`, which the node uses itself.
 fn local_path(errors: &mut Errors, target: &str, path: &Path) {
     descending_path(errors, target, path);
     if target.starts_with("..") && !target.starts_with("../") {
@@ -235,7 +236,7 @@ fn mode(errors: &mut Errors, value: &Value, name: &str, path: &Path) {
     }
 }
 
-/// The paths named in these errors miss the index, as in Kubernetes.
+/// The paths in these errors lack the index, as in Kubernetes.
 fn downward(errors: &mut Errors, source: &Value, path: &Path) {
     mode(errors, source, "defaultMode", path);
     id_range(errors, source, "defaultUser", path);
@@ -373,13 +374,13 @@ fn image(errors: &mut Errors, source: &Value, path: &Path) {
     one_of(errors, policy, &path.child("pullPolicy"), &["Always", "IfNotPresent", "Never"]);
 }
 
-/// An ephemeral volume makes a claim named after pod and volume.
-fn claim_name(errors: &mut Errors, volume: &Value, place: Place<'_>, path: &Path) {
+/// An ephemeral volume creates a claim named after pod and volume.
+fn claim_name(errors: &mut Errors, volume: &Value, context: PodContext<'_>, path: &Path) {
     let name = text(volume, &["name"]);
-    if place.pod_name.is_empty() || name.is_empty() {
+    if context.pod_name.is_empty() || name.is_empty() {
         return;
     }
-    let claim = format!("{}-{name}", place.pod_name);
+    let claim = format!("{}-{name}", context.pod_name);
     for words in names::dns1123_subdomain(&claim) {
         let message = format!("PVC name {claim:?}: {words}");
         errors.push(FieldError::invalid(path.child("name"), &json!(name), message));

@@ -1,4 +1,4 @@
-//! Files of one volume that get in each other's way.
+//! Conflicting files in one volume.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::{
     warnings::Warnings,
 };
 
-/// A path of a file, and what it comes from.
+/// The path of a file, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Target {
     path: String,
@@ -61,7 +61,7 @@ fn targets(source: &Value, title: &str) -> Vec<Target> {
     list(source, &["items"]).iter().map(target).collect()
 }
 
-/// Two files collide when one is the other, or is in the directory that the other would have to be.
+/// Two files conflict if they have the same path, or one is inside the other.
 fn collide(warnings: &mut Warnings, volume: &str, title: &str, targets: Vec<Target>) {
     let mut seen = Seen::default();
     for target in targets {
@@ -80,28 +80,28 @@ fn collide(warnings: &mut Warnings, volume: &str, title: &str, targets: Vec<Targ
     }
 }
 
-/// The targets so far, each once, and a tree of directories to find them in.
+/// The targets so far, without duplicates, and a tree of directories to find them in.
 #[derive(Debug, Default)]
 struct Seen {
     targets: Vec<Target>,
-    /// The place of a target, and how many targets it has been compared with.
+    /// The index of a target, and how many targets it has been compared with.
     compared: BTreeMap<Target, (usize, usize)>,
-    /// By the directory that they are in and their name; 0 is the root.
+    /// By parent directory and name; 0 is the root.
     children: BTreeMap<(usize, String), usize>,
     directories: Vec<Directory>,
 }
 
-/// Places of targets, in order.
+/// Indices of targets, in order.
 #[derive(Debug, Default)]
 struct Directory {
-    /// What is just this.
+    /// Targets at exactly this path.
     here: Vec<usize>,
-    /// This and what is inside.
+    /// Targets at this path or inside.
     inside: Vec<usize>,
 }
 
 impl Seen {
-    /// Adds a target, and returns which ones it collides with that it was not compared with yet.
+    /// Adds a target, and returns the conflicting ones that it was not compared with yet.
     fn add(&mut self, target: &Target) -> Vec<usize> {
         let way = self.way(&target.path);
         let known = self.compared.get(target).copied();
@@ -125,7 +125,7 @@ impl Seen {
         found
     }
 
-    /// The directories on the way to a path, the path itself as the last.
+    /// The directories on the path, ending with the path itself.
     fn way(&mut self, path: &str) -> Vec<usize> {
         let mut way = Vec::new();
         let mut parent = 0;
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// Every pair, one after the other.
+    /// Compares every pair.
     fn pairs(paths: &[String]) -> Vec<String> {
         let inside = |one: &str, other: &str| format!("{one}/").starts_with(&format!("{other}/"));
         let mut texts = Vec::new();

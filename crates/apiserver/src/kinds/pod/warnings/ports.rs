@@ -1,7 +1,7 @@
-//! Ports of containers that get in each other's way.
+//! Conflicting container ports.
 //!
-//! Every pair that clashes is a warning, and no other pair is looked at: ports are found by what
-//! they would clash over. Since there is an end to warnings, there is one to the pairs.
+//! Every conflicting pair is a warning, and no other pair is examined: ports are found by what they
+//! conflict over. The number of warnings is bounded, and so is the number of pairs.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     warnings::Warnings,
 };
 
-/// What a port says, as far as another one may say it too.
+/// The properties of a port that may conflict with another's.
 #[derive(Clone, Copy, Debug)]
 struct Port<'a> {
     number: i64,
@@ -22,18 +22,18 @@ struct Port<'a> {
     ip: &'a str,
 }
 
-/// Earlier ports that one must be compared with, each list in order.
+/// Earlier ports to compare with, each list in order.
 #[derive(Debug, Default)]
 struct Earlier<'a> {
-    /// Of one number and protocol.
+    /// With the same number and protocol.
     same: BTreeMap<(i64, &'a str), Vec<usize>>,
-    /// And of one port of the host.
+    /// And the same host port.
     same_host: BTreeMap<(i64, &'a str, i64), Vec<usize>>,
-    /// And of one address there.
+    /// And the same host address.
     same_ip: BTreeMap<(i64, &'a str, i64, &'a str), Vec<usize>>,
 }
 
-/// One number and protocol twice, on ports of the host or not.
+/// Duplicate number and protocol, with or without host ports.
 pub(super) fn clashes(warnings: &mut Warnings, containers: &[(&Value, Path)]) {
     let mut seen: Vec<(Port<'_>, Path)> = Vec::new();
     let mut earlier = Earlier::default();
@@ -51,7 +51,7 @@ pub(super) fn clashes(warnings: &mut Warnings, containers: &[(&Value, Path)]) {
     }
 }
 
-/// One name twice.
+/// Duplicate names.
 pub(super) fn names(warnings: &mut Warnings, containers: &[(&Value, Path)]) {
     let mut seen: BTreeMap<&str, Path> = BTreeMap::new();
     for (port, path) in all(containers) {
@@ -87,7 +87,7 @@ impl<'a> Port<'a> {
         }
     }
 
-    /// How it clashes with a port that it does clash with.
+    /// How it conflicts with another port, given that it does.
     fn clash(&self, other: &Port<'_>) -> &'static str {
         if self.ip == other.ip && self.host == other.host {
             "duplicate"
@@ -100,8 +100,9 @@ impl<'a> Port<'a> {
 }
 
 impl<'a> Earlier<'a> {
-    /// A port without one of the host clashes with all of its number and protocol. Others do with
-    /// those, and with such on the same port of the host at the same address, or at no address.
+    /// A port without a host port conflicts with all of the same number and protocol. Others
+    /// conflict with those, and with ports on the same host port at the same address, or at no
+    /// address.
     fn clashing(&self, port: Port<'a>) -> Vec<usize> {
         let Port { number, protocol, host, ip } = port;
         let at = |host: i64, ip: &'a str| self.same_ip.get(&(number, protocol, host, ip));

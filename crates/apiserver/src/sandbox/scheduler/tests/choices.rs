@@ -1,4 +1,4 @@
-//! Which Node is taken, and why none is.
+//! Which Node is chosen, and why none is.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ fn expression(key: &str, operator: &str, values: &[&str]) -> Value {
 }
 
 #[test]
-fn a_pod_goes_to_a_node_that_it_asks_for() {
+fn a_pod_is_scheduled_to_a_node_that_it_selects() {
     let mut big = node("b", "z2");
     big["metadata"]["labels"]["size"] = "20".into();
     for (spec, expected) in [
@@ -175,7 +175,7 @@ fn pods_keep_together_and_apart_by_topology() {
     assert_eq!(with(other(), asks(new(), &apart(ZONE, "podAntiAffinity"))), to("a1"));
     assert_eq!(with(pod("p", "b1"), asks(new(), &apart(ZONE, "podAffinity"))), to("b1"));
     assert_eq!(with(asks(there(), &apart(ZONE, "podAntiAffinity")), new()), to("b1"));
-    // The first of a group has nobody to be with.
+    // The first of a group has no other Pod to join.
     assert_eq!(with(other(), asks(new(), &apart(ZONE, "podAffinity"))), to("a1"));
     let none = apart("rack", "podAffinity");
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Topology spread constraints, against counting by hand.
+//! Topology spread constraints, compared with counting by hand.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +20,8 @@ fn constraint(max_skew: i64, min_domains: Option<i64>, when: &str) -> Value {
     json!({"topologySpreadConstraints": [one]})
 }
 
-/// The zones that may take one more: no zone that counts may then be more than `max_skew` above any.
+/// The zones that can take one more: afterwards no counted zone may be more than `max_skew` above
+/// any other.
 fn allowed(
     there: &[(usize, bool)],
     n_zones: usize,
@@ -57,7 +58,7 @@ proptest! {
             let mut objects: Vec<Value> = zones.iter().map(|zone| node(zone, zone)).collect();
             for object in &mut objects {
                 object["status"]["allocatable"]["pods"] = "100".into();
-                // The others count, but are closed, so that the answer is about this one.
+                // The others count, but are cordoned, so that the result is about this one.
                 if object["metadata"]["name"] != *zones[only] {
                     object["spec"]["unschedulable"] = true.into();
                 }
@@ -109,7 +110,7 @@ fn nodes_without_the_key_or_that_the_pod_does_not_ask_for_do_not_count() {
         place(&[&objects[..], &[asks(pod("new", ""), spec)]].concat())
     };
     assert_eq!(with(&spec), Ok("b".to_owned()));
-    // Only zone a is asked for: there is no skew within one domain.
+    // Only zone a is selected: there is no skew within one domain.
     spec["nodeSelector"] = json!({"disk": "ssd"});
     assert_eq!(with(&spec), Ok("a".to_owned()));
     spec["topologySpreadConstraints"][0]["nodeAffinityPolicy"] = "Ignore".into();

@@ -1,5 +1,5 @@
-//! On which Nodes a DaemonSet's Pods run.
-//! Source: `k8s.io/kubernetes/pkg/controller/daemon`, `NodeShouldRunDaemonPod`.
+//! The Nodes on which a DaemonSet's Pods run. Source: `k8s.io/kubernetes/pkg/controller/daemon`,
+//! `NodeShouldRunDaemonPod`.
 
 use k8s_openapi::api::core::v1::{Node, PodSpec, Taint, Toleration};
 
@@ -10,7 +10,7 @@ use crate::sandbox::{
     world::name_of,
 };
 
-/// Taints that keep others from being scheduled.
+/// Taints that prevent other Pods from being scheduled.
 const PRESSURES: [&str; 4] = [
     "node.kubernetes.io/disk-pressure",
     "node.kubernetes.io/memory-pressure",
@@ -19,26 +19,26 @@ const PRESSURES: [&str; 4] = [
 ];
 const NETWORK_UNAVAILABLE: &str = "node.kubernetes.io/network-unavailable";
 
-/// How a Node suits a DaemonSet.
+/// Whether a Node is eligible for a DaemonSet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fit {
-    /// A Pod runs there.
+    /// A Pod should run there.
     Runs,
-    /// A Pod that is there stays, but none is made.
+    /// An existing Pod stays, but none is created.
     Stays,
-    /// No Pod is to be there.
+    /// No Pod should be there.
     Not,
 }
 
-/// What the Pods of a template ask of a Node.
+/// What the Pods of a template require of a Node.
 #[derive(Clone, Debug)]
 pub(super) struct Needs<'a> {
     spec: &'a PodSpec,
     tolerations: Vec<Toleration>,
 }
 
-/// The tolerations of the template and those that all Pods of DaemonSets have: they stay on Nodes
-/// that are lost, and run on Nodes that take no others.
+/// The tolerations of the template and those of all DaemonSet Pods: they stay on lost Nodes, and
+/// run on Nodes closed to others.
 pub(super) fn tolerations(spec: &PodSpec) -> Vec<Toleration> {
     let mut all = spec.tolerations.clone().unwrap_or_default();
     let lost = [tolerations::NOT_READY, tolerations::UNREACHABLE];

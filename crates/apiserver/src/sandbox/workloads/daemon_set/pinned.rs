@@ -1,4 +1,4 @@
-//! Pods that are meant for one Node. Source: `k8s.io/kubernetes/pkg/controller/daemon/util`.
+//! Pods bound to one Node. Source: `k8s.io/kubernetes/pkg/controller/daemon/util`.
 
 use k8s_openapi::api::core::v1::{
     NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Pod, PodTemplateSpec,
@@ -11,7 +11,7 @@ use crate::sandbox::world::node_of;
 pub(super) const REVISION_HASH: &str = "controller-revision-hash";
 pub(super) const TEMPLATE_GENERATION: &str = "pod-template-generation";
 
-/// The template with what all Pods of this revision have.
+/// The template with the parts common to all Pods of this revision.
 pub(super) fn revised(
     template: &PodTemplateSpec,
     hash: &str,
@@ -28,8 +28,8 @@ pub(super) fn revised(
     template
 }
 
-/// The same for one Node: the scheduler is told to take no other. What else was required of the
-/// Node holds already.
+/// The same for one Node, with an affinity to no other. Other requirements on the Node are already
+/// satisfied.
 pub(super) fn pinned(template: &PodTemplateSpec, node: &str) -> PodTemplateSpec {
     let mut template = template.clone();
     let spec = template.spec.get_or_insert_default();

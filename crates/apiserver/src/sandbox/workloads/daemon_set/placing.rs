@@ -1,54 +1,54 @@
-//! One Pod on each Node that is to have one, none elsewhere.
-//! Source: `k8s.io/kubernetes/pkg/controller/daemon`, `podsShouldBeOnNode`.
+//! One Pod on each eligible Node, none elsewhere. Source:
+//! `k8s.io/kubernetes/pkg/controller/daemon`, `podsShouldBeOnNode`.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{Look, eligible::Fit};
+use super::{DaemonSetState, eligible::Fit};
 use crate::sandbox::{
     action::Action,
     workloads::pods,
     world::{is_dying, is_finished, key_of, name_of, node_of, phase_of},
 };
 
-/// How long a Pod that failed is left alone, so that one that always fails does not spin.
+/// How long a failed Pod is left alone, so that one that always fails is not recreated in a loop.
 const PATIENCE: SignedDuration = SignedDuration::from_secs(1);
 
-/// What is to be made and deleted.
+/// The Pods to create and delete.
 #[derive(Debug, Default)]
-pub(super) struct Orders<'a> {
+pub(super) struct PodActions<'a> {
     /// Nodes that get a Pod.
     pub(super) create: Vec<&'a str>,
-    pub(super) delete: Vec<Unwanted<'a>>,
+    pub(super) delete: Vec<PodDeletion<'a>>,
     pub(super) news: Vec<Action>,
     pub(super) again: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unwanted<'a> {
+pub(super) struct PodDeletion<'a> {
     pub(super) pod: &'a Pod,
-    /// Nobody is there to end it properly.
+    /// Nothing is left to terminate it gracefully.
     pub(super) at_once: bool,
 }
 
-// === impl Unwanted ===
+// === impl PodDeletion ===
 
-impl<'a> Unwanted<'a> {
-    pub(super) fn new(pod: &'a Pod) -> Unwanted<'a> {
-        Unwanted { pod, at_once: false }
+impl<'a> PodDeletion<'a> {
+    pub(super) fn new(pod: &'a Pod) -> PodDeletion<'a> {
+        PodDeletion { pod, at_once: false }
     }
 }
 
-// === impl Orders ===
+// === impl PodActions ===
 
-impl Orders<'_> {
+impl PodActions<'_> {
     pub(super) fn is_empty(&self) -> bool {
         self.create.is_empty() && self.delete.is_empty()
     }
 }
 
-pub(super) fn orders<'a>(look: &Look<'a>) -> Orders<'a> {
-    let mut orders = Orders::default();
+pub(super) fn orders<'a>(look: &DaemonSetState<'a>) -> PodActions<'a> {
+    let mut orders = PodActions::default();
     for (node, fit) in &look.fits {
         let pods = look.on(node);
         match fit {
@@ -56,30 +56,30 @@ pub(super) fn orders<'a>(look: &Look<'a>) -> Orders<'a> {
             Fit::Runs | Fit::Stays => thin_out(look, node, *fit, pods, &mut orders),
             Fit::Not => {
                 let alive = pods.iter().filter(|pod| !is_dying(&pod.metadata));
-                orders.delete.extend(alive.map(|pod| Unwanted::new(pod)));
+                orders.delete.extend(alive.map(|pod| PodDeletion::new(pod)));
             }
         }
     }
     for (node, pods) in &look.pods {
         if !look.fits.contains_key(node) {
             let alive = pods.iter().filter(|pod| !is_dying(&pod.metadata));
-            orders.delete.extend(alive.map(|pod| Unwanted { pod, at_once: true }));
+            orders.delete.extend(alive.map(|pod| PodDeletion { pod, at_once: true }));
         }
     }
     orders
 }
 
-/// The one that is kept of several: on its Node before waiting for it, then older.
+/// The order in which one of several Pods is kept: assigned before unassigned, then older.
 pub(super) fn by_age<'a>(pod: &&'a Pod) -> (bool, Option<Timestamp>, &'a str) {
     (node_of(pod).is_empty(), pods::created(pod), name_of(&pod.metadata))
 }
 
 fn thin_out<'a>(
-    look: &Look<'a>,
+    look: &DaemonSetState<'a>,
     node: &'a str,
     fit: Fit,
     pods: &[&'a Pod],
-    orders: &mut Orders<'a>,
+    orders: &mut PodActions<'a>,
 ) {
     let mut running = Vec::new();
     for pod in pods.iter().filter(|pod| !is_dying(&pod.metadata)) {
@@ -91,21 +91,21 @@ fn thin_out<'a>(
     }
     running.sort_by_key(by_age);
     if !look.surges {
-        return orders.delete.extend(running.into_iter().skip(1).map(Unwanted::new));
+        return orders.delete.extend(running.into_iter().skip(1).map(PodDeletion::new));
     }
-    // With surge a Pod that ends does not hold up the next.
+    // With surge a terminating Pod does not delay the next.
     if running.is_empty() && fit == Fit::Runs {
         return orders.create.push(node);
     }
     if running.len() > 1 {
         let goes = goes_of_surge(look, &running);
-        orders.delete.extend(goes.into_iter().map(Unwanted::new));
+        orders.delete.extend(goes.into_iter().map(PodDeletion::new));
     }
 }
 
-/// With surge an old and a new Pod may be there together, as long as the old one is ready and the
-/// new one is not yet available.
-fn goes_of_surge<'a>(look: &Look<'_>, running: &[&'a Pod]) -> Vec<&'a Pod> {
+/// With surge an old and a new Pod may coexist, as long as the old one is ready and the new one is
+/// not yet available.
+fn goes_of_surge<'a>(look: &DaemonSetState<'_>, running: &[&'a Pod]) -> Vec<&'a Pod> {
     let (new, old): (Vec<&Pod>, Vec<&Pod>) = running.iter().partition(|pod| look.has_hash(pod));
     let mut goes: Vec<&Pod> = new.iter().skip(1).chain(old.iter().skip(1)).copied().collect();
     if let (Some(new), Some(old)) = (new.first(), old.first())
@@ -116,8 +116,8 @@ fn goes_of_surge<'a>(look: &Look<'_>, running: &[&'a Pod]) -> Vec<&'a Pod> {
     goes
 }
 
-/// A Pod that has ended makes room for the next.
-fn replace<'a>(look: &Look<'a>, node: &str, pod: &'a Pod, orders: &mut Orders<'a>) {
+/// A terminated Pod is deleted to make room for the next.
+fn replace<'a>(look: &DaemonSetState<'a>, node: &str, pod: &'a Pod, orders: &mut PodActions<'a>) {
     let failed = phase_of(pod) == "Failed";
     let rest = pods::created(pod).and_then(|created| created.checked_add(PATIENCE).ok());
     if let Some(rest) = rest.filter(|rest| failed && *rest > look.now) {
@@ -133,5 +133,5 @@ fn replace<'a>(look: &Look<'a>, node: &str, pod: &'a Pod, orders: &mut Orders<'a
             format!("Found succeeded daemon pod {key} on node {node}, will try to delete it");
         look.maker.tell("SucceededDaemonPod", message)
     });
-    orders.delete.push(Unwanted::new(pod));
+    orders.delete.push(PodDeletion::new(pod));
 }

@@ -1,13 +1,13 @@
-//! The status of a DaemonSet: how many Nodes are how far.
-//! Source: `k8s.io/kubernetes/pkg/controller/daemon`, `updateDaemonSetStatus`.
+//! The status of a DaemonSet: counts of Nodes. Source: `k8s.io/kubernetes/pkg/controller/daemon`,
+//! `updateDaemonSetStatus`.
 
 use k8s_openapi::api::apps::v1::DaemonSetStatus;
 
-use super::{Look, eligible::Fit, placing::by_age};
+use super::{DaemonSetState, eligible::Fit, placing::by_age};
 use crate::sandbox::workloads::pods;
 
 /// Of several Pods on a Node the one that would be kept counts.
-pub(super) fn counted(look: &Look<'_>) -> DaemonSetStatus {
+pub(super) fn counted(look: &DaemonSetState<'_>) -> DaemonSetStatus {
     let (mut desired, mut current, mut misscheduled) = (0, 0, 0);
     let (mut ready, mut available, mut updated) = (0, 0, 0);
     for (node, fit) in &look.fits {
@@ -39,7 +39,7 @@ pub(super) fn counted(look: &Look<'_>) -> DaemonSetStatus {
     }
 }
 
-/// A status in which no number is left out, so that two can be compared.
+/// A status with all numbers set, so that two can be compared.
 pub(super) fn filled(status: Option<&DaemonSetStatus>) -> DaemonSetStatus {
     let status = status.cloned().unwrap_or_default();
     DaemonSetStatus {

@@ -1,6 +1,6 @@
-//! What a Deployment writes down on its ReplicaSets: the revision, its own annotations, and the
-//! numbers that were in force when it last scaled them.
-//! Source: `k8s.io/kubernetes/pkg/controller/deployment/util`, `SetNewReplicaSetAnnotations`.
+//! Annotations of a Deployment on its ReplicaSets: the revision, its own annotations, and the sizes
+//! in effect when it last scaled them. Source: `k8s.io/kubernetes/pkg/controller/deployment/util`,
+//! `SetNewReplicaSetAnnotations`.
 
 use std::collections::BTreeMap;
 
@@ -20,13 +20,13 @@ const NOT_COPIED: [&str; 6] = [
     "kubectl.kubernetes.io/last-applied-configuration",
     "deprecated.deployment.rollback.to",
 ];
-/// How long the list of former revisions may be, in characters.
+/// Maximum length of the list of former revisions, in characters.
 const LONGEST_HISTORY: usize = 2000;
 
-/// Annotations to be set.
+/// Annotations to set.
 pub(super) type Changes = BTreeMap<String, String>;
 
-/// 0 without one that can be read.
+/// 0 if absent or invalid.
 pub(super) fn revision(metadata: &ObjectMeta) -> i64 {
     read(metadata, REVISION).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
@@ -39,8 +39,8 @@ pub(super) fn max_replicas(metadata: &ObjectMeta) -> Option<i64> {
     read(metadata, MAX_REPLICAS)?.parse().ok()
 }
 
-/// What the set with the present template lacks: the annotations of the Deployment, and the
-/// revision, which only grows. The revision it had goes into its history.
+/// The annotations that the set with the current template lacks: those of the Deployment, and the
+/// revision, which only increases. Its previous revision is added to its history.
 pub(super) fn of_new_set(deployment: &ObjectMeta, set: &ObjectMeta, next: i64) -> Changes {
     let mut changes = Changes::new();
     for (key, value) in deployment.annotations.iter().flatten() {
@@ -61,7 +61,7 @@ pub(super) fn of_new_set(deployment: &ObjectMeta, set: &ObjectMeta, next: i64) -
     changes
 }
 
-/// What is written down whenever a set is scaled.
+/// The annotations written whenever a set is scaled.
 pub(super) fn of_size(set: &ObjectMeta, limits: Limits) -> Changes {
     let wanted = [(DESIRED_REPLICAS, limits.replicas), (MAX_REPLICAS, limits.most())];
     let differs = |(key, number): &(&str, i64)| read(set, key) != Some(&number.to_string());
@@ -69,7 +69,7 @@ pub(super) fn of_size(set: &ObjectMeta, limits: Limits) -> Changes {
     wanted.into_iter().filter(differs).map(pair).collect()
 }
 
-/// The former revisions with one more; the first ones go where the list grows too long.
+/// The former revisions with one more; the oldest are dropped if the list is too long.
 fn history(set: &ObjectMeta, revision: &str) -> Option<String> {
     let mut list = read(set, REVISION_HISTORY).unwrap_or_default();
     let room = LONGEST_HISTORY.checked_sub(revision.len() + 1)?;

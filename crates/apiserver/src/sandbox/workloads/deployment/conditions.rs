@@ -7,7 +7,7 @@ use k8s_openapi::{api::apps::v1::DeploymentCondition, apimachinery::pkg::apis::m
 pub(super) const PROGRESSING: &str = "Progressing";
 const AVAILABLE: &str = "Available";
 
-/// Why a condition is as it is, in Kubernetes' words.
+/// The reason of a condition, in Kubernetes' wording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reason {
     MinimumReplicasAvailable,
@@ -84,7 +84,7 @@ impl Conditions {
         present == Some(reason.name())
     }
 
-    /// A condition with the same status and reason stays as it is.
+    /// A condition with the same status and reason is kept unchanged.
     pub(super) fn set(&mut self, reason: Reason, subject: &str, now: Timestamp) {
         let (type_, status) = reason.type_and_status();
         let before = self.0.iter().find(|condition| condition.type_ == type_);
@@ -96,7 +96,7 @@ impl Conditions {
         }
     }
 
-    /// The same, but with a new time of update in any case.
+    /// The same, but always with a new update time.
     pub(super) fn renew(&mut self, reason: Reason, subject: &str, now: Timestamp) {
         let (type_, status) = reason.type_and_status();
         let now = Time(Timestamp::from_second(now.as_second()).unwrap_or(now));

@@ -1,5 +1,5 @@
-//! How many Pods there may be at most and must be available at least.
-//! Source: `k8s.io/kubernetes/pkg/controller/deployment/util`, `ResolveFenceposts`.
+//! The maximum number of Pods and the minimum of available ones. Source:
+//! `k8s.io/kubernetes/pkg/controller/deployment/util`, `ResolveFenceposts`.
 
 use k8s_openapi::api::apps::v1::DeploymentSpec;
 
@@ -24,17 +24,17 @@ impl Limits {
         let unavailable = rolling.and_then(|rolling| rolling.max_unavailable.as_ref());
         let surge = i64::from(share::of(surge, total, Rounding::Up));
         let unavailable = i64::from(share::of(unavailable, total, Rounding::Down));
-        // With neither, nothing could ever be replaced.
+        // If both were zero, nothing could ever be replaced.
         let unavailable = if surge == 0 { unavailable.max(1) } else { unavailable };
         Limits { replicas, surge, unavailable: unavailable.min(replicas) }
     }
 
-    /// All Pods together are no more than this.
+    /// Maximum total number of Pods.
     pub(super) fn most(&self) -> i64 {
         self.replicas + self.surge
     }
 
-    /// Available are no fewer than this, if they were.
+    /// Minimum number of available Pods, once reached.
     pub(super) fn least(&self) -> i64 {
         self.replicas - self.unavailable
     }

@@ -1,4 +1,4 @@
-//! Which way a look goes, and what is to become of the ReplicaSets.
+//! Chooses the case that applies, and plans the changes of the ReplicaSets.
 
 use super::{
     annotations, limits,
@@ -12,51 +12,55 @@ use crate::sandbox::{
     world::{World, is_dying, is_finished, uid_of},
 };
 
-/// What is to become of the ReplicaSets.
+/// The planned changes of the ReplicaSets.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     /// In the order of the sets.
     pub(super) sizes: Vec<i64>,
-    /// A set for the present template, of this size.
+    /// Create a set for the current template, of this size.
     pub(super) create: Option<i64>,
-    /// Sets that nobody will go back to.
+    /// Sets beyond the revision history limit.
     pub(super) remove: Vec<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
-    Dying,
+pub(super) enum RolloutMode {
+    Deleting,
     Paused,
     Scaled,
     RollingOut,
 }
 
-impl Way {
-    pub(super) fn of(rollout: &Rollout<'_>) -> Way {
+impl RolloutMode {
+    pub(super) fn of(rollout: &Rollout<'_>) -> RolloutMode {
         if is_dying(&rollout.deployment.metadata) {
-            return Way::Dying;
+            return RolloutMode::Deleting;
         }
         if rollout.spec.paused.unwrap_or_default() {
-            return Way::Paused;
+            return RolloutMode::Paused;
         }
         let was_for_other = |set: &Set<'_>| {
             let desired = annotations::desired_replicas(set.metadata());
             set.count.size > 0 && desired.is_some_and(|desired| desired != rollout.limits.replicas)
         };
-        if rollout.sets.iter().any(was_for_other) { Way::Scaled } else { Way::RollingOut }
+        if rollout.sets.iter().any(was_for_other) {
+            RolloutMode::Scaled
+        } else {
+            RolloutMode::RollingOut
+        }
     }
 }
 
-pub(super) fn plan(world: &World, rollout: &Rollout<'_>, way: Way) -> Plan {
-    match way {
-        Way::Dying => Plan { sizes: rollout.sizes(), ..Plan::default() },
-        Way::Paused => {
+pub(super) fn plan(world: &World, rollout: &Rollout<'_>, mode: RolloutMode) -> Plan {
+    match mode {
+        RolloutMode::Deleting => Plan { sizes: rollout.sizes(), ..Plan::default() },
+        RolloutMode::Paused => {
             let remove = superfluous(rollout);
             Plan { sizes: scaled(rollout), create: None, remove }
         }
-        Way::Scaled => Plan { sizes: scaled(rollout), ..Plan::default() },
-        Way::RollingOut if limits::is_recreate(rollout.spec) => recreated(world, rollout),
-        Way::RollingOut => rolled(world, rollout),
+        RolloutMode::Scaled => Plan { sizes: scaled(rollout), ..Plan::default() },
+        RolloutMode::RollingOut if limits::is_recreate(rollout.spec) => recreated(world, rollout),
+        RolloutMode::RollingOut => rolled(world, rollout),
     }
 }
 
@@ -77,8 +81,8 @@ fn scaled(rollout: &Rollout<'_>) -> Vec<i64> {
     scaling::sizes(rollout.limits, &sets, rollout.new, before, is_recreate)
 }
 
-/// One step within the limits. It waits until all sets have taken in the step before: what their
-/// status tells of another size is no ground to go on.
+/// One step within the limits. It waits until all sets have observed the previous step: a status
+/// for a different size is not reliable.
 fn rolled(world: &World, rollout: &Rollout<'_>) -> Plan {
     if !rollout.sets.iter().all(Set::is_observed) {
         return Plan { sizes: rollout.sizes(), ..Plan::default() };
@@ -120,7 +124,7 @@ fn recreated(world: &World, rollout: &Rollout<'_>) -> Plan {
     Plan { sizes, create, remove }
 }
 
-/// A Pod that is on its way out may still run.
+/// A terminating Pod may still run.
 fn old_pods_run(world: &World, rollout: &Rollout<'_>) -> bool {
     rollout.old().any(|index| {
         let set = &rollout.sets[index];
@@ -134,7 +138,7 @@ fn is_complete(rollout: &Rollout<'_>) -> bool {
     status.is_some_and(|status| status::is_complete(rollout, status))
 }
 
-/// Old sets beyond those that are kept to go back to, by revision; those with Pods stay.
+/// Old sets beyond the revision history limit, by revision; those with Pods are kept.
 fn superfluous(rollout: &Rollout<'_>) -> Vec<usize> {
     let limit = rollout.spec.revision_history_limit.filter(|limit| *limit != i32::MAX);
     let Some(limit) = limit.and_then(|limit| usize::try_from(limit).ok()) else {

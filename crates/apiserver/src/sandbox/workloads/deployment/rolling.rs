@@ -1,28 +1,28 @@
 //! The next sizes of ReplicaSets in a rolling update.
 //!
-//! The new one grows as far as the most allows; only when it cannot, the old ones shrink: first by
-//! what is not available anyway, so that it does not stand in the way, then by what is available
-//! beyond the least. Source: `k8s.io/kubernetes/pkg/controller/deployment/rolling.go`.
+//! The new set grows up to the maximum; only when it cannot, the old ones shrink: first by their
+//! unavailable Pods, so that these don't block progress, then by the available ones beyond the
+//! minimum. Source: `k8s.io/kubernetes/pkg/controller/deployment/rolling.go`.
 //!
-//! Two things are stricter than there, so that the limits hold while a ReplicaSet has not yet done
-//! what it was told: Pods beyond the size of their set still count against the most, and are not
-//! relied upon for the least. Linear in the number of sets.
+//! Two rules are stricter than there, so that the limits hold while a ReplicaSet has not yet caught
+//! up: Pods beyond the size of their set still count towards the maximum, and don't count towards
+//! the minimum. Linear in the number of sets.
 
 use super::limits::Limits;
 
-/// The numbers of one ReplicaSet.
+/// The counts of one ReplicaSet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Count {
-    /// What its spec asks for.
+    /// From its spec.
     pub(super) size: i64,
-    /// What its status tells.
+    /// From its status.
     pub(super) replicas: i64,
     pub(super) ready: i64,
     pub(super) available: i64,
     pub(super) terminating: i64,
 }
 
-/// Sizes to come; the old ones in the order in which they were given.
+/// The next sizes; the old ones in the given order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sizes {
     pub(super) new: i64,
@@ -30,7 +30,7 @@ pub(super) struct Sizes {
 }
 
 impl Count {
-    /// Those that will be there when the set has its size.
+    /// Those that remain when the set has its size.
     fn lasting(&self) -> i64 {
         self.available.min(self.size)
     }
@@ -49,7 +49,7 @@ pub(super) fn next(limits: Limits, new: Count, old: &[Count]) -> Sizes {
     Sizes { new: new.size, old: old_sizes(limits, new, old) }
 }
 
-/// How large the new set may be now.
+/// The allowed size of the new set.
 pub(super) fn new_size(limits: Limits, new: Count, old: &[Count]) -> i64 {
     if new.size >= limits.replicas {
         return limits.replicas;
@@ -74,7 +74,7 @@ fn old_sizes(limits: Limits, new: Count, old: &[Count]) -> Vec<i64> {
     sizes
 }
 
-/// Takes `left` away, from the first on, from each as much as `most` gives.
+/// Removes `left` in total, starting with the first, from each at most what `most` returns.
 fn shrink(sizes: &mut [i64], mut left: i64, most: impl Fn(usize, i64) -> i64) {
     for (index, size) in sizes.iter_mut().enumerate() {
         let taken = left.min(most(index, *size)).max(0);
@@ -91,7 +91,7 @@ mod tests {
         Count { size, replicas: size, ready: available, available, terminating: 0 }
     }
 
-    /// 10 replicas, 3 more at most, 2 fewer at least.
+    /// 10 replicas, at most 3 more, at most 2 fewer.
     const LIMITS: Limits = Limits { replicas: 10, surge: 3, unavailable: 2 };
 
     fn check(new: Count, old: &[Count], expected: (i64, &[i64])) {
@@ -113,16 +113,16 @@ mod tests {
 
     #[test]
     fn what_is_not_available_goes_first_and_blocks_nothing() {
-        // Two old sets, the older with Pods that never came up.
+        // Two old sets, the older with Pods that never became ready.
         check(count(5, 5), &[count(3, 0), count(5, 5)], (5, &[0, 3]));
-        // A roll-over: the set in the middle never came up.
+        // A rollover: the set in the middle never became ready.
         check(count(0, 0), &[count(8, 8), count(5, 0)], (0, &[8, 0]));
-        // A rollback: the set that never came up is an old one now.
+        // A rollback: the set that never became ready is an old one now.
         check(count(8, 7), &[count(5, 0)], (8, &[1]));
     }
 
     #[test]
-    fn pods_that_are_about_to_go_count_against_the_most_but_not_for_the_least() {
+    fn surplus_pods_count_towards_the_maximum_but_not_the_minimum() {
         let shrinking = Count { size: 8, replicas: 10, ready: 10, available: 10, terminating: 0 };
         check(count(3, 0), &[shrinking], (3, &[8]));
         check(count(5, 1), &[shrinking], (5, &[7]));

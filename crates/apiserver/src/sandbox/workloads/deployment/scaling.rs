@@ -1,24 +1,24 @@
 //! Sizes of ReplicaSets after the Deployment was scaled, or while it is paused.
 //!
-//! One set alone takes the whole size. In the middle of a rollout every set gets its share of what
-//! is added or taken away, in proportion to its size, the largest first and the rest to the
-//! largest, so that scaling does not hasten the rollout. Source:
-//! `k8s.io/kubernetes/pkg/controller/deployment/sync.go`, `scale`. Linear but for the sorting.
+//! A single set takes the whole size. During a rollout every set gets a share of the difference in
+//! proportion to its size, the largest first and the remainder to the largest, so that scaling does
+//! not speed up the rollout. Source: `k8s.io/kubernetes/pkg/controller/deployment/sync.go`,
+//! `scale`. Linear except for sorting.
 
 use super::limits::Limits;
 
-/// A ReplicaSet as far as scaling goes.
+/// A ReplicaSet as seen by scaling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scaled {
     pub(super) size: i64,
-    /// What the Deployment allowed at most when the set was last scaled, from its annotation.
+    /// The Deployment's maximum when the set was last scaled, from its annotation.
     pub(super) most_before: Option<i64>,
-    /// It has the present template, the Deployment's full size, and all its Pods are available.
+    /// It has the current template, the Deployment's full size, and all its Pods are available.
     pub(super) is_saturated_new: bool,
 }
 
-/// The sizes to come in the order of `sets`, which is oldest first. `new`: which one has the
-/// present template. `replicas_before`: what the Deployment's status tells.
+/// The next sizes in the order of `sets`, which is oldest first. `new`: the set with the current
+/// template. `replicas_before`: from the Deployment's status.
 pub(super) fn sizes(
     limits: Limits,
     sets: &[Scaled],
@@ -55,7 +55,7 @@ fn share_out(
 ) {
     let allowed = if limits.replicas > 0 { limits.most() } else { 0 };
     let to_add = allowed - active.iter().map(|index| sets[*index].size).sum::<i64>();
-    // Of two of the same size the newer grows first, the older shrinks first.
+    // Of two with the same size the newer grows first, the older shrinks first.
     active.sort_by_key(|index| {
         let age = i64::try_from(*index).unwrap_or(i64::MAX);
         (-sets[*index].size, if to_add > 0 { -age } else { age })
@@ -75,7 +75,7 @@ fn share_out(
     }
 }
 
-/// What a set would gain or lose if it kept its part of the whole.
+/// The change of a set that keeps its share of the total.
 fn share(limits: Limits, set: Scaled, replicas_before: i64) -> i64 {
     if limits.replicas == 0 {
         return -set.size;
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn sets_are_scaled_in_proportion() {
-        // The numbers of Kubernetes' own table for `scale`.
+        // The cases of Kubernetes' own table for `scale`.
         check(10, limits(12, 0), &[], 10, &[12]);
         check(10, limits(5, 0), &[], 10, &[5]);
         check(5, limits(10, 0), &[3], 2, &[6, 4]);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn old_sets_go_when_the_new_one_is_saturated() {
+    fn old_sets_shrink_to_zero_when_the_new_one_is_saturated() {
         let old = Scaled { size: 2, most_before: None, is_saturated_new: false };
         let new = Scaled { size: 5, most_before: None, is_saturated_new: true };
         assert_eq!(sizes(limits(5, 0), &[old, new], Some(1), 7, false), [0, 5]);

@@ -18,7 +18,7 @@ pub(super) struct Rollout<'a> {
     pub(super) limits: Limits,
     /// Oldest first.
     pub(super) sets: Vec<Set<'a>>,
-    /// Which set has the present template; the oldest of several.
+    /// The set with the current template; the oldest of several.
     pub(super) new: Option<usize>,
 }
 
@@ -59,7 +59,7 @@ impl<'a> Rollout<'a> {
         self.new == Some(index)
     }
 
-    /// Indexes of the sets with former templates, oldest first.
+    /// Indices of the sets with old templates, oldest first.
     pub(super) fn old(&self) -> impl DoubleEndedIterator<Item = usize> + use<'_> {
         (0..self.sets.len()).filter(|index| !self.is_new(*index))
     }
@@ -72,7 +72,7 @@ impl<'a> Rollout<'a> {
         self.sets.iter().map(|set| set.count.size).collect()
     }
 
-    /// What the revision of the present template is to be at least.
+    /// The minimum revision of the current template.
     pub(super) fn next_revision(&self) -> i64 {
         let revisions = self.old().map(|index| annotations::revision(self.sets[index].metadata()));
         revisions.max().unwrap_or_default().max(0).saturating_add(1)
@@ -109,7 +109,7 @@ impl<'a> Set<'a> {
         is_dying(self.metadata())
     }
 
-    /// Its status tells of its present spec.
+    /// Its status is about its current spec.
     pub(super) fn is_observed(&self) -> bool {
         let observed = self.object.status.as_ref().and_then(|status| status.observed_generation);
         observed.unwrap_or_default() >= self.metadata().generation.unwrap_or_default()

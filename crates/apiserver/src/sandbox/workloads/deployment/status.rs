@@ -1,5 +1,5 @@
-//! The status of a Deployment: sums over its ReplicaSets, and how the rollout gets on.
-//! Source: `k8s.io/kubernetes/pkg/controller/deployment/{sync,progress}.go`.
+//! The status of a Deployment: sums over its ReplicaSets, and the progress of the rollout. Source:
+//! `k8s.io/kubernetes/pkg/controller/deployment/{sync,progress}.go`.
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::apps::v1::DeploymentStatus;
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::sandbox::world::is_dying;
 
-/// The set with the present template, after this look.
+/// The set with the current template, after this step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NewSet<'a> {
     Missing,
@@ -18,14 +18,14 @@ pub(super) enum NewSet<'a> {
     Created(&'a str),
 }
 
-/// What is to be written, and when to look whether the rollout is stuck.
+/// The status to write, and when to check the progress deadline.
 #[derive(Debug)]
 pub(super) struct Next {
     pub(super) status: DeploymentStatus,
     pub(super) again: Option<Timestamp>,
 }
 
-/// `is_rolling_out`: neither paused, nor being scaled or deleted; only then progress is judged.
+/// `is_rolling_out`: neither paused, nor being scaled or deleted; progress is checked only then.
 pub(super) fn next(
     rollout: &Rollout<'_>,
     new: NewSet<'_>,
@@ -47,7 +47,7 @@ pub(super) fn next(
     let again = match deadline {
         Some(deadline) if is_rolling_out => {
             let subject = subject(rollout, new);
-            judge(rollout, &before, &status, &mut conditions, &subject, deadline, now)
+            progress(rollout, &before, &status, &mut conditions, &subject, deadline, now)
         }
         Some(_) => None,
         None => {
@@ -61,7 +61,7 @@ pub(super) fn next(
     Next { status, again }
 }
 
-/// All wanted Pods are there with the present template, available, and no others.
+/// All desired Pods exist with the current template, are available, and there are no others.
 pub(super) fn is_complete(rollout: &Rollout<'_>, status: &DeploymentStatus) -> bool {
     let wanted = rollout.limits.replicas;
     let counts = [status.updated_replicas, status.replicas, status.available_replicas];
@@ -70,7 +70,7 @@ pub(super) fn is_complete(rollout: &Rollout<'_>, status: &DeploymentStatus) -> b
         && status.observed_generation.unwrap_or_default() >= generation
 }
 
-/// A status in which nothing is left out, so that two can be compared.
+/// A status with everything set, so that two can be compared.
 pub(super) fn filled(status: Option<&DeploymentStatus>) -> DeploymentStatus {
     let mut status = status.cloned().unwrap_or_default();
     let DeploymentStatus {
@@ -119,13 +119,13 @@ fn counted(rollout: &Rollout<'_>, before: &DeploymentStatus) -> DeploymentStatus
     }
 }
 
-/// `None`: progress is of no interest.
+/// `None`: progress is not checked.
 fn deadline(rollout: &Rollout<'_>) -> Option<SignedDuration> {
     let seconds = rollout.spec.progress_deadline_seconds.filter(|seconds| *seconds != i32::MAX)?;
     Some(SignedDuration::from_secs(i64::from(seconds)))
 }
 
-/// A pause stops the clock of the deadline; it starts anew with the resumption.
+/// A pause stops the progress deadline; it restarts with the resumption.
 fn note_pause(rollout: &Rollout<'_>, conditions: &mut Conditions, now: Timestamp) {
     let is_dying = is_dying(&rollout.deployment.metadata);
     if is_dying || conditions.progresses_for(Reason::ProgressDeadlineExceeded) {
@@ -158,8 +158,8 @@ fn subject(rollout: &Rollout<'_>, new: NewSet<'_>) -> String {
     }
 }
 
-/// Whether the rollout is done, gets on, or is stuck; and when to look again.
-fn judge(
+/// Whether the rollout is complete, progressing, or stuck; and when to check again.
+fn progress(
     rollout: &Rollout<'_>,
     before: &DeploymentStatus,
     status: &DeploymentStatus,
@@ -190,11 +190,11 @@ fn judge(
         conditions.set(Reason::ProgressDeadlineExceeded, subject, now);
         return None;
     }
-    // Times are kept in whole seconds.
+    // Times are stored in whole seconds.
     end.checked_add(SignedDuration::from_secs(1)).ok()
 }
 
-/// More new Pods, fewer old ones, more that are ready or available.
+/// More new Pods, fewer old ones, more ready or available ones.
 fn gets_on(before: &DeploymentStatus, after: &DeploymentStatus) -> bool {
     let old = |status: &DeploymentStatus| {
         status.replicas.unwrap_or_default() - status.updated_replicas.unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What has been decided about a Deployment, as actions.
+//! The decisions about a Deployment, as actions.
 
 use k8s_openapi::{
     api::apps::v1::{DeploymentStatus, ReplicaSet, ReplicaSetSpec},
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     annotations::{self, Changes, REVISION},
-    plan::{Plan, Way},
+    plan::{Plan, RolloutMode},
     sets::{Rollout, Set},
     status::{self, NewSet},
 };
@@ -21,14 +21,14 @@ use crate::{
     },
 };
 
-/// Where the name of a ReplicaSet ends.
+/// Maximum length of a ReplicaSet's name.
 const LONGEST_NAME: usize = 253;
 
-/// One patch for all that is to change about a set, and the news of its size.
+/// One patch for all changes of a set, and an Event about its size.
 pub(super) fn resize(
     rollout: &Rollout<'_>,
     plan: &Plan,
-    way: Way,
+    mode: RolloutMode,
     index: usize,
 ) -> impl Iterator<Item = Action> + use<> {
     let set = &rollout.sets[index];
@@ -36,12 +36,12 @@ pub(super) fn resize(
     let is_resized = before != after;
     let mut annotations = Changes::new();
     let mut spec = Map::new();
-    if rollout.is_new(index) && way != Way::Dying {
+    if rollout.is_new(index) && mode != RolloutMode::Deleting {
         let next = rollout.next_revision();
         annotations = annotations::of_new_set(&rollout.deployment.metadata, set.metadata(), next);
         spec.extend(patience(rollout, set));
     }
-    if is_resized || (before > 0 && matches!(way, Way::Paused | Way::Scaled)) {
+    if is_resized || (before > 0 && matches!(mode, RolloutMode::Paused | RolloutMode::Scaled)) {
         annotations.extend(annotations::of_size(set.metadata(), rollout.limits));
     }
     if is_resized {
@@ -62,7 +62,7 @@ pub(super) fn remove(set: &Set<'_>) -> Action {
     Action::delete(&REPLICA_SET, set.metadata(), None)
 }
 
-/// The set for the present template.
+/// The set for the current template.
 pub(super) fn new_set(rollout: &Rollout<'_>, size: i64) -> ReplicaSet {
     let collisions = rollout.deployment.status.as_ref().and_then(|status| status.collision_count);
     let hash = template::hash(&rollout.spec.template, collisions);
@@ -96,7 +96,7 @@ pub(super) fn create(rollout: &Rollout<'_>, set: &ReplicaSet) -> Vec<Action> {
     actions
 }
 
-/// Writes the status and the revision, if they differ from what is there.
+/// Writes the status and the revision if they differ.
 pub(super) fn tell(
     rollout: &Rollout<'_>,
     new: NewSet<'_>,
@@ -116,7 +116,7 @@ pub(super) fn tell(
     patch(&DEPLOYMENT, metadata, parts)
 }
 
-/// How long a Pod of a set must be ready is that of the Deployment.
+/// A set's minReadySeconds follows the Deployment's.
 fn patience(rollout: &Rollout<'_>, set: &Set<'_>) -> Option<(String, Value)> {
     let wanted = rollout.spec.min_ready_seconds.unwrap_or_default();
     let given = set.object.spec.as_ref().and_then(|spec| spec.min_ready_seconds);

@@ -1,11 +1,12 @@
 //! Which Pods a ReplicaSet deletes first.
 //!
 //! Unassigned before assigned, pending before unknown before running, not ready before ready, lower
-//! deletion cost, more Pods of the same Deployment on its node, ready for less long, more restarts,
-//! younger. Spans of time are compared by their binary logarithm, so that among Pods of about the
-//! same age the uid decides, which is as good as chance. Source: `k8s.io/kubernetes/pkg/controller`,
-//! `ActivePodsWithRanks`; there, unequal times of the same logarithm go by uid at once, which is no
-//! order when some are equal: here the remaining rules come first.
+//! deletion cost, more Pods of the same Deployment on its node, ready for a shorter time, more
+//! restarts, younger. Durations are compared by their binary logarithm, so that among Pods of about
+//! the same age the uid decides, which is effectively random. Source:
+//! `k8s.io/kubernetes/pkg/controller`, `ActivePodsWithRanks`; there, unequal times with the same
+//! logarithm are compared by uid at once, which is not a total order if some are equal: here the
+//! remaining rules come first.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
@@ -19,7 +20,7 @@ use crate::sandbox::{
 
 const DELETION_COST: &str = "controller.kubernetes.io/pod-deletion-cost";
 
-/// The smallest goes first.
+/// The smallest is deleted first.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Rank {
     is_assigned: bool,
@@ -33,18 +34,18 @@ pub(super) struct Rank {
     uid: String,
 }
 
-/// How many active Pods of some sets are on each node.
-pub(super) type Crowds = BTreeMap<String, usize>;
+/// The number of active Pods of some sets on each node.
+pub(super) type PodsPerNode = BTreeMap<String, usize>;
 
-pub(super) fn crowds<'a>(pods: impl IntoIterator<Item = &'a Pod>) -> Crowds {
-    let mut crowds = Crowds::new();
+pub(super) fn crowds<'a>(pods: impl IntoIterator<Item = &'a Pod>) -> PodsPerNode {
+    let mut crowds = PodsPerNode::new();
     for pod in pods.into_iter().filter(|pod| pods::is_active(pod)) {
         *crowds.entry(node_of(pod).to_owned()).or_default() += 1;
     }
     crowds
 }
 
-pub(super) fn rank(pod: &Pod, crowds: &Crowds, now: Timestamp) -> Rank {
+pub(super) fn rank(pod: &Pod, crowds: &PodsPerNode, now: Timestamp) -> Rank {
     let phase = match phase_of(pod) {
         "Running" => 2,
         "Unknown" => 1,
@@ -64,13 +65,13 @@ pub(super) fn rank(pod: &Pod, crowds: &Crowds, now: Timestamp) -> Rank {
     }
 }
 
-/// The binary logarithm of the time in between, in nanoseconds; nothing where there is none.
+/// The binary logarithm of the duration in nanoseconds; `None` if it is zero.
 fn span(from: Timestamp, to: Timestamp) -> Option<u32> {
     let nanoseconds = to.as_nanosecond() - from.as_nanosecond();
     u128::try_from(nanoseconds).ok()?.checked_ilog2()
 }
 
-/// The most that a container was restarted: of the containers proper, and of the sidecars.
+/// The maximum restart count: of regular containers, and of sidecars.
 fn restarts(pod: &Pod) -> (i32, i32) {
     let sidecars: Vec<&str> = pod
         .spec
@@ -126,7 +127,7 @@ mod tests {
             json!({"conditions": [
             {"type": "Ready", "status": "True", "lastTransitionTime": time}]})
         };
-        // In the order of deletion; ties of the earlier rules are broken by the next.
+        // In the order of deletion; ties of earlier rules are broken by the next.
         let pods = [
             pod("unassigned", &json!({"spec": {"nodeName": null}})),
             pod("pending", &json!({"status": {"phase": "Pending"}})),

@@ -29,7 +29,7 @@ fn on_nodes(n: usize, changes: &Value) -> Cluster {
         add_node(&mut cluster, &format!("n{index}"));
     }
     cluster.create("daemonsets", daemon_set("a", changes));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     cluster
 }
 
@@ -52,7 +52,7 @@ fn status(cluster: &Cluster) -> Value {
     cluster.value("daemonsets", &key("agent"))["status"].clone()
 }
 
-/// The node and the image of every Pod that is not on its way out.
+/// The node and image of every Pod that is not terminating.
 fn places(cluster: &Cluster) -> Vec<(String, String)> {
     let place = |pod| (node_of(pod).to_owned(), Cluster::image(pod).to_owned());
     let mut places: Vec<(String, String)> = cluster.active().map(place).collect();
@@ -65,7 +65,7 @@ fn nodes(cluster: &Cluster) -> Vec<String> {
 }
 
 #[test]
-fn every_node_has_one_pod_whoever_comes_and_goes() {
+fn every_node_has_one_pod_as_nodes_come_and_go() {
     let mut cluster = on_nodes(3, &json!({}));
     assert_eq!(nodes(&cluster), ["n0", "n1", "n2"]);
     assert_eq!(
@@ -76,7 +76,7 @@ fn every_node_has_one_pod_whoever_comes_and_goes() {
     );
     add_node(&mut cluster, "n9");
     cluster.remove("nodes", "n1");
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!(nodes(&cluster), ["n0", "n2", "n9"]);
     assert_eq!(status(&cluster)["desiredNumberScheduled"], 3);
     let created = cluster.news.iter().filter(|news| news.starts_with("SuccessfulCreate: "));
@@ -89,7 +89,7 @@ fn pods_leave_nodes_that_no_longer_suit() {
     taint(&mut cluster, "n0", "x", "NoExecute");
     taint(&mut cluster, "n1", "x", "NoSchedule");
     taint(&mut cluster, "n2", "node.kubernetes.io/unschedulable", "NoSchedule");
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!(nodes(&cluster), ["n1", "n2"]);
     let told = status(&cluster);
     assert_eq!(
@@ -98,7 +98,7 @@ fn pods_leave_nodes_that_no_longer_suit() {
     );
     let chosen = json!({"spec": {"template": {"spec": {"nodeSelector": {"name": "n2"}}}}});
     cluster.patch("daemonsets", &key("agent"), &chosen);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!(nodes(&cluster), ["n2"]);
 }
 
@@ -106,7 +106,7 @@ fn pods_leave_nodes_that_no_longer_suit() {
 fn pods_are_replaced_one_node_at_a_time() {
     let mut cluster = on_nodes(5, &json!({}));
     use_image(&mut cluster, "b");
-    cluster.settle(|cluster| {
+    cluster.run_until_idle(|cluster| {
         assert!(cluster.n_ready() >= 4, "{:?}", places(cluster));
         assert!(cluster.world.pods.len() <= 5, "{:?}", places(cluster));
     });
@@ -119,7 +119,7 @@ fn with_surge_the_new_pod_comes_before_the_old_one_goes() {
     let rolling = json!({"maxSurge": 2, "maxUnavailable": 0});
     let mut cluster = on_nodes(5, &json!({"updateStrategy": {"rollingUpdate": rolling}}));
     use_image(&mut cluster, "b");
-    cluster.settle(|cluster| {
+    cluster.run_until_idle(|cluster| {
         assert!(cluster.n_ready() >= 5, "{:?}", places(cluster));
         assert!(cluster.active().count() <= 7, "{:?}", places(cluster));
     });
@@ -128,16 +128,16 @@ fn with_surge_the_new_pod_comes_before_the_old_one_goes() {
 }
 
 #[test]
-fn on_delete_replaces_only_what_somebody_deletes() {
+fn on_delete_replaces_only_deleted_pods() {
     let mut cluster =
         on_nodes(3, &json!({"updateStrategy": {"type": "OnDelete", "rollingUpdate": null}}));
     use_image(&mut cluster, "b");
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert!(places(&cluster).iter().all(|(_, image)| image == "a"));
     assert_eq!(status(&cluster)["updatedNumberScheduled"], 0);
     let first = super::pod_keys(&cluster)[0].clone();
     cluster.remove("pods", &first);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     let new = places(&cluster).into_iter().filter(|(_, image)| image == "b").count();
     assert_eq!((new, nodes(&cluster).len()), (1, 3));
 }
@@ -147,7 +147,7 @@ fn failed_pods_are_replaced_with_patience() {
     let mut cluster = on_nodes(2, &json!({}));
     let first = super::pod_keys(&cluster)[0].clone();
     cluster.patch("pods", &first, &json!({"status": {"phase": "Failed"}}));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!((nodes(&cluster).len(), cluster.n_ready()), (2, 2));
     let told =
         |news: &String| news.starts_with("FailedDaemonPod: Found failed daemon pod default/");
@@ -155,12 +155,12 @@ fn failed_pods_are_replaced_with_patience() {
 }
 
 #[test]
-fn a_second_pod_on_a_node_goes() {
+fn a_second_pod_on_a_node_is_deleted() {
     let mut cluster = on_nodes(2, &json!({}));
     let mut second = cluster.value("pods", &super::pod_keys(&cluster)[0]);
     second["metadata"]["name"] = "agent-later".into();
     cluster.create("pods", second);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!(nodes(&cluster), ["n0", "n1"]);
     assert!(!cluster.world.pods.contains_key(key("agent-later").as_str()));
 }
@@ -168,8 +168,8 @@ fn a_second_pod_on_a_node_goes() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever the order of the looks: the limits hold on nodes that stay, and in the end each
-    /// has its Pod of the last template.
+    /// Whatever the order of steps: the limits hold on nodes that stay, and in the end each has its
+    /// Pod of the last template.
     #[test]
     fn updates_stay_within_their_limits(
         seed: u64,
@@ -186,7 +186,7 @@ proptest! {
         }
         let strategy = json!({"updateStrategy": {"rollingUpdate": rolling}});
         cluster.create("daemonsets", daemon_set("a", &strategy));
-        cluster.settle(|_| {});
+        cluster.run_until_idle(|_| {});
         let (most, least) = (n_nodes + surge, n_nodes.saturating_sub(unavailable));
         let check = |cluster: &Cluster| {
             let (active, ready) = (cluster.active().count(), cluster.n_ready());
@@ -196,12 +196,12 @@ proptest! {
             use_image(&mut cluster, image);
             cluster.rush(steps, check);
         }
-        cluster.settle(check);
+        cluster.run_until_idle(check);
         prop_assert_eq!(nodes(&cluster).len(), n_nodes);
         prop_assert!(places(&cluster).iter().all(|(_, image)| image == "c"));
         add_node(&mut cluster, "late");
         cluster.remove("nodes", "n0");
-        cluster.settle(|_| {});
+        cluster.run_until_idle(|_| {});
         prop_assert_eq!(nodes(&cluster).len(), n_nodes);
     }
 }

@@ -41,7 +41,7 @@ fn scale(cluster: &mut Cluster, replicas: usize) {
 fn rolled_out(replicas: usize, changes: &Value) -> Cluster {
     let mut cluster = cluster(1);
     cluster.create("deployments", deployment(replicas, "a", changes));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     cluster
 }
 
@@ -57,7 +57,7 @@ fn condition(cluster: &Cluster, type_: &str) -> (String, String, String) {
     (text("status"), text("reason"), text("message"))
 }
 
-/// How `kubectl rollout status` sees it.
+/// As `kubectl rollout status` sees it.
 fn is_done(cluster: &Cluster) -> bool {
     let object = cluster.value("deployments", &key("web"));
     let (spec, status) = (&object["spec"], &object["status"]);
@@ -89,7 +89,7 @@ fn revisions(cluster: &Cluster) -> Vec<(String, usize)> {
 }
 
 #[test]
-fn a_deployment_comes_up() {
+fn a_deployment_becomes_available() {
     let cluster = rolled_out(3, &json!({}));
     assert!(is_done(&cluster), "{}", status(&cluster));
     assert_eq!(
@@ -145,7 +145,7 @@ fn a_rolling_update_of_a_hundred_pods_stays_within_its_limits() {
         let rolling = json!({"rollingUpdate": {"maxSurge": surge, "maxUnavailable": unavailable}});
         let mut cluster = rolled_out(100, &json!({"strategy": rolling}));
         use_image(&mut cluster, "b");
-        cluster.settle(|cluster| {
+        cluster.run_until_idle(|cluster| {
             let (active, ready) = (cluster.active().count(), cluster.n_ready());
             assert!(active <= most && ready >= least, "{active} {ready} {surge} {unavailable}");
         });
@@ -155,7 +155,7 @@ fn a_rolling_update_of_a_hundred_pods_stays_within_its_limits() {
 }
 
 #[test]
-fn a_step_waits_until_the_replica_sets_have_taken_in_the_one_before() {
+fn a_step_waits_until_the_replica_sets_have_observed_the_previous_one() {
     let mut cluster = rolled_out(10, &json!({}));
     use_image(&mut cluster, "b");
     let look = |cluster: &mut Cluster| cluster.turn(Part::Deployments, &key("web"), &mut |_| {});
@@ -176,17 +176,17 @@ fn scaling_makes_and_deletes_just_the_difference() {
     let mut cluster = rolled_out(5, &json!({}));
     let before = pod_keys(&cluster);
     scale(&mut cluster, 8);
-    cluster.settle(|cluster| assert!(cluster.n_ready() >= 5));
+    cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 5));
     assert!(is_done(&cluster));
     assert!(before.iter().all(|key| cluster.world.pods.contains_key(key.as_str())));
     scale(&mut cluster, 2);
-    cluster.settle(|cluster| assert!(cluster.n_ready() >= 2));
+    cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 2));
     assert!(is_done(&cluster) && cluster.world.pods.len() == 2);
     scale(&mut cluster, 0);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert!(is_done(&cluster) && cluster.world.pods.is_empty());
     scale(&mut cluster, 1);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert!(is_done(&cluster) && cluster.world.pods.len() == 1);
     assert_eq!(revisions(&cluster), [("1".to_owned(), 1)]);
     let deleted = cluster.news.iter().filter(|news| news.starts_with("SuccessfulDelete: "));
@@ -197,9 +197,9 @@ fn scaling_makes_and_deletes_just_the_difference() {
 fn going_back_to_a_template_uses_its_replica_set_again() {
     let mut cluster = rolled_out(4, &json!({}));
     use_image(&mut cluster, "b");
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     use_image(&mut cluster, "a");
-    cluster.settle(|cluster| assert!(cluster.n_ready() >= 3));
+    cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 3));
     assert!(is_done(&cluster) && images(&cluster) == ["a"]);
     assert_eq!(revisions(&cluster), [("2".to_owned(), 0), ("3".to_owned(), 4)]);
     let object = cluster.value("deployments", &key("web"));
@@ -207,16 +207,16 @@ fn going_back_to_a_template_uses_its_replica_set_again() {
 }
 
 #[test]
-fn a_rollout_that_gets_stuck_keeps_the_old_pods_tells_so_and_can_be_undone() {
+fn a_stuck_rollout_keeps_the_old_pods_reports_it_and_can_be_rolled_back() {
     let mut cluster = rolled_out(4, &json!({"progressDeadlineSeconds": 60}));
     use_image(&mut cluster, "broken");
-    cluster.settle(|cluster| assert!(cluster.n_ready() >= 3));
+    cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 3));
     let (status, reason, message) = condition(&cluster, "Progressing");
     assert_eq!((status.as_str(), reason.as_str()), ("False", "ProgressDeadlineExceeded"));
     assert!(message.ends_with("has timed out progressing."), "{message}");
     assert!(!is_done(&cluster));
     use_image(&mut cluster, "a");
-    cluster.settle(|cluster| assert!(cluster.n_ready() >= 3));
+    cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 3));
     assert!(is_done(&cluster) && images(&cluster) == ["a"]);
     assert_eq!(condition(&cluster, "Progressing").1, "NewReplicaSetAvailable");
 }
@@ -226,8 +226,8 @@ fn recreate_ends_all_old_pods_before_the_first_new_one() {
     let mut cluster =
         rolled_out(4, &json!({"strategy": {"type": "Recreate", "rollingUpdate": null}}));
     use_image(&mut cluster, "b");
-    cluster.settle(|cluster| {
-        // Those that are ending count, too.
+    cluster.run_until_idle(|cluster| {
+        // Terminating ones count, too.
         let mut images: Vec<&str> =
             cluster.world.pods.values().map(|pod| Cluster::image(pod)).collect();
         images.sort_unstable();
@@ -243,21 +243,21 @@ fn a_paused_deployment_is_scaled_but_not_rolled_out() {
     cluster.patch("deployments", &key("web"), &json!({"spec": {"paused": true}}));
     use_image(&mut cluster, "b");
     scale(&mut cluster, 6);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!((images(&cluster), cluster.n_ready()), (vec!["a"], 6));
     assert_eq!(condition(&cluster, "Progressing").1, "DeploymentPaused");
     cluster.patch("deployments", &key("web"), &json!({"spec": {"paused": false}}));
-    cluster.settle(|cluster| assert!(cluster.n_ready() >= 5));
+    cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 5));
     assert!(is_done(&cluster) && images(&cluster) == ["b"]);
     assert_eq!(condition(&cluster, "Progressing").1, "NewReplicaSetAvailable");
 }
 
 #[test]
-fn only_so_many_old_replica_sets_are_kept() {
+fn old_replica_sets_beyond_the_history_limit_are_deleted() {
     let mut cluster = rolled_out(2, &json!({"revisionHistoryLimit": 2}));
     for image in ["b", "c", "d", "e"] {
         use_image(&mut cluster, image);
-        cluster.settle(|_| {});
+        cluster.run_until_idle(|_| {});
     }
     let kept = [("3".to_owned(), 0), ("4".to_owned(), 0), ("5".to_owned(), 2)];
     assert_eq!(revisions(&cluster), kept);
@@ -271,7 +271,7 @@ fn pods_are_available_only_after_their_time() {
     let rolling = json!({"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}});
     cluster.patch("deployments", &key("web"), &json!({"spec": {"strategy": rolling}}));
     use_image(&mut cluster, "b");
-    cluster.settle(|cluster| assert!(cluster.n_ready() >= 2));
+    cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 2));
     assert!(is_done(&cluster));
     assert!((cluster.now - start).get_seconds() >= 60, "{} {start}", cluster.now);
 }
@@ -283,23 +283,23 @@ fn pods_that_ended_are_replaced() {
     cluster.patch("pods", &keys[0], &json!({"status": {"phase": "Failed"}}));
     cluster.patch("pods", &keys[1], &json!({"status": {"phase": "Succeeded"}}));
     cluster.remove("pods", &keys[2]);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!((cluster.n_ready(), cluster.world.pods.len()), (3, 5));
     assert!(is_done(&cluster));
 }
 
 #[test]
-fn orphans_are_adopted_and_pods_that_no_longer_match_are_let_go() {
+fn orphans_are_adopted_and_pods_that_no_longer_match_are_released() {
     let mut cluster = rolled_out(2, &json!({}));
     let freed = pod_keys(&cluster)[0].clone();
     cluster.patch("pods", &freed, &json!({"metadata": {"labels": {"app": "other"}}}));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     let owners = |cluster: &Cluster| {
         cluster.value("pods", &freed)["metadata"]["ownerReferences"].as_array().map(Vec::len)
     };
     assert_eq!((owners(&cluster).unwrap_or_default(), cluster.n_ready()), (0, 3));
     cluster.patch("pods", &freed, &json!({"metadata": {"labels": {"app": "web"}}}));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!(cluster.n_ready(), 2);
     let owned = cluster.active().filter(|pod| {
         pod.metadata.owner_references.as_ref().is_some_and(|owners| owners.len() == 1)
@@ -308,7 +308,7 @@ fn orphans_are_adopted_and_pods_that_no_longer_match_are_let_go() {
 }
 
 #[test]
-fn a_taken_name_is_evaded() {
+fn an_existing_name_is_avoided() {
     let mut cluster = rolled_out(1, &json!({}));
     let mut foreign = cluster.value("replicasets", &{
         let set = cluster.world.replica_sets.values().next().unwrap();
@@ -316,7 +316,7 @@ fn a_taken_name_is_evaded() {
     });
     let taken = foreign["metadata"]["name"].as_str().unwrap().to_owned();
     cluster = super::cluster(1);
-    // Not for the taking.
+    // Not available for adoption.
     foreign["metadata"]["ownerReferences"] = json!([
         {"apiVersion": "v1", "kind": "Other", "name": "x", "uid": "x", "controller": true}
     ]);
@@ -324,7 +324,7 @@ fn a_taken_name_is_evaded() {
     foreign["status"] = Value::Null;
     cluster.create("replicasets", foreign);
     cluster.create("deployments", deployment(1, "a", &json!({})));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert!(is_done(&cluster), "{}", status(&cluster));
     assert_eq!(status(&cluster)["collisionCount"], 1);
     let names = cluster.world.replica_sets.keys().filter(|name| name.as_ref() != key(&taken));
@@ -332,16 +332,16 @@ fn a_taken_name_is_evaded() {
 }
 
 #[test]
-fn a_deployment_that_goes_makes_nothing_new() {
+fn a_deployment_being_deleted_creates_nothing() {
     let mut cluster = cluster(1);
     let made = cluster.create("deployments", deployment(3, "a", &json!({})));
     let dying = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
     cluster.patch("deployments", &made, &dying);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert!(cluster.world.replica_sets.is_empty());
 }
 
-/// A ReplicaSet by hand, without the label of a hash.
+/// A ReplicaSet created by hand, without the label of a hash.
 fn lone_set(image: &str, app: &str) -> Value {
     json!({
         "metadata": {"name": "lone", "labels": {"app": app},
@@ -363,10 +363,10 @@ fn lone_set(image: &str, app: &str) -> Value {
 fn a_deployment_takes_a_matching_orphan_and_replaces_its_pods() {
     let mut cluster = cluster(1);
     let lone = cluster.create("replicasets", lone_set("old", "web"));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!(images(&cluster), ["old"]);
     cluster.create("deployments", deployment(2, "new", &json!({})));
-    cluster.settle(|cluster| assert!(cluster.n_ready() >= 1));
+    cluster.run_until_idle(|cluster| assert!(cluster.n_ready() >= 1));
     let set = cluster.value("replicasets", &lone);
     let owner = &set["metadata"]["ownerReferences"][0];
     assert_eq!((&owner["kind"], &owner["controller"]), (&json!("Deployment"), &json!(true)));
@@ -382,14 +382,14 @@ fn an_orphan_with_the_template_is_the_set_of_the_template() {
     let mut cluster = cluster(1);
     cluster.create("replicasets", lone_set("a", "web"));
     cluster.create("deployments", deployment(3, "a", &json!({})));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     assert_eq!(cluster.world.replica_sets.len(), 1);
     assert_eq!(cluster.value("replicasets", &key("lone"))["spec"]["replicas"], 3);
     assert!(is_done(&cluster), "{}", status(&cluster));
 }
 
 #[test]
-fn a_deployment_takes_no_strangers_and_lets_go_of_what_became_one() {
+fn a_deployment_adopts_only_matching_orphans_and_releases_mismatches() {
     let mut cluster = rolled_out(2, &json!({}));
     cluster.create("replicasets", lone_set("a", "db"));
     let other =
@@ -401,7 +401,7 @@ fn a_deployment_takes_no_strangers_and_lets_go_of_what_became_one() {
     let own =
         cluster.world.replica_sets.keys().find(|key| key.contains("/web-")).unwrap().to_string();
     cluster.patch("replicasets", &own, &json!({"metadata": {"labels": {"app": "else"}}}));
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     let owners =
         |key: &str| cluster.value("replicasets", key)["metadata"]["ownerReferences"].clone();
     assert_eq!(owners(&own), json!([]));
@@ -410,13 +410,13 @@ fn a_deployment_takes_no_strangers_and_lets_go_of_what_became_one() {
 }
 
 #[test]
-fn a_deployment_that_goes_takes_nothing() {
+fn a_deployment_being_deleted_adopts_nothing() {
     let mut cluster = cluster(1);
     cluster.create("replicasets", lone_set("a", "web"));
     let made = cluster.create("deployments", deployment(3, "a", &json!({})));
     let dying = json!({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}});
     cluster.patch("deployments", &made, &dying);
-    cluster.settle(|_| {});
+    cluster.run_until_idle(|_| {});
     let set = cluster.value("replicasets", &key("lone"));
     assert_eq!(set["metadata"]["ownerReferences"], Value::Null);
 }
@@ -424,8 +424,8 @@ fn a_deployment_that_goes_takes_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
 
-    /// Whatever the order of the looks, the sizes, and what comes in between: a new template, the
-    /// old one again, or one whose Pods never come up.
+    /// Whatever the order of steps, the sizes, and the changes in between: a new template, the old
+    /// one again, or one whose Pods never become ready.
     #[test]
     fn updates_stay_within_their_limits(
         seed: u64,
@@ -442,7 +442,7 @@ proptest! {
         cluster.ready_after = jiff::SignedDuration::from_secs(slow);
         let given = json!({"strategy": {"rollingUpdate": rolling}, "progressDeadlineSeconds": 20});
         cluster.create("deployments", deployment(replicas, "a", &given));
-        cluster.settle(|_| {});
+        cluster.run_until_idle(|_| {});
         let unavailable = if surge == 0 { unavailable.max(1) } else { unavailable };
         let (most, least) = (replicas + surge, replicas.saturating_sub(unavailable));
         let check = |cluster: &Cluster| {
@@ -454,7 +454,7 @@ proptest! {
             cluster.rush(steps, check);
         }
         use_image(&mut cluster, "d");
-        cluster.settle(check);
+        cluster.run_until_idle(check);
         prop_assert!(is_done(&cluster), "{}", status(&cluster));
         prop_assert_eq!(cluster.n_ready(), replicas);
     }

@@ -1,4 +1,4 @@
-//! Objects that no version would take any more, put into the journal by hand.
+//! Objects that no current version would accept, written directly to the journal.
 
 use std::{path::Path, sync::Arc};
 
@@ -20,7 +20,7 @@ pub(super) fn deployments(data: &Path, keys: &[&str], anything: &str) {
 
 fn change(key: &str, revision: u64, anything: &str) -> Change {
     let (namespace, name) = key.split_once('/').unwrap();
-    let tail = format!(
+    let encoded = format!(
         r#""creationTimestamp":"2026-01-01T00:00:00Z","generation":1,"name":"{name}","namespace":"{namespace}","uid":"00000000-0000-4000-8000-{revision:012}"}},"spec":{{"replicas":0,"selector":{{"matchLabels":{{"app":"a"}}}},"strategy":{{}},"template":{}}},"status":{{}}}}"#,
         template(anything).replace('\n', "")
     );
@@ -29,7 +29,7 @@ fn change(key: &str, revision: u64, anything: &str) -> Change {
         revision,
         labels: Box::default(),
         fields: Box::default(),
-        tail: tail.into(),
+        encoded: encoded.into(),
     };
     Change { resource: ResourceId(0), revision, key: key.into(), object: Some(Arc::new(object)) }
 }

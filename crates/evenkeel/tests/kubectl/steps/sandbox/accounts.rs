@@ -45,7 +45,7 @@ pub(crate) fn steps() -> Vec<Step> {
         run("describe secret own", SECRET),
         fails(
             "create token bot",
-            "error: failed to create token: serviceaccounts/token is not offered: this server signs no tokens",
+            "error: failed to create token: serviceaccounts/token is not supported: this server does not sign tokens",
         )
         .since(24),
         run("delete sa bot", "serviceaccount \"bot\" deleted{? from $ns namespace}"),

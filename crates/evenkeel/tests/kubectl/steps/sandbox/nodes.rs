@@ -1,4 +1,4 @@
-//! Nodes: cordoned, drained, tainted, new, silent, gone; what becomes of Pods then.
+//! Nodes: cordoned, drained, tainted, new, unresponsive, gone; and the effect on Pods.
 
 use crate::step::{Step, run, save};
 
@@ -93,7 +93,7 @@ fn drained() -> Vec<Step> {
     vec![
         run("cordon n1", "node/n1 cordoned"),
         run("get node n1 --no-headers", "n1 Ready,SchedulingDisabled <none> {age} v{any}"),
-        // Before 1.22 it knows only an older kind of eviction, and deletes.
+        // Before 1.22 it supports only an older version of eviction, and deletes.
         run(
             "drain n1 --ignore-daemonsets --delete-emptydir-data --force --timeout=40s",
             "node/n1 already cordoned\n...\npod/web-{any} {any}\npod/web-{any} {any}\nnode/n1 {any}",

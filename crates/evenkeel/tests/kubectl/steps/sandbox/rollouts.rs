@@ -1,4 +1,4 @@
-//! Deployments: rolled out, scaled, changed, rolled back, held; their Pods come back.
+//! Deployments: rolled out, scaled, changed, rolled back, paused; their Pods are recreated.
 
 use crate::step::{Step, run, save};
 
@@ -87,7 +87,7 @@ fn created() -> Vec<Step> {
         ),
         run("create deployment web --image=img:1 --replicas=2", "deployment.apps/web created"),
         run(STATUS, DONE),
-        // The revision that the controller writes does not count as a change.
+        // The revision written by the controller does not count as a change.
         run("get deploy web -o 'jsonpath={.metadata.generation}'", "1"),
         run("get pods -o wide --sort-by=.spec.nodeName", PODS),
         run("scale deploy web --replicas=4", "deployment.apps/web scaled"),

@@ -1,4 +1,4 @@
-//! A connection's stream that says when bytes come.
+//! A stream that records when bytes are received.
 
 use std::{
     io::{self, IoSlice},
@@ -11,13 +11,13 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::connections::Connection;
 
-/// `connection` hears of what is read; `None` where that says nothing about requests, as on HTTP/2.
-pub(super) struct Heard<S> {
+/// `connection` is notified of reads; `None` where reads don't indicate requests, as on HTTP/2.
+pub(super) struct ReadTracker<S> {
     pub(super) stream: S,
     pub(super) connection: Option<Arc<Connection>>,
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for ReadTracker<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -28,13 +28,13 @@ impl<S: AsyncRead + Unpin> AsyncRead for Heard<S> {
         if let Some(connection) =
             self.connection.as_ref().filter(|_| buffer.filled().len() > before)
         {
-            connection.heard();
+            connection.received();
         }
         read
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Heard<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for ReadTracker<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
