@@ -82,7 +82,7 @@ fn if_deleted(path: &Path) -> String {
             "the folder {} to create a new CA (existing kubeconfigs then stop working)",
             folder_of(path)
         ),
-        false => "it to have a new one made".to_owned(),
+        false => "it to create a new one".to_owned(),
     }
 }
 

@@ -54,7 +54,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
                 }
             }
             Some(KeyState::Processing(_, again)) => {
-                *again = Some(again.map_or(at, |known| known.min(at)))
+                *again = Some(again.map_or(at, |known| known.min(at)));
             }
         }
     }

@@ -97,7 +97,7 @@ fn field(number: u32, encoding: FieldEncoding, value: &Value, out: &mut Vec<u8>)
                 .for_each(|(name, one)| entry(number, name, encoding, one, out));
         }
         FieldEncoding::Inside(only, encoding) => {
-            counted(number, out, |out| field(only, *encoding, value, out))
+            counted(number, out, |out| field(only, *encoding, value, out));
         }
         FieldEncoding::Choice(choose) => field(number, choose(value), value, out),
     }
