@@ -144,10 +144,20 @@ impl Shared {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_fairness::{Settings, dialect::kubernetes};
+    use evenkeel_fairness::{
+        Request, Settings, Width,
+        config::{
+            Config, Conjunction, Distinguisher, Field, Handling, Level, Op, Predicate, Queuing,
+            Schema, Source, Test,
+        },
+        dialect::kubernetes,
+        dispatcher::{Admission, Cost},
+        flow::{FlowHash, FlowKey},
+        queues::SeatLimit,
+    };
 
     use super::*;
-    use crate::policy::Policy;
+    use crate::{policy::Policy, shared::Turn};
 
     #[test]
     fn limits_are_adjusted_in_time_by_drivers_that_come_and_go() {
@@ -161,5 +171,84 @@ mod tests {
         }
         let adjusted = shared.dispatcher.limits().1;
         assert!(adjusted > 0.0, "{adjusted}");
+    }
+
+    /// Two levels of four seats: requests of the user `other` go to the first, all else to the second.
+    fn two_levels() -> Shared {
+        let level = |name: &str| Level {
+            name: name.into(),
+            uid: Arc::default(),
+            shares: 1,
+            lendable_percent: 0,
+            borrowing_limit_percent: None,
+            handling: Handling::Queue(Queuing { queues: 8, hand_size: 2, queue_length_limit: 9 }),
+            implied: false,
+        };
+        let schema = |name: &str, level, tests| Schema {
+            name: name.into(),
+            uid: Arc::default(),
+            precedence: 1,
+            level,
+            distinguisher: Some(Distinguisher { source: Source::User, transform: None }),
+            predicate: Predicate::Match(vec![Conjunction { tests }]),
+            implied: false,
+        };
+        let test = Test { field: Field::User, op: Op::Equals("other".into()), negated: false };
+        let schemas = vec![schema("other", 0, vec![test]), schema("main", 1, vec![])];
+        let config = Config { levels: vec![level("other"), level("main")], schemas, fallback: 1 };
+        let flow_hash = FlowHash::Keyed(Some(FlowKey::new([1; 32])));
+        let settings = Settings { flow_hash, ..Settings::default() };
+        Shared::new(config, 8, settings, Policy::default()).unwrap()
+    }
+
+    fn at(tenths: u64) -> Time {
+        Time(0) + Duration::from_millis(100 * tenths)
+    }
+
+    fn admit(shared: &Shared, now: Time, user: &str, seats: u32) -> Admission<Waker> {
+        let request = Request { user, ..Request::default() };
+        let cost = |_: &_| Cost { width: Width::seats(seats), wait_until: Time::MAX, watch: false };
+        let waker = || Waker::noop().clone();
+        shared.dispatcher.admit(now, &request, cost, waker, &mut Vec::new()).admission
+    }
+
+    fn run(shared: &Shared, now: Time, user: &str, seats: u32) -> Turn {
+        match admit(shared, now, user, seats) {
+            Admission::Dispatched(turn) => turn,
+            other => panic!("{user}: {other:?}"),
+        }
+    }
+
+    /// `main` lent two seats and holds back a slow flow. A seat of `other` that becomes free lets a
+    /// request of `main` run, which may turn out to be slow within a second: `main` then has a
+    /// deadline although nothing else happened to it.
+    #[test]
+    fn a_seat_that_changes_hands_wakes_the_driver_for_the_deadline_of_the_level_that_gets_it() {
+        let shared = two_levels();
+        let slow = run(&shared, at(0), "slow", 2);
+        shared.leave(at(50), slow);
+        for (level, limit) in shared.dispatcher.levels().iter().zip([6, 2]) {
+            let seats = SeatLimit { limit, nominal: 4 };
+            level.view(|view| view.set.set_seats(at(50), seats, &mut Vec::new()));
+        }
+        let others: Vec<Turn> = (0..6).map(|_| run(&shared, at(50), "other", 1)).collect();
+        let quick = run(&shared, at(50), "quick", 1);
+        shared.leave(at(51), quick);
+        let _slow = run(&shared, at(51), "slow", 2);
+        let held_back = admit(&shared, at(51), "slow", 1);
+        assert!(matches!(held_back, Admission::Waiting(_)), "{held_back:?}");
+        assert_eq!(
+            shared.tend(at(52)),
+            at(151),
+            "quick flows were active for the last time at 5.1 s"
+        );
+        let claims = admit(&shared, at(52), "quick", 1);
+        assert!(matches!(claims, Admission::Waiting(_)), "{claims:?}");
+
+        let mut notified = std::pin::pin!(shared.look.notified());
+        notified.as_mut().enable();
+        shared.leave(at(53), others.into_iter().next().unwrap());
+        assert!(notified.as_mut().enable(), "the driver sleeps until 15.1 s");
+        assert_eq!(shared.tend(at(53)), at(63), "it has run for a second then");
     }
 }

@@ -105,9 +105,8 @@ impl Seat {
         if self.shared.dispatcher.settings().response_hold.is_none() {
             return;
         }
-        if self.shared.dispatcher.respond(self.shared.clock.now(), turn) {
-            self.shared.look_sooner(&turn.place.level);
-        }
+        let earlier_deadline = self.shared.dispatcher.respond(self.shared.clock.now(), turn);
+        self.shared.notify_if_earlier(earlier_deadline);
     }
 
     pub(crate) fn leave(&mut self) {

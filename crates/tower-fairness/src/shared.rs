@@ -151,9 +151,7 @@ impl Shared {
         let waker = || Waker::noop().clone();
         let admitted = self.dispatcher.admit(now, attributes, cost, waker, &mut woken);
         wake(woken);
-        if admitted.sooner {
-            self.look_sooner(&admitted.place.level);
-        }
+        self.notify_if_earlier(admitted.earlier_deadline);
         let kind = Kind::of(attributes);
         let seat = |turn, phase| {
             self.in_flight.enter(now, phase, kind);
@@ -218,21 +216,19 @@ impl Shared {
 
     pub(crate) fn leave(&self, now: Time, turn: Turn) {
         let mut woken = Vec::new();
-        let sooner = self.dispatcher.leave(now, turn, &mut woken);
+        let earlier_deadline = self.dispatcher.leave(now, turn, &mut woken);
         wake(woken);
-        if sooner {
-            self.look.notify_waiters();
-        }
+        self.notify_if_earlier(earlier_deadline);
     }
 
-    /// A level is to be looked at sooner than before: if a driver would be late, it looks now.
+    /// Notifies the drivers if a deadline was brought forward to before they would wake up.
     ///
-    /// A driver announces when it will look and then reads the deadlines once more; here the
-    /// deadline is there first and the announcement is read then. So one of both sees the other.
-    pub(crate) fn look_sooner(&self, level: &Level) {
+    /// A driver announces when it will wake up and then reads the deadlines once more; here the
+    /// deadline is written first and the announcement is read then. So one of both sees the other.
+    pub(crate) fn notify_if_earlier(&self, deadline: Option<Time>) {
+        let Some(deadline) = deadline else { return };
         fence(Ordering::SeqCst);
-        let armed = Time(self.armed.load(Ordering::Relaxed));
-        if level.deadline().is_some_and(|deadline| deadline < armed) {
+        if deadline < Time(self.armed.load(Ordering::Relaxed)) {
             self.look.notify_waiters();
         }
     }

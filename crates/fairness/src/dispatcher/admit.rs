@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Dispatcher, Level, Place};
+use super::{Dispatcher, Level, Place, exchange::earliest};
 use crate::{
     Request, Time, Width,
     flow::Flow,
@@ -24,8 +24,9 @@ pub struct Admitted<'r, W> {
     pub place: Arc<Place<W>>,
     pub flow: Flow<'r>,
     pub admission: Admission<W>,
-    /// The level is to be looked at sooner than before: see [`Level::deadline`].
-    pub sooner: bool,
+    /// The earliest [`Level::deadline`] that this brought forward, of any level: lent seats that
+    /// change hands move the deadlines of other levels too.
+    pub earlier_deadline: Option<Time>,
 }
 
 #[derive(Debug)]
@@ -60,15 +61,18 @@ impl<W> Dispatcher<W> {
         loop {
             let (place, flow) = self.place(request);
             let cost = cost(&place);
+            let mut earlier = None;
             if place.level.deadline().is_some_and(|deadline| deadline <= now) {
                 // Seats that are due go to those who claim them, before any of its own.
-                self.tick(now, &place.level, woken);
+                earlier = self.tick(now, &place.level, woken);
             }
-            if let Some((admission, sooner)) = self.arrive(now, &place, flow, cost, &waker, woken) {
+            if let Some((admission, own)) = self.arrive(now, &place, flow, cost, &waker, woken) {
                 // It may claim seats, and what was due may have freed some.
-                self.reclaim(now, &place.level, woken);
-                self.offer(now, &place.level, woken);
-                return Admitted { place, flow, admission, sooner };
+                let by_reclaim = self.reclaim(now, &place.level, woken);
+                let by_offer = self.offer(now, &place.level, woken);
+                let earlier_deadline =
+                    [own, by_reclaim, by_offer].into_iter().fold(earlier, earliest);
+                return Admitted { place, flow, admission, earlier_deadline };
             }
             // The level went while we looked: the configuration in force now has another.
         }
@@ -91,15 +95,16 @@ impl<W> Dispatcher<W> {
         cost: Cost,
         waker: impl FnOnce() -> W,
         woken: &mut Vec<W>,
-    ) -> Option<(Admission<W>, bool)> {
+    ) -> Option<(Admission<W>, Option<Time>)> {
         let Cost { width, wait_until, watch } = cost;
         let level = &*place.level;
+        let mut earlier = None;
         let mut state = level.state.lock();
         if place.rejects && self.settings.reclaim_at_once && state.set.want(width.max_seats()) {
             // It can't wait for the seats that its level lent, so they are asked for first.
-            level.publish(&state, &self.claims);
+            let own = level.publish(&state, &self.claims);
             drop(state);
-            self.reclaim(now, level, woken);
+            earlier = earliest(own, self.reclaim(now, level, woken));
             state = level.state.lock();
         }
         let state = &mut *state;
@@ -111,14 +116,14 @@ impl<W> Dispatcher<W> {
         }
         let arrival = Arrival { flow: flow.hash, width, wait_until, schema: place.number, watch };
         let outcome = state.set.arrive(now, arrival, waker, woken);
-        let sooner = level.publish(state, &self.claims);
+        let earlier = earliest(earlier, level.publish(state, &self.claims));
         let turn = |ticket| Turn { place: place.clone(), ticket };
         Some(match outcome {
-            Outcome::Dispatched(ticket) => (Admission::Dispatched(turn(ticket)), sooner),
-            Outcome::Waiting(ticket) => (Admission::Waiting(turn(ticket)), sooner),
+            Outcome::Dispatched(ticket) => (Admission::Dispatched(turn(ticket)), earlier),
+            Outcome::Waiting(ticket) => (Admission::Waiting(turn(ticket)), earlier),
             Outcome::Refused(refusal) => {
                 let retry_after = state.set.retry_after();
-                (Admission::Refused { refusal, retry_after }, sooner)
+                (Admission::Refused { refusal, retry_after }, earlier)
             }
         })
     }
@@ -131,24 +136,25 @@ impl<W> Dispatcher<W> {
     }
 
     /// The response of a request has begun; see [`Settings::response_hold`](crate::Settings).
-    /// Returns whether the level is to be looked at sooner than before.
-    pub fn respond(&self, now: Time, turn: &Turn<W>) -> bool {
+    /// Returns the level's deadline if it is earlier than before.
+    pub fn respond(&self, now: Time, turn: &Turn<W>) -> Option<Time> {
         let level = &*turn.place.level;
         let state = &mut *level.state.lock();
         state.set.respond(now, turn.ticket);
         level.publish(state, &self.claims)
     }
 
-    /// A request leaves, served or not. Returns whether its level is to be looked at sooner.
-    pub fn leave(&self, now: Time, turn: Turn<W>, woken: &mut Vec<W>) -> bool {
+    /// A request leaves, served or not. Returns the earliest deadline that this brought forward, of
+    /// any level.
+    pub fn leave(&self, now: Time, turn: Turn<W>, woken: &mut Vec<W>) -> Option<Time> {
         let Turn { place, ticket } = turn;
         self.free(now, &place.level, woken, |set, ceding, woken| {
             set.leave(now, ticket, ceding, woken)
         })
     }
 
-    /// Does what is due in a level.
-    pub fn tick(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
-        self.free(now, level, woken, |set, ceding, woken| set.tick(now, ceding, woken));
+    /// Does what is due in a level. Returns what [`Self::leave`] does.
+    pub fn tick(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) -> Option<Time> {
+        self.free(now, level, woken, |set, ceding, woken| set.tick(now, ceding, woken))
     }
 }

@@ -106,9 +106,9 @@ impl<W> Level<W> {
         })
     }
 
-    /// Publishes what others read without the lock, which the caller holds. Returns whether the
-    /// level is to be looked at sooner than before.
-    pub(super) fn publish(&self, state: &LevelState<W>, claims: &Claims) -> bool {
+    /// Publishes what others read without the lock, which the caller holds. Returns the level's
+    /// deadline if it is earlier than before.
+    pub(super) fn publish(&self, state: &LevelState<W>, claims: &Claims) -> Option<Time> {
         let set = &state.set;
         claims.change(&self.claim, if state.quiescing { 0 } else { set.claim() });
         store_if_changed(&self.spare, set.spare());
@@ -120,7 +120,7 @@ impl<W> Level<W> {
         if deadline != old {
             self.deadline.store(deadline, Ordering::Release);
         }
-        deadline < old
+        (deadline < old).then_some(Time(deadline))
     }
 }
 

@@ -202,13 +202,14 @@ impl<'s> Engine<'s> {
             &mut self.woken,
         );
         let width = width(&admitted.place);
-        let (place, admission, sooner) = (admitted.place, admitted.admission, admitted.sooner);
+        let brings_forward = admitted.earlier_deadline.is_some();
+        let (place, admission) = (admitted.place, admitted.admission);
         let flow = stream.flow_number;
         let known = self.known(&place.level);
         let whose = Whose { flow, client, level: self.levels[known].number };
         self.tally.arrived(now, whose);
-        if sooner {
-            self.arm(known);
+        if brings_forward {
+            self.arm_all();
         }
         let (turn, runs) = match admission {
             Admission::Dispatched(turn) => (turn, true),
@@ -251,10 +252,8 @@ impl<'s> Engine<'s> {
         };
         let (whose, width, arrived) = (request.whose, request.width, request.arrived);
         self.free.push(slot);
-        let level = turn.place.level.clone();
-        if self.dispatcher.leave(self.now, turn, &mut self.woken) {
-            let known = self.known(&level);
-            self.arm(known);
+        if self.dispatcher.leave(self.now, turn, &mut self.woken).is_some() {
+            self.arm_all();
         }
         self.tally.completed(self.now, whose, arrived, dispatched - arrived);
         let until = self.now + width.additional_latency;
@@ -274,7 +273,10 @@ impl<'s> Engine<'s> {
     fn tick(&mut self, known: usize) {
         self.levels[known].armed = Time::MAX;
         if self.levels[known].level.deadline().is_some_and(|deadline| deadline <= self.now) {
-            self.dispatcher.tick(self.now, &self.levels[known].level, &mut self.woken);
+            let level = &self.levels[known].level;
+            if self.dispatcher.tick(self.now, level, &mut self.woken).is_some() {
+                self.arm_all();
+            }
         }
         self.arm(known);
     }
@@ -354,6 +356,11 @@ impl<'s> Engine<'s> {
         *armed = deadline;
         let number = u32::try_from(known).expect("fewer levels than 2^32");
         self.schedule(deadline, What::Tick(number));
+    }
+
+    /// Seats that change hands move the deadlines of other levels as well.
+    fn arm_all(&mut self) {
+        (0..self.levels.len()).for_each(|known| self.arm(known));
     }
 
     fn know_levels(&mut self) {
