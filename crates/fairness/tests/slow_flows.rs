@@ -5,16 +5,19 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use std::{sync::Arc, time::Duration};
 
 use evenkeel_fairness::{
     Settings, Width,
     config::{Config, Distinguisher, Handling, Level, Predicate, Queuing, Schema, Source},
     simulate::{
-        Arrivals, Attributes, Burst, Draw, Figures, Flow, FlowReport, Report, Scenario, Setup,
-        simulate,
+        Arrivals, Burst, Draw, Figures, Flow, FlowReport, Report, Scenario, Setup, simulate,
     },
 };
+
+use crate::support::{closed, flow};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -77,21 +80,6 @@ fn config() -> Config {
     Config { levels: vec![level], schemas: vec![schema], fallback: 0 }
 }
 
-fn flow(name: &str, user: &str, clients: u32, arrivals: Arrivals, service: Draw) -> Flow {
-    Flow {
-        name: name.to_owned(),
-        clients,
-        attributes: Attributes { user: user.to_owned(), ..Attributes::default() },
-        arrivals,
-        service,
-        width: Width::ONE,
-        wait_limit: 15 * SECOND,
-        from: Duration::ZERO,
-        until: None,
-        burst: None,
-    }
-}
-
 /// A thousand users that ask for `load` of the seats together.
 fn mice(load: f64) -> Flow {
     mice_of(10 * MS, load * f64::from(SEATS))
@@ -101,10 +89,6 @@ fn mice_of(mean: Duration, seats: f64) -> Flow {
     let per_second = seats / mean.as_secs_f64() / 1000.0;
     let service = Draw::Exponential { mean };
     flow("mice", "mouse-{n}", 1000, Arrivals::Poisson { per_second }, service)
-}
-
-fn closed(outstanding: u32) -> Arrivals {
-    Arrivals::Closed { outstanding, think: Draw::Constant(Duration::ZERO) }
 }
 
 /// So many requests within a tenth of a second. Unlike mice they wait for as long as it takes.

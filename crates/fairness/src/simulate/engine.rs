@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc, time::Duration};
 use super::{
     Arrivals, Change, MAX_AT_A_TIME, MAX_REQUESTS, Report, Scenario, Setup, SimulationError,
     client::{Client, Stream},
-    tally::{Tally, Whose},
+    recorder::{Origin, Recorder},
 };
 use crate::{
     Time, Width,
@@ -30,13 +30,13 @@ pub(super) struct Engine<'s> {
     end: Time,
     levels: Vec<KnownLevel>,
     woken: Vec<usize>,
-    tally: Tally<'s>,
+    recorder: Recorder<'s>,
     capacity: Capacity,
 }
 
 #[derive(Debug)]
 struct InFlight {
-    whose: Whose,
+    origin: Origin,
     width: Width,
     arrived: Time,
     dispatched: Option<Time>,
@@ -49,11 +49,11 @@ struct InFlight {
 struct Event {
     at: Time,
     number: u64,
-    what: What,
+    kind: EventKind,
 }
 
 #[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum What {
+enum EventKind {
     Arrive(u32),
     End(u32),
     Tick(u32),
@@ -99,7 +99,7 @@ impl<'s> Engine<'s> {
             end: Time(0) + scenario.duration,
             levels: Vec::new(),
             woken: Vec::new(),
-            tally: Tally::new(scenario, clients.iter().map(|client| client.flow)),
+            recorder: Recorder::new(scenario, clients.iter().map(|client| client.flow)),
             capacity: Capacity {
                 seats: *server_limit,
                 since: Time(0) + scenario.warmup,
@@ -117,17 +117,17 @@ impl<'s> Engine<'s> {
     ) -> Result<(), SimulationError> {
         self.begin(setup);
         let mut handled = 0;
-        while let Some(Reverse(Event { at, what, .. })) = self.events.pop() {
+        while let Some(Reverse(Event { at, kind, .. })) = self.events.pop() {
             if at >= self.end {
                 break;
             }
             self.now = at;
-            match what {
-                What::Arrive(client) => self.arrive(client),
-                What::End(request) => self.end(request as usize),
-                What::Tick(level) => self.tick(level as usize),
-                What::Adjust => self.adjust(),
-                What::Change(number) => self.change(&setup.changes[number as usize])?,
+            match kind {
+                EventKind::Arrive(client) => self.arrive(client),
+                EventKind::End(request) => self.end(request as usize),
+                EventKind::Tick(level) => self.tick(level as usize),
+                EventKind::Adjust => self.adjust(),
+                EventKind::Change(number) => self.change(&setup.changes[number as usize])?,
             }
             self.look_at_woken();
             handled += 1;
@@ -146,7 +146,7 @@ impl<'s> Engine<'s> {
             let found = limits.iter().find(|limits| &*limits.level == name)?;
             Some((found.limits.nominal, found.limits.current))
         };
-        let seat_seconds = self.tally.seat_seconds();
+        let seat_seconds = self.recorder.seat_seconds();
         Report {
             measured_seconds: self
                 .scenario
@@ -156,11 +156,11 @@ impl<'s> Engine<'s> {
             server_seats: self.capacity.seats,
             requests: self.n_requests,
             in_use: seat_seconds / self.capacity.seat_seconds.max(f64::MIN_POSITIVE),
-            jain: self.tally.jain(|_, _| true),
-            sampled: self.tally.is_sampled(),
-            levels: self.tally.level_reports(seats),
-            flows: self.tally.flow_reports(),
-            series: self.tally.series(),
+            jain: self.recorder.jain(|_, _| true),
+            sampled: self.recorder.is_sampled(),
+            levels: self.recorder.level_reports(seats),
+            flows: self.recorder.flow_reports(),
+            series: self.recorder.series(),
         }
     }
 
@@ -176,9 +176,9 @@ impl<'s> Engine<'s> {
             }
         }
         for (number, change) in (0..).zip(&setup.changes) {
-            self.schedule(Time(0) + change.at, What::Change(number));
+            self.schedule(Time(0) + change.at, EventKind::Change(number));
         }
-        self.schedule(Time(0) + ADJUSTMENT_PERIOD, What::Adjust);
+        self.schedule(Time(0) + ADJUSTMENT_PERIOD, EventKind::Adjust);
     }
 
     // === Events ===
@@ -206,8 +206,8 @@ impl<'s> Engine<'s> {
         let (place, admission) = (admitted.place, admitted.admission);
         let flow = stream.flow_number;
         let known = self.known(&place.level);
-        let whose = Whose { flow, client, level: self.levels[known].number };
-        self.tally.arrived(now, whose);
+        let origin = Origin { flow, client, level: self.levels[known].number };
+        self.recorder.arrived(now, origin);
         if brings_forward {
             self.arm_all();
         }
@@ -218,12 +218,12 @@ impl<'s> Engine<'s> {
                 if slot < self.requests.len() {
                     self.free.push(slot);
                 }
-                return self.refused(whose, refusal, retry_after);
+                return self.refused(origin, refusal, retry_after);
             }
         };
         let dispatched = None;
         let request =
-            InFlight { whose, width, arrived: now, dispatched, service, turn: Some(turn) };
+            InFlight { origin, width, arrived: now, dispatched, service, turn: Some(turn) };
         if slot < self.requests.len() {
             self.requests[slot] = request;
         } else {
@@ -239,10 +239,11 @@ impl<'s> Engine<'s> {
     fn start(&mut self, slot: usize) {
         let request = &mut self.requests[slot];
         request.dispatched = Some(self.now);
-        let (whose, at) = (request.whose, self.now + request.service);
-        self.tally.dispatched(self.now, whose);
+        let (origin, at) = (request.origin, self.now + request.service);
+        let wait = self.now - request.arrived;
+        self.recorder.dispatched(self.now, origin, wait);
         let slot = u32::try_from(slot).expect("fewer requests at a time than 2^32");
-        self.schedule(at, What::End(slot));
+        self.schedule(at, EventKind::End(slot));
     }
 
     fn end(&mut self, slot: usize) {
@@ -250,24 +251,24 @@ impl<'s> Engine<'s> {
         let (Some(turn), Some(dispatched)) = (request.turn.take(), request.dispatched) else {
             return;
         };
-        let (whose, width, arrived) = (request.whose, request.width, request.arrived);
+        let (origin, width, arrived) = (request.origin, request.width, request.arrived);
         self.free.push(slot);
         if self.dispatcher.leave(self.now, turn, &mut self.woken).is_some() {
             self.arm_all();
         }
-        self.tally.completed(self.now, whose, arrived, dispatched - arrived);
+        self.recorder.completed(self.now, origin, arrived, dispatched - arrived);
         let until = self.now + width.additional_latency;
-        self.tally.occupied(whose, width.max_seats(), dispatched, until);
-        let next = self.streams[whose.client as usize].next_after(self.now);
-        self.schedule_arrival(whose.client, next);
+        self.recorder.occupied(origin, width.max_seats(), dispatched, until);
+        let next = self.streams[origin.client as usize].next_after(self.now);
+        self.schedule_arrival(origin.client, next);
     }
 
-    fn refused(&mut self, whose: Whose, refusal: Refusal, retry_after: u32) {
-        self.tally.refused(self.now, whose, refusal);
+    fn refused(&mut self, origin: Origin, refusal: Refusal, retry_after: u32) {
+        self.recorder.refused(self.now, origin, refusal);
         // Nobody comes back at once: that would be a loop without time.
         let back = self.now + Duration::from_secs(retry_after.max(1).into());
-        let next = self.streams[whose.client as usize].next_after(back);
-        self.schedule_arrival(whose.client, next);
+        let next = self.streams[origin.client as usize].next_after(back);
+        self.schedule_arrival(origin.client, next);
     }
 
     fn tick(&mut self, known: usize) {
@@ -283,7 +284,7 @@ impl<'s> Engine<'s> {
 
     fn adjust(&mut self) {
         self.dispatcher.adjust(self.now, &mut self.woken);
-        self.schedule(self.now + ADJUSTMENT_PERIOD, What::Adjust);
+        self.schedule(self.now + ADJUSTMENT_PERIOD, EventKind::Adjust);
         self.know_levels();
     }
 
@@ -296,7 +297,7 @@ impl<'s> Engine<'s> {
         Ok(())
     }
 
-    /// Those whose waiting is over run, or were turned away.
+    /// Those origin waiting is over run, or were turned away.
     fn look_at_woken(&mut self) {
         let mut woken = std::mem::take(&mut self.woken);
         for slot in woken.drain(..) {
@@ -307,7 +308,7 @@ impl<'s> Engine<'s> {
                 (Verdict::Refused(refusal), retry_after) => {
                     self.requests[slot].turn = None;
                     self.free.push(slot);
-                    self.refused(self.requests[slot].whose, refusal, retry_after);
+                    self.refused(self.requests[slot].origin, refusal, retry_after);
                 }
             }
         }
@@ -330,7 +331,7 @@ impl<'s> Engine<'s> {
         for request in self.requests.iter().filter(|request| request.turn.is_some()) {
             if let Some(dispatched) = request.dispatched {
                 let seats = request.width.max_seats();
-                self.tally.occupied(request.whose, seats, dispatched, self.end);
+                self.recorder.occupied(request.origin, seats, dispatched, self.end);
             }
         }
         self.capacity.until(self.end);
@@ -338,14 +339,14 @@ impl<'s> Engine<'s> {
 
     // === Schedule ===
 
-    fn schedule(&mut self, at: Time, what: What) {
-        self.events.push(Reverse(Event { at, number: self.n_events, what }));
+    fn schedule(&mut self, at: Time, kind: EventKind) {
+        self.events.push(Reverse(Event { at, number: self.n_events, kind }));
         self.n_events += 1;
     }
 
     fn schedule_arrival(&mut self, client: u32, at: Option<Time>) {
         if let Some(at) = at.filter(|at| *at < self.end) {
-            self.schedule(at, What::Arrive(client));
+            self.schedule(at, EventKind::Arrive(client));
         }
     }
 
@@ -355,7 +356,7 @@ impl<'s> Engine<'s> {
         let Some(deadline) = level.deadline().filter(|deadline| *deadline < *armed) else { return };
         *armed = deadline;
         let number = u32::try_from(known).expect("fewer levels than 2^32");
-        self.schedule(deadline, What::Tick(number));
+        self.schedule(deadline, EventKind::Tick(number));
     }
 
     /// Seats that change hands move the deadlines of other levels as well.
@@ -374,7 +375,7 @@ impl<'s> Engine<'s> {
         if let Some(known) = self.levels.iter().position(|known| Arc::ptr_eq(&known.level, level)) {
             return known;
         }
-        let number = self.tally.level(&level.name);
+        let number = self.recorder.level(&level.name);
         self.levels.push(KnownLevel { level: level.clone(), number, armed: Time::MAX });
         self.levels.len() - 1
     }

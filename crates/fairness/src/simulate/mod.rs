@@ -19,15 +19,16 @@ mod draw;
 mod engine;
 mod measure;
 mod random;
+mod recorder;
 mod report;
 mod scenario;
-mod tally;
+mod windows;
 
 pub use self::{
     draw::Draw,
     measure::{MAX_SAMPLES, Summary, jain},
     random::Random,
-    report::{Counts, Figures, FlowReport, LevelReport, Report, Series},
+    report::{Counts, Figures, FlowReport, FlowSeries, LevelReport, Report, Series},
     scenario::{
         Arrivals, Attributes, Burst, Change, Flow, MAX_AT_A_TIME, MAX_CLIENTS, MAX_REQUESTS,
         Scenario, Setup, SimulationError,

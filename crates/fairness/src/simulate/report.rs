@@ -82,14 +82,30 @@ pub struct Counts {
     pub timed_out: u64,
 }
 
-/// Seats in use over the whole time, warm-up included.
+/// How it went over the whole time, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Series {
     /// The length of a step.
     pub step_seconds: f64,
-    /// By level, in the order of the report: the mean of each step.
+    /// Seats in use by level, in the order of the report: the mean of each step.
     pub seats: Vec<Vec<f64>>,
+    /// The length of a window. Quantiles need more requests than a step has.
+    pub window_seconds: f64,
+    /// By flow, in the order of the report.
+    pub flows: Vec<FlowSeries>,
+}
+
+/// One flow, window by window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlowSeries {
+    /// The mean number of seats in use.
+    pub seats: Vec<f64>,
+    /// Quantiles of the waiting time of the requests that were dispatched in the window, in seconds;
+    /// none if none was.
+    pub wait_p50: Vec<Option<f64>>,
+    pub wait_p99: Vec<Option<f64>>,
 }
 
 impl Counts {
