@@ -113,7 +113,7 @@ fn an_elephant_delays_mice_by_no_more_than_half() {
     let (before, after) = (alone.figures.latency.p99, mouse.figures.latency.p99);
     println!("p99 {before:.4} s alone, {after:.4} s with the elephant: {:.3}", after / before);
     println!("in use {:.4}, {:?}", both.in_use, mouse.figures);
-    assert_eq!(mouse.figures.counts.refused(), 0);
+    assert_eq!(mouse.figures.counts.rejected(), 0);
     assert!(both.in_use > 0.999, "{}", both.in_use);
     assert!(after <= 1.5 * before, "{before} s alone, {after} s with the elephant");
 }
@@ -126,7 +126,7 @@ fn equal_flows_get_equal_shares() {
         let jain = report.jain.unwrap();
         println!("{n} flows: Jain's index {jain:.4}");
         assert!(jain >= least, "{n} flows: {jain}");
-        assert_eq!(flow_of(&report, "tenant").figures.counts.refused(), 0);
+        assert_eq!(flow_of(&report, "tenant").figures.counts.rejected(), 0);
     }
 }
 
@@ -299,7 +299,7 @@ fn the_series_of_many_flows_are_coarser() {
 }
 
 #[test]
-fn waits_end_at_their_limit_and_full_levels_refuse() {
+fn waits_end_at_their_limit_and_full_levels_reject() {
     let mut late = flow("all", 1, closed(5), Draw::Constant(60 * SECOND));
     late.wait_limit = SECOND;
     let late_flows = vec![late];
@@ -333,7 +333,7 @@ fn a_configuration_may_change_on_the_way() {
 }
 
 #[test]
-fn what_would_take_forever_is_refused() {
+fn what_would_take_forever_is_rejected() {
     let setup = setup(&[ONE], 10, Settings::default());
     let error = |flow| simulate(&scenario(60, vec![flow]), &setup, &mut |_| {}).unwrap_err();
     let many = flow("all", 1, Arrivals::Poisson { per_second: 1e9 }, exponential(MS));
@@ -386,7 +386,7 @@ proptest! {
         let report = run(&scenario, &setup(&[ONE], seats, settings));
         let counts = report.levels[0].figures.counts;
         prop_assert_eq!(counts.arrived, report.requests);
-        prop_assert!(counts.dispatched + counts.refused() <= counts.arrived);
+        prop_assert!(counts.dispatched + counts.rejected() <= counts.arrived);
         prop_assert!(counts.completed <= counts.dispatched);
         let by_flow: u64 = report.flows.iter().map(|flow| flow.figures.counts.arrived).sum();
         prop_assert_eq!(by_flow, counts.arrived);

@@ -153,10 +153,10 @@ fn figures(load: f64, how: Elephants, second: Second, settings: Settings) -> (Fi
     let mice = of(&report, "mice").next().unwrap().figures.clone();
     let seats = seats_of_elephants(&report);
     println!(
-        "{load}, {how:?}, {second:?}: mice p50 {:.3} s, p99 {:.3} s, {} of {} refused; elephants {seats:.2} seats",
+        "{load}, {how:?}, {second:?}: mice p50 {:.3} s, p99 {:.3} s, {} of {} rejected; elephants {seats:.2} seats",
         mice.latency.p50,
         mice.latency.p99,
-        mice.counts.refused(),
+        mice.counts.rejected(),
         mice.counts.arrived,
     );
     (mice, seats)
@@ -173,7 +173,7 @@ fn check(load: f64, how: Elephants) {
     for second in [Second::Later, Second::AtOnce] {
         let (mice, seats) = figures(load, how, second, Settings::default());
         assert!(mice.latency.p99 <= 0.5, "{load}, {how:?}, {second:?}: {}", mice.latency.p99);
-        assert_eq!(mice.counts.refused(), 0, "{load}, {how:?}, {second:?}");
+        assert_eq!(mice.counts.rejected(), 0, "{load}, {how:?}, {second:?}");
         let least = target.min(0.9 * asked);
         assert!(seats >= least, "{load}, {how:?}, {second:?}: {seats} of {asked} seats");
     }
@@ -227,10 +227,10 @@ fn an_elephant_that_sends_cheap_requests_too_is_slow_all_the_same() {
     let report = run(flows, Settings::default());
     let mice = &of(&report, "mice").next().unwrap().figures;
     println!("mice p99 {:.3} s", mice.latency.p99);
-    assert!(mice.latency.p99 <= 0.5 && mice.counts.refused() == 0, "{mice:?}");
+    assert!(mice.latency.p99 <= 0.5 && mice.counts.rejected() == 0, "{mice:?}");
 }
 
-/// Seats can only be shared: what is asked for beyond them is refused, but an elephant does not
+/// Seats can only be shared: what is asked for beyond them is rejected, but an elephant does not
 /// starve. In Kubernetes it has 0.3 seats here.
 #[test]
 fn mice_that_ask_for_more_than_all_seats_do_not_starve_an_elephant() {
@@ -254,7 +254,7 @@ fn wide_requests_of_a_slow_elephant_keep_no_mouse_waiting() {
         let mice = &of(&report, "mice").next().unwrap().figures;
         let (p99, seats) = (mice.latency.p99, seats_of_elephants(&report));
         println!("{load}: mice p99 {p99:.3} s; elephant {seats:.2} seats");
-        assert!(p99 <= 0.5 && mice.counts.refused() == 0, "{load}: {mice:?}");
+        assert!(p99 <= 0.5 && mice.counts.rejected() == 0, "{load}: {mice:?}");
         assert!(seats >= least, "{load}: {seats}");
     }
 }

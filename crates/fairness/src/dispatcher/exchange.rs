@@ -1,16 +1,16 @@
-//! Seats that are lent come back at once.
+//! Lent seats are returned at once.
 //!
 //! In Kubernetes a level that lent its seats gets them back at the next adjustment, up to ten
 //! seconds later (kubernetes/kubernetes#121982). Here a level that is below its nominal limit and
 //! has requests waiting *claims* what it lacks: it takes borrowed seats that lie idle, and whenever
 //! a borrower frees one, that seat changes hands before the borrower's own requests are looked at.
-//! The sum of all limits stays the same; no running request is withdrawn; nobody falls below its
+//! The sum of all limits stays the same; no running request is interrupted; no level falls below its
 //! nominal limit.
 //!
 //! Levels tell each other of claims by atomic numbers. A seat changes hands in two steps, each under
 //! the lock of one level: the borrower lowers its limit, then the claimant raises its own; a claim
 //! that is gone by then gives the seat back. All of it is done under [`Claims::exchange`], and so is
-//! setting and reading all limits. So a seat between two levels is seen by nobody: no adjustment
+//! setting and reading all limits. So a seat in transit is never visible: no adjustment
 //! gives it out a second time, and a level that begins to claim waits for the exchange to end and
 //! then finds what was given back. Requests take this lock only where a claim meets a level that
 //! has borrowed; the order is control, exchange, level.
@@ -18,8 +18,8 @@
 //! Who claims looks for spare seats after it has published its claim; who has spare seats looks for
 //! claims after it has published them. Both are sequentially consistent, so one sees the other.
 //!
-//! In a level that rejects nobody waits. A newcomer that finds too few seats claims for it; the
-//! claim stands until it is met or limits are set anew.
+//! In a level that rejects no request waits. A request that finds too few seats makes a claim, which
+//! lasts until it is met or limits are set again.
 //!
 //! Invariants, whenever no call is under way: no level claims while another has spare seats; the
 //! limits sum to what the last adjustment set.
@@ -37,7 +37,7 @@ use crate::{
     queues::{QueueSet, SeatLimit},
 };
 
-/// The sum of all claims, so that who frees a seat sees with one look that nobody wants it.
+/// The sum of all claims, so that freeing a seat takes one read if there is no claim.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     total: AtomicU32,
@@ -45,7 +45,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// A level claims so many seats from now on. Its lock is held.
+    /// Sets the claim of a level. Its lock is held.
     pub(super) fn change(&self, claim: &AtomicU32, to: u32) {
         let from = claim.load(Ordering::Relaxed);
         if from != to {
@@ -248,7 +248,7 @@ mod tests {
     use crate::{
         Request, Settings, Width,
         config::{self, Config, Handling, Predicate, Queuing, Schema},
-        dispatcher::{Admission, Cost, Place},
+        dispatcher::{Admission, Cost, Destination},
     };
 
     fn level(name: &str, handling: Handling) -> config::Level {
@@ -283,8 +283,11 @@ mod tests {
         let queue = level("queue", Handling::Queue(queuing));
         let both = config(vec![queue.clone(), level("reject", Handling::Reject)]);
         let dispatcher = Dispatcher::<()>::new(Time(0), both, 2, Settings::default()).unwrap();
-        let wide =
-            |_: &Place<()>| Cost { width: Width::seats(2), wait_until: Time::MAX, watch: false };
+        let wide = |_: &Destination<()>| Cost {
+            width: Width::seats(2),
+            wait_until: Time::MAX,
+            watch: false,
+        };
         let seats = SeatLimit { limit: 0, nominal: 1 };
         let in_force = dispatcher.in_force();
         in_force.levels[1].state.lock().set.set_seats(Time(0), seats, &mut Vec::new());
@@ -301,11 +304,12 @@ mod tests {
         let queue = level("queue", Handling::Queue(queuing));
         let both = config(vec![queue.clone(), level("reject", Handling::Reject)]);
         let dispatcher = Dispatcher::<()>::new(Time(0), both, 2, Settings::default()).unwrap();
-        let one = |_: &Place<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
+        let one =
+            |_: &Destination<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
         let mut woken = Vec::new();
         let admitted = dispatcher.admit(Time(1), &Request::default(), one, || (), &mut woken);
-        let Admission::Dispatched(turn) = admitted.admission else { panic!("a seat is free") };
-        dispatcher.respond(Time(1), &turn);
+        let Admission::Dispatched(handle) = admitted.admission else { panic!("a seat is free") };
+        dispatcher.respond(Time(1), &handle);
         let reject = dispatcher.in_force().levels[1].clone();
         let late = Time(60_000_000_000);
         dispatcher.tick(late, &reject, &mut woken);
@@ -314,7 +318,7 @@ mod tests {
         dispatcher.admit(late, &Request::default(), one, || (), &mut woken);
         assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
         dispatcher.configure(late, config(vec![queue]), 2, &mut woken).unwrap();
-        dispatcher.leave(late, turn, &mut woken);
+        dispatcher.leave(late, handle, &mut woken);
         assert_eq!(dispatcher.claimed(), 0);
     }
 
@@ -365,7 +369,8 @@ mod tests {
     #[test]
     fn a_claim_between_cede_and_give_back_finds_the_seats_that_come_back() {
         let dispatcher = lent();
-        let one = |_: &Place<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
+        let one =
+            |_: &Destination<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
         let c = &dispatcher.in_force().levels[2];
         let claim = |woken: &mut Vec<()>| {
             dispatcher.admit(Time(1), &Request::default(), one, || (), woken);

@@ -9,12 +9,14 @@ use super::{
 };
 use crate::{
     Time, Width,
-    dispatcher::{ADJUSTMENT_PERIOD, Admission, Cost, Dispatcher, Level, Place, Turn},
-    queues::{Verdict, stats::Refusal},
+    dispatcher::{
+        ADJUSTMENT_PERIOD, Admission, Cost, Destination, Dispatcher, Level, RequestHandle,
+    },
+    queues::{Verdict, stats::RejectReason},
 };
 
-/// Progress is told every so many events.
-const TELL_EVERY: u64 = 1 << 16;
+/// Progress is reported once per this number of events.
+const REPORT_EVERY: u64 = 1 << 16;
 
 #[derive(Debug)]
 pub(super) struct Engine<'s> {
@@ -41,7 +43,7 @@ struct InFlight {
     arrived: Time,
     dispatched: Option<Time>,
     service: Duration,
-    turn: Option<Turn<usize>>,
+    handle: Option<RequestHandle<usize>>,
 }
 
 /// Those of one moment are in the order in which they were scheduled.
@@ -129,9 +131,9 @@ impl<'s> Engine<'s> {
                 EventKind::Adjust => self.adjust(),
                 EventKind::Change(number) => self.change(&setup.changes[number as usize])?,
             }
-            self.look_at_woken();
+            self.handle_woken();
             handled += 1;
-            if handled % TELL_EVERY == 0 {
+            if handled % REPORT_EVERY == 0 {
                 progress(at);
             }
             self.check_bounds()?;
@@ -192,46 +194,46 @@ impl<'s> Engine<'s> {
         let now = self.now;
         let stream = &mut self.streams[client as usize];
         let service = stream.service();
-        let width = |place: &Place<usize>| stream.width(place.max_seats);
+        let width = |destination: &Destination<usize>| stream.width(destination.max_seats);
         let wait_until = now + stream.flow.wait_limit;
         let admitted = self.dispatcher.admit(
             now,
             &stream.request(),
-            |place| Cost { width: width(place), wait_until, watch: false },
+            |destination| Cost { width: width(destination), wait_until, watch: false },
             || slot,
             &mut self.woken,
         );
-        let width = width(&admitted.place);
+        let width = width(&admitted.destination);
         let brings_forward = admitted.earlier_deadline.is_some();
-        let (place, admission) = (admitted.place, admitted.admission);
+        let (destination, admission) = (admitted.destination, admitted.admission);
         let flow = stream.flow_number;
-        let known = self.known(&place.level);
+        let known = self.known(&destination.level);
         let origin = Origin { flow, client, level: self.levels[known].number };
         self.recorder.arrived(now, origin);
         if brings_forward {
             self.arm_all();
         }
-        let (turn, runs) = match admission {
-            Admission::Dispatched(turn) => (turn, true),
-            Admission::Waiting(turn) => (turn, false),
-            Admission::Refused { refusal, retry_after } => {
+        let (handle, runs) = match admission {
+            Admission::Dispatched(handle) => (handle, true),
+            Admission::Waiting(handle) => (handle, false),
+            Admission::Rejected { reason, retry_after } => {
                 if slot < self.requests.len() {
                     self.free.push(slot);
                 }
-                return self.refused(origin, refusal, retry_after);
+                return self.rejected(origin, reason, retry_after);
             }
         };
         let dispatched = None;
         let request =
-            InFlight { origin, width, arrived: now, dispatched, service, turn: Some(turn) };
+            InFlight { origin, width, arrived: now, dispatched, service, handle: Some(handle) };
         if slot < self.requests.len() {
             self.requests[slot] = request;
         } else {
             self.requests.push(request);
         }
         if runs {
-            // Who waited was dispatched before.
-            self.look_at_woken();
+            // Waiting requests were dispatched before this one.
+            self.handle_woken();
             self.start(slot);
         }
     }
@@ -248,12 +250,12 @@ impl<'s> Engine<'s> {
 
     fn end(&mut self, slot: usize) {
         let request = &mut self.requests[slot];
-        let (Some(turn), Some(dispatched)) = (request.turn.take(), request.dispatched) else {
+        let (Some(handle), Some(dispatched)) = (request.handle.take(), request.dispatched) else {
             return;
         };
         let (origin, width, arrived) = (request.origin, request.width, request.arrived);
         self.free.push(slot);
-        if self.dispatcher.leave(self.now, turn, &mut self.woken).is_some() {
+        if self.dispatcher.leave(self.now, handle, &mut self.woken).is_some() {
             self.arm_all();
         }
         self.recorder.completed(self.now, origin, arrived, dispatched - arrived);
@@ -263,9 +265,9 @@ impl<'s> Engine<'s> {
         self.schedule_arrival(origin.client, next);
     }
 
-    fn refused(&mut self, origin: Origin, refusal: Refusal, retry_after: u32) {
-        self.recorder.refused(self.now, origin, refusal);
-        // Nobody comes back at once: that would be a loop without time.
+    fn rejected(&mut self, origin: Origin, reason: RejectReason, retry_after: u32) {
+        self.recorder.rejected(self.now, origin, reason);
+        // A retry takes time, or the simulation would not advance.
         let back = self.now + Duration::from_secs(retry_after.max(1).into());
         let next = self.streams[origin.client as usize].next_after(back);
         self.schedule_arrival(origin.client, next);
@@ -298,17 +300,17 @@ impl<'s> Engine<'s> {
     }
 
     /// Those origin waiting is over run, or were turned away.
-    fn look_at_woken(&mut self) {
+    fn handle_woken(&mut self) {
         let mut woken = std::mem::take(&mut self.woken);
         for slot in woken.drain(..) {
-            let Some(turn) = &self.requests[slot].turn else { continue };
-            match self.dispatcher.verdict(turn, |_| slot) {
+            let Some(handle) = &self.requests[slot].handle else { continue };
+            match self.dispatcher.verdict(handle, |_| slot) {
                 (Verdict::Waiting, _) => {}
                 (Verdict::Dispatched, _) => self.start(slot),
-                (Verdict::Refused(refusal), retry_after) => {
-                    self.requests[slot].turn = None;
+                (Verdict::Rejected(reason), retry_after) => {
+                    self.requests[slot].handle = None;
                     self.free.push(slot);
-                    self.refused(self.requests[slot].origin, refusal, retry_after);
+                    self.rejected(self.requests[slot].origin, reason, retry_after);
                 }
             }
         }
@@ -320,7 +322,7 @@ impl<'s> Engine<'s> {
         if self.n_requests > MAX_REQUESTS {
             return Err(SimulationError::TooManyRequests { at });
         }
-        // Places are used again, so there are as many as there were requests at a time.
+        // Slots are reused, so there are as many as there were concurrent requests.
         if self.requests.len() > MAX_AT_A_TIME {
             return Err(SimulationError::TooManyAtATime { at });
         }
@@ -328,7 +330,7 @@ impl<'s> Engine<'s> {
     }
 
     fn finish(&mut self) {
-        for request in self.requests.iter().filter(|request| request.turn.is_some()) {
+        for request in self.requests.iter().filter(|request| request.handle.is_some()) {
             if let Some(dispatched) = request.dispatched {
                 let seats = request.width.max_seats();
                 self.recorder.occupied(request.origin, seats, dispatched, self.end);

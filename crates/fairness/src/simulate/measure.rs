@@ -1,12 +1,12 @@
-//! Numbers that sum up many.
+//! Summary statistics.
 
 use serde::Serialize;
 
 use super::Random;
 
-/// So many durations are kept in all; of more, a sample.
+/// The maximum number of durations that are kept; of more, a sample is.
 pub const MAX_SAMPLES: usize = 5_000_000;
-/// So many are kept for each flow and level in any case.
+/// The minimum that is kept for each flow and level.
 const MIN_SAMPLES: usize = 10_000;
 
 /// Durations, in seconds. Quantiles are of the nearest rank: values that did occur.

@@ -1,4 +1,4 @@
-//! What is counted while a simulation runs.
+//! Counts and samples while a simulation runs.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,7 +8,7 @@ use super::{
     report::LevelReport,
     windows::{Windows, spread},
 };
-use crate::{Time, queues::stats::Refusal, time::nanos};
+use crate::{Time, queues::stats::RejectReason, time::nanos};
 
 /// How many steps the time series has.
 const STEPS: u64 = 500;
@@ -100,11 +100,11 @@ impl<'s> Recorder<'s> {
         self.windows.dispatched(now, origin.flow, nanos(wait));
     }
 
-    pub(super) fn refused(&mut self, now: Time, origin: Origin, refusal: Refusal) {
-        self.count(now, origin, |counts| match refusal {
-            Refusal::QueueFull => counts.queue_full += 1,
-            Refusal::ConcurrencyLimit => counts.concurrency_limit += 1,
-            Refusal::TimeOut | Refusal::Cancelled => counts.timed_out += 1,
+    pub(super) fn rejected(&mut self, now: Time, origin: Origin, reason: RejectReason) {
+        self.count(now, origin, |counts| match reason {
+            RejectReason::QueueFull => counts.queue_full += 1,
+            RejectReason::ConcurrencyLimit => counts.concurrency_limit += 1,
+            RejectReason::TimeOut | RejectReason::Cancelled => counts.timed_out += 1,
         });
     }
 

@@ -11,7 +11,8 @@ use crate::{Time, time::nanos};
 const WINDOWS: u64 = 100;
 /// How many windows all flows have together.
 const MAX_POINTS: u64 = 1_000_000;
-/// Up to so many waiting times of a window the quantiles are exact; of more, those of a sample.
+/// Quantiles of up to this number of waiting times per window are exact; of more, estimated from a
+/// sample of this size.
 const MAX_KEPT: usize = 4096;
 
 #[derive(Debug)]
