@@ -75,7 +75,7 @@ pub(crate) enum Error {
     Scenario { path: PathBuf, field: String, problem: String },
     #[error("{}: {field}: {problem}", path.display())]
     Request { path: PathBuf, field: String, problem: String },
-    #[error("there is no flow schema and no priority level in {files}")]
+    #[error("no flow schema or priority level found in {files}")]
     NothingToLint { files: String },
     #[error("{given:?}: {problem}")]
     Attribute { given: String, problem: &'static str },
@@ -87,9 +87,6 @@ pub(crate) enum Error {
     Hand(#[from] ShardError),
     #[error("--threshold {given:?}: expected a probability, as in 1% or 0.01")]
     Threshold { given: String },
-    /// What is wrong has been printed; this is how the command ends.
-    #[error("{}", found(*errors, *warnings))]
-    Findings { errors: usize, warnings: usize, unreadable: bool },
     #[error("{}: {source}", path.display())]
     Write { path: PathBuf, source: io::Error },
     #[error("stdout: {0}")]
@@ -182,7 +179,6 @@ impl Error {
             Error::Sample { .. } | Error::Checks { .. } => true,
             Error::Live(_) | Error::Stdout(_) | Error::Encode { .. } => true,
             Error::NoService { .. } | Error::NoPlace { .. } | Error::Write { .. } => true,
-            Error::Findings { unreadable, .. } => !unreadable,
             _ => false,
         };
         ExitCode::from(if failed { 1 } else { 2 })
@@ -195,14 +191,6 @@ fn and_more(more: usize) -> String {
 
 fn listed(denied: &[Permission]) -> String {
     denied.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
-}
-
-fn found(errors: usize, warnings: usize) -> String {
-    match (errors, warnings) {
-        (0, _) => counted(warnings, "warning"),
-        (_, 0) => counted(errors, "error"),
-        _ => format!("{}, {}", counted(errors, "error"), counted(warnings, "warning")),
-    }
 }
 
 fn counted(n: usize, what: &str) -> String {

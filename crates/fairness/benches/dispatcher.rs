@@ -67,8 +67,8 @@ impl Server {
         let wait_until = now + Duration::from_secs(15);
         let cost = |_: &_| Cost { width: Width::ONE, wait_until, watch: false };
         let admitted = self.dispatcher.admit(now, request, cost, || 0, woken);
-        let Admission::Dispatched(turn) = admitted.admission else { panic!("seats are free") };
-        self.dispatcher.leave(self.now(), black_box(turn), woken);
+        let Admission::Dispatched(handle) = admitted.admission else { panic!("seats are free") };
+        self.dispatcher.leave(self.now(), black_box(handle), woken);
     }
 }
 

@@ -149,7 +149,7 @@ impl Backlog {
                 self.running.push_back(id);
             }
             Outcome::Waiting(ticket) => self.tickets[id] = Some(ticket),
-            Outcome::Refused(_) => panic!("queues are long"),
+            Outcome::Rejected(_) => panic!("queues are long"),
         }
         self.running.extend(self.woken.drain(..));
     }

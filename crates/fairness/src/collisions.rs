@@ -15,20 +15,20 @@
 
 use crate::shard::Dealer;
 
-/// What so many elephants have taken.
+/// The queues that a number of elephants use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collisions {
     pub elephants: u32,
-    /// At each index, the probability that so many distinct queues are in some elephant's hand.
+    /// At index i, the probability that elephants use i distinct queues.
     pub distribution: Vec<f64>,
     /// The expected number of distinct queues.
     pub expected_queues: f64,
     /// The probability that all queues of a mouse are among them.
-    pub mouse_covered: f64,
+    pub collision_probability: f64,
 }
 
-/// The collisions with 1, 2, … elephants, until a mouse is covered with at least the probability
-/// `threshold` (the proposal's: 0.01), or there are `max_elephants`.
+/// The collisions with 1, 2, … elephants, until the collision probability is at least `threshold`
+/// (the proposal's: 0.01), or there are `max_elephants`.
 pub fn collisions(dealer: &Dealer, threshold: f64, max_elephants: u32) -> Vec<Collisions> {
     let mut rows: Vec<Collisions> = Vec::new();
     for elephants in 1..=max_elephants {
@@ -37,7 +37,7 @@ pub fn collisions(dealer: &Dealer, threshold: f64, max_elephants: u32) -> Vec<Co
             Some(row) => next_hand(dealer, &row.distribution),
         };
         let row = summarize(dealer, elephants, distribution);
-        let passed = row.mouse_covered >= threshold;
+        let passed = row.collision_probability >= threshold;
         rows.push(row);
         if passed {
             break;
@@ -49,8 +49,8 @@ pub fn collisions(dealer: &Dealer, threshold: f64, max_elephants: u32) -> Vec<Co
 fn summarize(dealer: &Dealer, elephants: u32, distribution: Vec<f64>) -> Collisions {
     let likely = || (0..).zip(&distribution).filter(|(_, p)| **p > 0.0);
     let expected_queues = likely().map(|(queues, p)| f64::from(queues) * p).sum();
-    let mouse_covered = likely().map(|(queues, p)| p * covered(dealer, queues)).sum();
-    Collisions { elephants, distribution, expected_queues, mouse_covered }
+    let collision_probability = likely().map(|(queues, p)| p * covered(dealer, queues)).sum();
+    Collisions { elephants, distribution, expected_queues, collision_probability }
 }
 
 fn first_hand(dealer: &Dealer) -> Vec<f64> {
@@ -119,7 +119,10 @@ mod tests {
         ];
         for (queues, hand, hands) in cases {
             let first = &rows(queues, hand, 0.0, 1)[0];
-            assert!(near(first.mouse_covered, 1.0 / hands, 1e-12), "{queues}/{hand}: {first:?}");
+            assert!(
+                near(first.collision_probability, 1.0 / hands, 1e-12),
+                "{queues}/{hand}: {first:?}"
+            );
             assert_eq!(first.expected_queues, f64::from(hand));
         }
     }
@@ -140,7 +143,7 @@ mod tests {
         for (queues, hand, elephants, expected, covered) in cases {
             let row = &rows(queues, hand, 1.0, elephants)[elephants as usize - 1];
             assert!(near(row.expected_queues, expected, 1e-12), "{row:?}");
-            assert!(near(row.mouse_covered, covered, 1e-12), "{row:?}");
+            assert!(near(row.collision_probability, covered, 1e-12), "{row:?}");
         }
         assert_eq!(rows(128, 6, 0.01, 1000).len(), 14);
         assert_eq!(rows(256, 7, 0.01, 1000).len(), 27);
@@ -173,7 +176,7 @@ mod tests {
                 let of_mice = |u: &u32| hands.iter().filter(|h| *h & !u == 0).count();
                 let covered: usize = unions.iter().map(of_mice).sum();
                 let covered = covered as f64 / n / hands.len() as f64;
-                assert!(near(row.mouse_covered, covered, 1e-12), "{queues}/{hand}");
+                assert!(near(row.collision_probability, covered, 1e-12), "{queues}/{hand}");
             }
         }
     }
@@ -192,8 +195,8 @@ mod tests {
                 let missed = (1.0 - f64::from(h) / f64::from(n)).powf(f64::from(row.elephants));
                 prop_assert!(near(row.distribution.iter().sum(), 1.0, 1e-11));
                 prop_assert!(near(row.expected_queues, f64::from(n) * (1.0 - missed), 1e-10));
-                prop_assert!(row.mouse_covered >= last && row.mouse_covered <= 1.0 + 1e-11);
-                last = row.mouse_covered;
+                prop_assert!(row.collision_probability >= last && row.collision_probability <= 1.0 + 1e-11);
+                last = row.collision_probability;
             }
         }
     }

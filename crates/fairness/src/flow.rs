@@ -1,11 +1,11 @@
 //! The flow a request belongs to: its distinguisher, and the hash its hand is dealt from.
 //!
 //! Kubernetes' hash is the same in every process, so that anyone can search for names whose hand is
-//! that of a victim, and fill its queues. Under a key that nobody else knows the search has nothing
-//! to go by. The key is one block before the text: SHA-256 of key, schema, zero byte and
+//! that of a victim, and fill its queues. Under a secret key that search is
+//! not possible. The key is one block before the text: SHA-256 of key, schema, zero byte and
 //! distinguisher. What the key's block leaves is computed once, so that a flow costs the same with
-//! and without. Such a prefix is a sound key here because 64 of 256 bits are used, which can't be
-//! extended, and no client is told any of them.
+//! and without. Such a prefix is a secure key here because 64 of 256 bits are used, which can't be
+//! extended, and no client sees any of them.
 
 use std::fmt;
 
@@ -32,12 +32,12 @@ pub struct Flow<'r> {
 pub enum FlowHash {
     /// As in Kubernetes: the same in every process.
     Unkeyed,
-    /// Under this key. Without one, as unkeyed: whoever serves requests draws it, as the layer of
-    /// `tower-fairness` does; simulations don't, so that they can be repeated.
+    /// Under this key. Without one, as unkeyed: servers generate it, as the layer of `tower-fairness`
+    /// does; simulations don't, so that they can be repeated.
     Keyed(Option<FlowKey>),
 }
 
-/// What nobody outside the process is to know.
+/// A secret of the process.
 #[derive(Clone, Copy, Eq, PartialEq)]
 pub struct FlowKey([u8; 32]);
 
@@ -55,7 +55,7 @@ pub struct FlowHasher {
     state: [u32; 8],
 }
 
-/// What tells the flow of this request from others of its schema. An attribute that the transform
+/// What distinguishes the flow of this request from others of its schema. An attribute that the transform
 /// does not match yields the empty string.
 pub fn distinguisher<'r>(of: &Distinguisher, request: &Request<'r>) -> &'r str {
     distinguish(of, of.transform.as_ref().map(Slots::new).as_ref(), request)
@@ -89,7 +89,7 @@ pub(crate) fn distinguish<'r>(
 // === impl FlowKey ===
 
 impl FlowKey {
-    /// From bytes drawn at random.
+    /// From random bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         FlowKey(bytes)
     }

@@ -1,15 +1,15 @@
 //! Priority and fairness for the requests to a server, as a library: which level, flow and queue a
-//! request belongs to, and when it is its turn.
+//! request belongs to, and when it is dispatched.
 //!
 //! ```text
 //!   YAML ─► dialect ─► config ─┐
 //!                              ▼
-//!   request ─────────► dispatcher ─► classify, flow, shard ─► queues ─► a seat, a wait, or a refusal
+//!   request ─────────► dispatcher ─► classify, flow, shard ─► queues ─► a seat, a wait, or a rejection
 //!                              ▲                                │
 //!                              └──── limits, every 10 s ◄───────┘ demand
 //! ```
 //!
-//! Not here: clocks, tasks, wakers, HTTP. Time is an argument, and calls return whom to wake; the
+//! Not here: clocks, tasks, wakers, HTTP. Time is an argument, and calls return wakers; the
 //! crate `tower-fairness` does the rest for servers, [`simulate`] does it in simulated time.
 //!
 //! ```
@@ -28,10 +28,10 @@
 //! let cost = |_: &_| Cost { width: Width::ONE, wait_until, watch: false };
 //! let mut woken = Vec::new();
 //! let admitted = dispatcher.admit(Time(0), &request, cost, || "how to wake alice", &mut woken);
-//! assert_eq!(&*admitted.place.level.name, "catch-all");
-//! let Admission::Dispatched(turn) = admitted.admission else { panic!("seats are free") };
+//! assert_eq!(&*admitted.destination.level.name, "catch-all");
+//! let Admission::Dispatched(handle) = admitted.admission else { panic!("seats are free") };
 //! // … it is served …
-//! dispatcher.leave(Time(1_000_000), turn, &mut woken);
+//! dispatcher.leave(Time(1_000_000), handle, &mut woken);
 //! assert!(woken.is_empty(), "nobody waited");
 //! ```
 

@@ -1,4 +1,4 @@
-//! What is known of a request when it arrives.
+//! The attributes of a request.
 
 /// The attributes of one request, borrowed: classifying copies nothing.
 ///

@@ -1,4 +1,4 @@
-//! After how many seconds a refused client is asked to come back.
+//! After how many seconds a rejected client is asked to retry.
 //!
 //! It starts at 1. The first drop in a new second looks at the drops of the last `r` seconds, r
 //! being what was advised so far: with at least 3·r of them it doubles, up to 32, but not within r

@@ -14,10 +14,10 @@ pub struct Width {
 }
 
 impl Width {
-    /// One seat, and nothing after it: what most requests take.
+    /// One seat, and none afterwards, as for most requests.
     pub const ONE: Width = Width::seats(1);
 
-    /// So many seats, and nothing after them.
+    /// This number of seats, and none afterwards.
     pub const fn seats(initial_seats: u32) -> Self {
         Width { initial_seats, final_seats: 0, additional_latency: Duration::ZERO }
     }

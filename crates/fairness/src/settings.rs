@@ -1,4 +1,4 @@
-//! How the algorithm works where the documents and today's Kubernetes disagree.
+//! Settings for where the proposal, today's Kubernetes and Evenkeel's default differ.
 
 use std::time::Duration;
 
@@ -9,47 +9,47 @@ use crate::flow::FlowHash;
 /// Kubernetes without its known defects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// G: how long every request is taken to run, until it is known how long it did.
+    /// G: the estimated service time of every request, until it is known.
     pub guess: Duration,
     pub pick: Pick,
     /// Whether a queue may grow past its limit while a seat is free (a wide head is blocked).
     pub grows_while_seats_are_free: bool,
     /// Whether a queue's virtual start is kept from falling behind the arrival of its head.
     pub no_credit_from_the_past: bool,
-    /// Whether others go at once when a request that blocked them gives up waiting.
+    /// Whether requests are dispatched at once when one that blocked them times out.
     pub dispatch_after_timeout: bool,
     /// Whether a level of limit 0 that rejects lets one request through when it is idle.
     pub zero_limit_admits_one: bool,
     /// Whether a level below its nominal seats gets those that a borrower frees at once, instead
     /// of at the next adjustment.
     pub reclaim_at_once: bool,
-    /// For how long a request may keep its seats after its response has begun, so that slow
-    /// readers can't hold all of them; none: until the response ends.
+    /// How long a request may hold its seats after its response has begun, so that slow readers can't
+    /// hold all of them; none: until the response ends.
     pub response_hold: Option<Duration>,
-    /// How many requests of a level may have lost their seats to [`Self::response_hold`] and still
-    /// run, at most; further ones keep theirs until their responses end, or one of those does. So
-    /// a level never has more than this and its seats together.
+    /// The maximum number of requests of a level that run without seats because of
+    /// [`Self::response_hold`]; others keep theirs until their responses end, or until one of those
+    /// ends. So a level never runs more than this number plus its seats.
     pub max_detached: u32,
-    /// Whether names that share a victim's queues can be searched for by anyone, or only by who
-    /// knows the key.
+    /// Whether anyone can search for names that share a victim's queues, or only those who know the
+    /// key.
     pub flow_hash: FlowHash,
-    /// How flows whose requests take seconds are kept from holding all seats; none: they are not.
+    /// Keeps flows whose requests take seconds from holding all seats; none: off.
     pub slow_flows: Option<SlowFlows>,
 }
 
-/// What is learned of flows, and what those that are slow may hold: see `queues/slow.rs`.
+/// How slow flows are detected and limited: see `queues/slow.rs`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowFlows {
     /// A flow is slow if its seat-time-weighted mean service time is at least this.
     pub threshold: Duration,
-    /// After how long what was learned of a flow counts half.
+    /// The half-life of what was learned of a flow.
     pub half_life: Duration,
-    /// Nothing is charged more than this; the least is [`Settings::guess`].
+    /// The maximum charge of a request; the minimum is [`Settings::guess`].
     pub longest: Duration,
-    /// For how long after the last request of any other flow the slow ones are held back. Also the
-    /// half-life of the mean demand of the others.
+    /// How long slow flows are held back after the last request of any other flow. Also the half-life
+    /// of the mean demand of the others.
     pub window: Duration,
-    /// Of how many flows a level remembers how slow they are, besides those that run.
+    /// The number of flows whose service time a level remembers, besides those that run.
     pub remembered: usize,
 }
 
@@ -68,9 +68,9 @@ impl Default for SlowFlows {
 /// Which queue of its hand a request joins.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Pick {
-    /// That with the fewest requests waiting, the first dealt of equals.
+    /// The one with the fewest waiting requests; of several, the first dealt.
     Shortest,
-    /// That with the least work waiting; where the search starts rotates with the arrivals.
+    /// The one with the least waiting work; where the search starts rotates with the arrivals.
     LeastWork,
 }
 

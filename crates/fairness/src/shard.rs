@@ -19,7 +19,7 @@ use thiserror::Error;
 /// No valid hand is larger: 20! exceeds 2^60.
 pub const MAX_HAND: usize = 19;
 
-/// The most queues that Kubernetes deals from.
+/// The maximum number of queues in Kubernetes.
 pub const MAX_QUEUES: u32 = 1 << 26;
 
 /// Deals hands of one size from one number of queues.
@@ -36,15 +36,13 @@ pub struct Hand {
     size: usize,
 }
 
-/// Why no hands can be dealt.
+/// Why hands can't be dealt.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ShardError {
-    #[error("handSize: a hand of no queues; use at least 1")]
+    #[error("handSize: must be at least 1")]
     EmptyHand,
-    #[error(
-        "handSize: a hand of {hand_size} queues can't be dealt from {queues}; use at most {queues}"
-    )]
+    #[error("handSize: {hand_size} exceeds the number of queues; use at most {queues}")]
     HandExceedsQueues { queues: u32, hand_size: u32 },
     #[error(
         "handSize: {queues} queues have 2^60 or more hands of {hand_size}, too many for a hash of \

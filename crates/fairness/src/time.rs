@@ -5,8 +5,8 @@ use std::{
     time::Duration,
 };
 
-/// A moment: nanoseconds of a monotonic clock since whatever start the caller chose. It lasts for
-/// 584 years.
+/// A point in time: nanoseconds of a monotonic clock since a start that the caller chose. It overflows
+/// after 584 years.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Time(pub u64);
 

@@ -1,4 +1,4 @@
-//! The flows that weigh most, in bounded memory.
+//! The heaviest flows, in bounded memory.
 //!
 //! Each of K slots counts one flow. A flow without a slot takes that of the least weight, and
 //! inherits its weight as its possible error. So no weight shown is too small, none is too large by
@@ -14,10 +14,10 @@ use std::{
     fmt::{self, Display, Write},
 };
 
-/// How many flows are kept unless said otherwise.
+/// How many flows are kept by default.
 pub const DEFAULT_FLOWS: usize = 32;
 
-/// Labels are cut to so many bytes.
+/// The maximum length of labels in bytes; longer ones are truncated.
 pub const MAX_LABEL: usize = 120;
 
 /// Weighs flows and keeps the heaviest.

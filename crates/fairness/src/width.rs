@@ -3,7 +3,7 @@
 //! - A list takes a seat for every 100 kB that serving it holds in memory at once, or for every
 //!   100 objects it goes through where sizes are not used; from the cache it holds at most 1 MB.
 //!   A watch begins with a list, unless it says from which version on, and then takes one seat.
-//! - A change takes a seat, and then one for every ten watches that are told of it, for 5 ms each;
+//! - A change takes a seat, and then one for every ten watches that are notified, for 5 ms each;
 //!   fewer, longer seats of the same work where that exceeds what one request may take.
 //! - All others take one seat.
 //!
@@ -16,7 +16,7 @@ use crate::{Request, Width};
 
 const MAX_LIST_SEATS_BY_SIZE: u32 = 100;
 const MAX_LIST_SEATS_BY_COUNT: u32 = 10;
-const MAX_CHANGE_SEATS: u32 = 10;
+pub(crate) const MAX_CHANGE_SEATS: u32 = 10;
 const OBJECTS_PER_SEAT: u64 = 100;
 const BYTES_PER_SEAT: u64 = 100_000;
 /// The cache streams lists, in pieces that together hold no more than this.
@@ -33,7 +33,7 @@ pub struct Facts<'r> {
     pub query: &'r [(&'r str, &'r str)],
     /// What is known of the objects of the request's group and resource.
     pub stored: Stored,
-    /// How many watches are told when the object changes.
+    /// How many watches are notified when the object changes.
     pub watches: u32,
     /// What the level allows one request; none: nothing is known of it.
     pub max_seats: Option<u32>,
@@ -83,7 +83,7 @@ pub fn estimate(request: &Request<'_>, facts: &Facts<'_>) -> Width {
     }
 }
 
-/// The seats of a request of which nothing is known: the most that any may take.
+/// The seats of a request of which nothing is known: the maximum for any request.
 pub fn widest(max_seats: Option<u32>, switches: Switches) -> Width {
     let most =
         if switches.size_based_lists { MAX_LIST_SEATS_BY_SIZE } else { MAX_LIST_SEATS_BY_COUNT };
@@ -92,7 +92,7 @@ pub fn widest(max_seats: Option<u32>, switches: Switches) -> Width {
 
 fn list(request: &Request<'_>, facts: &Facts<'_>) -> Width {
     let widest = widest(facts.max_seats, facts.switches);
-    // It will be refused, but not before it had its turn.
+    // It will be rejected, but not before it had its turn.
     let Some(options) = ListOptions::parse(facts.query) else { return widest };
     let is_watch = request.verb == "watch";
     if is_watch && !options.begins_with_list() {
@@ -184,7 +184,7 @@ struct ListOptions<'q> {
 }
 
 impl<'q> ListOptions<'q> {
-    /// None where the server will refuse the query.
+    /// None where the server will reject the query.
     fn parse(query: &'q [(&'q str, &'q str)]) -> Option<Self> {
         let first = |name: &str| query.iter().find(|(n, _)| *n == name).map(|(_, value)| *value);
         let text = |name: &str| first(name).unwrap_or_default();

@@ -59,7 +59,7 @@ fn the_defaults_compile_without_a_finding_and_pass_validation() {
 
 #[test]
 fn with_nothing_the_mandatory_objects_are_implied() {
-    let Compiled { config, findings } = load("empty.yaml", "").compile().unwrap();
+    let Compiled { config, findings, .. } = load("empty.yaml", "").compile().unwrap();
     assert_eq!(findings, []);
     assert!(config.levels.iter().all(|level| level.implied));
     assert_eq!(config.levels[0].handling, Handling::Reject);
@@ -86,7 +86,7 @@ fn broken_levels_count_as_absent_and_their_schemas_dangle() {
     for (name, spec) in broken {
         let schema = schema("s", 5, name, &json!([]));
         let compiled = kubernetes::compile(&[level(name, &spec)], &[schema]);
-        assert_eq!(codes(&compiled), ["broken-level", "dangling"], "{name}");
+        assert_eq!(codes(&compiled), ["InvalidPriorityLevel", "MissingPriorityLevel"], "{name}");
         assert!(compiled.findings.iter().all(|f| f.severity() == Severity::Error));
         assert_eq!(compiled.config.levels.len(), 2, "{name}");
     }
@@ -98,7 +98,7 @@ fn of_two_objects_of_one_name_the_first_counts() {
     let schemas = [schema("s", 5, "a", &json!([])), schema("s", 4, "b", &json!([]))];
     let compiled = kubernetes::compile(&levels, &schemas);
     assert_eq!(compiled.config.schemas.len(), 3);
-    let seconds = codes(&compiled).into_iter().filter(|code| *code == "second-of-name");
+    let seconds = codes(&compiled).into_iter().filter(|code| *code == "DuplicateName");
     assert_eq!(seconds.count(), 2);
 }
 
@@ -123,7 +123,7 @@ fn stars_are_wildcards_only_where_they_are() {
     assert_eq!(rule.non_resource_rules[0].urls, urls);
     let entries: Vec<&str> = compiled.findings.iter().filter_map(literal).collect();
     assert_eq!(entries, ["*", "pods/*", "/b*", "/c/*/d"]);
-    assert!(codes(&compiled).contains(&"broken-subject"));
+    assert!(codes(&compiled).contains(&"SubjectMatchesNobody"));
 }
 
 fn literal(finding: &Finding) -> Option<&str> {
@@ -146,7 +146,8 @@ fn schemas_that_come_too_late_are_told() {
     for (earlier, later, unreachable) in cases {
         let schemas = [schema("z", 5, "a", &earlier), schema("a", 6, "a", &later)];
         let compiled = kubernetes::compile(&[level("a", &queue())], &schemas);
-        let found = Finding::Unreachable { schema: "a".into(), by: "z".into(), tie: false };
+        let found =
+            Finding::UnreachableFlowSchema { schema: "a".into(), by: "z".into(), tie: false };
         assert_eq!(compiled.findings.contains(&found), unreachable, "{earlier} then {later}");
     }
 }
@@ -154,14 +155,14 @@ fn schemas_that_come_too_late_are_told() {
 #[test]
 fn files_are_held_to_validation_and_to_the_fields_there_are() {
     let head = "apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: FlowSchema\n";
-    let refused = format!("{head}metadata: {{name: A_b}}\nspec: {{matchingPrecedence: 1}}\n");
-    let problems = load("a.yaml", &refused).compile().unwrap_err();
+    let rejected = format!("{head}metadata: {{name: A_b}}\nspec: {{matchingPrecedence: 1}}\n");
+    let problems = load("a.yaml", &rejected).compile().unwrap_err();
     let fields: Vec<&str> = problems.iter().map(|p| p.field.as_str()).collect();
     assert_eq!(
         fields,
         ["metadata.name", "spec.matchingPrecedence", "spec.priorityLevelConfiguration.name"]
     );
-    assert!(matches!(problems[2].fault, Fault::Refused { kind: FieldErrorKind::Required, .. }));
+    assert!(matches!(problems[2].fault, Fault::Invalid { kind: FieldErrorKind::Required, .. }));
 
     let slip = format!("{head}metadata: {{name: a}}\nspec: {{rules: [{{subject: []}}]}}\n");
     let problems = load("a.yaml", &slip).compile().unwrap_err();

@@ -9,7 +9,7 @@ use evenkeel_fairness::{
     dispatcher::{Admission, Dispatcher},
     queues::{
         Arrival, Outcome, QueueSet, SeatLimit, Ticket, Verdict,
-        stats::{Refusal, SchemaStats},
+        stats::{RejectReason, SchemaStats},
     },
 };
 
@@ -102,8 +102,8 @@ fn a_request_is_rejected_for_the_length_of_its_queue_alone() {
         assert!(matches!(queues.arrive_with(0, wide(3), "runs"), Outcome::Dispatched(_)));
         assert!(matches!(queues.arrive_with(0, wide(2), "blocked"), Outcome::Waiting(_)));
         let next = queues.arrive(0, 0, "next");
-        let refused = Outcome::Refused(Refusal::QueueFull);
-        assert_eq!(next == refused, !grows, "one seat is free: {next:?}");
+        let rejected = Outcome::Rejected(RejectReason::QueueFull);
+        assert_eq!(next == rejected, !grows, "one seat is free: {next:?}");
     }
 }
 
@@ -117,11 +117,11 @@ fn those_that_have_waited_for_too_long_are_evicted_by_the_next_arrival() {
         panic!("waits")
     };
     let full = queues.arrive_with(9, until(99), "too early");
-    assert_eq!(full, Outcome::Refused(Refusal::QueueFull));
+    assert_eq!(full, Outcome::Rejected(RejectReason::QueueFull));
     assert!(matches!(queues.arrive_with(10, until(99), "newcomer"), Outcome::Waiting(_)));
     assert_eq!(queues.woken, ["old"]);
     let verdict = |queues: &mut Queues, ticket| queues.set.verdict(ticket, |old| old.unwrap());
-    assert_eq!(verdict(&mut queues, old), Verdict::Refused(Refusal::TimeOut));
+    assert_eq!(verdict(&mut queues, old), Verdict::Rejected(RejectReason::TimeOut));
     assert_eq!(verdict(&mut queues, young), Verdict::Waiting);
 }
 

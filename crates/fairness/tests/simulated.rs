@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use std::{sync::Arc, time::Duration};
 
 use evenkeel_fairness::{
@@ -11,11 +13,13 @@ use evenkeel_fairness::{
         Source, Test,
     },
     simulate::{
-        Arrivals, Attributes, Burst, Change, Draw, Flow, FlowReport, MAX_CLIENTS, MAX_REQUESTS,
-        Report, Scenario, Setup, SimulationError, simulate,
+        Arrivals, Burst, Change, Draw, Flow, FlowReport, MAX_CLIENTS, MAX_REQUESTS, Report,
+        Scenario, Setup, SimulationError, simulate,
     },
 };
 use proptest::prelude::*;
+
+use crate::support::closed;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -62,23 +66,9 @@ fn config(parts: &[Part]) -> Config {
     }
 }
 
+/// Users are named by the flow.
 fn flow(name: &str, clients: u32, arrivals: Arrivals, service: Draw) -> Flow {
-    Flow {
-        name: name.to_owned(),
-        clients,
-        attributes: Attributes { user: format!("{name}-{{n}}"), ..Attributes::default() },
-        arrivals,
-        service,
-        width: Width::ONE,
-        wait_limit: 15 * SECOND,
-        from: Duration::ZERO,
-        until: None,
-        burst: None,
-    }
-}
-
-fn closed(outstanding: u32) -> Arrivals {
-    Arrivals::Closed { outstanding, think: Draw::Constant(Duration::ZERO) }
+    support::flow(name, &format!("{name}-{{n}}"), clients, arrivals, service)
 }
 
 fn exponential(mean: Duration) -> Draw {
@@ -123,7 +113,7 @@ fn an_elephant_delays_mice_by_no_more_than_half() {
     let (before, after) = (alone.figures.latency.p99, mouse.figures.latency.p99);
     println!("p99 {before:.4} s alone, {after:.4} s with the elephant: {:.3}", after / before);
     println!("in use {:.4}, {:?}", both.in_use, mouse.figures);
-    assert_eq!(mouse.figures.counts.refused(), 0);
+    assert_eq!(mouse.figures.counts.rejected(), 0);
     assert!(both.in_use > 0.999, "{}", both.in_use);
     assert!(after <= 1.5 * before, "{before} s alone, {after} s with the elephant");
 }
@@ -136,7 +126,7 @@ fn equal_flows_get_equal_shares() {
         let jain = report.jain.unwrap();
         println!("{n} flows: Jain's index {jain:.4}");
         assert!(jain >= least, "{n} flows: {jain}");
-        assert_eq!(flow_of(&report, "tenant").figures.counts.refused(), 0);
+        assert_eq!(flow_of(&report, "tenant").figures.counts.rejected(), 0);
     }
 }
 
@@ -263,8 +253,53 @@ fn bursts_and_windows_send_when_they_should() {
     assert_eq!(report.series.seats[0].len(), 500);
 }
 
+/// One seat and a closed loop of three requests of 250 ms, in windows of a second: the first three
+/// wait for 0, 250 and 500 ms, all others for 500 ms, behind the two that are before them.
 #[test]
-fn waits_end_at_their_limit_and_full_levels_refuse() {
+fn flows_are_summed_up_window_by_window() {
+    let flows = vec![
+        flow("all-day", 1, closed(3), Draw::Constant(250 * MS)),
+        Flow {
+            from: 10 * SECOND,
+            until: Some(12 * SECOND),
+            ..flow("none", 1, closed(1), Draw::Constant(SECOND))
+        },
+    ];
+    let parts = [
+        Part { level: "all-day", shares: 1, lendable_percent: 0, handling: QUEUES },
+        Part { level: "none", shares: 1, lendable_percent: 0, handling: QUEUES },
+    ];
+    let scenario = Scenario { warmup: 5 * SECOND, ..scenario(100, flows) };
+    let series = run(&scenario, &setup(&parts, 2, Settings::kubernetes())).series;
+    assert_eq!((series.window_seconds, series.flows.len()), (1.0, 2));
+    let [all_day, rarely] = &series.flows[..] else { panic!("two flows") };
+    let rest = vec![Some(0.5); 99];
+    assert_eq!(all_day.seats, [1.0; 100]);
+    assert_eq!(all_day.wait_p50, [&[Some(0.25)], &rest[..]].concat());
+    assert_eq!(all_day.wait_p99, [&[Some(0.5)], &rest[..]].concat());
+    let only = |value: f64| -> Vec<f64> {
+        (0..100).map(|window| if (10..12).contains(&window) { value } else { 0.0 }).collect()
+    };
+    assert_eq!(rarely.seats, only(1.0));
+    let waits: Vec<Option<f64>> =
+        only(1.0).iter().map(|seats| (*seats > 0.0).then_some(0.0)).collect();
+    assert_eq!((&rarely.wait_p50, &rarely.wait_p99), (&waits, &waits));
+}
+
+/// Whatever the number of flows, the series of all of them have a bounded number of points.
+#[test]
+fn the_series_of_many_flows_are_coarser() {
+    let one = |n: usize| flow(&format!("all-{n}"), 1, closed(1), Draw::Constant(SECOND));
+    let flows = (0..20_000).map(one).collect();
+    let scenario = Scenario { duration: 2 * SECOND, warmup: SECOND, seed: 1, flows };
+    let series = run(&scenario, &setup(&[ONE], 10, Settings::default())).series;
+    let points: usize = series.flows.iter().map(|flow| flow.seats.len()).sum();
+    assert_eq!(points, 1_000_000);
+    assert!((series.window_seconds - 0.04).abs() < 1e-9, "{}", series.window_seconds);
+}
+
+#[test]
+fn waits_end_at_their_limit_and_full_levels_reject() {
     let mut late = flow("all", 1, closed(5), Draw::Constant(60 * SECOND));
     late.wait_limit = SECOND;
     let late_flows = vec![late];
@@ -298,7 +333,7 @@ fn a_configuration_may_change_on_the_way() {
 }
 
 #[test]
-fn what_would_take_forever_is_refused() {
+fn what_would_take_forever_is_rejected() {
     let setup = setup(&[ONE], 10, Settings::default());
     let error = |flow| simulate(&scenario(60, vec![flow]), &setup, &mut |_| {}).unwrap_err();
     let many = flow("all", 1, Arrivals::Poisson { per_second: 1e9 }, exponential(MS));
@@ -351,13 +386,18 @@ proptest! {
         let report = run(&scenario, &setup(&[ONE], seats, settings));
         let counts = report.levels[0].figures.counts;
         prop_assert_eq!(counts.arrived, report.requests);
-        prop_assert!(counts.dispatched + counts.refused() <= counts.arrived);
+        prop_assert!(counts.dispatched + counts.rejected() <= counts.arrived);
         prop_assert!(counts.completed <= counts.dispatched);
         let by_flow: u64 = report.flows.iter().map(|flow| flow.figures.counts.arrived).sum();
         prop_assert_eq!(by_flow, counts.arrived);
         let series: f64 = report.series.seats[0].iter().sum::<f64>() * report.series.step_seconds;
         let total = report.levels[0].figures.seat_seconds;
         prop_assert!((series - total).abs() < 1e-6 * (1.0 + total), "{} {}", series, total);
+        for (flow, series) in report.flows.iter().zip(&report.series.flows) {
+            let sum = series.seats.iter().sum::<f64>() * report.series.window_seconds;
+            let total = flow.figures.seat_seconds;
+            prop_assert!((sum - total).abs() < 1e-6 * (1.0 + total), "{} {}", sum, total);
+        }
         for flow in &report.flows {
             prop_assert!(flow.figures.wait.p50 <= flow.figures.wait.p99);
             prop_assert!(flow.figures.wait.p99 <= flow.figures.latency.max);

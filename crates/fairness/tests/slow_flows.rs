@@ -5,16 +5,19 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use std::{sync::Arc, time::Duration};
 
 use evenkeel_fairness::{
     Settings, Width,
     config::{Config, Distinguisher, Handling, Level, Predicate, Queuing, Schema, Source},
     simulate::{
-        Arrivals, Attributes, Burst, Draw, Figures, Flow, FlowReport, Report, Scenario, Setup,
-        simulate,
+        Arrivals, Burst, Draw, Figures, Flow, FlowReport, Report, Scenario, Setup, simulate,
     },
 };
+
+use crate::support::{closed, flow};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -77,21 +80,6 @@ fn config() -> Config {
     Config { levels: vec![level], schemas: vec![schema], fallback: 0 }
 }
 
-fn flow(name: &str, user: &str, clients: u32, arrivals: Arrivals, service: Draw) -> Flow {
-    Flow {
-        name: name.to_owned(),
-        clients,
-        attributes: Attributes { user: user.to_owned(), ..Attributes::default() },
-        arrivals,
-        service,
-        width: Width::ONE,
-        wait_limit: 15 * SECOND,
-        from: Duration::ZERO,
-        until: None,
-        burst: None,
-    }
-}
-
 /// A thousand users that ask for `load` of the seats together.
 fn mice(load: f64) -> Flow {
     mice_of(10 * MS, load * f64::from(SEATS))
@@ -101,10 +89,6 @@ fn mice_of(mean: Duration, seats: f64) -> Flow {
     let per_second = seats / mean.as_secs_f64() / 1000.0;
     let service = Draw::Exponential { mean };
     flow("mice", "mouse-{n}", 1000, Arrivals::Poisson { per_second }, service)
-}
-
-fn closed(outstanding: u32) -> Arrivals {
-    Arrivals::Closed { outstanding, think: Draw::Constant(Duration::ZERO) }
 }
 
 /// So many requests within a tenth of a second. Unlike mice they wait for as long as it takes.
@@ -169,10 +153,10 @@ fn figures(load: f64, how: Elephants, second: Second, settings: Settings) -> (Fi
     let mice = of(&report, "mice").next().unwrap().figures.clone();
     let seats = seats_of_elephants(&report);
     println!(
-        "{load}, {how:?}, {second:?}: mice p50 {:.3} s, p99 {:.3} s, {} of {} refused; elephants {seats:.2} seats",
+        "{load}, {how:?}, {second:?}: mice p50 {:.3} s, p99 {:.3} s, {} of {} rejected; elephants {seats:.2} seats",
         mice.latency.p50,
         mice.latency.p99,
-        mice.counts.refused(),
+        mice.counts.rejected(),
         mice.counts.arrived,
     );
     (mice, seats)
@@ -189,7 +173,7 @@ fn check(load: f64, how: Elephants) {
     for second in [Second::Later, Second::AtOnce] {
         let (mice, seats) = figures(load, how, second, Settings::default());
         assert!(mice.latency.p99 <= 0.5, "{load}, {how:?}, {second:?}: {}", mice.latency.p99);
-        assert_eq!(mice.counts.refused(), 0, "{load}, {how:?}, {second:?}");
+        assert_eq!(mice.counts.rejected(), 0, "{load}, {how:?}, {second:?}");
         let least = target.min(0.9 * asked);
         assert!(seats >= least, "{load}, {how:?}, {second:?}: {seats} of {asked} seats");
     }
@@ -243,10 +227,10 @@ fn an_elephant_that_sends_cheap_requests_too_is_slow_all_the_same() {
     let report = run(flows, Settings::default());
     let mice = &of(&report, "mice").next().unwrap().figures;
     println!("mice p99 {:.3} s", mice.latency.p99);
-    assert!(mice.latency.p99 <= 0.5 && mice.counts.refused() == 0, "{mice:?}");
+    assert!(mice.latency.p99 <= 0.5 && mice.counts.rejected() == 0, "{mice:?}");
 }
 
-/// Seats can only be shared: what is asked for beyond them is refused, but an elephant does not
+/// Seats can only be shared: what is asked for beyond them is rejected, but an elephant does not
 /// starve. In Kubernetes it has 0.3 seats here.
 #[test]
 fn mice_that_ask_for_more_than_all_seats_do_not_starve_an_elephant() {
@@ -270,7 +254,7 @@ fn wide_requests_of_a_slow_elephant_keep_no_mouse_waiting() {
         let mice = &of(&report, "mice").next().unwrap().figures;
         let (p99, seats) = (mice.latency.p99, seats_of_elephants(&report));
         println!("{load}: mice p99 {p99:.3} s; elephant {seats:.2} seats");
-        assert!(p99 <= 0.5 && mice.counts.refused() == 0, "{load}: {mice:?}");
+        assert!(p99 <= 0.5 && mice.counts.rejected() == 0, "{load}: {mice:?}");
         assert!(seats >= least, "{load}: {seats}");
     }
 }

@@ -2,10 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use std::time::Duration;
 
 use evenkeel_fairness::{
-    Settings, Width,
+    Settings,
     dialect::load,
     simulate::{Arrivals, Attributes, Draw, Flow, FlowReport, Scenario, Setup, simulate},
 };
@@ -26,18 +28,9 @@ fn flow(user: &str, group: &str, path: &str, outstanding: u32, think: Duration) 
         verb: "get".to_owned(),
         ..Attributes::default()
     };
-    Flow {
-        name: user.to_owned(),
-        clients: 1,
-        attributes,
-        arrivals: Arrivals::Closed { outstanding, think: Draw::Constant(think) },
-        service: SERVICE,
-        width: Width::ONE,
-        wait_limit: 60 * SECOND,
-        from: Duration::ZERO,
-        until: None,
-        burst: None,
-    }
+    let arrivals = Arrivals::Closed { outstanding, think: Draw::Constant(think) };
+    let wait_limit = 60 * SECOND;
+    Flow { attributes, wait_limit, ..support::flow(user, user, 1, arrivals, SERVICE) }
 }
 
 /// What becomes of each flow when all send.

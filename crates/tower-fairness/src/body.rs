@@ -1,4 +1,4 @@
-//! A response body that keeps its request's seats.
+//! A response body that holds its request's seats.
 
 use std::{
     pin::Pin,
@@ -13,7 +13,7 @@ use pin_project_lite::pin_project;
 use crate::{rejection::set_kubernetes_headers, seat::Seat};
 
 pin_project! {
-    /// The body of the inner service, or that of a refusal. The seats of its request are free when it
+    /// The body of the inner service, or that of a rejection. The seats of its request are free when it
     /// ends, fails or is dropped.
     #[derive(Debug)]
     pub struct ResponseBody<B> {
@@ -27,7 +27,7 @@ pin_project! {
     #[derive(Debug)]
     enum State<B> {
         Inner { #[pin] body: B, seat: Option<Seat> },
-        Refusal { text: Bytes },
+        Rejection { text: Bytes },
     }
 }
 
@@ -35,8 +35,8 @@ impl<B: Body> ResponseBody<B> {
     pub(crate) fn attach(mut response: Response<B>, seat: Option<Seat>) -> Response<Self> {
         let seat = seat.and_then(|seat| {
             let policy = &seat.shared().policy;
-            if let Some(place) = seat.place().filter(|_| policy.kubernetes_headers) {
-                set_kubernetes_headers(response.headers_mut(), place);
+            if let Some(destination) = seat.destination().filter(|_| policy.kubernetes_headers) {
+                set_kubernetes_headers(response.headers_mut(), destination);
             }
             if seat.ends_with_head(response.status()) || response.body().is_end_stream() {
                 return None;
@@ -47,8 +47,8 @@ impl<B: Body> ResponseBody<B> {
         response.map(|body| ResponseBody { state: State::Inner { body, seat } })
     }
 
-    pub(crate) fn refusal(text: Bytes) -> Self {
-        ResponseBody { state: State::Refusal { text } }
+    pub(crate) fn rejection(text: Bytes) -> Self {
+        ResponseBody { state: State::Rejection { text } }
     }
 }
 
@@ -72,7 +72,7 @@ where
                 }
                 Poll::Ready(frame)
             }
-            StateProjection::Refusal { text } => {
+            StateProjection::Rejection { text } => {
                 let text = std::mem::take(text);
                 let frame = (!text.is_empty()).then(|| Ok(Frame::data(text.into())));
                 Poll::Ready(frame)
@@ -83,19 +83,19 @@ where
     fn is_end_stream(&self) -> bool {
         match &self.state {
             State::Inner { body, .. } => body.is_end_stream(),
-            State::Refusal { text } => text.is_empty(),
+            State::Rejection { text } => text.is_empty(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.state {
             State::Inner { body, .. } => body.size_hint(),
-            State::Refusal { text } => SizeHint::with_exact(text.len() as u64),
+            State::Rejection { text } => SizeHint::with_exact(text.len() as u64),
         }
     }
 }
 
-/// For layers that answer by themselves, when a request takes too long for instance.
+/// For layers that respond themselves, such as timeouts.
 impl<B: Default> Default for ResponseBody<B> {
     fn default() -> Self {
         ResponseBody { state: State::Inner { body: B::default(), seat: None } }

@@ -1,4 +1,4 @@
-//! Why a configuration can't be put into force.
+//! Why a configuration can't be applied.
 
 use std::collections::HashSet;
 
@@ -9,8 +9,8 @@ use evenkeel_fairness::{
 };
 use thiserror::Error;
 
-/// A configuration that the dialects compile has only [`NoShares`] left to fail by; the others are
-/// for those made by hand.
+/// A configuration compiled from a dialect can fail with [`NoShares`] only; the other errors are for
+/// configurations made by hand.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum ConfigureError {
@@ -31,8 +31,8 @@ pub enum ConfigureError {
     NoFallback { fallback: usize, schemas: usize },
 }
 
-/// What a [`Config`] promises, so that nothing that is made of it can panic, and no two rows of a
-/// metric have the same labels.
+/// Checks the invariants of a [`Config`], so that using it can't panic, and no two rows of a metric
+/// have the same labels.
 pub(crate) fn check(config: &Config) -> Result<(), ConfigureError> {
     if let Some(level) = twice(config.levels.iter().map(|level| &*level.name)) {
         return Err(ConfigureError::TwoLevels { level: level.to_owned() });

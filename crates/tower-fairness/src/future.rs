@@ -1,4 +1,4 @@
-//! A request on its way: it waits, then runs.
+//! The future of a request: it waits, then runs.
 
 use std::{
     pin::Pin,
@@ -6,7 +6,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use evenkeel_fairness::queues::{Verdict, stats::Refusal};
+use evenkeel_fairness::queues::{Verdict, stats::RejectReason};
 use http::{Request, Response};
 use pin_project_lite::pin_project;
 use tower_service::Service;
@@ -14,8 +14,8 @@ use tower_service::Service;
 use crate::{body::ResponseBody, driver, head::Head, seat::Seat};
 
 pin_project! {
-    /// The future of a [`Fairness`](crate::Fairness) service. Dropping it gives up the place in the
-    /// queue, or frees the seats, at once.
+    /// The future of a [`Fairness`](crate::Fairness) service. Dropping it leaves the queue or frees the
+    /// seats at once.
     #[derive(Debug)]
     #[must_use = "futures do nothing unless polled"]
     pub struct ResponseFuture<S, B, F> {
@@ -31,25 +31,25 @@ pin_project! {
         // Fields are dropped in this order: what runs ends before its seat is free.
         Running { #[pin] future: F, seat: Option<Seat> },
         Waiting { waiting: Option<Box<Waiting<S, B>>> },
-        Refused { response: Option<Response<Bytes>> },
+        Rejected { response: Option<Response<Bytes>> },
     }
 }
 
-/// In a box, so that it does not make the futures of those that don't wait larger.
+/// Boxed, so that it does not enlarge the futures of requests that don't wait.
 #[derive(Debug)]
 struct Waiting<S, B> {
-    /// It was ready when the request came, and nobody else can call it.
+    /// It was ready when the request arrived, and nothing else can call it.
     service: S,
     request: Request<B>,
     seat: Seat,
     flow: Box<str>,
 }
 
-/// What has become of one that waited.
-enum Turn<S, B> {
-    Waits(Box<Waiting<S, B>>),
-    Runs(Box<Waiting<S, B>>),
-    Refused(Response<Bytes>),
+/// How far a request that waited has come.
+enum Progress<S, B> {
+    Waiting(Box<Waiting<S, B>>),
+    Running(Box<Waiting<S, B>>),
+    Rejected(Response<Bytes>),
 }
 
 impl<S, B, F> ResponseFuture<S, B, F> {
@@ -62,8 +62,8 @@ impl<S, B, F> ResponseFuture<S, B, F> {
         ResponseFuture { state: State::Waiting { waiting } }
     }
 
-    pub(crate) fn refused(response: Response<Bytes>) -> Self {
-        ResponseFuture { state: State::Refused { response: Some(response) } }
+    pub(crate) fn rejected(response: Response<Bytes>) -> Self {
+        ResponseFuture { state: State::Rejected { response: Some(response) } }
     }
 }
 
@@ -88,23 +88,25 @@ where
                         result.map(|response| ResponseBody::attach(response, seat)),
                     );
                 }
-                StateProjection::Refused { response } => {
+                StateProjection::Rejected { response } => {
                     let response = response.take().expect("polled after it was ready");
-                    return Poll::Ready(Ok(response.map(ResponseBody::refusal)));
+                    return Poll::Ready(Ok(response.map(ResponseBody::rejection)));
                 }
                 StateProjection::Waiting { waiting } => {
                     let taken = waiting.take().expect("polled after it was ready");
-                    let next = match taken.look(cx) {
-                        Turn::Waits(still) => {
+                    let next = match taken.poll_progress(cx) {
+                        Progress::Waiting(still) => {
                             *waiting = Some(still);
                             return Poll::Pending;
                         }
-                        Turn::Runs(dispatched) => {
+                        Progress::Running(dispatched) => {
                             let Waiting { mut service, request, seat, .. } = *dispatched;
                             let future = service.call(request);
                             State::Running { future, seat: Some(seat) }
                         }
-                        Turn::Refused(response) => State::Refused { response: Some(response) },
+                        Progress::Rejected(response) => {
+                            State::Rejected { response: Some(response) }
+                        }
                     };
                     state.set(next);
                 }
@@ -114,19 +116,20 @@ where
 }
 
 impl<S, B> Waiting<S, B> {
-    fn look(mut self: Box<Self>, cx: &Context<'_>) -> Turn<S, B> {
+    fn poll_progress(mut self: Box<Self>, cx: &Context<'_>) -> Progress<S, B> {
         driver::ensure_here(self.seat.shared());
         let (verdict, retry_after) = self.seat.verdict(cx.waker());
         match verdict {
-            Verdict::Waiting => Turn::Waits(self),
-            Verdict::Dispatched => Turn::Runs(self),
-            Verdict::Refused(reason) => Turn::Refused(self.refuse(reason, retry_after)),
+            Verdict::Waiting => Progress::Waiting(self),
+            Verdict::Dispatched => Progress::Running(self),
+            Verdict::Rejected(reason) => Progress::Rejected(self.reject(reason, retry_after)),
         }
     }
 
-    fn refuse(&self, reason: Refusal, retry_after: u32) -> Response<Bytes> {
-        let place = self.seat.place().expect("a seat that was not left has a place");
+    fn reject(&self, reason: RejectReason, retry_after: u32) -> Response<Bytes> {
+        let destination =
+            self.seat.destination().expect("a seat that was not left has a destination");
         let head = Head::of(&self.request);
-        self.seat.shared().refuse(head, place, &self.flow, reason, retry_after)
+        self.seat.shared().reject(head, destination, &self.flow, reason, retry_after)
     }
 }

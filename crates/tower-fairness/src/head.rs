@@ -1,24 +1,23 @@
-//! What a request shows before its body is read.
+//! The head of a request: everything but its body.
 
 use std::{borrow::Cow, time::Duration};
 
 use evenkeel_fairness::{Groups, Request as Attributes};
 use http::{Extensions, HeaderMap, HeaderName, Method, Uri, header};
 
-/// Who sends a request. An earlier layer, the one that authenticates, puts it into the request's
-/// extensions; without it the sender is [`ANONYMOUS`].
+/// The user of a request. An earlier, authenticating layer puts it into the request's extensions;
+/// without it the user is [`ANONYMOUS`].
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct User {
     pub name: String,
     pub groups: Vec<String>,
 }
 
-/// How long a request may take in all, as its client or an earlier layer says: in the request's
-/// extensions.
+/// The timeout of a request, set by an earlier layer in the request's extensions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RequestTimeout(pub Duration);
 
-/// The name of a sender that nobody knows, as in Kubernetes.
+/// The name of an unauthenticated user, as in Kubernetes.
 pub const ANONYMOUS: &str = "system:anonymous";
 
 /// Its only group.
@@ -33,14 +32,14 @@ pub struct Head<'r> {
     pub extensions: &'r Extensions,
 }
 
-/// Whether a request only reads: what Kubernetes counts apart from all others.
+/// Whether a request only reads; Kubernetes counts those separately.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     ReadOnly,
     Mutating,
 }
 
-/// So many headers are handed on without an allocation.
+/// The maximum number of headers that are passed on without an allocation.
 const FEW: usize = 8;
 
 impl<'r> Head<'r> {
@@ -71,7 +70,7 @@ impl<'r> Head<'r> {
     }
 
     /// Calls `then` with those of the named headers that the request has and that are text. Of a
-    /// header that comes more than once, the first counts.
+    /// repeated header, the first value is used.
     pub(crate) fn with_headers<T>(
         self,
         names: &[HeaderName],
@@ -92,7 +91,7 @@ impl<'r> Head<'r> {
         then(&few[..n])
     }
 
-    /// Whether the connection is to be used for something else once it is answered.
+    /// Whether the connection is used for another protocol after the response.
     pub fn upgrades(self) -> bool {
         self.method == Method::CONNECT || self.headers.contains_key(header::UPGRADE)
     }

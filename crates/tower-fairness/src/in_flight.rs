@@ -1,7 +1,7 @@
-//! How many requests wait and run, apart for those that read and those that change something, as a
-//! ratio weighted by time: `apiserver_flowcontrol_read_vs_write_current_requests`.
+//! How many requests wait and run, separately for reads and writes, as a ratio weighted by time:
+//! `apiserver_flowcontrol_read_vs_write_current_requests`.
 //!
-//! This is the one thing counted across levels, so it must not be a lock. A gauge is one word: the
+//! This is the only metric counted across levels, so it must not need a lock. A gauge is one word: the
 //! number of requests in the lower bits and when it last changed, in microseconds, in the upper
 //! ones. Whoever changes the word owns the time since its last change and adds it to the bucket of
 //! the number that held until then. Differences of times are modulo 2⁴², so it runs for 50 days
@@ -49,7 +49,7 @@ pub(crate) struct Reading {
     pub(crate) sum: f64,
 }
 
-/// Apart from its neighbours, which other cores are writing to.
+/// On its own cache lines, as other cores write to its neighbours.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Gauge {
@@ -60,7 +60,7 @@ struct Gauge {
 }
 
 impl InFlight {
-    /// The most that may wait and run, by configuration.
+    /// Sets the maximum that may wait and run, from the configuration.
     pub(crate) fn limit(&self, config: &Config, server_limit: u32) {
         let room = config.levels.iter().map(|level| match level.handling {
             Handling::Queue(queuing) => {
@@ -117,7 +117,7 @@ impl Gauge {
         }
     }
 
-    /// So many requests were there for so long.
+    /// Adds a period with a constant number of requests.
     fn add(&self, count: u64, elapsed: u64, most: u32) {
         if elapsed == 0 {
             return;

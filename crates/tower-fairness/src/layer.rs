@@ -1,4 +1,4 @@
-//! Where a server puts fairness together.
+//! The layer and its builder.
 
 use std::{
     collections::hash_map::RandomState, hash::BuildHasher, sync::Arc, task::Waker, time::Duration,
@@ -19,25 +19,25 @@ use crate::{
     head::Head,
     kubernetes,
     metrics::Metrics,
-    policy::{BodyPolicy, Estimate, LongRunning, Policy, treat},
+    policy::{self, BodyPolicy, Estimate, LongRunning, Policy},
     rejection::Rejection,
     service::Fairness,
     shared::Shared,
     top_flows::{LevelFlows, top_flows},
 };
 
-/// Wraps services so that their requests are admitted by priority and fairness. All that it wraps
+/// Wraps services so that their requests are admitted by priority and fairness. All wrapped services
 /// share one set of seats; clones are handles of the same layer.
 ///
-/// Making one needs no runtime. The task that keeps its time is spawned by the first request, onto
-/// the runtime that it comes from; if that ends or stands still, by another, onto its own. It ends
-/// when the last handle, service and response is gone.
+/// Creating one needs no runtime. The first request spawns the task that keeps its time, on its own
+/// runtime; if that ends or stalls, a later request does. The task ends when the last handle, service
+/// and response is dropped.
 #[derive(Clone, Debug)]
 pub struct FairnessLayer {
     shared: Arc<Shared>,
 }
 
-/// What a layer does, until it is built.
+/// Configures a [`FairnessLayer`].
 #[derive(Clone, Debug, Default)]
 pub struct Builder {
     settings: Settings,
@@ -47,7 +47,7 @@ pub struct Builder {
 // === impl FairnessLayer ===
 
 impl FairnessLayer {
-    /// A layer for a server that has `server_limit` seats, with all else as by default.
+    /// A layer for a server that has `server_limit` seats, with default settings.
     pub fn new(config: Config, server_limit: u32) -> Result<Self, ConfigureError> {
         FairnessLayer::builder().build(config, server_limit)
     }
@@ -56,25 +56,25 @@ impl FairnessLayer {
         Builder::default()
     }
 
-    /// Puts another configuration into force, while requests wait and run; none of them is lost. If
-    /// it can't be, the old one stays.
+    /// Applies another configuration while requests wait and run; none of them is lost. On an error
+    /// the old one stays in force.
     pub fn configure(&self, config: Config, server_limit: u32) -> Result<(), ConfigureError> {
         self.shared.configure(config, server_limit)
     }
 
-    /// What is counted, to be registered with
+    /// The metrics, to be registered with
     /// [`Registry::register_collector`](prometheus_client::registry::Registry::register_collector).
     pub fn metrics(&self) -> Metrics {
         Metrics::new(&self.shared)
     }
 
-    /// The flows that asked for most seats, by level, as far as each level can tell in bounded
-    /// memory. Flows come from requests, so they are no labels of metrics.
+    /// The flows that requested the most seats, by level, as far as bounded memory allows. Flow names
+    /// come from requests, so they are not labels of metrics.
     pub fn top_flows(&self) -> Vec<LevelFlows> {
         top_flows(&self.shared.dispatcher)
     }
 
-    /// What decides, to look at: limits, queues, the configuration in force.
+    /// The dispatcher, for inspection: limits, queues, the configuration in force.
     pub fn dispatcher(&self) -> &Dispatcher<Waker> {
         &self.shared.dispatcher
     }
@@ -91,34 +91,33 @@ impl<S> Layer<S> for FairnessLayer {
 // === impl Builder ===
 
 impl Builder {
-    /// How the algorithm works. A [`FlowHash::Keyed`] without a key gets one, drawn for this layer.
+    /// How the algorithm works. A [`FlowHash::Keyed`] without a key gets one, generated for this layer.
     pub fn settings(mut self, settings: Settings) -> Self {
         self.settings = settings;
         self
     }
 
-    /// Until when a request keeps its seats; by default until its body ends.
+    /// How long a request holds its seats; by default until its body ends.
     pub fn body(mut self, policy: BodyPolicy) -> Self {
         self.policy.body = policy;
         self
     }
 
-    /// Whether every response that was handled carries the UIDs of its flow schema and priority
+    /// Whether every response carries the UIDs of its flow schema and priority
     /// level, as in Kubernetes; by default it does not.
     pub fn kubernetes_headers(mut self, on: bool) -> Self {
         self.policy.kubernetes_headers = on;
         self
     }
 
-    /// How long a request may take that does not say so by a
-    /// [`RequestTimeout`](crate::RequestTimeout). It may wait for a quarter of that, and for a
-    /// minute at most. By default 60 seconds.
+    /// The timeout of requests without a [`RequestTimeout`](crate::RequestTimeout). A request may wait
+    /// for a quarter of its timeout, and for a minute at most. By default 60 seconds.
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.policy.request_timeout = timeout;
         self
     }
 
-    /// For how long a request may wait, whatever it may take in all.
+    /// The maximum time that a request may wait, whatever its timeout.
     pub fn wait_limit(
         mut self,
         limit: impl Fn(Head<'_>) -> Duration + Send + Sync + 'static,
@@ -127,9 +126,9 @@ impl Builder {
         self
     }
 
-    /// Says more of a request than a plain HTTP API knows. It gets the attributes that were found
-    /// and returns those that count: an API server fills in the resource, another takes the user
-    /// from elsewhere.
+    /// Sets the attributes of a request beyond those of plain HTTP. It gets the attributes that were
+    /// found and returns those to use: an API server fills in the resource, another takes the user from
+    /// elsewhere.
     pub fn identify(
         mut self,
         identify: impl for<'r> Fn(Head<'r>, Attributes<'r>) -> Attributes<'r> + Send + Sync + 'static,
@@ -138,8 +137,8 @@ impl Builder {
         self
     }
 
-    /// What a request costs, given how many seats its level allows one (0: any number); by default
-    /// one seat.
+    /// Estimates the cost of a request, given the maximum number of seats that its level allows (0: no
+    /// maximum); by default one seat.
     pub fn estimate<E: Into<Estimate>>(
         mut self,
         estimate: impl Fn(Head<'_>, &Attributes<'_>, u32) -> E + Send + Sync + 'static,
@@ -151,17 +150,19 @@ impl Builder {
         self
     }
 
-    /// What happens to watches: requests that [`Self::identify`] has found to be for a resource, with
-    /// the verb `watch`. To plain HTTP there are none. By default they take seats at their start, as
-    /// does what takes over its connection (`Upgrade`, `CONNECT`) whatever is said here.
+    /// How watches are handled: requests for a resource with the verb `watch`, according to
+    /// [`Self::identify`]; plain HTTP has none. By default they hold seats until the head of the
+    /// response, as do requests that take over the connection (`Upgrade`, `CONNECT`) in any case.
     pub fn long_running(self, treatment: LongRunning) -> Self {
-        self.long_running_by(move |head, attributes| treat(head, attributes, treatment))
+        self.classify_long_running(move |head, attributes| {
+            policy::long_running(head, attributes, treatment)
+        })
     }
 
-    /// Which requests have no foreseeable end, and what happens to each. It should go by what the
-    /// server knows: what only the client says, such as a query or an `Upgrade` header, lets any
-    /// request pass by its seats.
-    pub fn long_running_by(
+    /// Which requests are long-running, and how each is handled. Decide by what the server knows: what
+    /// only the client claims, such as a query or an `Upgrade` header, would let any request avoid its
+    /// seats.
+    pub fn classify_long_running(
         mut self,
         by: impl Fn(Head<'_>, &Attributes<'_>) -> Option<LongRunning> + Send + Sync + 'static,
     ) -> Self {
@@ -169,14 +170,14 @@ impl Builder {
         self
     }
 
-    /// Finds out what requests to a Kubernetes API are about: verb, API group, resource and so on, by
-    /// method, path and query, as Kubernetes does. It stands in for [`Self::identify`].
+    /// Sets the attributes of requests to a Kubernetes API: verb, API group, resource and so on, from
+    /// method, path and query, as Kubernetes does. It replaces [`Self::identify`].
     pub fn kubernetes_api(self) -> Self {
         self.identify(kubernetes::identify)
     }
 
-    /// Who is told why a request is not served: flow schema, priority level, flow, seats and limit.
-    /// By default nobody; the log has it, at level `debug`, under the id that everyone is told.
+    /// Which clients see why a request was rejected: flow schema, priority level, flow, seats and
+    /// limit. By default none; the log has it, at level `debug`, under the id that every client gets.
     pub fn details_for(
         mut self,
         authorized: impl Fn(Head<'_>) -> bool + Send + Sync + 'static,
@@ -185,13 +186,15 @@ impl Builder {
         self
     }
 
-    /// How to answer a request that is not served, instead of by [`answer`](crate::answer) or, for
-    /// those that [`Self::details_for`] names, by [`answer_in_detail`](crate::answer_in_detail).
-    pub fn answer(
+    /// The response to a rejected request, instead of
+    /// [`rejection_response`](crate::rejection_response) and, for clients that
+    /// [`Self::details_for`] selects,
+    /// [`detailed_rejection_response`](crate::detailed_rejection_response).
+    pub fn rejection_response(
         mut self,
-        answer: impl Fn(&Rejection<'_>) -> Response<Bytes> + Send + Sync + 'static,
+        respond: impl Fn(&Rejection<'_>) -> Response<Bytes> + Send + Sync + 'static,
     ) -> Self {
-        self.policy.answer = Some(Arc::new(answer));
+        self.policy.rejection_response = Some(Arc::new(respond));
         self
     }
 
@@ -206,7 +209,7 @@ impl Builder {
     }
 }
 
-/// By way of the keys of 128 bits that std draws from the operating system.
+/// From the 128-bit keys that std gets from the operating system.
 fn draw_key() -> FlowKey {
     let drawn = RandomState::new();
     let mut bytes = [0; 32];

@@ -1,17 +1,16 @@
 //! Priority and fairness as a [tower](https://docs.rs/tower) layer, for servers on axum, hyper or
-//! tonic: requests that are too many wait in fair queues, and those that would wait too long are
-//! answered with 429.
+//! tonic: excess requests wait in fair queues, and those that would wait too long get 429.
 //!
 //! ```text
-//!   request ─► who sends what? ─► Dispatcher: schema, level, flow ─┬─► inner service ─► response
-//!                                    ▲                             ├─► waits, then inner service
-//!                                    │ seats come back             └─► 429, Retry-After
+//!   request ─► identify: user, verb, path ─► Dispatcher: schema, level, flow ─┬─► inner service ─► response
+//!                                    ▲                                        ├─► waits, then inner service
+//!                                    │ seats are released                     └─► 429, Retry-After
 //!                                    └── end of the body, its drop, a dropped future
 //! ```
 //!
-//! What is decided, and how, is in [`evenkeel_fairness`]; here are its clock, its wakers, and HTTP.
-//! Not here: reading configurations, and authentication. A layer before this one puts a [`User`]
-//! into the request's extensions.
+//! The decisions are made in [`evenkeel_fairness`]; this crate adds a clock, wakers and HTTP. It does
+//! not read configurations and does not authenticate: an earlier layer puts a [`User`] into the
+//! request's extensions.
 //!
 //! ```no_run
 //! # fn f(config: evenkeel_fairness::config::Config) -> Result<(), tower_fairness::ConfigureError> {
@@ -22,14 +21,13 @@
 //! # Ok(()) }
 //! ```
 //!
-//! What a client says of itself is not believed: it takes an authenticating layer to be a [`User`],
-//! and the server ([`Builder::identify`], [`Builder::kubernetes_api`]) to be a watch. Who is turned
-//! away learns when to come back and a [`RejectionId`]; why is in the log under that id.
+//! Claims of a client are not trusted: only an authenticating layer makes it a [`User`], and only the
+//! server ([`Builder::identify`], [`Builder::kubernetes_api`]) makes its request a watch. A rejected
+//! client learns when to retry and a [`RejectionId`]; the log has the reason under that id.
 //!
-//! Cancellation: dropping a response future or body, as servers do when a client goes away, gives
-//! up the place in the queue or frees the seats at once. No task and no timer belongs to a single
-//! request. One that does not wait costs two short locks of its level, three if it has a body, and
-//! no allocation.
+//! Cancellation: dropping a response future or body, as servers do when a client disconnects, leaves
+//! the queue or releases the seats at once. No task and no timer belongs to a single request. A request
+//! that does not wait costs two short locks of its level, three if it has a body, and no allocation.
 
 mod body;
 mod clock;
@@ -59,7 +57,7 @@ pub use crate::{
     layer::{Builder, FairnessLayer},
     metrics::Metrics,
     policy::{BodyPolicy, Estimate, LongRunning},
-    rejection::{Rejection, RejectionId, answer, answer_in_detail},
+    rejection::{Rejection, RejectionId, detailed_rejection_response, rejection_response},
     service::Fairness,
     top_flows::{FlowWeight, LevelFlows},
 };

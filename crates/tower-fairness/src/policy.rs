@@ -1,4 +1,4 @@
-//! What a layer does where servers differ.
+//! What servers configure.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -8,34 +8,34 @@ use http::Response;
 
 use crate::{
     head::{Head, RequestTimeout},
-    rejection::{Rejection, answer, answer_in_detail},
+    rejection::{Rejection, detailed_rejection_response, rejection_response},
 };
 
-/// Until when a request keeps its seats.
+/// How long a request holds its seats.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum BodyPolicy {
     /// Until its response body ends, fails or is dropped, but no longer than
     /// [`Settings::response_hold`](evenkeel_fairness::Settings) after the head.
     #[default]
     HoldUntilEnd,
-    /// Until the head of its response is there.
+    /// Until the head of its response is sent.
     ReleaseAtHead,
 }
 
-/// What happens to a request whose response has no foreseeable end.
+/// How a long-running request is handled.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum LongRunning {
-    /// It passes: it is not classified, takes no seats and is not counted.
-    Outside,
-    /// It takes seats until the head of its response is there.
-    SeatsAtStart,
+    /// It is not classified, takes no seats and is not counted.
+    Bypass,
+    /// It holds seats until the head of its response is sent.
+    ReleaseAtHead,
 }
 
-/// What a request is expected to cost.
+/// The estimated cost of a request.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Estimate {
     pub width: Width,
-    /// How many watches are told of what it changes, where that was looked at. It is counted in
+    /// How many watches are notified of its change, if known. It is counted in
     /// `apiserver_flowcontrol_watch_count_samples`.
     pub watches: Option<u32>,
 }
@@ -48,9 +48,9 @@ impl From<Width> for Estimate {
 
 type Identify = dyn for<'r> Fn(Head<'r>, Attributes<'r>) -> Attributes<'r> + Send + Sync;
 type Estimator = dyn Fn(Head<'_>, &Attributes<'_>, u32) -> Estimate + Send + Sync;
-type Longevity = dyn Fn(Head<'_>, &Attributes<'_>) -> Option<LongRunning> + Send + Sync;
-type Patience = dyn Fn(Head<'_>) -> Duration + Send + Sync;
-type Answer = dyn Fn(&Rejection<'_>) -> Response<Bytes> + Send + Sync;
+type ClassifyLongRunning = dyn Fn(Head<'_>, &Attributes<'_>) -> Option<LongRunning> + Send + Sync;
+type WaitLimit = dyn Fn(Head<'_>) -> Duration + Send + Sync;
+type RejectionResponse = dyn Fn(&Rejection<'_>) -> Response<Bytes> + Send + Sync;
 type Authorized = dyn Fn(Head<'_>) -> bool + Send + Sync;
 
 #[derive(Clone)]
@@ -60,17 +60,17 @@ pub(crate) struct Policy {
     pub(crate) request_timeout: Duration,
     pub(crate) identify: Option<Arc<Identify>>,
     pub(crate) estimate: Option<Arc<Estimator>>,
-    pub(crate) long_running: Option<Arc<Longevity>>,
-    pub(crate) wait_limit: Option<Arc<Patience>>,
-    pub(crate) answer: Option<Arc<Answer>>,
+    pub(crate) long_running: Option<Arc<ClassifyLongRunning>>,
+    pub(crate) wait_limit: Option<Arc<WaitLimit>>,
+    pub(crate) rejection_response: Option<Arc<RejectionResponse>>,
     pub(crate) details_for: Option<Arc<Authorized>>,
 }
 
-/// No request waits for longer, as in Kubernetes.
+/// The longest wait, as in Kubernetes.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 
 impl Policy {
-    /// For how long a request may wait: a quarter of what it may take in all.
+    /// The maximum time that a request may wait: a quarter of its timeout.
     pub(crate) fn wait_limit(&self, head: Head<'_>) -> Duration {
         if let Some(wait_limit) = &self.wait_limit {
             return wait_limit(head);
@@ -80,12 +80,12 @@ impl Policy {
         (timeout / 4).min(LONGEST_WAIT)
     }
 
-    pub(crate) fn answer(&self, rejection: &Rejection<'_>) -> Response<Bytes> {
-        if let Some(answer) = &self.answer {
-            return answer(rejection);
+    pub(crate) fn respond(&self, rejection: &Rejection<'_>) -> Response<Bytes> {
+        if let Some(respond) = &self.rejection_response {
+            return respond(rejection);
         }
         let details = self.details_for.as_ref().is_some_and(|may| may(rejection.head));
-        if details { answer_in_detail(rejection) } else { answer(rejection) }
+        if details { detailed_rejection_response(rejection) } else { rejection_response(rejection) }
     }
 
     pub(crate) fn long_running(
@@ -95,15 +95,15 @@ impl Policy {
     ) -> Option<LongRunning> {
         match &self.long_running {
             Some(long_running) => long_running(head, attributes),
-            None => treat(head, attributes, LongRunning::SeatsAtStart),
+            None => long_running(head, attributes, LongRunning::ReleaseAtHead),
         }
     }
 }
 
-/// A watch is treated so; what asks to take over the connection costs seats while it is set up. That
-/// it asks is all that is known of it: any client can send an `Upgrade` header, so it never passes
-/// outside.
-pub(crate) fn treat(
+/// How a watch is handled, and other long-running requests: what asks to take over the connection
+/// holds seats until the head of its response. Any client can send an `Upgrade` header, so such a
+/// request never bypasses the limits.
+pub(crate) fn long_running(
     head: Head<'_>,
     attributes: &Attributes<'_>,
     watches: LongRunning,
@@ -111,11 +111,11 @@ pub(crate) fn treat(
     if is_watch(attributes) {
         return Some(watches);
     }
-    head.upgrades().then_some(LongRunning::SeatsAtStart)
+    head.upgrades().then_some(LongRunning::ReleaseAtHead)
 }
 
-/// Only what the server itself has resolved to be one: nothing that a client writes into a query or
-/// a method makes a plain request a watch.
+/// Only what the server itself identified as one: nothing in a client's query or method makes a plain
+/// request a watch.
 pub(crate) fn is_watch(attributes: &Attributes<'_>) -> bool {
     attributes.is_resource && attributes.verb == "watch"
 }
@@ -130,7 +130,7 @@ impl Default for Policy {
             estimate: None,
             long_running: None,
             wait_limit: None,
-            answer: None,
+            rejection_response: None,
             details_for: None,
         }
     }

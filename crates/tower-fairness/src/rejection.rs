@@ -1,8 +1,8 @@
-//! The one place where a refusal becomes a response.
+//! Turns a rejection into a response; nothing else does.
 //!
-//! How a server is divided and how loaded it is are no business of strangers: who could watch the
-//! effect of a flood would aim better. They are told when to come back, and an id by which an
-//! operator finds the rest in the log. Whom the server authorizes is told all.
+//! Clients don't learn how a server is divided and how loaded it is: an attacker who sees the effect
+//! of a flood can aim better. They learn when to retry, and an id by which an operator finds the rest
+//! in the log. Clients that the server authorizes learn everything.
 
 use std::{
     collections::hash_map::RandomState,
@@ -12,20 +12,20 @@ use std::{
 };
 
 use bytes::Bytes;
-use evenkeel_fairness::queues::stats::Refusal;
+use evenkeel_fairness::queues::stats::RejectReason;
 use http::{HeaderMap, HeaderName, HeaderValue, Response, StatusCode, header};
 use serde_json::{Value, json};
 
-use crate::{head::Head, shared::Place};
+use crate::{head::Head, shared::Destination};
 
-/// A request that is not served, and why.
+/// A request that is rejected, and why.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Rejection<'r> {
     pub id: RejectionId,
     pub head: Head<'r>,
-    pub reason: Refusal,
-    /// For how many seconds the client is asked to stay away.
+    pub reason: RejectReason,
+    /// After how many seconds the client is asked to retry.
     pub retry_after: u32,
     pub flow_schema: &'r str,
     pub flow_schema_uid: &'r str,
@@ -40,8 +40,8 @@ pub struct Rejection<'r> {
     pub limit: u32,
 }
 
-/// Names a rejection to its client and in the log: 64 bits, drawn, so that it tells nobody how many
-/// there were.
+/// Identifies a rejection to its client and in the log: 64 random bits, so that it does not reveal how
+/// many there were.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct RejectionId(u64);
 
@@ -79,13 +79,13 @@ impl Rejection<'_> {
         );
     }
 
-    /// One sentence for who may know.
+    /// One sentence for clients that are authorized to see it.
     pub fn message(&self) -> &'static str {
         match self.reason {
-            Refusal::QueueFull => "too many requests of this flow are waiting already",
-            Refusal::ConcurrencyLimit => "all seats of this priority level are taken",
-            Refusal::TimeOut => "no seat became free while the request waited",
-            Refusal::Cancelled => "the request was given up while it waited",
+            RejectReason::QueueFull => "too many requests of this flow are waiting already",
+            RejectReason::ConcurrencyLimit => "all seats of this priority level are taken",
+            RejectReason::TimeOut => "no seat became free while the request waited",
+            RejectReason::Cancelled => "the request was cancelled while it waited",
         }
     }
 }
@@ -102,17 +102,17 @@ impl RejectionIds {
     }
 }
 
-/// What is answered unless the server has its own words: 429 with JSON, or for gRPC
-/// `RESOURCE_EXHAUSTED`; when to come back, and the id.
-pub fn answer(rejection: &Rejection<'_>) -> Response<Bytes> {
+/// The default response to a rejected request: 429 with JSON, or for gRPC `RESOURCE_EXHAUSTED`; with
+/// when to retry, and the id.
+pub fn rejection_response(rejection: &Rejection<'_>) -> Response<Bytes> {
     let message = "too many requests, try again later";
     let body = json!({ "code": 429, "message": message, "id": rejection.id.to_string() });
     respond(rejection, message, &body)
 }
 
-/// The same for those who may know why: flow schema, priority level and reason as headers, and all
-/// there is as JSON.
-pub fn answer_in_detail(rejection: &Rejection<'_>) -> Response<Bytes> {
+/// The same for clients that are authorized to see why: flow schema, priority level and reason as
+/// headers, and everything as JSON.
+pub fn detailed_rejection_response(rejection: &Rejection<'_>) -> Response<Bytes> {
     let body = json!({
         "code": 429,
         "id": rejection.id.to_string(),
@@ -157,14 +157,14 @@ fn respond(rejection: &Rejection<'_>, message: &'static str, body: &Value) -> Re
     response
 }
 
-/// Which objects a request was handled by, as Kubernetes tells: UIDs, which say nothing to those
-/// who may not read the objects.
-pub(crate) fn set_kubernetes_headers(headers: &mut HeaderMap, place: &Place) {
-    set(headers, FLOW_SCHEMA_UID, &place.schema_uid);
-    set(headers, LEVEL_UID, &place.level_uid);
+/// Which objects a request was handled by, as in Kubernetes: UIDs, which mean nothing to clients that
+/// may not read the objects.
+pub(crate) fn set_kubernetes_headers(headers: &mut HeaderMap, destination: &Destination) {
+    set(headers, FLOW_SCHEMA_UID, &destination.schema_uid);
+    set(headers, LEVEL_UID, &destination.level_uid);
 }
 
-/// A value that can't be one of a header is left out.
+/// Values that are not valid in a header are left out.
 fn set(headers: &mut HeaderMap, name: HeaderName, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);

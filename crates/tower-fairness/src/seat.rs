@@ -1,4 +1,4 @@
-//! A request's place in its queue, then its seats, for as long as this lives.
+//! A guard for a request's place in its queue, and then for its seats.
 
 use std::{sync::Arc, task::Waker};
 
@@ -9,40 +9,40 @@ use crate::{
     head::{Head, Kind},
     in_flight::Phase,
     policy::{BodyPolicy, LongRunning},
-    shared::{Place, Shared, Turn},
+    shared::{Destination, RequestHandle, Shared},
 };
 
-/// Dropping it leaves the queue or frees the seats, at once, and wakes those whose turn has come.
+/// Dropping it leaves the queue or frees the seats, and wakes the requests that are dispatched next.
 #[derive(Debug)]
 pub(crate) struct Seat {
     shared: Arc<Shared>,
-    /// None once it has left.
-    turn: Option<Turn>,
+    /// None after it has left.
+    handle: Option<RequestHandle>,
     phase: Phase,
     kind: Kind,
-    keep: Keep,
+    hold_until: HoldUntil,
 }
 
-/// Until when seats are kept.
+/// How long a request holds its seats.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Keep {
-    /// As the layer's policy says.
-    AsConfigured,
-    /// Until the head of the response is there.
-    UntilHead,
-    /// The same, if it takes over the connection as it asked to; else as any other.
-    UntilUpgraded,
-    /// The same, for `CONNECT`, where any success does.
-    UntilConnected,
+pub(crate) enum HoldUntil {
+    /// According to the layer's policy.
+    ByPolicy,
+    /// Until the head of the response is sent.
+    Head,
+    /// The same if the connection is upgraded; otherwise by policy.
+    Upgrade,
+    /// The same if `CONNECT` succeeds; otherwise by policy.
+    Connect,
 }
 
-impl Keep {
+impl HoldUntil {
     pub(crate) fn of(head: Head<'_>, long_running: Option<LongRunning>) -> Self {
         match long_running {
-            None => Keep::AsConfigured,
-            Some(_) if head.method == Method::CONNECT => Keep::UntilConnected,
-            Some(_) if head.upgrades() => Keep::UntilUpgraded,
-            Some(_) => Keep::UntilHead,
+            None => HoldUntil::ByPolicy,
+            Some(_) if head.method == Method::CONNECT => HoldUntil::Connect,
+            Some(_) if head.upgrades() => HoldUntil::Upgrade,
+            Some(_) => HoldUntil::Head,
         }
     }
 }
@@ -50,20 +50,20 @@ impl Keep {
 impl Seat {
     pub(crate) fn new(
         shared: &Arc<Shared>,
-        turn: Turn,
+        handle: RequestHandle,
         phase: Phase,
         kind: Kind,
-        keep: Keep,
+        hold_until: HoldUntil,
     ) -> Self {
-        Seat { shared: shared.clone(), turn: Some(turn), phase, kind, keep }
+        Seat { shared: shared.clone(), handle: Some(handle), phase, kind, hold_until }
     }
 
-    /// Whether the seats are free once a response begins like this.
+    /// Whether the seats are freed at the head of a response with this status.
     pub(crate) fn ends_with_head(&self, status: StatusCode) -> bool {
-        match self.keep {
-            Keep::UntilHead => true,
-            Keep::UntilUpgraded if status == StatusCode::SWITCHING_PROTOCOLS => true,
-            Keep::UntilConnected if status.is_success() => true,
+        match self.hold_until {
+            HoldUntil::Head => true,
+            HoldUntil::Upgrade if status == StatusCode::SWITCHING_PROTOCOLS => true,
+            HoldUntil::Connect if status.is_success() => true,
             _ => self.shared.policy.body == BodyPolicy::ReleaseAtHead,
         }
     }
@@ -72,17 +72,17 @@ impl Seat {
         &self.shared
     }
 
-    pub(crate) fn place(&self) -> Option<&Place> {
-        self.turn.as_ref().map(|turn| &*turn.place)
+    pub(crate) fn destination(&self) -> Option<&Destination> {
+        self.handle.as_ref().map(|handle| &*handle.destination)
     }
 
-    /// What has become of a request that waited, with for how many seconds to stay away.
+    /// The state of a request that waited, and after how many seconds to retry if it was rejected.
     pub(crate) fn verdict(&mut self, waker: &Waker) -> (Verdict, u32) {
-        let Some(turn) = &self.turn else { return (Verdict::Dispatched, 0) };
-        // A waker's destructor is not ours: it runs when the level's lock is free again.
+        let Some(handle) = &self.handle else { return (Verdict::Dispatched, 0) };
+        // A waker's destructor is foreign code: it runs after the level's lock is released.
         let mut replaced = None;
         let (verdict, retry_after) =
-            self.shared.dispatcher.verdict(turn, |old: Option<Waker>| match old {
+            self.shared.dispatcher.verdict(handle, |old: Option<Waker>| match old {
                 Some(old) if old.will_wake(waker) => old,
                 old => {
                     replaced = old;
@@ -99,22 +99,21 @@ impl Seat {
         (verdict, retry_after)
     }
 
-    /// The head of the response is there and its body has not ended.
+    /// The head of the response is sent and its body has not ended.
     pub(crate) fn respond(&self) {
-        let Some(turn) = &self.turn else { return };
+        let Some(handle) = &self.handle else { return };
         if self.shared.dispatcher.settings().response_hold.is_none() {
             return;
         }
-        if self.shared.dispatcher.respond(self.shared.clock.now(), turn) {
-            self.shared.look_sooner(&turn.place.level);
-        }
+        let earlier_deadline = self.shared.dispatcher.respond(self.shared.clock.now(), handle);
+        self.shared.notify_if_earlier(earlier_deadline);
     }
 
     pub(crate) fn leave(&mut self) {
-        let Some(turn) = self.turn.take() else { return };
+        let Some(handle) = self.handle.take() else { return };
         let now = self.shared.clock.now();
         self.shared.in_flight.leave(now, self.phase, self.kind);
-        self.shared.leave(now, turn);
+        self.shared.leave(now, handle);
     }
 }
 

@@ -16,12 +16,12 @@ use crate::{
     shared::{Entry, Shared},
 };
 
-/// Calls the inner service when it is a request's turn; made by
+/// Calls the inner service when a request is dispatched; created by
 /// [`FairnessLayer`](crate::FairnessLayer).
 ///
-/// A request is taken in when it is called, in that order. One that need not wait is passed to the
-/// inner service at once and costs no allocation. One that waits takes the inner service that was
-/// ready along and leaves a clone in its place, which must become ready anew: a service that hands
+/// Requests are admitted in the order of calls. One that need not wait is passed to the inner
+/// service at once and costs no allocation. One that waits takes the inner service that was ready
+/// with it and leaves a clone in its place, which must become ready again: a service that hands
 /// out permits in `poll_ready` counts requests that wait here among those it has admitted.
 #[derive(Clone, Debug)]
 pub struct Fairness<S> {
@@ -51,14 +51,14 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         match self.shared.enter(Head::of(&request)) {
-            Entry::Outside => ResponseFuture::running(self.inner.call(request), None),
+            Entry::Bypass => ResponseFuture::running(self.inner.call(request), None),
             Entry::Seated(seat) => ResponseFuture::running(self.inner.call(request), Some(seat)),
             Entry::Waiting(seat, flow) => {
                 let clone = self.inner.clone();
                 let ready = std::mem::replace(&mut self.inner, clone);
                 ResponseFuture::waiting(ready, request, seat, flow)
             }
-            Entry::Refused(response) => ResponseFuture::refused(response),
+            Entry::Rejected(response) => ResponseFuture::rejected(response),
         }
     }
 }

@@ -14,7 +14,7 @@ use evenkeel_fairness::{
     Request as Attributes, Settings, Time,
     config::{Config, Field, Predicate, Source},
     dispatcher::{self, Admission, Cost, Dispatcher},
-    queues::stats::Refusal,
+    queues::stats::RejectReason,
 };
 use http::{HeaderName, Method, Response, header};
 use parking_lot::Mutex;
@@ -28,13 +28,13 @@ use crate::{
     in_flight::{InFlight, Phase},
     policy::{Estimate, LongRunning, Policy, is_watch},
     rejection::{Rejection, RejectionIds, set_kubernetes_headers},
-    seat::{Keep, Seat},
+    seat::{HoldUntil, Seat},
     watch_counts::WatchCounts,
 };
 
-pub(crate) type Place = dispatcher::Place<Waker>;
+pub(crate) type Destination = dispatcher::Destination<Waker>;
 pub(crate) type Level = dispatcher::Level<Waker>;
-pub(crate) type Turn = dispatcher::Turn<Waker>;
+pub(crate) type RequestHandle = dispatcher::RequestHandle<Waker>;
 
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -43,28 +43,28 @@ pub(crate) struct Shared {
     pub(crate) policy: Policy,
     /// The headers that the configuration in force looks at.
     headers: ArcSwap<Vec<HeaderName>>,
-    /// Held by whoever puts a configuration into force.
+    /// Held while a configuration is applied.
     configuring: Mutex<()>,
     pub(crate) in_flight: InFlight,
     pub(crate) watch_counts: WatchCounts,
     pub(crate) rejection_ids: RejectionIds,
-    /// The runtimes that a driver runs on.
-    pub(crate) driven: Mutex<Vec<runtime::Id>>,
-    /// When a driver looks next.
-    pub(crate) armed: AtomicU64,
-    /// When the limits are to follow the demand next; none before the first look.
+    /// The runtimes that have a driver.
+    pub(crate) driver_runtimes: Mutex<Vec<runtime::Id>>,
+    /// When a driver wakes up next.
+    pub(crate) next_wakeup: AtomicU64,
+    /// When the limits are adjusted next; none before a driver first ran.
     pub(crate) adjust_at: Mutex<Option<Time>>,
-    /// Makes the drivers look now; their own, so that it outlives this.
-    pub(crate) look: Arc<Notify>,
+    /// Wakes the drivers up; shared with them, so that it outlives this.
+    pub(crate) drivers: Arc<Notify>,
 }
 
-/// What becomes of a request at the door.
+/// What becomes of a request that arrives.
 pub(crate) enum Entry {
-    Outside,
+    Bypass,
     Seated(Seat),
-    /// With its flow, for a refusal that may come later.
+    /// With its flow, for a reason that may come later.
     Waiting(Seat, Box<str>),
-    Refused(Response<Bytes>),
+    Rejected(Response<Bytes>),
 }
 
 impl Shared {
@@ -88,10 +88,10 @@ impl Shared {
             in_flight,
             watch_counts: WatchCounts::default(),
             rejection_ids: RejectionIds::default(),
-            driven: Mutex::default(),
-            armed: AtomicU64::new(driver::NOBODY.0),
+            driver_runtimes: Mutex::default(),
+            next_wakeup: AtomicU64::new(driver::NOBODY.0),
             adjust_at: Mutex::default(),
-            look: Arc::default(),
+            drivers: Arc::default(),
         })
     }
 
@@ -102,7 +102,7 @@ impl Shared {
     ) -> Result<(), ConfigureError> {
         check(&config)?;
         let _one_at_a_time = self.configuring.lock();
-        // Until it is settled which configuration a request meets, both find their headers.
+        // While both configurations may be in use, each finds its headers.
         let (old, new) = (self.headers.load_full(), headers_of(&config));
         self.headers.store(Arc::new(old.iter().chain(&new).cloned().collect()));
         let limited = config.clone();
@@ -116,11 +116,11 @@ impl Shared {
         }
         self.headers.store(Arc::new(new));
         self.in_flight.limit(&limited, server_limit);
-        self.look.notify_waiters();
+        self.drivers.notify_waiters();
         Ok(())
     }
 
-    /// Classifies a request and takes it in.
+    /// Classifies a request and admits it.
     pub(crate) fn enter(self: &Arc<Self>, head: Head<'_>) -> Entry {
         let verb = verb(head.method);
         let names = self.headers.load();
@@ -135,60 +135,63 @@ impl Shared {
 
     fn admit(self: &Arc<Self>, head: Head<'_>, attributes: &Attributes<'_>) -> Entry {
         let long_running = self.policy.long_running(head, attributes);
-        if long_running == Some(LongRunning::Outside) {
-            return Entry::Outside;
+        if long_running == Some(LongRunning::Bypass) {
+            return Entry::Bypass;
         }
-        let keep = Keep::of(head, long_running);
+        let hold_until = HoldUntil::of(head, long_running);
         let now = self.clock.now();
         driver::ensure(self, now);
         let wait_until = now + self.policy.wait_limit(head);
-        let cost = |place: &Place| {
-            let width = self.estimate(head, attributes, place).width;
+        let cost = |destination: &Destination| {
+            let width = self.estimate(head, attributes, destination).width;
             Cost { width, wait_until, watch: long_running.is_some() && is_watch(attributes) }
         };
         let mut woken = Vec::new();
-        // The task's own waker takes the place of this one when the response is first polled.
+        // The task's own waker replaces this one when the response is first polled.
         let waker = || Waker::noop().clone();
         let admitted = self.dispatcher.admit(now, attributes, cost, waker, &mut woken);
         wake(woken);
-        if admitted.sooner {
-            self.look_sooner(&admitted.place.level);
-        }
+        self.notify_if_earlier(admitted.earlier_deadline);
         let kind = Kind::of(attributes);
-        let seat = |turn, phase| {
+        let seat = |handle, phase| {
             self.in_flight.enter(now, phase, kind);
-            Seat::new(self, turn, phase, kind, keep)
+            Seat::new(self, handle, phase, kind, hold_until)
         };
         match admitted.admission {
-            Admission::Dispatched(turn) => Entry::Seated(seat(turn, Phase::Executing)),
-            Admission::Waiting(turn) => {
-                Entry::Waiting(seat(turn, Phase::Waiting), admitted.flow.distinguisher.into())
+            Admission::Dispatched(handle) => Entry::Seated(seat(handle, Phase::Executing)),
+            Admission::Waiting(handle) => {
+                Entry::Waiting(seat(handle, Phase::Waiting), admitted.flow.distinguisher.into())
             }
-            Admission::Refused { refusal, retry_after } => {
+            Admission::Rejected { reason, retry_after } => {
                 let flow = admitted.flow.distinguisher;
-                Entry::Refused(self.refuse(head, &admitted.place, flow, refusal, retry_after))
+                Entry::Rejected(self.reject(head, &admitted.destination, flow, reason, retry_after))
             }
         }
     }
 
-    fn estimate(&self, head: Head<'_>, attributes: &Attributes<'_>, place: &Place) -> Estimate {
+    fn estimate(
+        &self,
+        head: Head<'_>,
+        attributes: &Attributes<'_>,
+        destination: &Destination,
+    ) -> Estimate {
         let Some(estimate) = &self.policy.estimate else { return Estimate::default() };
-        let estimate = estimate(head, attributes, place.max_seats);
+        let estimate = estimate(head, attributes, destination.max_seats);
         if let Some(watches) = estimate.watches {
-            self.watch_counts.observe(&place.level.name, &place.schema, watches);
+            self.watch_counts.observe(&destination.level.name, &destination.schema, watches);
         }
         estimate
     }
 
-    pub(crate) fn refuse(
+    pub(crate) fn reject(
         &self,
         head: Head<'_>,
-        place: &Place,
+        destination: &Destination,
         flow: &str,
-        reason: Refusal,
+        reason: RejectReason,
         retry_after: u32,
     ) -> Response<Bytes> {
-        let (waiting, seats_in_use, limit) = place
+        let (waiting, seats_in_use, limit) = destination
             .level
             .view(|view| (view.set.waiting(), view.set.seats_in_use(), view.set.seats().limit));
         let rejection = Rejection {
@@ -196,62 +199,60 @@ impl Shared {
             head,
             reason,
             retry_after,
-            flow_schema: &place.schema,
-            flow_schema_uid: &place.schema_uid,
-            priority_level: &place.level.name,
-            priority_level_uid: &place.level_uid,
+            flow_schema: &destination.schema,
+            flow_schema_uid: &destination.schema_uid,
+            priority_level: &destination.level.name,
+            priority_level_uid: &destination.level_uid,
             flow,
             waiting,
             seats_in_use,
             limit,
         };
         rejection.log();
-        let mut response = self.policy.answer(&rejection);
+        let mut response = self.policy.respond(&rejection);
         if self.policy.kubernetes_headers {
-            set_kubernetes_headers(response.headers_mut(), place);
+            set_kubernetes_headers(response.headers_mut(), destination);
         }
         if head.method == Method::HEAD {
-            leave_body_out(&mut response);
+            remove_body(&mut response);
         }
         response
     }
 
-    pub(crate) fn leave(&self, now: Time, turn: Turn) {
+    pub(crate) fn leave(&self, now: Time, handle: RequestHandle) {
         let mut woken = Vec::new();
-        let sooner = self.dispatcher.leave(now, turn, &mut woken);
+        let earlier_deadline = self.dispatcher.leave(now, handle, &mut woken);
         wake(woken);
-        if sooner {
-            self.look.notify_waiters();
-        }
+        self.notify_if_earlier(earlier_deadline);
     }
 
-    /// A level is to be looked at sooner than before: if a driver would be late, it looks now.
+    /// Notifies the drivers if a deadline was brought forward to before they would wake up.
     ///
-    /// A driver announces when it will look and then reads the deadlines once more; here the
-    /// deadline is there first and the announcement is read then. So one of both sees the other.
-    pub(crate) fn look_sooner(&self, level: &Level) {
+    /// A driver announces when it will wake up and then reads the deadlines once more; here the
+    /// deadline is written first and the announcement is read then. So one of both sees the other.
+    pub(crate) fn notify_if_earlier(&self, deadline: Option<Time>) {
+        let Some(deadline) = deadline else { return };
         fence(Ordering::SeqCst);
-        let armed = Time(self.armed.load(Ordering::Relaxed));
-        if level.deadline().is_some_and(|deadline| deadline < armed) {
-            self.look.notify_waiters();
+        if deadline < Time(self.next_wakeup.load(Ordering::Relaxed)) {
+            self.drivers.notify_waiters();
         }
     }
 }
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // The drivers find that nobody is left, and end.
-        self.look.notify_waiters();
+        // The drivers find that the layer is gone, and end.
+        self.drivers.notify_waiters();
     }
 }
 
-/// No lock may be held: what a waker does is not known.
+/// No lock may be held: a waker is foreign code.
 pub(crate) fn wake(woken: Vec<Waker>) {
     woken.into_iter().for_each(Waker::wake);
 }
 
-/// Over HTTP/2 not every server does so by itself.
-fn leave_body_out(response: &mut Response<Bytes>) {
+/// Not every server does this for HTTP/2.
+fn remove_body(response: &mut Response<Bytes>) {
     let length = std::mem::take(response.body_mut()).len();
     response.headers_mut().entry(header::CONTENT_LENGTH).or_insert_with(|| length.into());
 }

@@ -1,4 +1,4 @@
-//! Who asks for most, as data.
+//! The heaviest flows, as data.
 
 use std::{sync::Arc, task::Waker};
 

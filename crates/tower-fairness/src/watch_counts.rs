@@ -1,4 +1,4 @@
-//! How many watches were told of changes, as the estimator of a server says.
+//! How many watches were notified of changes, as reported by the server's estimator.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub(crate) struct WatchCount {
     pub(crate) counts: Histogram,
 }
 
-/// Few servers have something to say here, so one lock will do.
+/// Few servers report this, so one lock is enough.
 #[derive(Debug, Default)]
 pub(crate) struct WatchCounts(Mutex<Vec<WatchCount>>);
 

@@ -30,9 +30,9 @@ async fn a_request_without_a_seat_is_told_why_and_when_to_come_back() {
     let held = server.client().await.start("/held");
     server.until((0, 1, 1)).await;
 
-    let refused = server.get("/quick").await;
-    assert_eq!(refused.status(), StatusCode::TOO_MANY_REQUESTS);
-    let headers = refused.headers().clone();
+    let rejected = server.get("/quick").await;
+    assert_eq!(rejected.status(), StatusCode::TOO_MANY_REQUESTS);
+    let headers = rejected.headers().clone();
     for (name, value) in [
         ("retry-after", "1"),
         ("content-type", "application/json"),
@@ -44,7 +44,7 @@ async fn a_request_without_a_seat_is_told_why_and_when_to_come_back() {
     ] {
         assert_eq!(headers.get(name).unwrap(), value, "{name}");
     }
-    let body: serde_json::Value = serde_json::from_str(&text(refused).await).unwrap();
+    let body: serde_json::Value = serde_json::from_str(&text(rejected).await).unwrap();
     let id = headers.get("x-evenkeel-rejection-id").unwrap().to_str().unwrap();
     let expected = serde_json::json!({
         "code": 429, "id": id, "reason": "concurrency-limit",
@@ -79,7 +79,7 @@ async fn a_request_waits_and_is_then_served() {
 }
 
 #[tokio::test]
-async fn a_full_queue_refuses() {
+async fn a_full_queue_rejects() {
     let server = one_seat(FairnessLayer::builder(), queue(1, 1)).await;
     let _first = server.client().await.start("/held");
     server.until((0, 1, 1)).await;
@@ -174,7 +174,7 @@ async fn a_stream_may_give_its_seat_back_at_its_head() {
 
 #[tokio::test]
 async fn a_watch_takes_seats_at_its_start_or_none_at_all() {
-    for (treatment, seats) in [(LongRunning::SeatsAtStart, 1), (LongRunning::Outside, 0)] {
+    for (treatment, seats) in [(LongRunning::ReleaseAtHead, 1), (LongRunning::Bypass, 0)] {
         let builder = FairnessLayer::builder().kubernetes_api().long_running(treatment);
         let server = one_seat(builder, Handling::Reject).await;
         let starting = server.client().await.start("/api/v1/held?watch=true");
@@ -199,10 +199,10 @@ async fn an_upgrade_takes_seats_at_its_start_unless_the_server_itself_lets_it_pa
     let builders = [
         (FairnessLayer::builder(), 1),
         // Any client can ask for an upgrade.
-        (FairnessLayer::builder().long_running(LongRunning::Outside), 1),
+        (FairnessLayer::builder().long_running(LongRunning::Bypass), 1),
         (
             FairnessLayer::builder()
-                .long_running_by(|head, _| head.upgrades().then_some(LongRunning::Outside)),
+                .classify_long_running(|head, _| head.upgrades().then_some(LongRunning::Bypass)),
             0,
         ),
     ];

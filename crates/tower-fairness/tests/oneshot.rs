@@ -298,14 +298,14 @@ async fn flows_take_turns() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_says_who_sends_what_it_costs_and_how_it_is_refused() {
+async fn a_server_says_who_sends_what_it_costs_and_how_it_is_rejected() {
     let layer = FairnessLayer::builder()
         .identify(|head, plain| evenkeel_fairness::Request {
             user: head.headers.get("x-user").map_or("nobody", |user| user.to_str().unwrap()),
             ..plain
         })
         .estimate(|_, _, _| Estimate { width: Width::seats(2), watches: Some(3) })
-        .answer(|rejection| {
+        .rejection_response(|rejection| {
             let text = format!("{} of {} seats", rejection.seats_in_use, rejection.limit);
             Response::builder().status(503).body(Bytes::from(text)).unwrap()
         })
@@ -319,22 +319,22 @@ async fn a_server_says_who_sends_what_it_costs_and_how_it_is_refused() {
     tokio::task::yield_now().await;
     assert_eq!(numbers(&layer), (0, 1, 2));
     assert_eq!(layer.top_flows()[0].flows[0].distinguisher, "jane");
-    let refused = service.oneshot(request("b")).await.unwrap();
-    assert_eq!(refused.status(), StatusCode::SERVICE_UNAVAILABLE);
-    assert_eq!(refused.into_body().collect().await.unwrap().to_bytes(), "2 of 2 seats");
+    let rejected = service.oneshot(request("b")).await.unwrap();
+    assert_eq!(rejected.status(), StatusCode::SERVICE_UNAVAILABLE);
+    assert_eq!(rejected.into_body().collect().await.unwrap().to_bytes(), "2 of 2 seats");
     running.abort();
 }
 
 #[tokio::test(start_paused = true)]
-async fn grpc_is_refused_in_its_own_words() {
+async fn grpc_is_rejected_in_its_own_words() {
     let layer = FairnessLayer::new(one_level(Handling::Reject), 0).unwrap();
     let service = gated(&layer, &Arc::new(Semaphore::new(0)));
     let mut call = request("a");
     call.headers_mut().insert("content-type", "application/grpc+proto".parse().unwrap());
-    let refused = service.oneshot(call).await.unwrap();
-    assert_eq!(refused.status(), StatusCode::OK);
-    assert_eq!(refused.headers()["grpc-status"], "8");
-    assert_eq!(refused.headers()["grpc-retry-pushback-ms"], "1000");
+    let rejected = service.oneshot(call).await.unwrap();
+    assert_eq!(rejected.status(), StatusCode::OK);
+    assert_eq!(rejected.headers()["grpc-status"], "8");
+    assert_eq!(rejected.headers()["grpc-retry-pushback-ms"], "1000");
 }
 
 #[test]
@@ -368,7 +368,7 @@ async fn a_header_alone_gets_nobody_past_the_limit() {
     let mut upgrade = request("mallory");
     upgrade.headers_mut().insert("upgrade", "h2c".parse().unwrap());
     let answer = tokio::time::timeout(Duration::from_secs(60), service.oneshot(upgrade)).await;
-    let answer = answer.expect("it is refused, not called");
+    let answer = answer.expect("it is rejected, not called");
     assert_eq!(reason(&answer), (StatusCode::TOO_MANY_REQUESTS, "concurrency-limit".to_owned()));
 }
 
@@ -430,18 +430,18 @@ async fn each_layer_hashes_flows_under_a_key_of_its_own_unless_as_kubernetes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_refusal_of_head_has_no_body_but_its_length() {
+async fn a_rejection_of_head_has_no_body_but_its_length() {
     let none = Arc::new(Semaphore::new(0));
     let layer = FairnessLayer::new(one_level(Handling::Reject), 1).unwrap();
     let mut service = gated(&layer, &none);
     let _running = service.ready().await.unwrap().call(request("alice"));
-    let refused = service.clone().oneshot(request("alice")).await.unwrap();
-    let length = refused.into_body().collect().await.unwrap().to_bytes().len();
+    let rejected = service.clone().oneshot(request("alice")).await.unwrap();
+    let length = rejected.into_body().collect().await.unwrap().to_bytes().len();
     let mut head = request("alice");
     *head.method_mut() = http::Method::HEAD;
-    let refused = service.oneshot(head).await.unwrap();
-    assert_eq!(refused.headers().get("content-length").unwrap(), &length.to_string());
-    assert!(http_body::Body::is_end_stream(refused.body()));
+    let rejected = service.oneshot(head).await.unwrap();
+    assert_eq!(rejected.headers().get("content-length").unwrap(), &length.to_string());
+    assert!(http_body::Body::is_end_stream(rejected.body()));
 }
 
 #[test]

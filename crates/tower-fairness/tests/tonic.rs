@@ -51,9 +51,9 @@ async fn calls_are_served_and_those_that_are_too_many_are_told_so() {
     // A stream keeps its seat until it ends.
     let mut watch = client.watch(request()).await.unwrap().into_inner();
     watch.message().await.unwrap().expect("the health as it is now");
-    let refused = client.check(request()).await.unwrap_err();
-    assert_eq!(refused.code(), Code::ResourceExhausted, "{refused:?}");
-    assert!(refused.metadata().contains_key("grpc-retry-pushback-ms"), "{refused:?}");
+    let rejected = client.check(request()).await.unwrap_err();
+    assert_eq!(rejected.code(), Code::ResourceExhausted, "{rejected:?}");
+    assert!(rejected.metadata().contains_key("grpc-retry-pushback-ms"), "{rejected:?}");
 
     drop(watch);
     let served = async { while client.check(request()).await.is_err() {} };

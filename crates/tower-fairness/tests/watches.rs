@@ -44,8 +44,8 @@ async fn seats_while_read(builder: Builder, method: &str, path: &str) -> u64 {
 async fn a_query_makes_no_request_a_watch() {
     let builders = [
         FairnessLayer::builder,
-        || FairnessLayer::builder().long_running(LongRunning::SeatsAtStart),
-        || FairnessLayer::builder().long_running(LongRunning::Outside),
+        || FairnessLayer::builder().long_running(LongRunning::ReleaseAtHead),
+        || FairnessLayer::builder().long_running(LongRunning::Bypass),
     ];
     for (n, builder) in builders.into_iter().enumerate() {
         for (method, path) in [
@@ -64,7 +64,7 @@ async fn a_query_makes_no_request_a_watch() {
 /// Where it is known what requests to a Kubernetes API are about, only watches are.
 #[tokio::test]
 async fn in_a_kubernetes_api_a_watch_is_what_kubernetes_takes_for_one() {
-    let treatments = [LongRunning::SeatsAtStart, LongRunning::Outside];
+    let treatments = [LongRunning::ReleaseAtHead, LongRunning::Bypass];
     for treatment in treatments {
         for (method, path, seats) in [
             ("GET", "/api/v1/namespaces/a/stream?watch=1", 0),
@@ -90,8 +90,8 @@ async fn in_a_kubernetes_api_a_watch_is_what_kubernetes_takes_for_one() {
 #[tokio::test]
 async fn a_server_may_say_what_watches() {
     let by_path = |builder: Builder| {
-        builder.long_running_by(|head, _| {
-            head.uri.path().starts_with("/events/").then_some(LongRunning::SeatsAtStart)
+        builder.classify_long_running(|head, _| {
+            head.uri.path().starts_with("/events/").then_some(LongRunning::ReleaseAtHead)
         })
     };
     for (path, seats) in [("/events/stream", 0), ("/other/stream?watch=1", 1)] {

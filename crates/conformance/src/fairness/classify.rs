@@ -1,5 +1,5 @@
 //! `classify.jsonl`: which schema, level and flow a request belongs to. The configurations it names
-//! lie beside it in `classify_configs.jsonl`.
+//! are in `classify_configs.jsonl`.
 
 use std::{fs, path::Path};
 

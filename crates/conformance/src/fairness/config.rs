@@ -41,7 +41,7 @@ pub(super) fn configs(case: Value) -> Outcome {
     let schemas = compiled.config.schemas.iter().map(|schema| &*schema.name);
     let levels = compiled.config.levels.iter().map(|level| &*level.name);
     let dangling = compiled.findings.iter().filter_map(|finding| match finding {
-        Finding::Dangling { schema, .. } => Some(schema.as_str()),
+        Finding::MissingPriorityLevel { schema, .. } => Some(schema.as_str()),
         _ => None,
     });
     let mut dangling: Vec<&str> = dangling.collect();

@@ -10,7 +10,7 @@ use std::{
 use evenkeel_fairness::{
     Settings, Time, Width,
     config::{Handling, Queuing},
-    queues::{self, Arrival, QueueSet, SeatLimit, Ticket, Verdict, stats::Refusal},
+    queues::{self, Arrival, QueueSet, SeatLimit, Ticket, Verdict, stats::RejectReason},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -187,23 +187,25 @@ impl<'c> Replay<'c> {
                 self.requests[id].queue = self.set.queue_of(ticket);
                 self.tickets[id] = Some(ticket);
             }
-            queues::Outcome::Refused(Refusal::QueueFull) => {
+            queues::Outcome::Rejected(RejectReason::QueueFull) => {
                 self.requests[id].outcome = "rejected_queue_full";
             }
-            queues::Outcome::Refused(_) => self.requests[id].outcome = "rejected_concurrency_limit",
+            queues::Outcome::Rejected(_) => {
+                self.requests[id].outcome = "rejected_concurrency_limit"
+            }
         }
         self.hear(now, &mut woken);
         let lengths = self.set.dump().queues.into_iter().map(|queue| queue.waiting);
         self.longest = self.longest.max(lengths.max().unwrap_or(0));
     }
 
-    /// What has become of those that were woken.
+    /// The state of the requests that were woken.
     fn hear(&mut self, now: Time, woken: &mut Vec<usize>) {
         for id in woken.drain(..) {
             let ticket = self.tickets[id].expect("it waited");
             match self.set.verdict(ticket, |_| id) {
                 Verdict::Dispatched => self.run(now, id),
-                Verdict::Refused(_) => self.requests[id].outcome = "timed_out",
+                Verdict::Rejected(_) => self.requests[id].outcome = "timed_out",
                 Verdict::Waiting => self.requests[id].outcome = "woken in vain",
             }
         }

@@ -184,7 +184,7 @@ fn borrow(case: Borrow) -> Vec<String> {
     diffs
 }
 
-/// What was expected, where one more or less is as good.
+/// What was expected, within a tolerance of one.
 fn near(near_half: bool, got: u32, expected: Option<&Value>) -> u32 {
     let expected = expected.and_then(|level| level["current"].as_u64());
     let expected = expected.and_then(|seats| u32::try_from(seats).ok());
@@ -260,7 +260,7 @@ fn alloc(required: i64, classes: &[ClassCase], expect: &Allocated) -> Vec<String
                 && close(got.fair_proportion, expect.fair_prop);
             if as_expected { Vec::new() } else { vec![format!("got {got:?}")] }
         }
-        Some(Err(problem)) if !expect.error => vec![format!("refused: {problem}")],
+        Some(Err(problem)) if !expect.error => vec![format!("rejected: {problem}")],
         None if !expect.error => vec!["a negative sum".to_owned()],
         _ => Vec::new(),
     }

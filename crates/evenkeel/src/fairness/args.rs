@@ -4,132 +4,139 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::duration::duration;
+use crate::{duration::duration, exit::Severity};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FairnessCommand {
-    /// Simulate flows of requests under one or more configurations, and compare what they get
+    /// Simulate a scenario under one or more configurations and compare the results
     #[command(after_help = SIMULATE_EXAMPLES)]
     Simulate(SimulateArgs),
-    /// Say which flow schema takes a request, which were missed and why, and its queues
+    /// Show which flow schema matches a request, why the others don't, and its queues
     ///
-    /// The queues are those that Kubernetes deals. A server with the default profile deals by a key of
-    /// its own, which nobody else knows.
+    /// The queues are those that Kubernetes deals. A server with the default profile uses a secret
+    /// random key, so its queues can't be predicted.
     #[command(after_help = MATCH_EXAMPLES)]
     Match(MatchArgs),
-    /// Check configurations: what is wrong, and what works other than it seems to
+    /// Check configurations for errors and for settings that don't do what they appear to
     #[command(after_help = LINT_EXAMPLES)]
     Lint(LintArgs),
-    /// How likely a small flow shares all of its queues with large ones
+    /// Show how likely a small flow shares all of its queues with large flows
     #[command(after_help = COLLISIONS_EXAMPLES)]
     Collisions(CollisionsArgs),
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct SimulateArgs {
-    /// The scenario, as YAML, or - for stdin
+    /// Scenario file in YAML, or - for stdin
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
-    /// Write the seats in use over time as an SVG picture
+    /// Write a chart of waiting times and seats by flow as SVG
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
-    /// Another seed than the scenario's
+    /// Seed to use instead of the scenario's
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Another duration than the scenario's, as in 30s
+    /// Duration to use instead of the scenario's, such as 30s
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub duration: Option<Duration>,
-    /// The form of the output
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Form,
+    pub output: FairnessOutput,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct MatchArgs {
     #[command(flatten)]
     pub configuration: ConfigurationArgs,
-    /// The request, as YAML: user, groups, verb, resource, namespace, path, headers, …
+    /// Request file in YAML: user, groups, verb, resource, namespace, path, headers, …
     #[arg(long, value_name = "FILE", conflicts_with_all = ["user", "group", "verb", "resource",
         "namespace", "path", "api_group", "name", "header"])]
     pub request: Option<PathBuf>,
-    /// Who asks
+    /// Name of the user
     #[arg(long, value_name = "USER", default_value = "")]
     pub user: String,
-    /// A group of the user; may be repeated [default: system:authenticated]
+    /// Group of the user; can be repeated [default: system:authenticated]
     #[arg(long, value_name = "GROUP")]
     pub group: Vec<String>,
-    /// get, list, watch, create, update, patch, delete, …; for paths, the method in lower case
+    /// get, list, watch, create, update, patch, delete, …; for a path, the method in lower case
     #[arg(long, value_name = "VERB", default_value = "get")]
     pub verb: String,
-    /// The resource, as in pods or pods/log
+    /// Resource, such as pods or pods/log
     #[arg(long, value_name = "RESOURCE", conflicts_with = "path")]
     pub resource: Option<String>,
-    /// The API group of the resource [default: the core group]
+    /// API group of the resource [default: the core group]
     #[arg(long, value_name = "GROUP", requires = "resource")]
     pub api_group: Option<String>,
-    /// The namespace [default: none, for objects of the cluster]
+    /// Namespace [default: none, for cluster-scoped resources]
     #[arg(short, long, value_name = "NAMESPACE", requires = "resource")]
     pub namespace: Option<String>,
-    /// The name of the object
+    /// Name of the object
     #[arg(long, value_name = "NAME", requires = "resource")]
     pub name: Option<String>,
-    /// The path of a request that is for no resource, as in /healthz
+    /// Path of a request that is not for a resource, such as /healthz
     #[arg(long, value_name = "PATH")]
     pub path: Option<String>,
-    /// A header, as in x-tenant=acme; may be repeated
+    /// Header, such as x-tenant=acme; can be repeated
     #[arg(long, value_name = "NAME=VALUE")]
     pub header: Vec<String>,
-    /// The form of the output
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Form,
+    pub output: FairnessOutput,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LintArgs {
-    /// Objects to check: a file, a folder, or - for stdin; may be repeated
+    /// Objects to check: a file, a folder, or - for stdin; can be repeated
     #[arg(short, long, value_name = "FILE", required = true)]
     pub filename: Vec<PathBuf>,
-    /// Objects that are there as well, as far as their names are not given
+    /// Add default objects whose names are not in the files
     #[arg(long = "default", value_enum)]
     pub defaults: Option<Defaults>,
-    /// The form of the output
+    /// Seats of the server: with kube-apiserver, --max-requests-inflight plus
+    /// --max-mutating-requests-inflight
+    #[arg(long, value_name = "SEATS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub concurrency_limit: u32,
+    /// Exit with 1 if there is a finding of this severity or a higher one
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value = "warning")]
+    pub fail_on: Severity,
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Form,
+    pub output: FairnessOutput,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct CollisionsArgs {
-    /// How many queues the level has
+    /// Number of queues of the level
     #[arg(long, value_name = "N")]
     pub queues: u32,
-    /// How many of them a flow may use
+    /// Number of queues that a flow can use
     #[arg(long, value_name = "N")]
     pub hand_size: u32,
-    /// Stop where the probability reaches this, as in 1% or 0.01
+    /// Stop when the collision probability reaches this value, such as 1% or 0.01
     #[arg(long, value_name = "PROBABILITY", default_value = "1%")]
     pub threshold: String,
-    /// Stop at so many elephants in any case
+    /// Stop at this number of elephants (large flows)
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub max_elephants: u32,
-    /// The form of the output
+    /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Form,
+    pub output: FairnessOutput,
 }
 
 /// Where the configuration comes from.
 #[derive(Debug, Args)]
 pub(crate) struct ConfigurationArgs {
-    /// Flow schemas and priority levels of either dialect: a file, a folder, or - for stdin; may be
-    /// repeated [default: those Kubernetes has by default]
+    /// Flow schemas and priority levels of either dialect: a file, a folder, or - for stdin; can be
+    /// repeated [default: Kubernetes' default objects]
     #[arg(short, long, value_name = "FILE")]
     pub filename: Vec<PathBuf>,
-    /// Objects that are there by default; with -f, those whose names are not given
+    /// Default objects to use; with -f, those whose names are not in the files
     #[arg(long = "default", value_enum)]
     pub defaults: Option<Defaults>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum FairnessOutput {
     #[default]
     Table,
     Json,
@@ -140,7 +147,7 @@ pub(crate) enum Form {
 pub(crate) enum Defaults {
     /// The objects Kubernetes creates
     Kubernetes,
-    /// The objects the proposal of 2019 exhibits
+    /// The example objects of the proposal of 2019
     Proposal,
 }
 
@@ -151,13 +158,14 @@ Examples:
   evenkeel fairness simulate scenario.yaml --seed 7 --duration 10m -o json
 
 A scenario:
+  name: One elephant                 # title of the chart; default: the name of the file
   server: {concurrencyLimit: 10}     # seats
   duration: 60s
-  warmup: 5s                         # simulated, not counted
+  warmup: 5s                         # simulated, but not measured
   seed: 1
   flows:
   - name: mice
-    clients: 1000                    # {n} is the number of the client
+    clients: 1000                    # {n} below is the number of the client
     user: mouse-{n}
     groups: [system:authenticated]   # the default
     verb: get                        # the default
@@ -169,13 +177,13 @@ A scenario:
     waitLimit: 15s                   # the default
     from: 0s                         # until: 30s; burst: {on: 1s, off: 9s}
   configurations:
-  - name: ours
+  - name: example
     default: kubernetes              # and/or files: [a.yaml], objects: [...];
-                                     # this one where there is none of them
+                                     # the default if none of them is given
     profile: default                 # or kubernetes, or proposal
     changes: [{at: 30s, files: [b.yaml], concurrencyLimit: 20}]
 
-Requests that are refused come back after Retry-After if their flow is a closed loop.";
+Clients of a closed loop retry rejected requests after Retry-After.";
 
 const MATCH_EXAMPLES: &str = "\
 Examples:
@@ -190,11 +198,12 @@ A request:
 const LINT_EXAMPLES: &str = "\
 Examples:
   evenkeel fairness lint -f flows.yaml
-  evenkeel fairness lint -f my-schema.yaml --default kubernetes
+  evenkeel fairness lint -f my-schema.yaml --default kubernetes --concurrency-limit 40
+  evenkeel fairness lint -f flows.yaml --fail-on error -o json
   kubectl get flowschemas,prioritylevelconfigurations -o yaml | evenkeel fairness lint -f -
 
-Exit code: 0 when there is nothing to say, or notes only; 1 with warnings or errors; 2 when an
-object could not be read or would be refused.";
+Exit codes: 0 no finding at --fail-on, 1 findings, 2 wrong usage or an object that is invalid or
+can't be read.";
 
 const COLLISIONS_EXAMPLES: &str = "\
 Examples:

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use evenkeel_fairness::simulate::Attributes;
 use serde::Deserialize;
 
-/// What every user that is known is in.
+/// The group of all authenticated users.
 const AUTHENTICATED: &str = "system:authenticated";
 
 /// A request for a resource, or else for a path.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-pub(super) struct RequestForm {
+pub(super) struct RequestSpec {
     pub user: String,
     pub groups: Option<Vec<String>>,
     pub verb: Option<String>,
@@ -24,7 +24,7 @@ pub(super) struct RequestForm {
     pub headers: BTreeMap<String, String>,
 }
 
-impl RequestForm {
+impl RequestSpec {
     pub(super) fn attributes(&self) -> Attributes {
         let is_resource = !self.resource.is_empty();
         let (resource, subresource) = match self.resource.split_once('/') {
@@ -50,7 +50,7 @@ impl RequestForm {
         }
     }
 
-    /// The path under which Kubernetes has the resource, in its first version.
+    /// The path of the resource in Kubernetes, in version v1.
     fn usual_path(&self, resource: &str, subresource: &str) -> String {
         if resource.is_empty() {
             return "/".to_owned();

@@ -6,17 +6,17 @@ use evenkeel_fairness::{
 };
 use serde::Serialize;
 
-use super::args::{CollisionsArgs, Form};
+use super::args::{CollisionsArgs, FairnessOutput};
 use crate::{error::Error, output, printer, table::Table};
 
-/// More queues than this take long, and no level has them.
+/// Computing more queues takes long, and no level has them.
 const MAX_QUEUES: u32 = 1 << 16;
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
     elephants: u32,
-    mouse_covered: f64,
+    collision_probability: f64,
     expected_queues: f64,
 }
 
@@ -29,29 +29,30 @@ pub(crate) fn run(args: &CollisionsArgs) -> Result<(), Error> {
     }
     let row = |of: &Collisions| Row {
         elephants: of.elephants,
-        mouse_covered: of.mouse_covered,
+        collision_probability: of.collision_probability,
         expected_queues: of.expected_queues,
     };
     let rows: Vec<Row> =
         collisions(&dealer, threshold, args.max_elephants).iter().map(row).collect();
     let text = match args.output {
-        Form::Table => render(&rows, args),
-        Form::Json => output::json(&rows)?,
+        FairnessOutput::Table => render(&rows, args),
+        FairnessOutput::Json => output::json(&rows)?,
     };
     printer::data(&text)
 }
 
 fn render(rows: &[Row], args: &CollisionsArgs) -> String {
-    let mut table = Table::new(&["ELEPHANTS", "A MOUSE IS COVERED", "QUEUES TAKEN"]);
-    for Row { elephants, mouse_covered, expected_queues } in rows {
+    let mut table = Table::new(&["ELEPHANTS", "COLLISION PROBABILITY", "QUEUES IN USE"]);
+    for Row { elephants, collision_probability, expected_queues } in rows {
         table.row([
             elephants.to_string(),
-            probability(*mouse_covered),
+            probability(*collision_probability),
             format!("{expected_queues:.1} of {}", args.queues),
         ]);
     }
-    let legend = "\nA MOUSE IS COVERED: how likely all queues of a small flow are also those of \
-                  large ones, so that it\nwaits behind them. QUEUES TAKEN: as expected.\n";
+    let legend = "\nELEPHANTS: large flows. COLLISION PROBABILITY: that elephants use all queues of \
+                  a small flow, so that\nit waits behind them. QUEUES IN USE: expected number of \
+                  queues that elephants use.\n";
     table.render("") + legend
 }
 

@@ -1,10 +1,10 @@
-//! Configurations in: files, and the objects that are there by default.
+//! Reads configurations: files, and default objects.
 
 use std::{path::PathBuf, sync::Arc};
 
 use evenkeel_fairness::{
     config::Config,
-    dialect::{Compiled, Objects, Place, Placed, Problem, kubernetes, proposal},
+    dialect::{Compiled, Located, Location, Objects, Problem, kubernetes, proposal},
 };
 
 use super::args::{ConfigurationArgs, Defaults};
@@ -33,41 +33,41 @@ pub(super) fn read(given: &[PathBuf]) -> Result<Objects, Error> {
 
 /// Adds those default objects whose names are not taken.
 pub(super) fn add_defaults(objects: &mut Objects, defaults: Defaults) {
-    let place = |file: &Arc<str>, kind: &str, name: &str| Place {
+    let location = |file: &Arc<str>, kind: &str, name: &str| Location {
         file: file.clone(),
         kind: kind.to_owned(),
         name: name.to_owned(),
-        ..Place::default()
+        ..Location::default()
     };
     match defaults {
         Defaults::Kubernetes => {
             let file: Arc<str> = "Kubernetes' defaults".into();
             let kubernetes::Defaults { levels, schemas } = kubernetes::defaults();
             add(&mut objects.kubernetes.levels, levels, |level| {
-                place(&file, "PriorityLevelConfiguration", &level.metadata.name)
+                location(&file, "PriorityLevelConfiguration", &level.metadata.name)
             });
             add(&mut objects.kubernetes.schemas, schemas, |schema| {
-                place(&file, "FlowSchema", &schema.metadata.name)
+                location(&file, "FlowSchema", &schema.metadata.name)
             });
         }
         Defaults::Proposal => {
             let file: Arc<str> = "the proposal".into();
             let proposal::Exhibited { levels, schemas } = proposal::exhibited();
             add(&mut objects.proposal.levels, levels, |level| {
-                place(&file, "RequestPriority", &level.metadata.name)
+                location(&file, "RequestPriority", &level.metadata.name)
             });
             add(&mut objects.proposal.schemas, schemas, |schema| {
-                place(&file, "FlowSchema", &schema.metadata.name)
+                location(&file, "FlowSchema", &schema.metadata.name)
             });
         }
     }
 }
 
-fn add<T: Clone>(to: &mut Vec<Placed<T>>, defaults: &[T], place: impl Fn(&T) -> Place) {
+fn add<T: Clone>(to: &mut Vec<Located<T>>, defaults: &[T], location: impl Fn(&T) -> Location) {
     for object in defaults {
-        let place = place(object);
-        if !to.iter().any(|there| there.place.name == place.name) {
-            to.push(Placed { place, object: object.clone() });
+        let location = location(object);
+        if !to.iter().any(|there| there.location.name == location.name) {
+            to.push(Located { location, object: object.clone() });
         }
     }
 }

@@ -1,22 +1,27 @@
 //! `evenkeel fairness lint`.
 
-use evenkeel_fairness::dialect::{Finding, Objects, Problem, Severity};
+use evenkeel_fairness::dialect::{self, Finding, Objects, Problem};
 use serde::Serialize;
 
 use super::{
-    args::{Form, LintArgs},
+    args::{FairnessOutput, LintArgs},
     configuration,
 };
-use crate::{error::Error, output, printer, table::Table};
+use crate::{
+    error::Error,
+    exit::{Exit, Severity},
+    output, printer,
+    table::Table,
+};
 
-/// One thing that is wrong, or should be known.
+/// One problem or finding.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Line {
-    severity: Severity,
-    /// A word that stays the same when the sentence changes.
+    severity: dialect::Severity,
+    /// Stays the same when the sentence changes.
     code: &'static str,
-    /// Where it is; the sentence says it otherwise.
+    /// Where it is; the sentence of a finding names it.
     #[serde(skip_serializing_if = "Option::is_none")]
     object: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +29,7 @@ struct Line {
     message: String,
 }
 
-pub(crate) fn run(args: &LintArgs) -> Result<(), Error> {
+pub(crate) fn run(args: &LintArgs) -> Result<Exit, Error> {
     let mut objects = configuration::read(&args.filename)?;
     let Objects { kubernetes, proposal, problems } = &objects;
     if kubernetes.is_empty() && proposal.is_empty() && problems.is_empty() {
@@ -34,53 +39,59 @@ pub(crate) fn run(args: &LintArgs) -> Result<(), Error> {
     if let Some(defaults) = args.defaults {
         configuration::add_defaults(&mut objects, defaults);
     }
-    let (compiled, problems) = objects.compile_sound();
-    let findings = compiled.map_or_else(Vec::new, |compiled| compiled.findings);
+    let (compiled, problems) = objects.compile_valid();
+    let findings = compiled.map_or_else(Vec::new, |compiled| {
+        let of_seats = compiled.lint_seats(args.concurrency_limit);
+        compiled.findings.into_iter().chain(of_seats).collect()
+    });
     let mut lines: Vec<Line> = problems.iter().map(Line::of_problem).collect();
     lines.extend(findings.iter().map(Line::of_finding));
     lines.sort_by_key(|line| std::cmp::Reverse(line.severity));
     let text = match args.output {
-        Form::Table => render(&lines),
-        Form::Json => output::json(&lines)?,
+        FairnessOutput::Table => render(&lines, args.concurrency_limit),
+        FairnessOutput::Json => output::json(&lines)?,
     };
     printer::data(&text)?;
-    verdict(&lines, !problems.is_empty())
+    Ok(match problems.is_empty() {
+        true => Exit::of(lines.iter().map(Line::severity), args.fail_on),
+        false => Exit::BadInput,
+    })
 }
 
-fn verdict(lines: &[Line], unreadable: bool) -> Result<(), Error> {
+fn render(lines: &[Line], concurrency_limit: u32) -> String {
     let count = |severity| lines.iter().filter(|line| line.severity == severity).count();
-    let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
-    if errors + warnings == 0 {
-        return Ok(());
-    }
-    Err(Error::Findings { errors, warnings, unreadable })
-}
-
-fn render(lines: &[Line]) -> String {
+    let counted =
+        |n: usize, one: &str, more: &str| format!("{n} {}", if n == 1 { one } else { more });
+    let summary = format!(
+        "{}, {}, {} at a concurrency limit of {concurrency_limit}\n",
+        counted(count(dialect::Severity::Error), "error", "errors"),
+        counted(count(dialect::Severity::Warning), "warning", "warnings"),
+        counted(count(dialect::Severity::Info), "info", "info"),
+    );
     if lines.is_empty() {
-        return "nothing to say\n".to_owned();
+        return summary;
     }
     let mut table = Table::new(&["SEVERITY", "CODE", "MESSAGE"]);
     for line in lines {
         let severity = match line.severity {
-            Severity::Note => "note",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
+            dialect::Severity::Info => "info",
+            dialect::Severity::Warning => "warning",
+            dialect::Severity::Error => "error",
         };
-        let place = [&line.object, &line.field].into_iter().flatten();
-        let place: String = place.map(|part| format!("{part}: ")).collect();
-        let message = format!("{place}{}", line.message);
+        let location = [&line.object, &line.field].into_iter().flatten();
+        let location: String = location.map(|part| format!("{part}: ")).collect();
+        let message = format!("{location}{}", line.message);
         table.row([severity.to_owned(), line.code.to_owned(), message]);
     }
-    table.render("")
+    table.render("") + "\n" + &summary
 }
 
 impl Line {
     fn of_problem(problem: &Problem) -> Self {
         Line {
-            severity: Severity::Error,
-            code: "refused",
-            object: Some(problem.place.to_string()),
+            severity: dialect::Severity::Error,
+            code: "InvalidObject",
+            object: Some(problem.location.to_string()),
             field: Some(problem.field.clone()).filter(|field| !field.is_empty()),
             message: problem.fault.to_string(),
         }
@@ -93,6 +104,14 @@ impl Line {
             object: None,
             field: None,
             message: finding.to_string(),
+        }
+    }
+
+    fn severity(&self) -> Severity {
+        match self.severity {
+            dialect::Severity::Info => Severity::Info,
+            dialect::Severity::Warning => Severity::Warning,
+            dialect::Severity::Error => Severity::Error,
         }
     }
 }

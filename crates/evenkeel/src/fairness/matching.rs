@@ -11,8 +11,8 @@ use evenkeel_fairness::{
 use serde::Serialize;
 
 use super::{
-    args::{Form, MatchArgs},
-    attributes::RequestForm,
+    args::{FairnessOutput, MatchArgs},
+    attributes::RequestSpec,
     configuration, scenario,
 };
 use crate::{
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &MatchArgs) -> Result<(), Error> {
     let config = configuration::of_args(&args.configuration)?.config;
     let answer = answer(&config, &attributes);
     let text = match args.output {
-        Form::Table => render(&answer, &attributes, &config),
-        Form::Json => output::json(&answer)?,
+        FairnessOutput::Table => render(&answer, &attributes, &config),
+        FairnessOutput::Json => output::json(&answer)?,
     };
     printer::data(&text)
 }
@@ -66,7 +66,7 @@ fn answer(config: &Config, attributes: &Attributes) -> Answer {
     }
 }
 
-fn request(args: &MatchArgs) -> Result<RequestForm, Error> {
+fn request(args: &MatchArgs) -> Result<RequestSpec, Error> {
     if let Some(path) = &args.request {
         let (name, text) = input::read_text(path)?;
         return scenario::decode(&text).map_err(|(field, problem)| Error::Request {
@@ -82,7 +82,7 @@ fn request(args: &MatchArgs) -> Result<RequestForm, Error> {
             .ok_or_else(|| Error::Attribute { given: given.clone(), problem })?;
         Ok((name.to_owned(), value.to_owned()))
     };
-    Ok(RequestForm {
+    Ok(RequestSpec {
         user: args.user.clone(),
         groups: (!args.group.is_empty()).then(|| args.group.clone()),
         verb: Some(args.verb.clone()),
@@ -104,7 +104,7 @@ fn render(answer: &Answer, attributes: &Attributes, config: &Config) -> String {
         let _ = writeln!(text, "{} {value}", styled(HEADING, format_args!("{name:<14}")));
     };
     fact("request", &described(attributes));
-    let fallback = if explanation.fallback { ", which takes what no other does" } else { "" };
+    let fallback = if explanation.fallback { " (matches what no other schema does)" } else { "" };
     fact("flow schema", &format!("{}{fallback}", explanation.schema));
     fact("priority level", &format!("{} ({handling})", explanation.level));
     if let (Some(hand), Some(queues)) = (hand, queues) {
@@ -113,9 +113,9 @@ fn render(answer: &Answer, attributes: &Attributes, config: &Config) -> String {
         fact("queues", &format!("{} of {queues}", hand.join(", ")));
     }
     if !explanation.also.is_empty() {
-        fact("also matching", &explanation.also.join(", "));
+        fact("also matches", &explanation.also.join(", "));
     }
-    let mut table = Table::new(&["TRIED", "PRECEDENCE", "LEVEL", "WHY NOT"]);
+    let mut table = Table::new(&["FLOW SCHEMA", "PRECEDENCE", "PRIORITY LEVEL", "RESULT"]);
     for (tried, schema) in explanation.tried.iter().zip(&config.schemas) {
         table.row(tried_row(tried, &schema.predicate));
     }

@@ -11,13 +11,14 @@ use evenkeel_fairness::{
 };
 use serde::Serialize;
 
+use self::svg::Picture;
 use super::{
-    args::{Form, SimulateArgs},
-    scenario::{self, Overrides, Plan},
+    args::{FairnessOutput, SimulateArgs},
+    scenario::{self, Comparison, Overrides},
 };
 use crate::{error::Error, input, output, printer, progress::Progress};
 
-/// What came of one configuration.
+/// The result of one configuration.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Outcome {
@@ -30,21 +31,27 @@ struct Outcome {
 pub(crate) fn run(args: &SimulateArgs) -> Result<(), Error> {
     let (_, text) = input::read_text(&args.scenario)?;
     let overrides = Overrides { seed: args.seed, duration: args.duration };
-    let plan = scenario::plan(&args.scenario, &text, overrides)?;
-    let outcomes = outcomes(&plan)?;
+    let comparison = scenario::read(&args.scenario, &text, overrides)?;
+    let outcomes = outcomes(&comparison)?;
     if let Some(path) = &args.svg {
-        fs::write(path, svg::render(&outcomes, plan.scenario.warmup.as_secs_f64()))
+        let picture = Picture {
+            title: &comparison.name,
+            seed: comparison.scenario.seed,
+            warmup: comparison.scenario.warmup.as_secs_f64(),
+            outcomes: &outcomes,
+        };
+        fs::write(path, svg::render(picture))
             .map_err(|source| Error::Write { path: path.clone(), source })?;
     }
     let text = match args.output {
-        Form::Table => text::render(&outcomes),
-        Form::Json => output::json(&outcomes)?,
+        FairnessOutput::Table => text::render(&outcomes),
+        FairnessOutput::Json => output::json(&outcomes)?,
     };
     printer::data(&text)
 }
 
-fn outcomes(plan: &Plan) -> Result<Vec<Outcome>, Error> {
-    let Plan { scenario, configurations } = plan;
+fn outcomes(comparison: &Comparison) -> Result<Vec<Outcome>, Error> {
+    let Comparison { scenario, configurations, .. } = comparison;
     let millis = u64::try_from(scenario.duration.as_millis()).unwrap_or(u64::MAX);
     let total = millis.saturating_mul(configurations.len() as u64);
     let progress = Progress::new(Some(total), "simulating milliseconds");

@@ -1,4 +1,4 @@
-//! Durations and rates of scenarios, as people write them.
+//! Durations and rates of scenarios.
 
 use std::{fmt, time::Duration};
 
@@ -12,11 +12,11 @@ const FASTEST: f64 = 1e9;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Span(pub Duration);
 
-/// So many a second.
+/// Events per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Rate(pub f64);
 
-/// A number, with `/s`, `/m` or `/h`, or a second without.
+/// A number with `/s`, `/m` or `/h`; without a unit, per second.
 fn rate(text: &str) -> Result<f64, String> {
     let (number, seconds) = match text.trim().split_once('/') {
         None => (text, 1.0),
@@ -32,7 +32,9 @@ fn rate(text: &str) -> Result<f64, String> {
 fn positive_rate(per_second: f64) -> Result<f64, String> {
     match per_second > 0.0 && per_second <= FASTEST {
         true => Ok(per_second),
-        false => Err(format!("a rate of {per_second} a second is not above 0 and up to {FASTEST}")),
+        false => Err(format!(
+            "a rate must be greater than 0 and at most {FASTEST} per second, not {per_second}"
+        )),
     }
 }
 
@@ -48,7 +50,7 @@ impl de::Visitor<'_> for SpanVisitor {
     type Value = Span;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a duration with a unit, as in 10ms")
+        f.write_str("a duration with a unit, such as 10ms")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Span, E> {
@@ -68,7 +70,7 @@ impl de::Visitor<'_> for RateVisitor {
     type Value = Rate;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a rate, as in 5 or 300/m")
+        f.write_str("a rate, such as 5 or 300/m")
     }
 
     fn visit_str<E: de::Error>(self, text: &str) -> Result<Rate, E> {

@@ -76,22 +76,56 @@ fn the_spike_leaves_critical_requests_alone() {
     }
 }
 
+/// The header of `tenants/tenants.yaml`: no tenant can starve another, and health checks never wait.
 #[test]
-fn the_picture_is_well_formed_and_names_every_level() {
-    let level = "<&\\\"'>";
-    let rest = format!("configurations: [{{name: \"{level}\", default: kubernetes}}]");
+fn a_tenant_that_floods_the_example_does_not_delay_another() {
+    let scenario = "examples/fairness/tenants-load.yaml";
+    let outcomes = json(&["simulate", scenario, "--duration", "25s"]);
+    let wait = |configuration: usize, flow: usize, name: &str, quantile: &str| {
+        let flow = &outcomes[configuration]["flows"][flow];
+        assert_eq!(flow["flow"], name);
+        flow["wait"][quantile].as_f64().unwrap()
+    };
+    let p99 = wait(0, 1, "modest", "p99");
+    assert!(p99 < 0.5, "{p99}");
+    assert_eq!(wait(0, 2, "health", "max"), 0.0);
+    // The same load without a distinguisher.
+    let (p50, health) = (wait(1, 1, "modest", "p50"), wait(1, 2, "health", "p50"));
+    assert!(p50 > 10.0 * p99 && health > 0.1, "{p50} {health}");
+}
+
+#[test]
+fn the_picture_is_well_formed_and_shows_every_flow_of_every_configuration() {
+    let name = "<&\\\"'>";
+    let configuration = |name| format!("{{name: \"{name}\", default: kubernetes}}");
+    let rest = format!(
+        "name: \"{name}\"\nwarmup: 1s\nconfigurations: [{}, {}]",
+        configuration(name),
+        configuration("second")
+    );
     let text = SMALL.replace(", FLOW", "").replace("REST", &rest);
     let (scenario, svg) = (file("picture.yaml", &text), file("picture.svg", ""));
     let svg = svg.to_str().unwrap();
-    fairness(&["simulate", scenario.to_str().unwrap(), "--svg", svg]);
-    let svg = fs::read_to_string(svg).unwrap();
+    let draw = || {
+        fairness(&["simulate", scenario.to_str().unwrap(), "--svg", svg]);
+        fs::read_to_string(svg).unwrap()
+    };
+    let svg = draw();
     well_formed(&svg);
-    assert!(svg.contains("&lt;&amp;&quot;&apos;&gt; (profile default)"), "{svg}");
-    let levels =
-        ["catch-all", "exempt", "global-default", "leader-election", "node-high", "system"];
-    for level in levels.iter().chain(&["workload-high", "workload-low"]) {
-        assert!(svg.contains(&format!(">{level}</text>")), "no {level} in the legend");
+    assert_eq!(
+        svg.matches("&lt;&amp;&quot;&apos;&gt;</t").count(),
+        3,
+        "title, heading, name: {svg}"
+    );
+    for part in
+        ["Waiting time, p50", "Waiting time, p99", "time (s)", "warm-up", "seats of the server"]
+    {
+        assert!(svg.contains(part), "no {part:?}");
     }
+    assert_eq!(svg.matches("class=\"configuration\"").count(), 2);
+    assert_eq!(svg.matches("class=\"panel\"").count(), 6);
+    assert!(svg.contains(">a</text>"), "the flow is in the legend");
+    assert_eq!(svg, draw(), "the same scenario gives the same picture");
 }
 
 /// Tags nest, attributes are quoted, and there is no bare `&` or `<`.
@@ -164,10 +198,10 @@ fn wrong_scenarios_are_refused_with_the_field() {
         ("duplicate", ", service: 1ms", "", "duplicate"),
         ("unknown", ", colour: red", "", "flows[0].colour"),
         ("unknown-top", "", "colour: red", "colour"),
-        ("clients", ", clients: 0", "", "flows[0].clients: is 0"),
+        ("clients", ", clients: 0", "", "flows[0].clients: must be greater than 0"),
         ("clients-type", ", clients: many", "", "flows[0].clients"),
         ("crowd", ", clients: 4000000000", "", "lower `clients`"),
-        ("seats", ", seats: 0", "", "flows[0].seats: is 0"),
+        ("seats", ", seats: 0", "", "flows[0].seats: must be greater"),
         (
             "unit",
             ", waitLimit: 5 parsecs",
@@ -176,9 +210,9 @@ fn wrong_scenarios_are_refused_with_the_field() {
         ),
         ("no-unit", ", waitLimit: 5", "", "flows[0].waitLimit: invalid type: integer `5`"),
         ("negative", ", from: -5s", "", "flows[0].from"),
-        ("until", ", from: 3s, until: 2s", "", "flows[0].until: is not after `from`"),
+        ("until", ", from: 3s, until: 2s", "", "flows[0].until: must be after `from`"),
         ("burst", ", burst: {on: 0s, off: 1s}", "", "flows[0].burst.on"),
-        ("warmup", "", "warmup: 5s", "warmup: is not shorter"),
+        ("warmup", "", "warmup: 5s", "warmup: must be shorter"),
         ("seed", "", "seed: -1", "seed"),
         (
             "default",
@@ -189,7 +223,12 @@ fn wrong_scenarios_are_refused_with_the_field() {
         ("profile", "", "configurations: [{name: x, profile: fast}]", "configurations[0].profile"),
         ("field", "", "configurations: [{name: x, file: [a]}]", "configurations[0].file"),
         ("twice", "", "configurations: [{name: x}, {name: x}]", "configurations[1].name"),
-        ("limit", "", "configurations: [{name: x, concurrencyLimit: 0}]", "concurrencyLimit: 0 is"),
+        (
+            "limit",
+            "",
+            "configurations: [{name: x, concurrencyLimit: 0}]",
+            "concurrencyLimit: must be from 1",
+        ),
         ("nowhere", "", "configurations: [{name: x, files: [no/such.yaml]}]", "no/such.yaml"),
         (
             "object",
@@ -197,7 +236,7 @@ fn wrong_scenarios_are_refused_with_the_field() {
             "configurations: [{name: x, objects: [{kind: Pod}]}]",
             "configurations[0].objects[0]",
         ),
-        ("yaml", "", "]", "not YAML"),
+        ("yaml", "", "]", "invalid YAML"),
     ];
     for (test, flow, rest, says) in cases {
         let ran = small(test, flow, rest);
@@ -213,20 +252,24 @@ fn wrong_arrivals_and_service_times_are_refused_with_the_field() {
     let cases = [
         ("{poisson: {rate: .nan}}", "1ms", "flows[0].arrivals.poisson.rate"),
         ("{poisson: {rate: nan}}", "1ms", "flows[0].arrivals.poisson.rate"),
-        ("{poisson: {rate: -5}}", "1ms", "flows[0].arrivals.poisson.rate: a rate of -5"),
+        ("{poisson: {rate: -5}}", "1ms", "flows[0].arrivals.poisson.rate: a rate must be"),
         ("{poisson: {rate: 0}}", "1ms", "flows[0].arrivals.poisson.rate"),
         ("{poisson: {rate: 5/y}}", "1ms", "flows[0].arrivals.poisson.rate"),
         ("{poisson: {rate: 1e9}}", "1ms", "lower the rate"),
         ("{poisson: {rate: 1, burst: 2}}", "1ms", "flows[0].arrivals.poisson.burst"),
         ("{weibull: {rate: 1}}", "1ms", "flows[0].arrivals"),
         ("{closed: {outstanding: 0}}", "1ms", "flows[0].arrivals.closed.outstanding"),
-        ("{closed: {outstanding: 1}}", "0ms", "flows[0].service: is 0, and so is `think`"),
+        (
+            "{closed: {outstanding: 1}}",
+            "0ms",
+            "flows[0].service: must be greater than 0 if `think` is 0",
+        ),
         ("{poisson: {rate: 1}}", "-1ms", "flows[0].service"),
         ("{poisson: {rate: 1}}", "{pareto: {min: 1ms, shape: 0}}", "flows[0].service: shape"),
         (
             "{poisson: {rate: 1}}",
             "{uniform: {min: 2ms, max: 1ms}}",
-            "flows[0].service: min is above",
+            "flows[0].service: min must not",
         ),
         (
             "{poisson: {rate: 1}}",
@@ -302,30 +345,100 @@ spec:
     nonResourceRules: [{verbs: [get], nonResourceURLs: ['/x']}]
 ";
 
+fn lint(name: &str, text: &str, args: &[&str]) -> Ran {
+    let path = file(name, text);
+    evenkeel(&[&["fairness", "lint", "-f", path.to_str().unwrap()], args].concat(), b"")
+}
+
+fn codes(ran: &Ran) -> Vec<String> {
+    let lines: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let codes = lines.as_array().unwrap().iter().map(|line| line["code"].as_str().unwrap());
+    codes.map(str::to_owned).collect()
+}
+
 #[test]
 fn lint_ends_by_what_it_found() {
-    let lint = |name: &str, text: &str| {
-        let path = file(name, text);
-        evenkeel(&["fairness", "lint", "-f", path.to_str().unwrap(), "-o", "json"], b"")
-    };
-    let dangling = lint("dangling.yaml", &SCHEMA.replace("LEVEL", "nowhere"));
-    assert_eq!(dangling.code, 1, "{}", dangling.stderr);
-    let lines: Value = serde_json::from_str(&dangling.stdout).unwrap();
-    assert_eq!(lines[0]["code"], "dangling");
-    let refused = lint("refused.yaml", &SCHEMA.replace("500", "-1").replace("LEVEL", "catch-all"));
-    assert_eq!(refused.code, 2, "{}", refused.stdout);
-    let lines: Value = serde_json::from_str(&refused.stdout).unwrap();
+    let missing = SCHEMA.replace("LEVEL", "nowhere");
+    let invalid = SCHEMA.replace("500", "-1").replace("LEVEL", "catch-all");
+    // A tie is a note only.
+    let tie = SCHEMA.replace("LEVEL", "workload-low");
+    let cases: [(&str, &str, &[&str], i32); 9] = [
+        ("missing", &missing, &[], 1),
+        ("missing-error", &missing, &["--fail-on", "error"], 1),
+        ("invalid", &invalid, &[], 2),
+        ("invalid-error", &invalid, &["--fail-on", "error"], 2),
+        ("tie", &tie, &["--default", "kubernetes"], 0),
+        ("tie-info", &tie, &["--default", "kubernetes", "--fail-on", "info"], 1),
+        ("usage", &tie, &["--fail-on", "nothing"], 2),
+        ("no-seats", &tie, &["--concurrency-limit", "0"], 2),
+        ("small", &tie, &["--default", "kubernetes", "--concurrency-limit", "20"], 1),
+    ];
+    for (name, text, args, code) in cases {
+        for output in ["table", "json"] {
+            let args = [args, &["-o", output]].concat();
+            let ran = lint(&format!("exit-{name}.yaml"), text, &args);
+            assert_eq!(ran.code, code, "{name}, {output}: {} {}", ran.stdout, ran.stderr);
+        }
+    }
+    let unreadable = evenkeel(&["fairness", "lint", "-f", "no/such.yaml", "-o", "json"], b"");
+    assert_eq!((unreadable.code, unreadable.stdout.as_str()), (2, ""), "{}", unreadable.stderr);
+}
+
+#[test]
+fn lint_names_the_code_and_the_field() {
+    let missing = lint("missing.yaml", &SCHEMA.replace("LEVEL", "vipp"), &["-o", "json"]);
+    assert_eq!(codes(&missing), ["MissingPriorityLevel"]);
+    assert!(missing.stdout.contains("priority level vipp is missing or invalid"));
+    let text = SCHEMA.replace("500", "-1").replace("LEVEL", "catch-all");
+    let invalid = lint("invalid.yaml", &text, &["-o", "json"]);
+    let lines: Value = serde_json::from_str(&invalid.stdout).unwrap();
+    assert_eq!(
+        (&lines[0]["code"], &lines[0]["severity"]),
+        (&"InvalidObject".into(), &"error".into())
+    );
     assert_eq!(lines[0]["field"], "spec.matchingPrecedence");
+}
+
+const LEVEL: &str = "
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata: {name: mine}
+spec:
+  type: Limited
+  limited:
+    nominalConcurrencyShares: 1
+    limitResponse: {type: Queue, queuing: {queues: 4, handSize: 4, queueLengthLimit: 50}}
+";
+
+/// A level of one share beside Kubernetes' 245.
+#[test]
+fn lint_finds_what_keeps_a_level_from_being_fair() {
+    let schema = SCHEMA.replace("LEVEL", "mine");
+    let schema =
+        schema.replace("  distinguisherMethod: {type: ByUser}\n", "").replace("500", "501");
+    let text = schema + LEVEL;
+    let lint = |name, limit| {
+        let args = ["--default", "kubernetes", "--concurrency-limit", limit, "-o", "json"];
+        lint(name, &text, &args)
+    };
+    let small = lint("fair-100.yaml", "100");
+    assert_eq!(small.code, 1);
+    let found = codes(&small);
+    for code in ["HandCoversAllQueues", "MissingDistinguisher", "SingleSeat"] {
+        assert!(found.iter().any(|found| found == code), "{code}: {}", small.stdout);
+    }
+    assert!(small.stdout.contains("raise the limit to at least 247"), "{}", small.stdout);
+    let large = lint("fair-247.yaml", "247");
+    assert!(!codes(&large).iter().any(|code| code == "SingleSeat"), "{}", large.stdout);
 }
 
 #[test]
 fn lint_knows_levels_that_are_there_by_default() {
     let text = SCHEMA.replace("500", "501").replace("LEVEL", "workload-low");
-    let path = file("own.yaml", &text);
-    let path = path.to_str().unwrap();
-    let ran = evenkeel(&["fairness", "lint", "-f", path], b"");
-    assert_eq!(ran.code, 1, "{}", ran.stdout);
-    assert_eq!(fairness(&["lint", "-f", path, "--default", "kubernetes"]).find("lost"), None);
+    assert_eq!(lint("own.yaml", &text, &[]).code, 1);
+    let with_defaults = lint("own.yaml", &text, &["--default", "kubernetes"]);
+    assert_eq!((with_defaults.code, with_defaults.stdout.find("lost")), (0, None));
 }
 
 #[test]
@@ -333,17 +446,18 @@ fn lint_of_nothing_is_no_success() {
     for nothing in ["", "---\n", "{kind: List, apiVersion: v1, items: []}"] {
         let ran = evenkeel(&["fairness", "lint", "-f", "-"], nothing.as_bytes());
         assert_eq!((ran.code, ran.stdout.as_str()), (2, ""), "{nothing:?}");
-        assert!(ran.stderr.contains("there is no flow schema"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("no flow schema or priority level found"), "{}", ran.stderr);
     }
 }
 
 #[test]
-fn lint_speaks_in_a_table() {
-    let path = file("table.yaml", &SCHEMA.replace("LEVEL", "nowhere"));
-    let ran = evenkeel(&["fairness", "lint", "-f", path.to_str().unwrap()], b"");
-    assert!(ran.stdout.starts_with("SEVERITY   CODE"), "{}", ran.stdout);
-    assert!(ran.stdout.contains("nowhere"), "{}", ran.stdout);
-    assert!(ran.stderr.starts_with("error: 1 error"), "{}", ran.stderr);
+fn lint_prints_a_table() {
+    let second = SCHEMA.replace("lost", "found").replace("500", "600").replace("'/x'", "'/y'");
+    let text =
+        SCHEMA.replace("LEVEL", "nowhere") + "---" + &second.replace("LEVEL", "mine") + LEVEL;
+    let ran = lint("table.yaml", &text, &["--concurrency-limit", "4"]);
+    golden("fairness-lint.txt", &ran.stdout);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
 }
 
 // === collisions ===
@@ -353,10 +467,10 @@ fn collisions_are_tabled_up_to_the_threshold() {
     let table = fairness(&["collisions", "--queues", "128", "--hand-size", "6"]);
     golden("fairness-collisions.txt", &table);
     let rows = json(&["collisions", "--queues", "8", "--hand-size", "2", "--threshold", "0.5"]);
-    let covered = |row: &Value| row["mouseCovered"].as_f64().unwrap();
+    let probability = |row: &Value| row["collisionProbability"].as_f64().unwrap();
     let rows = rows.as_array().unwrap();
-    assert!(covered(rows.last().unwrap()) >= 0.5);
-    assert!(rows[..rows.len() - 1].iter().all(|row| covered(row) < 0.5));
+    assert!(probability(rows.last().unwrap()) >= 0.5);
+    assert!(rows[..rows.len() - 1].iter().all(|row| probability(row) < 0.5));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::config::{Field, Names, NonResourceRule, Op, ResourceRule, Subject, Te
 /// order of [`Attribute`], so that few attributes are in use and few lookups are made.
 const SHORT: u32 = 4;
 
-/// What schemas are looked up by, the most telling first.
+/// What schemas are looked up by, the most selective first.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub(super) enum Attribute<'c> {
     User,
@@ -41,7 +41,7 @@ pub(super) struct Key<'c> {
     pub(super) value: Cow<'c, str>,
 }
 
-/// Keys of which a request must have at least one. With no keys: no request will do.
+/// Keys of which a request must have at least one. Without keys, no request matches.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<'c> {
     pub(super) keys: Vec<Key<'c>>,
@@ -139,7 +139,7 @@ fn of_names<'c>(attribute: Attribute<'c>, names: &'c Names) -> Option<Cover<'c>>
     Some(Cover { keys: keys.collect(), proves: false })
 }
 
-/// None where an absent header will do: it has the value "", but no request brings it along.
+/// None if an absent header matches: its value is "", but it is not in the request.
 fn of_values<'c>(
     field: &'c Field,
     values: impl IntoIterator<Item = Cow<'c, str>>,

@@ -22,7 +22,7 @@ pub(super) enum Check {
     NonResource { who: Who, what: Box<[NonResourceCheck]> },
 }
 
-/// Any of these subjects; none: the anchor has told already, or it does not matter.
+/// Any of these subjects; none: the anchor implies it, or it does not matter.
 pub(super) type Who = Option<Arc<[Subject]>>;
 
 #[derive(Debug)]

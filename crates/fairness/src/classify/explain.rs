@@ -1,4 +1,4 @@
-//! Why a request went where it went: every schema that was tried, and what it failed at.
+//! Explains a classification: every schema that was tried, and why it did not match.
 //!
 //! This follows the definition of predicates and not the index, schema by schema, so what it costs
 //! grows with their number.
@@ -20,15 +20,15 @@ use crate::{
     },
 };
 
-/// The way of one request through the schemas.
+/// How one request was classified.
 #[derive(Clone, Debug, Serialize)]
 pub struct Explanation {
     #[serde(skip)]
     pub matched: Match,
-    /// The schema that took it.
+    /// The schema that matched.
     pub schema: Arc<str>,
     pub level: Arc<str>,
-    /// None matched; it went to that which takes what is left.
+    /// No schema matched, so the fallback was used.
     pub fallback: bool,
     pub distinguisher: String,
     /// As text where it is serialised: many readers of JSON keep 53 bits of a number.
@@ -36,7 +36,7 @@ pub struct Explanation {
     pub hash: u64,
     /// In the order tried; the last is the one that matched, if one did.
     pub tried: Vec<Tried>,
-    /// Those behind it that would have matched as well.
+    /// Later ones that match as well.
     pub also: Vec<Arc<str>>,
 }
 
@@ -58,7 +58,7 @@ pub enum Verdict {
 }
 
 impl Classifier {
-    /// Classifies a request and says why. The configuration must be the one this was made from.
+    /// Classifies a request and explains it. The configuration must be the one this was made from.
     pub fn explain(&self, config: &Config, request: &Request<'_>) -> Explanation {
         let matched = self.classify(request);
         let flow = self.flow(matched, request);
@@ -114,7 +114,7 @@ fn closest(misses: impl Iterator<Item = Option<Distance>>) -> Verdict {
             farthest = Some(miss);
         }
     }
-    Verdict::Missed(farthest.map_or(Miss::Nothing, |(_, miss)| miss))
+    Verdict::Missed(farthest.map_or(Miss::NoRules, |(_, miss)| miss))
 }
 
 // === The proposal's form ===
@@ -186,7 +186,7 @@ fn closest_of<R>(rules: &[R], miss: impl Fn(&R) -> Option<Distance>) -> Option<O
     Some(Some(farthest))
 }
 
-/// In the order in which Kubernetes asks.
+/// In the order of Kubernetes' checks.
 fn miss_resource(number: usize, config: &ResourceRule, request: &Request<'_>) -> Option<Distance> {
     let rule = ResourceCheck::from(config);
     if !rule.verbs.contains(request.verb) {

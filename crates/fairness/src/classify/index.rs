@@ -18,7 +18,7 @@ pub(super) struct Index {
     /// The lists, one after the other, each in the order of schemas.
     entries: Box<[Entry]>,
     checks: Box<[Check]>,
-    /// Of all prefixes of paths, the most slashes.
+    /// The maximum number of slashes in a path prefix.
     depth: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Why a schema does not match. The only place that words it.
+//! Why a schema does not match a request.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use crate::config::{Field, Op, Subject, Test};
 
-/// Why a schema does not match a request: of its rules, or conjunctions, that which came closest,
-/// and what it failed at. Codes and fields are API; rules and conjunctions count from 0.
+/// Why a schema does not match a request: the rule or conjunction that came closest, and what failed
+/// in it. Codes and fields are API; rules and conjunctions count from 0.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Miss {
     /// It has no rules and no conjunctions.
-    Nothing,
+    NoRules,
     Subject {
         rule: usize,
         user: String,
@@ -71,7 +71,7 @@ pub enum Miss {
     },
 }
 
-/// As configurations spell it.
+/// Its name in configurations.
 pub(super) fn field_name(field: &Field) -> String {
     match field {
         Field::User => "user",
@@ -89,7 +89,7 @@ pub(super) fn field_name(field: &Field) -> String {
     .to_owned()
 }
 
-/// As configurations spell it.
+/// Its name in configurations.
 pub(super) fn op_name(test: &Test) -> &'static str {
     match (&test.op, test.negated) {
         (Op::Equals(_), false) => "equals",
@@ -111,7 +111,7 @@ pub(super) fn subject_name(subject: &Subject) -> String {
         Subject::ServiceAccount { namespace, name } => {
             format!("service account {namespace}/{name}")
         }
-        Subject::ServiceAccountsOf(namespace) => format!("any service account of {namespace}"),
+        Subject::ServiceAccountsOf(namespace) => format!("service accounts of {namespace}"),
     }
 }
 
@@ -120,16 +120,19 @@ pub(super) fn subject_name(subject: &Subject) -> String {
 impl fmt::Display for Miss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Miss::Nothing => write!(f, "it has no rules, so it matches nothing"),
+            Miss::NoRules => write!(f, "it has no rules, so it matches no request"),
             Miss::Subject { rule, user, groups, wanted } => {
                 let (groups, wanted) = (List(groups), List(wanted));
-                write!(f, "spec.rules[{rule}]: user {user:?} in groups {groups} is not {wanted}")
+                write!(
+                    f,
+                    "spec.rules[{rule}]: user {user:?} in groups {groups} does not match {wanted}"
+                )
             }
             Miss::NotResourceRequest { rule, path } => {
-                write!(f, "spec.rules[{rule}] is for resources only, and {path:?} is not one")
+                write!(f, "spec.rules[{rule}] matches resources only, and {path:?} is not one")
             }
             Miss::ResourceRequest { rule, resource } => {
-                write!(f, "spec.rules[{rule}] is for paths only, and {resource:?} is a resource")
+                write!(f, "spec.rules[{rule}] matches paths only, and {resource:?} is a resource")
             }
             Miss::Verb { rule, verb, wanted } => unwanted(f, *rule, "verb", verb, wanted),
             Miss::Resource { rule, resource, wanted } => {
@@ -166,7 +169,7 @@ fn unwanted(
     value: &str,
     wanted: &[String],
 ) -> fmt::Result {
-    write!(f, "spec.rules[{rule}]: {what} {value:?} is not among {}", List(wanted))
+    write!(f, "spec.rules[{rule}]: {what} {value:?} does not match {}", List(wanted))
 }
 
 /// The first few, and how many more there are.

@@ -1,6 +1,6 @@
-//! Which schema takes a request, and which flow it belongs to.
+//! Which schema matches a request, and which flow it belongs to.
 //!
-//! The first schema that matches takes the request. Trying one after the other costs time in
+//! The first schema that matches is used. Trying one after the other costs time in
 //! proportion to their number, so schemas are found by what the request has, as a search engine
 //! finds documents by their rarest word:
 //!
@@ -60,7 +60,7 @@ pub struct Classifier {
     hasher: FlowHasher,
 }
 
-/// What became of a request.
+/// The result of classifying a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Match {
     /// An index into [`Config::schemas`].
@@ -71,7 +71,7 @@ pub struct Match {
     pub fallback: bool,
 }
 
-/// A schema, as far as it matters once it has taken a request.
+/// What is needed of a schema after it matched a request.
 #[derive(Debug)]
 struct Target {
     name: Arc<str>,
@@ -81,7 +81,7 @@ struct Target {
 
 #[derive(Debug)]
 enum Flows {
-    /// All requests are one flow: nobody asks for its hash.
+    /// All requests are one flow, whose hash is not used.
     One,
     Apart(Option<(Distinguisher, Option<Slots>)>),
 }

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-/// A priority level: a pool of seats of its own, and how requests wait for them.
+/// A priority level: its pool of seats, and how requests wait for them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
     pub name: Arc<str>,
-    /// The object's UID; empty where no object is behind it.
+    /// The object's UID; empty if it is implied.
     pub uid: Arc<str>,
     /// Of the server's seats, in proportion to those of all levels.
     pub shares: u32,
     /// How much of the nominal seats others may borrow while they are idle.
     pub lendable_percent: u32,
-    /// How much more than the nominal seats may be borrowed; none: as much as there is.
+    /// How much more than the nominal seats may be borrowed; none: no limit.
     pub borrowing_limit_percent: Option<u32>,
     pub handling: Handling,
-    /// No object is behind it: it exists so that every request has a level.
+    /// Implied, not configured: it exists so that every request has a level.
     pub implied: bool,
 }
 
@@ -24,7 +24,7 @@ pub struct Level {
 pub enum Handling {
     /// No limit: every request is dispatched at once.
     Exempt,
-    /// They are refused.
+    /// They are rejected.
     Reject,
     /// They wait.
     Queue(Queuing),

@@ -1,5 +1,5 @@
-//! The one configuration that both dialects compile into, checked and complete: what is implied is
-//! in it, every schema points at a level that exists, and schemas are in the order they are tried.
+//! The configuration that both dialects compile into, valid and complete: it includes what is
+//! implied, every schema refers to an existing level, and schemas are in the order they are tried.
 
 mod level;
 mod predicate;
@@ -19,9 +19,9 @@ pub use self::{
 pub struct Config {
     /// By name.
     pub levels: Vec<Level>,
-    /// In the order in which they are tried; the first that matches takes the request.
+    /// In the order in which they are tried; the first match is used.
     pub schemas: Vec<Schema>,
-    /// Which schema takes a request that none matches.
+    /// The schema of requests that no schema matches.
     pub fallback: usize,
 }
 

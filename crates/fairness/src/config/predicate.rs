@@ -2,7 +2,7 @@
 
 use regex::Regex;
 
-/// Which requests a schema takes.
+/// Which requests a schema matches.
 #[derive(Clone, Debug)]
 pub enum Predicate {
     /// The proposal's form: true when any of the conjunctions is.
@@ -66,7 +66,7 @@ pub struct Rule {
     pub non_resource_rules: Vec<NonResourceRule>,
 }
 
-/// Who sends it.
+/// The user or group that sends it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Subject {
     /// `*` as a user or as a group.

@@ -6,11 +6,11 @@ use regex::Regex;
 
 use super::Predicate;
 
-/// Which requests belong to which level, and how their flows are told apart.
+/// Which requests belong to which level, and how their flows are distinguished.
 #[derive(Clone, Debug)]
 pub struct Schema {
     pub name: Arc<str>,
-    /// The object's UID; empty where no object is behind it.
+    /// The object's UID; empty if it is implied.
     pub uid: Arc<str>,
     /// Matching precedence, or matching priority: less is tried first, ties by name.
     pub precedence: i32,
@@ -18,11 +18,11 @@ pub struct Schema {
     pub level: usize,
     pub distinguisher: Option<Distinguisher>,
     pub predicate: Predicate,
-    /// No object is behind it: it exists so that every request has a schema.
+    /// Implied, not configured: it exists so that every request has a schema.
     pub implied: bool,
 }
 
-/// What tells the flows of one schema apart.
+/// What distinguishes the flows of one schema.
 #[derive(Clone, Debug)]
 pub struct Distinguisher {
     pub source: Source,

@@ -10,7 +10,7 @@ pub mod proposal;
 pub use self::{
     lint::{Finding, Severity},
     load::load,
-    problem::{Fault, Place, Placed, Problem},
+    problem::{Fault, Located, Location, Problem},
 };
 use crate::config::Config;
 
@@ -23,27 +23,35 @@ pub struct Objects {
     pub problems: Vec<Problem>,
 }
 
-/// A configuration, and what should be known about it.
+/// A configuration, and what an operator should know about it.
 #[derive(Clone, Debug)]
 pub struct Compiled {
     pub config: Config,
     pub findings: Vec<Finding>,
+    dialect: lint::Dialect,
+}
+
+impl Compiled {
+    /// Findings for a server with this number of seats.
+    pub fn lint_seats(&self, server_limit: u32) -> Vec<Finding> {
+        lint::lint_seats(&self.config, self.dialect, server_limit)
+    }
 }
 
 impl Objects {
     /// The configuration, if nothing is wrong with any object. No objects at all are a
     /// configuration of Kubernetes' implied ones.
     pub fn compile(self) -> Result<Compiled, Vec<Problem>> {
-        let (compiled, problems) = self.compile_sound();
+        let (compiled, problems) = self.compile_valid();
         match compiled {
             Some(compiled) if problems.is_empty() => Ok(compiled),
             _ => Err(problems),
         }
     }
 
-    /// The configuration of those objects with which nothing is wrong, and what is wrong with the
-    /// others. None of mixed dialects.
-    pub fn compile_sound(self) -> (Option<Compiled>, Vec<Problem>) {
+    /// The configuration of the valid objects, and what is wrong with the others. None of mixed
+    /// dialects.
+    pub fn compile_valid(self) -> (Option<Compiled>, Vec<Problem>) {
         let Objects { mut kubernetes, proposal, mut problems } = self;
         if let Some(mixed) = mixed(&kubernetes, &proposal) {
             problems.insert(0, mixed);
@@ -51,8 +59,8 @@ impl Objects {
         }
         let compiled = if proposal.is_empty() {
             kubernetes.sift(&mut problems);
-            let levels = kubernetes.levels.iter().map(|placed| &placed.object);
-            kubernetes::compile(levels, kubernetes.schemas.iter().map(|placed| &placed.object))
+            let levels = kubernetes.levels.iter().map(|located| &located.object);
+            kubernetes::compile(levels, kubernetes.schemas.iter().map(|located| &located.object))
         } else {
             proposal::compile(proposal, &mut problems)
         };
@@ -61,10 +69,10 @@ impl Objects {
 }
 
 fn mixed(kubernetes: &kubernetes::Objects, proposal: &proposal::Objects) -> Option<Problem> {
-    let level = kubernetes.levels.first().map(|placed| &placed.place);
-    let first = level.or(kubernetes.schemas.first().map(|placed| &placed.place))?;
-    let level = proposal.levels.first().map(|placed| &placed.place);
-    let second = level.or(proposal.schemas.first().map(|placed| &placed.place))?;
+    let level = kubernetes.levels.first().map(|located| &located.location);
+    let first = level.or(kubernetes.schemas.first().map(|located| &located.location))?;
+    let level = proposal.levels.first().map(|located| &located.location);
+    let second = level.or(proposal.schemas.first().map(|located| &located.location))?;
     let (kubernetes, proposal) = (first.clone().into(), second.clone().into());
     let fault = Fault::MixedDialects { kubernetes, proposal };
     Some(Problem::at(second, "", fault))

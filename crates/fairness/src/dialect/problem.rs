@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, and where.
+//! Errors in a configuration, and where they are.
 
 use std::{fmt, sync::Arc};
 
@@ -11,12 +11,12 @@ use super::{
 
 /// Where an object was found.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Place {
+pub struct Location {
     /// The name people know the text by.
     pub file: Arc<str>,
     /// From 1; none where the whole text is meant.
     pub document: Option<usize>,
-    /// Its place in a list, from 0.
+    /// Its index in a list, from 0.
     pub item: Option<usize>,
     /// Empty where it is not known.
     pub kind: String,
@@ -25,16 +25,16 @@ pub struct Place {
 
 /// An object, and where it was found.
 #[derive(Clone, Debug)]
-pub struct Placed<T> {
-    pub place: Place,
+pub struct Located<T> {
+    pub location: Location,
     pub object: T,
 }
 
-/// Something that keeps an object out of the configuration.
+/// An error because of which an object is ignored.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{place}{}: {fault}", Prefixed(.field))]
+#[error("{location}{}: {fault}", Prefixed(.field))]
 pub struct Problem {
-    pub place: Place,
+    pub location: Location,
     /// The path of the field; empty where the whole object is meant.
     pub field: String,
     pub fault: Fault,
@@ -49,73 +49,77 @@ pub enum Fault {
     TooMuch { line: u64, message: &'static str },
     #[error("the text is longer than {limit} bytes; split the configuration")]
     TooLong { limit: usize },
-    #[error("more than {limit} objects; there can't be that many flow schemas and levels")]
+    #[error("more than {limit} objects")]
     TooManyObjects { limit: usize },
     #[error("expected an object, found {found}")]
     NotAnObject { found: &'static str },
-    #[error("has no `kind`")]
+    #[error("missing `kind`")]
     NoKind,
     #[error(
-        "has no `apiVersion`; use {kubernetes} or {proposal}",
+        "missing `apiVersion`; use {kubernetes} or {proposal}",
         kubernetes = super::kubernetes::API_VERSION,
         proposal = super::proposal::API_VERSION
     )]
     NoApiVersion,
     #[error(
-        "{kind} of {api_version} is no kind of a fairness configuration; there are \
-         FlowSchema and PriorityLevelConfiguration of {kubernetes}, and FlowSchema and \
+        "unknown kind {kind} of {api_version}; expected \
+         FlowSchema and PriorityLevelConfiguration of {kubernetes}, or FlowSchema and \
          RequestPriority of {proposal}",
         kubernetes = super::kubernetes::API_VERSION,
         proposal = super::proposal::API_VERSION
     )]
     UnknownKind { api_version: String, kind: String },
     #[error(
-        "{api_version} is not read, only {read}; write that if the fields are the same{}",
+        "{api_version} is not supported; use {read} if the fields are the same{}",
         ask(.read, .kind)
     )]
     OtherVersion { api_version: String, kind: String, read: &'static str },
-    #[error("there is no such field")]
+    #[error("unknown field")]
     UnknownField,
     #[error("{message}")]
     Decode { message: String },
-    #[error("another object of this kind and name is in {first}")]
-    SecondOfName { first: Box<Place> },
+    #[error("duplicate of the object in {first}")]
+    DuplicateName { first: Box<Location> },
     #[error(
         "objects of both dialects: {kubernetes} is Kubernetes', {proposal} is the \
-         proposal's; a configuration is written in one of them"
+         proposal's; use one of them"
     )]
-    MixedDialects { kubernetes: Box<Place>, proposal: Box<Place> },
+    MixedDialects { kubernetes: Box<Location>, proposal: Box<Location> },
     #[error("{kind}: {detail}")]
-    Refused { kind: FieldErrorKind, detail: String },
+    Invalid { kind: FieldErrorKind, detail: String },
     #[error(transparent)]
     Proposal(#[from] proposal::Fault),
 }
 
 impl Problem {
-    pub(super) fn at(place: &Place, field: impl Into<String>, fault: impl Into<Fault>) -> Self {
-        Problem { place: place.clone(), field: field.into(), fault: fault.into() }
+    pub(super) fn at(
+        location: &Location,
+        field: impl Into<String>,
+        fault: impl Into<Fault>,
+    ) -> Self {
+        Problem { location: location.clone(), field: field.into(), fault: fault.into() }
     }
 }
 
-impl<T> Placed<T> {
+impl<T> Located<T> {
     /// Keeps the first of each name.
-    pub(super) fn sift_duplicates(objects: &mut Vec<Placed<T>>, problems: &mut Vec<Problem>) {
-        let mut first: FxHashMap<String, Place> = FxHashMap::default();
-        objects.retain(|Placed { place, .. }| {
-            let Some(first) = first.get(&place.name) else {
-                first.insert(place.name.clone(), place.clone());
+    pub(super) fn sift_duplicates(objects: &mut Vec<Located<T>>, problems: &mut Vec<Problem>) {
+        let mut first: FxHashMap<String, Location> = FxHashMap::default();
+        objects.retain(|Located { location, .. }| {
+            let Some(first) = first.get(&location.name) else {
+                first.insert(location.name.clone(), location.clone());
                 return true;
             };
-            let fault = Fault::SecondOfName { first: first.clone().into() };
-            problems.push(Problem::at(place, "metadata.name", fault));
+            let fault = Fault::DuplicateName { first: first.clone().into() };
+            problems.push(Problem::at(location, "metadata.name", fault));
             false
         });
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Place { file, document, item, kind, name } = self;
+        let Location { file, document, item, kind, name } = self;
         write!(f, "{}", excerpt(file))?;
         if let Some(document) = document {
             write!(f, ", document {document}")?;
@@ -130,13 +134,13 @@ impl fmt::Display for Place {
     }
 }
 
-/// How to get an object in the version that is read; only Kubernetes' API server has several.
+/// How to get an object in the supported version; only Kubernetes' API server has several.
 fn ask(read: &str, kind: &str) -> String {
     let Some((group, version)) = read.split_once('/').filter(|_| read == API_VERSION) else {
         return String::new();
     };
     format!(
-        ", or ask the API server for it: `kubectl get {}s.{version}.{group} -o yaml`",
+        ", or get it from the API server: `kubectl get {}s.{version}.{group} -o yaml`",
         kind.to_lowercase()
     )
 }
@@ -149,7 +153,7 @@ impl fmt::Display for Prefixed<'_> {
     }
 }
 
-/// Input fit to stand in an error: cut when long, and without what could steer a terminal. The
+/// Input for an error message: truncated, and without control characters. The
 /// end is kept, as that is where serde says what it expected.
 pub(super) fn excerpt(text: &str) -> String {
     const HEAD: usize = 120;

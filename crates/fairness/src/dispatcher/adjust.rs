@@ -1,4 +1,4 @@
-//! Limits follow the demand.
+//! Adjusts limits to the demand.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ pub struct LevelLimits {
 }
 
 impl<W> Dispatcher<W> {
-    /// Lends and borrows by what each level wanted since the last call; levels that are no longer
-    /// configured go if they are idle.
+    /// Lends and borrows by the demand of each level since the last call; removes idle levels that are
+    /// no longer configured.
     pub fn adjust(&self, now: Time, woken: &mut Vec<W>) {
         let mut control = self.control.lock();
         control.retire_idle(&self.claims);

@@ -1,12 +1,12 @@
-//! One request through the door, and out again.
+//! Admits a request, and ends it.
 
 use std::sync::Arc;
 
-use super::{Dispatcher, Level, Place};
+use super::{Destination, Dispatcher, Level, exchange::earliest};
 use crate::{
     Request, Time, Width,
     flow::Flow,
-    queues::{Arrival, Outcome, Ticket, Verdict, stats::Refusal},
+    queues::{Arrival, Outcome, Ticket, Verdict, stats::RejectReason},
 };
 
 /// What a request costs, and how long it may wait.
@@ -18,88 +18,96 @@ pub struct Cost {
     pub watch: bool,
 }
 
-/// Where a request belongs, and what became of it.
+/// Where a request goes, and whether it was dispatched.
 #[derive(Debug)]
 pub struct Admitted<'r, W> {
-    pub place: Arc<Place<W>>,
+    pub destination: Arc<Destination<W>>,
     pub flow: Flow<'r>,
     pub admission: Admission<W>,
-    /// The level is to be looked at sooner than before: see [`Level::deadline`].
-    pub sooner: bool,
+    /// The earliest [`Level::deadline`] that this brought forward, of any level: lent seats that
+    /// change hands move the deadlines of other levels too.
+    pub earlier_deadline: Option<Time>,
 }
 
 #[derive(Debug)]
 pub enum Admission<W> {
-    Dispatched(Turn<W>),
-    Waiting(Turn<W>),
-    Refused {
-        refusal: Refusal,
+    Dispatched(RequestHandle<W>),
+    Waiting(RequestHandle<W>),
+    Rejected {
+        reason: RejectReason,
         /// In seconds.
         retry_after: u32,
     },
 }
 
-/// A request's place in its queue, then its seats: to be handed to [`Dispatcher::leave`] at its end,
-/// whatever that is.
+/// A request's place in its queue, and then its seats. Pass it to [`Dispatcher::leave`] when the
+/// request ends, whatever the reason.
 #[derive(Debug)]
-pub struct Turn<W> {
-    pub place: Arc<Place<W>>,
+pub struct RequestHandle<W> {
+    pub destination: Arc<Destination<W>>,
     ticket: Ticket,
 }
 
 impl<W> Dispatcher<W> {
-    /// Takes a request in. `cost` is asked once its place is known; `waker` if it has to wait.
+    /// Admits a request. `cost` is called when its destination is known; `waker` if it has to wait.
     pub fn admit<'r>(
         &self,
         now: Time,
         request: &Request<'r>,
-        cost: impl Fn(&Place<W>) -> Cost,
+        cost: impl Fn(&Destination<W>) -> Cost,
         waker: impl Fn() -> W,
         woken: &mut Vec<W>,
     ) -> Admitted<'r, W> {
         loop {
-            let (place, flow) = self.place(request);
-            let cost = cost(&place);
-            if place.level.deadline().is_some_and(|deadline| deadline <= now) {
+            let (destination, flow) = self.classify(request);
+            let cost = cost(&destination);
+            let mut earlier = None;
+            if destination.level.deadline().is_some_and(|deadline| deadline <= now) {
                 // Seats that are due go to those who claim them, before any of its own.
-                self.tick(now, &place.level, woken);
+                earlier = self.tick(now, &destination.level, woken);
             }
-            if let Some((admission, sooner)) = self.arrive(now, &place, flow, cost, &waker, woken) {
+            if let Some((admission, own)) =
+                self.arrive(now, &destination, flow, cost, &waker, woken)
+            {
                 // It may claim seats, and what was due may have freed some.
-                self.reclaim(now, &place.level, woken);
-                self.offer(now, &place.level, woken);
-                return Admitted { place, flow, admission, sooner };
+                let by_reclaim = self.reclaim(now, &destination.level, woken);
+                let by_offer = self.offer(now, &destination.level, woken);
+                let earlier_deadline =
+                    [own, by_reclaim, by_offer].into_iter().fold(earlier, earliest);
+                return Admitted { destination, flow, admission, earlier_deadline };
             }
-            // The level went while we looked: the configuration in force now has another.
+            // The level was removed meanwhile: classify again with the configuration now in force.
         }
     }
 
-    /// Where a request belongs.
-    pub fn place<'r>(&self, request: &Request<'r>) -> (Arc<Place<W>>, Flow<'r>) {
+    /// Where a request goes, and as which flow.
+    pub fn classify<'r>(&self, request: &Request<'r>) -> (Arc<Destination<W>>, Flow<'r>) {
         let in_force = self.in_force.load();
         let matched = in_force.classifier.classify(request);
         let flow = in_force.classifier.flow(matched, request);
-        (in_force.places[matched.schema].clone(), flow)
+        (in_force.destinations[matched.schema].clone(), flow)
     }
 
     /// None: the level is retired.
     fn arrive(
         &self,
         now: Time,
-        place: &Arc<Place<W>>,
+        destination: &Arc<Destination<W>>,
         flow: Flow<'_>,
         cost: Cost,
         waker: impl FnOnce() -> W,
         woken: &mut Vec<W>,
-    ) -> Option<(Admission<W>, bool)> {
+    ) -> Option<(Admission<W>, Option<Time>)> {
         let Cost { width, wait_until, watch } = cost;
-        let level = &*place.level;
+        let level = &*destination.level;
+        let mut earlier = None;
         let mut state = level.state.lock();
-        if place.rejects && self.settings.reclaim_at_once && state.set.want(width.max_seats()) {
+        if destination.rejects && self.settings.reclaim_at_once && state.set.want(width.max_seats())
+        {
             // It can't wait for the seats that its level lent, so they are asked for first.
-            level.publish(&state, &self.claims);
+            let own = level.publish(&state, &self.claims);
             drop(state);
-            self.reclaim(now, level, woken);
+            earlier = earliest(own, self.reclaim(now, level, woken));
             state = level.state.lock();
         }
         let state = &mut *state;
@@ -109,46 +117,52 @@ impl<W> Dispatcher<W> {
         if flow.hash != 0 {
             state.top_flows.add(flow.hash, width.max_seats().into(), flow.distinguisher);
         }
-        let arrival = Arrival { flow: flow.hash, width, wait_until, schema: place.number, watch };
+        let arrival =
+            Arrival { flow: flow.hash, width, wait_until, schema: destination.number, watch };
         let outcome = state.set.arrive(now, arrival, waker, woken);
-        let sooner = level.publish(state, &self.claims);
-        let turn = |ticket| Turn { place: place.clone(), ticket };
+        let earlier = earliest(earlier, level.publish(state, &self.claims));
+        let handle = |ticket| RequestHandle { destination: destination.clone(), ticket };
         Some(match outcome {
-            Outcome::Dispatched(ticket) => (Admission::Dispatched(turn(ticket)), sooner),
-            Outcome::Waiting(ticket) => (Admission::Waiting(turn(ticket)), sooner),
-            Outcome::Refused(refusal) => {
+            Outcome::Dispatched(ticket) => (Admission::Dispatched(handle(ticket)), earlier),
+            Outcome::Waiting(ticket) => (Admission::Waiting(handle(ticket)), earlier),
+            Outcome::Rejected(reason) => {
                 let retry_after = state.set.retry_after();
-                (Admission::Refused { refusal, retry_after }, sooner)
+                (Admission::Rejected { reason, retry_after }, earlier)
             }
         })
     }
 
-    /// What has become of a request that waited; if it still does, it is woken by what `waker`
-    /// makes of its old waker. With a refusal comes for how many seconds to stay away.
-    pub fn verdict(&self, turn: &Turn<W>, waker: impl FnOnce(Option<W>) -> W) -> (Verdict, u32) {
-        let state = &mut *turn.place.level.state.lock();
-        (state.set.verdict(turn.ticket, waker), state.set.retry_after())
+    /// The state of a request that waited; if it still does, it is woken by what `waker`
+    /// makes of its old waker. A rejection comes with the number of seconds after which to retry.
+    pub fn verdict(
+        &self,
+        handle: &RequestHandle<W>,
+        waker: impl FnOnce(Option<W>) -> W,
+    ) -> (Verdict, u32) {
+        let state = &mut *handle.destination.level.state.lock();
+        (state.set.verdict(handle.ticket, waker), state.set.retry_after())
     }
 
     /// The response of a request has begun; see [`Settings::response_hold`](crate::Settings).
-    /// Returns whether the level is to be looked at sooner than before.
-    pub fn respond(&self, now: Time, turn: &Turn<W>) -> bool {
-        let level = &*turn.place.level;
+    /// Returns the level's deadline if it is earlier than before.
+    pub fn respond(&self, now: Time, handle: &RequestHandle<W>) -> Option<Time> {
+        let level = &*handle.destination.level;
         let state = &mut *level.state.lock();
-        state.set.respond(now, turn.ticket);
+        state.set.respond(now, handle.ticket);
         level.publish(state, &self.claims)
     }
 
-    /// A request leaves, served or not. Returns whether its level is to be looked at sooner.
-    pub fn leave(&self, now: Time, turn: Turn<W>, woken: &mut Vec<W>) -> bool {
-        let Turn { place, ticket } = turn;
-        self.free(now, &place.level, woken, |set, ceding, woken| {
+    /// A request leaves, served or not. Returns the earliest deadline that this brought forward, of
+    /// any level.
+    pub fn leave(&self, now: Time, handle: RequestHandle<W>, woken: &mut Vec<W>) -> Option<Time> {
+        let RequestHandle { destination, ticket } = handle;
+        self.free(now, &destination.level, woken, |set, ceding, woken| {
             set.leave(now, ticket, ceding, woken)
         })
     }
 
-    /// Does what is due in a level.
-    pub fn tick(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
-        self.free(now, level, woken, |set, ceding, woken| set.tick(now, ceding, woken));
+    /// Does what is due in a level. Returns what [`Self::leave`] does.
+    pub fn tick(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) -> Option<Time> {
+        self.free(now, level, woken, |set, ceding, woken| set.tick(now, ceding, woken))
     }
 }

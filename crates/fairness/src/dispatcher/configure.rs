@@ -1,8 +1,8 @@
-//! A configuration is put into force, while requests wait and run.
+//! Applies a configuration while requests wait and run.
 
 use std::sync::Arc;
 
-use super::{InForce, Level, Place, exchange::Claims};
+use super::{Destination, InForce, Level, exchange::Claims};
 use crate::{
     Settings, Time,
     classify::Classifier,
@@ -31,7 +31,7 @@ pub(super) struct Governed<W> {
     pub(super) level: Arc<Level<W>>,
     pub(super) config: config::Level,
     pub(super) adjusted: Adjusted,
-    /// No longer configured: what waits and runs is served with the shares it had, then it goes.
+    /// No longer configured: its requests are served with the shares it had, then it is removed.
     pub(super) quiescing: bool,
 }
 
@@ -51,7 +51,7 @@ impl<W> Control<W> {
         self.governed.iter().map(|governed| governed.level.clone()).collect()
     }
 
-    /// Makes the levels what a configuration says, and gives what requests will look at.
+    /// Applies a configuration to the levels, and returns what requests will use.
     pub(super) fn take(
         &mut self,
         now: Time,
@@ -104,9 +104,9 @@ impl<W> Control<W> {
         let levels: Vec<_> =
             self.governed[..config.levels.len()].iter().map(|g| g.level.clone()).collect();
         let mut numbers: Vec<_> = (0..levels.len()).map(|n| self.numbers(&config, n)).collect();
-        let places = config.schemas.iter().map(|schema| {
+        let destinations = config.schemas.iter().map(|schema| {
             let governed = &self.governed[schema.level];
-            Arc::new(Place {
+            Arc::new(Destination {
                 schema: schema.name.clone(),
                 schema_uid: schema.uid.clone(),
                 level: governed.level.clone(),
@@ -116,10 +116,10 @@ impl<W> Control<W> {
                 number: numbers[schema.level].next().expect("one for each schema of the level"),
             })
         });
-        let places = places.collect();
+        let destinations = destinations.collect();
         let at_work = self.levels();
         let classifier = Classifier::with_hash(&config, self.flow_hash);
-        InForce { classifier, places, levels, at_work, config }
+        InForce { classifier, destinations, levels, at_work, config }
     }
 
     /// Under which numbers a level counts for its schemas, in their order.
@@ -163,7 +163,7 @@ impl<W> Governed<W> {
     }
 }
 
-/// A level that was there goes on with what it has; another begins.
+/// An existing level keeps its state; a new one starts empty.
 fn govern<W>(
     now: Time,
     config: &config::Level,

@@ -1,16 +1,16 @@
-//! Seats that are lent come back at once.
+//! Lent seats are returned at once.
 //!
 //! In Kubernetes a level that lent its seats gets them back at the next adjustment, up to ten
 //! seconds later (kubernetes/kubernetes#121982). Here a level that is below its nominal limit and
 //! has requests waiting *claims* what it lacks: it takes borrowed seats that lie idle, and whenever
 //! a borrower frees one, that seat changes hands before the borrower's own requests are looked at.
-//! The sum of all limits stays the same; no running request is withdrawn; nobody falls below its
+//! The sum of all limits stays the same; no running request is interrupted; no level falls below its
 //! nominal limit.
 //!
 //! Levels tell each other of claims by atomic numbers. A seat changes hands in two steps, each under
 //! the lock of one level: the borrower lowers its limit, then the claimant raises its own; a claim
 //! that is gone by then gives the seat back. All of it is done under [`Claims::exchange`], and so is
-//! setting and reading all limits. So a seat between two levels is seen by nobody: no adjustment
+//! setting and reading all limits. So a seat in transit is never visible: no adjustment
 //! gives it out a second time, and a level that begins to claim waits for the exchange to end and
 //! then finds what was given back. Requests take this lock only where a claim meets a level that
 //! has borrowed; the order is control, exchange, level.
@@ -18,8 +18,8 @@
 //! Who claims looks for spare seats after it has published its claim; who has spare seats looks for
 //! claims after it has published them. Both are sequentially consistent, so one sees the other.
 //!
-//! In a level that rejects nobody waits. A newcomer that finds too few seats claims for it; the
-//! claim stands until it is met or limits are set anew.
+//! In a level that rejects no request waits. A request that finds too few seats makes a claim, which
+//! lasts until it is met or limits are set again.
 //!
 //! Invariants, whenever no call is under way: no level claims while another has spare seats; the
 //! limits sum to what the last adjustment set.
@@ -37,7 +37,7 @@ use crate::{
     queues::{QueueSet, SeatLimit},
 };
 
-/// The sum of all claims, so that who frees a seat sees with one look that nobody wants it.
+/// The sum of all claims, so that freeing a seat takes one read if there is no claim.
 #[derive(Debug, Default)]
 pub(super) struct Claims {
     total: AtomicU32,
@@ -45,7 +45,7 @@ pub(super) struct Claims {
 }
 
 impl Claims {
-    /// A level claims so many seats from now on. Its lock is held.
+    /// Sets the claim of a level. Its lock is held.
     pub(super) fn change(&self, claim: &AtomicU32, to: u32) {
         let from = claim.load(Ordering::Relaxed);
         if from != to {
@@ -63,47 +63,50 @@ impl Claims {
 
 impl<W> Dispatcher<W> {
     /// Calls what may free seats of a level, with how many of those it has borrowed others claim:
-    /// as many as it says that it ceded change hands. Returns whether the level is to be looked at
-    /// sooner than before.
+    /// as many as it says that it ceded change hands. Returns the earliest deadline that this brought
+    /// forward, of any level.
     pub(super) fn free(
         &self,
         now: Time,
         level: &Level<W>,
         woken: &mut Vec<W>,
         call: impl FnOnce(&mut QueueSet<W>, u32, &mut Vec<W>) -> u32,
-    ) -> bool {
+    ) -> Option<Time> {
         let claimed = level.borrows() && self.claimed() > 0;
         let exchange = claimed.then(|| self.claims.exchange());
         let ceding = if exchange.is_some() { self.claimed() } else { 0 };
-        let (ceded, sooner, claims_more) = {
+        let (ceded, mut earlier, claims_more) = {
             let state = &mut *level.state.lock();
             let claim = level.claim.load(Ordering::Relaxed);
             let ceded = call(&mut state.set, ceding, woken);
-            let sooner = level.publish(state, &self.claims);
-            (ceded, sooner, level.claim.load(Ordering::Relaxed) > claim)
+            let earlier = level.publish(state, &self.claims);
+            (ceded, earlier, level.claim.load(Ordering::Relaxed) > claim)
         };
         if let Some(exchange) = exchange {
-            self.hand_over(now, level, ceded, &exchange, woken);
+            earlier = earliest(earlier, self.hand_over(now, level, ceded, &exchange, woken).1);
         }
-        self.offer(now, level, woken);
+        earlier = earliest(earlier, self.offer(now, level, woken));
         if claims_more {
             // Requests of slow flows may no longer be held back.
-            self.reclaim(now, level, woken);
+            earlier = earliest(earlier, self.reclaim(now, level, woken));
         }
-        sooner
+        earlier
     }
 
     /// A level's spare seats go to those who claim some: it got them, or they claimed, too late for
-    /// the other to have seen it.
-    pub(super) fn offer(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
+    /// the other to have seen it. Returns what [`Self::free`] does.
+    pub(super) fn offer(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) -> Option<Time> {
+        let mut earlier = None;
         while level.spare.load(Ordering::SeqCst) > 0 && self.claimed() > 0 {
             let exchange = self.claims.exchange();
-            let ceded = self.cede(now, level, self.claimed());
-            let left = self.hand_over(now, level, ceded, &exchange, woken);
+            let (ceded, own) = self.cede(now, level, self.claimed());
+            let (left, others) = self.hand_over(now, level, ceded, &exchange, woken);
+            earlier = earliest(earlier, earliest(own, others));
             if left > 0 || ceded == 0 {
-                return;
+                break;
             }
         }
+        earlier
     }
 
     /// After limits were set: levels that lack seats of their own get those that lie idle.
@@ -114,35 +117,42 @@ impl<W> Dispatcher<W> {
     }
 
     /// A level claims seats, or more than before: those that others have borrowed and don't use are
-    /// its own again.
-    pub(super) fn reclaim(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) {
+    /// its own again. Returns what [`Self::free`] does.
+    pub(super) fn reclaim(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) -> Option<Time> {
         if !self.settings.reclaim_at_once || level.claim.load(Ordering::Relaxed) == 0 {
-            return;
+            return None;
         }
         let _exchange = self.claims.exchange();
         let in_force = self.in_force.load();
-        for other in &in_force.at_work {
-            if !std::ptr::eq(&raw const **other, level) {
-                self.take_spare(now, other, level, woken);
-            }
-        }
+        let others =
+            in_force.at_work.iter().filter(|other| !std::ptr::eq(&raw const ***other, level));
+        others.map(|other| self.take_spare(now, other, level, woken)).fold(None, earliest)
     }
 
     /// What a level has borrowed and does not use goes to one that claims it, until it claims no
     /// more: with each seat it gets, more requests of slow flows may go.
-    fn take_spare(&self, now: Time, from: &Level<W>, to: &Level<W>, woken: &mut Vec<W>) {
+    fn take_spare(
+        &self,
+        now: Time,
+        from: &Level<W>,
+        to: &Level<W>,
+        woken: &mut Vec<W>,
+    ) -> Option<Time> {
+        let mut earlier = None;
         while from.spare.load(Ordering::SeqCst) > 0 {
             let wanted = to.claim.load(Ordering::Relaxed);
             if wanted == 0 {
-                return;
+                break;
             }
-            let ceded = self.cede(now, from, wanted);
-            let left = self.grant(now, to, ceded, woken);
-            self.give_back(now, from, left, woken);
+            let (ceded, by_ceding) = self.cede(now, from, wanted);
+            let (left, by_grant) = self.grant(now, to, ceded, woken);
+            let by_return = self.give_back(now, from, left, woken);
+            earlier = [by_ceding, by_grant, by_return].into_iter().fold(earlier, earliest);
             if left > 0 || ceded == 0 {
-                return;
+                break;
             }
         }
+        earlier
     }
 
     /// How many seats a level that frees some may be asked for.
@@ -154,7 +164,7 @@ impl<W> Dispatcher<W> {
     }
 
     /// Seats that `from` gave up go to those who claim them, the neediest first. Each round hands
-    /// one on, or finds a claim gone. Returns how many were given back.
+    /// one on, or finds a claim gone. Returns how many were given back, and what [`Self::free`] does.
     fn hand_over(
         &self,
         now: Time,
@@ -162,43 +172,63 @@ impl<W> Dispatcher<W> {
         mut seats: u32,
         _exchange: &MutexGuard<'_, ()>,
         woken: &mut Vec<W>,
-    ) -> u32 {
+    ) -> (u32, Option<Time>) {
         let in_force = self.in_force.load();
+        let mut earlier = None;
         while seats > 0 {
             let Some(neediest) = neediest(&in_force.levels) else { break };
-            seats = self.grant(now, neediest, seats, woken);
+            let by_grant;
+            (seats, by_grant) = self.grant(now, neediest, seats, woken);
+            earlier = earliest(earlier, by_grant);
         }
-        self.give_back(now, from, seats, woken);
-        seats
+        (seats, earliest(earlier, self.give_back(now, from, seats, woken)))
     }
 
-    fn cede(&self, now: Time, level: &Level<W>, wanted: u32) -> u32 {
+    /// Returns how many seats it gave up; this and the next two with the level's deadline if that is
+    /// earlier than before.
+    fn cede(&self, now: Time, level: &Level<W>, wanted: u32) -> (u32, Option<Time>) {
         let state = &mut *level.state.lock();
         let ceded = state.set.cede(now, wanted);
-        level.publish(state, &self.claims);
-        ceded
+        (ceded, level.publish(state, &self.claims))
     }
 
     /// Returns the seats it had no use for.
-    fn grant(&self, now: Time, level: &Level<W>, seats: u32, woken: &mut Vec<W>) -> u32 {
+    fn grant(
+        &self,
+        now: Time,
+        level: &Level<W>,
+        seats: u32,
+        woken: &mut Vec<W>,
+    ) -> (u32, Option<Time>) {
         if seats == 0 {
-            return 0;
+            return (0, None);
         }
         let state = &mut *level.state.lock();
         let left = state.set.grant(now, seats, woken);
-        level.publish(state, &self.claims);
-        left
+        (left, level.publish(state, &self.claims))
     }
 
-    fn give_back(&self, now: Time, level: &Level<W>, seats: u32, woken: &mut Vec<W>) {
-        if seats > 0 {
-            let state = &mut *level.state.lock();
-            let SeatLimit { limit, nominal } = state.set.seats();
-            let limit = limit.saturating_add(seats);
-            state.set.set_seats(now, SeatLimit { limit, nominal }, woken);
-            level.publish(state, &self.claims);
+    fn give_back(
+        &self,
+        now: Time,
+        level: &Level<W>,
+        seats: u32,
+        woken: &mut Vec<W>,
+    ) -> Option<Time> {
+        if seats == 0 {
+            return None;
         }
+        let state = &mut *level.state.lock();
+        let SeatLimit { limit, nominal } = state.set.seats();
+        let limit = limit.saturating_add(seats);
+        state.set.set_seats(now, SeatLimit { limit, nominal }, woken);
+        level.publish(state, &self.claims)
     }
+}
+
+/// Of two deadlines that were brought forward, the earlier.
+pub(super) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    a.into_iter().chain(b).min()
 }
 
 /// Which level lacks the largest part of its nominal seats; ties by name.
@@ -218,7 +248,7 @@ mod tests {
     use crate::{
         Request, Settings, Width,
         config::{self, Config, Handling, Predicate, Queuing, Schema},
-        dispatcher::{Admission, Cost, Place},
+        dispatcher::{Admission, Cost, Destination},
     };
 
     fn level(name: &str, handling: Handling) -> config::Level {
@@ -253,8 +283,11 @@ mod tests {
         let queue = level("queue", Handling::Queue(queuing));
         let both = config(vec![queue.clone(), level("reject", Handling::Reject)]);
         let dispatcher = Dispatcher::<()>::new(Time(0), both, 2, Settings::default()).unwrap();
-        let wide =
-            |_: &Place<()>| Cost { width: Width::seats(2), wait_until: Time::MAX, watch: false };
+        let wide = |_: &Destination<()>| Cost {
+            width: Width::seats(2),
+            wait_until: Time::MAX,
+            watch: false,
+        };
         let seats = SeatLimit { limit: 0, nominal: 1 };
         let in_force = dispatcher.in_force();
         in_force.levels[1].state.lock().set.set_seats(Time(0), seats, &mut Vec::new());
@@ -271,11 +304,12 @@ mod tests {
         let queue = level("queue", Handling::Queue(queuing));
         let both = config(vec![queue.clone(), level("reject", Handling::Reject)]);
         let dispatcher = Dispatcher::<()>::new(Time(0), both, 2, Settings::default()).unwrap();
-        let one = |_: &Place<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
+        let one =
+            |_: &Destination<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
         let mut woken = Vec::new();
         let admitted = dispatcher.admit(Time(1), &Request::default(), one, || (), &mut woken);
-        let Admission::Dispatched(turn) = admitted.admission else { panic!("a seat is free") };
-        dispatcher.respond(Time(1), &turn);
+        let Admission::Dispatched(handle) = admitted.admission else { panic!("a seat is free") };
+        dispatcher.respond(Time(1), &handle);
         let reject = dispatcher.in_force().levels[1].clone();
         let late = Time(60_000_000_000);
         dispatcher.tick(late, &reject, &mut woken);
@@ -284,7 +318,7 @@ mod tests {
         dispatcher.admit(late, &Request::default(), one, || (), &mut woken);
         assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
         dispatcher.configure(late, config(vec![queue]), 2, &mut woken).unwrap();
-        dispatcher.leave(late, turn, &mut woken);
+        dispatcher.leave(late, handle, &mut woken);
         assert_eq!(dispatcher.claimed(), 0);
     }
 
@@ -312,7 +346,7 @@ mod tests {
     ) -> usize {
         let b = &dispatcher.in_force().levels[1];
         let exchange = dispatcher.claims.exchange();
-        let ceded = dispatcher.cede(Time(1), b, 1);
+        let (ceded, _) = dispatcher.cede(Time(1), b, 1);
         assert_eq!(ceded, 1);
         std::thread::scope(|scope| {
             let other = scope.spawn(|| {
@@ -335,7 +369,8 @@ mod tests {
     #[test]
     fn a_claim_between_cede_and_give_back_finds_the_seats_that_come_back() {
         let dispatcher = lent();
-        let one = |_: &Place<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
+        let one =
+            |_: &Destination<()>| Cost { width: Width::ONE, wait_until: Time::MAX, watch: false };
         let c = &dispatcher.in_force().levels[2];
         let claim = |woken: &mut Vec<()>| {
             dispatcher.admit(Time(1), &Request::default(), one, || (), woken);

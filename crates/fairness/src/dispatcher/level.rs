@@ -15,7 +15,7 @@ use crate::{
     top_flows::TopFlows,
 };
 
-/// A priority level at work.
+/// A priority level with its requests.
 #[derive(Debug)]
 pub struct Level<W> {
     pub name: Arc<str>,
@@ -26,7 +26,7 @@ pub struct Level<W> {
     pub(super) spare: AtomicU32,
     /// Seats it has borrowed.
     borrowed: AtomicU32,
-    /// When it is to be looked at next.
+    /// Its next deadline.
     deadline: AtomicU64,
     pub(super) nominal: AtomicU32,
 }
@@ -38,27 +38,27 @@ pub(super) struct LevelState<W> {
     pub(super) top_flows: TopFlows,
     /// The names of the schemas that the set counts for, by number; empty: free.
     pub(super) schemas: Vec<Arc<str>>,
-    /// It is no longer configured. It lives on what it has: claims would not be met.
+    /// It is no longer configured, and makes no claims.
     pub(super) quiescing: bool,
-    /// It is quiescing and was idle: requests must look for another.
+    /// It is quiescing and was idle: requests must be classified again.
     pub(super) retired: bool,
 }
 
-/// Where the requests of one schema go.
+/// The schema and level of a request.
 #[derive(Debug)]
-pub struct Place<W> {
+pub struct Destination<W> {
     pub schema: Arc<str>,
     pub schema_uid: Arc<str>,
     pub level: Arc<Level<W>>,
     pub level_uid: Arc<str>,
-    /// How many seats one request may be estimated at; 0: as many as it likes.
+    /// The maximum number of seats that a request may be estimated at; 0: no maximum.
     pub max_seats: u32,
-    /// Nobody waits there.
+    /// Requests don't wait there.
     pub(super) rejects: bool,
     pub(super) number: u32,
 }
 
-/// A level as it is at one moment, seen under its lock.
+/// A level, seen under its lock.
 #[derive(Debug)]
 pub struct LevelView<'l, W> {
     pub set: &'l mut QueueSet<W>,
@@ -85,7 +85,7 @@ impl<W> Level<W> {
         }
     }
 
-    /// When [`Dispatcher::tick`](super::Dispatcher::tick) is to be called for it; read without its
+    /// When [`Dispatcher::tick`](super::Dispatcher::tick) must be called for it; read without its
     /// lock.
     pub fn deadline(&self) -> Option<Time> {
         Some(Time(self.deadline.load(Ordering::Acquire))).filter(|time| *time < Time::MAX)
@@ -106,9 +106,9 @@ impl<W> Level<W> {
         })
     }
 
-    /// Publishes what others read without the lock, which the caller holds. Returns whether the
-    /// level is to be looked at sooner than before.
-    pub(super) fn publish(&self, state: &LevelState<W>, claims: &Claims) -> bool {
+    /// Publishes what others read without the lock, which the caller holds. Returns the level's
+    /// deadline if it is earlier than before.
+    pub(super) fn publish(&self, state: &LevelState<W>, claims: &Claims) -> Option<Time> {
         let set = &state.set;
         claims.change(&self.claim, if state.quiescing { 0 } else { set.claim() });
         store_if_changed(&self.spare, set.spare());
@@ -120,7 +120,7 @@ impl<W> Level<W> {
         if deadline != old {
             self.deadline.store(deadline, Ordering::Release);
         }
-        deadline < old
+        (deadline < old).then_some(Time(deadline))
     }
 }
 

@@ -1,19 +1,19 @@
-//! All priority levels of a server together: the one door for requests.
+//! All priority levels of a server: where requests are admitted.
 //!
 //! ```text
 //!   request ─► admit ─► classify: schema, level, flow ─► the level's QueueSet, under its lock
 //!                 │                                             │
-//!                 └─► Turn: dispatched, waiting, or refused ◄───┘ whom to wake
+//!                 └─► Admission: dispatched, waiting, or rejected ◄───┘ wakers
 //! ```
 //!
 //! There is one lock for each level, held for one call into its [`QueueSet`] and never while that of
-//! another is, nor while anyone is woken: calls collect whom to wake in `woken`, and the caller
+//! another is, nor while a request is woken: calls collect wakers in `woken`, and the caller
 //! wakes them. Levels share a few atomic numbers, and a lock that is taken where lent seats come
 //! back or all limits are set or read: see `exchange.rs`. A request
 //! reads the configuration in force without a lock; [`Dispatcher::configure`] swaps it while
 //! requests wait and run.
 //!
-//! What the caller owes: to wake all of `woken`; [`Dispatcher::leave`] for every [`Turn`];
+//! The caller must wake all of `woken`, and call [`Dispatcher::leave`] for every [`RequestHandle`];
 //! [`Dispatcher::tick`] for a level when its [`Level::deadline`] is due; [`Dispatcher::adjust`]
 //! every [`ADJUSTMENT_PERIOD`].
 
@@ -30,18 +30,18 @@ use parking_lot::Mutex;
 
 pub use self::{
     adjust::LevelLimits,
-    admit::{Admission, Admitted, Cost, Turn},
-    level::{Level, LevelView, Place},
+    admit::{Admission, Admitted, Cost, RequestHandle},
+    level::{Destination, Level, LevelView},
 };
 use self::{configure::Control, exchange::Claims};
 #[cfg(doc)]
 use crate::queues::QueueSet;
 use crate::{Settings, Time, classify::Classifier, config::Config, limits::nominal::NoShares};
 
-/// How often limits follow the demand, as in Kubernetes.
+/// How often limits are adjusted to the demand, as in Kubernetes.
 pub const ADJUSTMENT_PERIOD: Duration = Duration::from_secs(10);
 
-/// Dispatches the requests to one server. `W` is whatever the caller needs to wake one that waits.
+/// Dispatches the requests to one server. `W` is what the caller needs to wake a waiting request.
 #[derive(Debug)]
 pub struct Dispatcher<W> {
     settings: Settings,
@@ -51,16 +51,16 @@ pub struct Dispatcher<W> {
     control: Mutex<Control<W>>,
 }
 
-/// A configuration in force, and the levels that carry it out.
+/// A configuration in force, and its levels.
 #[derive(Debug)]
 pub struct InForce<W> {
     pub config: Config,
     pub classifier: Classifier,
     /// By schema, in the order of the configuration.
-    pub places: Vec<Arc<Place<W>>>,
+    pub destinations: Vec<Arc<Destination<W>>>,
     /// In the order of the configuration.
     pub levels: Vec<Arc<Level<W>>>,
-    /// These, and those that are no longer configured but not yet idle.
+    /// These, and removed ones that are not yet idle.
     at_work: Vec<Arc<Level<W>>>,
 }
 
@@ -84,9 +84,9 @@ impl<W> Dispatcher<W> {
         })
     }
 
-    /// Puts another configuration into force. Requests that wait or run are not disturbed: levels
-    /// keep theirs, and those of levels that are gone are served as before until none is left. If it
-    /// can't be, the old one stays.
+    /// Applies another configuration. Requests that wait or run are not affected: levels keep theirs,
+    /// and those of removed levels are served as before until none is left. On an error the old one
+    /// stays in force.
     pub fn configure(
         &self,
         now: Time,
@@ -112,7 +112,7 @@ impl<W> Dispatcher<W> {
         &self.settings
     }
 
-    /// Every level with a request in it or in force: those that are going, too.
+    /// Every level in force, and removed ones that still have requests.
     pub fn levels(&self) -> Vec<Arc<Level<W>>> {
         self.control.lock().levels()
     }

@@ -1,4 +1,4 @@
-//! Lending and borrowing: every few seconds the limits in force follow what the levels need.
+//! Lending and borrowing: every few seconds the limits in force are adjusted to the demand.
 //!
 //! What a level needs is its demand, average plus deviation, smoothed: up at once, down with a
 //! half-life of five minutes at one adjustment every ten seconds. The exempt level takes what it
@@ -40,7 +40,7 @@ pub struct Need {
     pub average: f64,
     pub stdev: f64,
     pub smoothed: f64,
-    /// To what the level's seats are to be proportional.
+    /// The level's seats are proportional to this.
     pub target: f64,
 }
 
@@ -67,7 +67,7 @@ impl Adjustment {
     }
 }
 
-/// Takes note of what each level wanted since the last adjustment, and sets the limits in force.
+/// Updates the demand of each level since the last adjustment, and sets the limits in force.
 pub fn adjust<'l>(
     levels: impl IntoIterator<Item = (&'l mut LevelState, DemandStats)>,
 ) -> Adjustment {

@@ -164,7 +164,7 @@ mod tests {
             // Everyone at a bound.
             (5, &[(2.0, 4.0, 6.0), (3.0, 3.0, 6.0)], Some((&[2.0, 3.0], 0.5))),
             (12, &[(2.0, 2.0, 6.0), (3.0, 3.0, 6.0)], Some((&[6.0, 6.0], 3.0))),
-            // The one in the middle stands still between the bends of the others.
+            // The one in the middle is constant between the bends of the others.
             (30, &[(1.0, 10.0, 5.0), (20.0, 20.0, 30.0)], Some((&[5.0, 25.0], 1.25))),
             (3, &[(-1.0, 1.0, 2.0)], None),
             (3, &[(2.0, 1.0, 3.0)], None),

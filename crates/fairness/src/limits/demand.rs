@@ -54,7 +54,7 @@ impl Demand {
         self.seats
     }
 
-    /// From `now` on, so many seats are wanted. Where `now` is before an earlier one, from that.
+    /// Sets the demand from `now` on; if `now` is before an earlier call's, from that time on.
     #[inline]
     pub fn set(&mut self, now: Time, seats: u32) {
         self.advance(now);

@@ -10,21 +10,21 @@ pub mod nominal;
 /// The limits of one priority level, in seats.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Limits {
-    /// What the configuration assigns.
+    /// The nominal limit.
     pub nominal: u32,
-    /// What is left if others borrow all that is lendable.
+    /// What is left if everything lendable is lent.
     pub min: u32,
-    /// What it may have if it borrows all that it may.
+    /// The limit when it borrows the maximum.
     pub max: u32,
-    /// How many seats the estimate of one request may reach; levels that queue only.
+    /// The maximum number of seats that one request may be estimated at; only for levels that queue.
     pub max_seats: Option<u32>,
-    /// What is in force.
+    /// The limit in force.
     pub current: u32,
 }
 
 impl Limits {
-    /// The same limits with another one in force, where the configuration changed but the level
-    /// did not begin anew.
+    /// The same limits with another one in force, for a level that existed before the configuration
+    /// changed.
     pub fn with_current(self, current: u32) -> Self {
         Limits { current, ..self }
     }

@@ -18,7 +18,7 @@ use crate::config::{Handling, Level};
 
 /// No level has shares, so that the division is not defined.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("the shares of all {levels} priority levels sum to 0; give at least one level shares")]
+#[error("the shares of all {levels} priority levels are 0; give at least one level shares")]
 pub struct NoShares {
     pub levels: usize,
 }

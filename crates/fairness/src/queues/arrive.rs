@@ -1,7 +1,7 @@
-//! A request arrives: it is seated, waits, or is refused.
+//! A request arrives: it is seated, waits, or is rejected.
 
 use super::{
-    Handling, QueueSet, Refusal,
+    Handling, QueueSet, RejectReason,
     expire::Timer,
     slots::{NONE, Request, State, Ticket, Tracked},
     work::Work,
@@ -28,26 +28,26 @@ impl Default for Arrival {
     }
 }
 
-/// What becomes of an arrival at once.
+/// The immediate outcome of an arrival.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Outcome {
     Dispatched(Ticket),
     Waiting(Ticket),
-    Refused(Refusal),
+    Rejected(RejectReason),
 }
 
-/// What has become of a request that waited.
+/// The state of a request that waited.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Verdict {
     Waiting,
     Dispatched,
     /// Its ticket is no longer valid.
-    Refused(Refusal),
+    Rejected(RejectReason),
 }
 
 impl<W> QueueSet<W> {
-    /// Takes a request in. `waker` is asked for only if it waits; `woken` gets those of others whose
-    /// turn has come.
+    /// Admits a request. `waker` is called only if it waits; `woken` gets the wakers of others that are
+    /// dispatched.
     ///
     /// # Panics
     /// If the level has no schema of that number.
@@ -71,16 +71,16 @@ impl<W> QueueSet<W> {
                 self.seat(ticket.slot);
                 Outcome::Dispatched(ticket)
             }
-            _ => self.refuse(arrival, Refusal::ConcurrencyLimit),
+            _ => self.reject(arrival, RejectReason::ConcurrencyLimit),
         };
         self.note();
         outcome
     }
 
-    /// What has become of a request; one that still waits is woken by `waker` from now on.
+    /// The state of a request; one that still waits is woken by `waker` from now on.
     pub fn verdict(&mut self, ticket: Ticket, waker: impl FnOnce(Option<W>) -> W) -> Verdict {
         let Some(index) = self.slots.find(ticket) else {
-            return Verdict::Refused(Refusal::Cancelled);
+            return Verdict::Rejected(RejectReason::Cancelled);
         };
         match self.slots[index].state {
             State::Waiting => {
@@ -90,7 +90,7 @@ impl<W> QueueSet<W> {
             }
             State::TimedOut => {
                 self.slots.remove(index);
-                Verdict::Refused(Refusal::TimeOut)
+                Verdict::Rejected(RejectReason::TimeOut)
             }
             _ => Verdict::Dispatched,
         }
@@ -102,8 +102,8 @@ impl<W> QueueSet<W> {
         (queue != NONE).then_some(queue)
     }
 
-    /// The how-manieth dispatch of this level a request was: of those that one call dispatches, the
-    /// newcomer too, it tells the order.
+    /// The number of a request's dispatch in this level: the order of those that one call dispatches,
+    /// including the new request.
     pub fn dispatch_number(&self, ticket: Ticket) -> Option<u64> {
         let slot = &self.slots[self.slots.find(ticket)?];
         (!matches!(slot.state, State::Waiting | State::TimedOut)).then_some(slot.number)
@@ -125,7 +125,7 @@ impl<W> QueueSet<W> {
         let free = self.has_seats() && (!slow || self.cap_admits(arrival.width.max_seats()));
         let grows = self.settings.grows_while_seats_are_free && free;
         if length >= queuing.queue_length_limit && !grows {
-            return self.refuse(arrival, Refusal::QueueFull);
+            return self.reject(arrival, RejectReason::QueueFull);
         }
         self.schemas[arrival.schema as usize].queue_length.observe(u64::from(length) + 1);
         let r = self.r;
@@ -237,11 +237,11 @@ impl<W> QueueSet<W> {
         self.rekey(queue);
     }
 
-    fn refuse(&mut self, arrival: Arrival, refusal: Refusal) -> Outcome {
+    fn reject(&mut self, arrival: Arrival, reason: RejectReason) -> Outcome {
         self.retry_after.on_drop(self.now);
         let stats = &mut self.schemas[arrival.schema as usize];
-        stats.refused[refusal as usize] += 1;
-        stats.wait_refused.observe(0);
-        Outcome::Refused(refusal)
+        stats.rejected[reason as usize] += 1;
+        stats.wait_rejected.observe(0);
+        Outcome::Rejected(reason)
     }
 }

@@ -1,4 +1,4 @@
-//! Who goes next.
+//! Which request is dispatched next.
 
 use super::{
     Handling, QueueSet,
@@ -35,8 +35,8 @@ impl<W> QueueSet<W> {
         }
     }
 
-    /// The head whose turn it is; none if all are held back. In its queue it is the first that may
-    /// go.
+    /// The head that is dispatched next; none if all are held back. It is the first in its queue that
+    /// may go.
     pub(super) fn next_head(&self) -> Option<u32> {
         let lap = self.lap % self.queues.len() as u32;
         let ordinary = self.order.next(lap);
@@ -49,7 +49,7 @@ impl<W> QueueSet<W> {
         Some(self.first_to_go(queue))
     }
 
-    /// Of the heads of a queue's two lists, that which has come first and may go.
+    /// Of the heads of a queue's two lists, the first to arrive that may go.
     fn first_to_go(&self, queue: u32) -> u32 {
         let queue = &self.queues[queue as usize];
         let (first, slow) = (queue.waiting.head, queue.slow.head);
@@ -64,7 +64,7 @@ impl<W> QueueSet<W> {
         self.is_exempt() || self.seats_in_use < self.seats.limit.into()
     }
 
-    /// Whether so many seats can be had now. A request wider than the whole level goes alone.
+    /// Whether `seats` are free now. A request wider than the whole level runs alone.
     pub(super) fn fits(&self, seats: u32) -> bool {
         let limit = self.seats.limit;
         match self.handling {
@@ -75,7 +75,7 @@ impl<W> QueueSet<W> {
         }
     }
 
-    /// Takes a request that waits out of its queue.
+    /// Removes a waiting request from its queue.
     pub(super) fn dequeue(&mut self, index: u32) {
         let queue = self.slots[index].queue;
         self.queues[queue as usize].dequeue(&mut self.slots, index);
@@ -92,7 +92,7 @@ impl<W> QueueSet<W> {
         stats.seats_waiting -= seats;
     }
 
-    /// A request of a queue goes.
+    /// A request of a queue is dispatched.
     pub(super) fn go(&mut self, index: u32) {
         self.cut_final_seats(index);
         self.seat(index);

@@ -1,4 +1,4 @@
-//! A level as it is now, for people.
+//! A dump of a level, for display.
 
 use super::{QueueSet, slow::SlowFlowsDump, work::Work};
 

@@ -1,14 +1,14 @@
-//! What time brings about: waits and holds that have lasted too long, seats that no longer linger.
+//! Timers: waits and holds that have lasted too long, seats that no longer linger.
 
 use std::collections::BTreeSet;
 
 use super::{
-    QueueSet, Refusal,
+    QueueSet, RejectReason,
     slots::{NONE, Slot, State},
 };
 use crate::Time;
 
-/// Something that is due at a time; of equals the older comes first.
+/// A timer; of those at the same time the older request comes first.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Timer {
     at: Time,
@@ -23,7 +23,7 @@ impl Timer {
 }
 
 impl<W> QueueSet<W> {
-    /// When [`Self::tick`] is to be called next.
+    /// When [`Self::tick`] must be called next.
     pub fn next_deadline(&self) -> Option<Time> {
         let wait = self.waits.first().map(|timer| timer.at).filter(|at| *at < Time::MAX);
         let linger = self.lingers.first().map(|timer| timer.at);
@@ -80,13 +80,13 @@ impl<W> QueueSet<W> {
         may.then(|| self.slots[self.holds.head].until)
     }
 
-    /// Turns away those that have waited for too long.
+    /// Rejects requests that have waited for too long.
     pub fn expire(&mut self, now: Time, woken: &mut Vec<W>) {
         self.advance(now);
         let mut any = false;
         while let Some(index) = take_due(&mut self.waits, now) {
             let waker = self.slots[index].waker.take();
-            self.give_up(index, Refusal::TimeOut);
+            self.give_up(index, RejectReason::TimeOut);
             self.slots[index].state = State::TimedOut;
             self.retry_after.on_drop(self.now);
             woken.extend(waker);

@@ -1,7 +1,7 @@
-//! A request leaves: it has ended, or its client went away.
+//! A request leaves: it has ended, or its client disconnected.
 
 use super::{
-    QueueSet, Refusal,
+    QueueSet, RejectReason,
     expire::Timer,
     slots::{NONE, State, Ticket},
     work::Work,
@@ -9,11 +9,11 @@ use super::{
 use crate::{Time, time::nanos};
 
 impl<W> QueueSet<W> {
-    /// A request leaves, whatever its state: one that waits gives up its place, one that runs frees
-    /// its seats, at once or after its additional latency. A ticket that is no longer valid changes
+    /// A request leaves, whatever its state: one that waits leaves its queue, one that runs frees its
+    /// seats, at once or after its additional latency. A ticket that is no longer valid changes
     /// nothing.
     ///
-    /// Of seats that are free then and borrowed, up to `ceding` are given up before anyone else of
+    /// Of seats that are free then and borrowed, up to `ceding` are given up before another request of
     /// this level is dispatched; returns how many.
     pub fn leave(&mut self, now: Time, ticket: Ticket, ceding: u32, woken: &mut Vec<W>) -> u32 {
         let Some(index) = self.slots.find(ticket) else { return 0 };
@@ -21,7 +21,7 @@ impl<W> QueueSet<W> {
         let mut ceded = 0;
         match self.slots[index].state {
             State::Waiting => {
-                self.give_up(index, Refusal::Cancelled);
+                self.give_up(index, RejectReason::Cancelled);
                 self.slots.remove(index);
                 self.dispatch_after_timeout(woken);
             }
@@ -60,7 +60,7 @@ impl<W> QueueSet<W> {
         }
     }
 
-    /// Gives up to so many of the seats that are borrowed and free; returns how many.
+    /// Gives up at most `wanted` of the seats that are borrowed and free; returns how many.
     pub fn cede(&mut self, now: Time, wanted: u32) -> u32 {
         self.advance(now);
         self.cede_seats(wanted)
@@ -83,8 +83,8 @@ impl<W> QueueSet<W> {
         ceded
     }
 
-    /// A request that waits is taken out of its queue without having been served.
-    pub(super) fn give_up(&mut self, index: u32, refusal: Refusal) {
+    /// Removes a waiting request that is not served from its queue.
+    pub(super) fn give_up(&mut self, index: u32, reason: RejectReason) {
         if self.slots[index].waker.take().is_some() {
             self.waits.remove(&Timer::of(&self.slots[index], index));
         }
@@ -96,8 +96,8 @@ impl<W> QueueSet<W> {
         }
         self.rekey(queue);
         let stats = self.schema(index);
-        stats.refused[refusal as usize] += 1;
-        stats.wait_refused.observe_duration(waited);
+        stats.rejected[reason as usize] += 1;
+        stats.wait_rejected.observe_duration(waited);
     }
 
     pub(super) fn dispatch_after_timeout(&mut self, woken: &mut Vec<W>) {
@@ -106,7 +106,7 @@ impl<W> QueueSet<W> {
         }
     }
 
-    /// A request no longer runs, and it is known how long it did.
+    /// A request has ended, and its service time is known.
     pub(super) fn end(&mut self, index: u32) {
         if self.slots[index].state == State::Responding {
             self.holds.take(&mut self.slots, index);
@@ -147,7 +147,7 @@ impl<W> QueueSet<W> {
         self.lingers.insert(Timer::of(slot, index));
     }
 
-    /// Its seats are free. A queue that has nothing left goes if there are too many.
+    /// Frees its seats. A queue without requests is removed if there are too many.
     pub(super) fn release_seats(&mut self, index: u32) {
         let slot = &self.slots[index];
         let (queue, seats) = (slot.queue, u64::from(slot.width.max_seats()));

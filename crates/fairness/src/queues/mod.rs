@@ -18,17 +18,17 @@
 //! Bounds: queues that always have something waiting get equal seat-time, save for at most as many
 //! requests as there are seats. Every call costs O(log queues + log waiting); a request that does
 //! not wait costs O(hand) and allocates nothing. Seat sums and the count of active queues are kept
-//! as they change, R advances at each event, and `order.rs` settles whose turn it is.
+//! as they change, R advances at each event, and `order.rs` determines which queue is next.
 //!
 //! ```text
 //!            arrive                 dispatch               leave
 //!   ────────► Waiting ─────────────► Executing ──────────► gone, or Lingering ──► gone
 //!       │        │ └► TimedOut ► gone    └► Responding ─┬► gone, or Lingering
 //!       ▼        ▼ leave                                └► Detached (held too long) ► gone
-//!     refused   gone
+//!     rejected   gone
 //! ```
 //!
-//! Calls never wake anyone: they return whom to wake, so that the caller's lock is not held.
+//! Calls never wake requests: they return the wakers, so that the caller can release its lock first.
 
 mod arrive;
 mod dispatch;
@@ -61,7 +61,7 @@ use self::{
     queue::Queue,
     slots::{List, Slots},
     slow_lane::SlowLane,
-    stats::{LevelStats, Load, Refusal, SchemaStats},
+    stats::{LevelStats, Load, RejectReason, SchemaStats},
 };
 use crate::{
     Settings, Time,
@@ -71,7 +71,7 @@ use crate::{
     shard::Dealer,
 };
 
-/// The requests of one priority level. `W` is whatever the caller needs to wake one that waits.
+/// The requests of one priority level. `W` is what the caller needs to wake a waiting request.
 #[derive(Debug)]
 pub struct QueueSet<W> {
     settings: Settings,
@@ -87,7 +87,7 @@ pub struct QueueSet<W> {
     lap: u32,
     arrivals: u64,
     dispatches: u64,
-    /// What is known of slow flows, where they are told apart.
+    /// What is known of slow flows, if they are treated separately.
     slow_lane: Option<SlowLane>,
 
     slots: Slots<W>,
@@ -106,7 +106,7 @@ pub struct QueueSet<W> {
     /// Seats in use and seats waiting of requests in queues: the numerator of the speed of R.
     queued_seats: u64,
     active: u32,
-    /// Seats that newcomers lacked since limits were set, where nobody waits.
+    /// Seats that new requests lacked since limits were set, in a level without queues.
     wanted: u32,
     /// Requests that run without seats: see [`Settings::max_detached`].
     detached: u32,
@@ -125,7 +125,7 @@ pub struct SeatLimit {
 }
 
 impl<W> QueueSet<W> {
-    /// A level that nobody sends requests to yet: give it [`Self::schemas_mut`] first.
+    /// A level without requests. Set [`Self::schemas_mut`] before it gets any.
     ///
     /// # Panics
     /// Here and in [`Self::reconfigure`], if hands of the size asked for can't be dealt: see

@@ -1,4 +1,4 @@
-//! Whose turn it is: the queues in which something waits, by the virtual finish of their heads.
+//! The order of dispatch: the queues with waiting requests, by the virtual finish of their heads.
 //!
 //! The reference scans all queues once around, starting behind the one served last, and takes the
 //! first with the least virtual finish. An ordered set of (virtual finish, queue) gives the same in
@@ -15,8 +15,7 @@ pub(super) struct Order {
 }
 
 impl Order {
-    /// The queue whose turn it is, if any, with the virtual finish of its head; a lap begins at
-    /// `start`.
+    /// The next queue, if any, with the virtual finish of its head; a lap begins at `start`.
     pub(super) fn next(&self, start: u32) -> Option<(Work, u32)> {
         let &(finish, first) = self.heads.first()?;
         if first >= start {
@@ -39,7 +38,7 @@ impl Order {
         }
     }
 
-    /// All anew: queues were renumbered, or all readings of R were wound back.
+    /// Rebuilds the order: queues were renumbered, or R was reset.
     pub(super) fn rebuild(&mut self, heads: impl Iterator<Item = (Work, u32)>) {
         self.heads = heads.collect();
     }
@@ -49,7 +48,7 @@ impl Order {
 mod tests {
     use super::*;
 
-    /// The reference's way.
+    /// As the reference does it.
     fn scan(heads: &[Option<Work>], start: u32) -> Option<u32> {
         let n = heads.len() as u32;
         let lap = (0..n).map(|i| (start + i) % n);

@@ -19,7 +19,7 @@ pub(super) struct Queue {
     pub(super) seats_waiting: u64,
     pub(super) initial_seats_waiting: u64,
     pub(super) work_waiting: Work,
-    /// Under which virtual finish it stands in the order; none while nothing waits.
+    /// Its virtual finish in the order; none while nothing waits.
     pub(super) finish: Option<Work>,
     /// The same in the order of slow flows.
     pub(super) slow_finish: Option<Work>,
@@ -57,7 +57,7 @@ impl Queue {
         (list.len > 0).then(|| self.start.plus(slots[list.head].guessed_work(guess)))
     }
 
-    /// By how much the virtual finish of a newcomer is ahead of R. A queue that is behind, or has
+    /// By how much the virtual finish of a new request is ahead of R. A queue that is behind, or has
     /// nothing to do, starts at R: were it preferred for that, the others of a hand would run empty.
     pub(super) fn backlog(&self, r: Work) -> u64 {
         let ahead = self.start.0.wrapping_sub(r.0) as i64;

@@ -20,12 +20,12 @@ impl<W> QueueSet<W> {
         self.note();
     }
 
-    /// From now on the level has so many seats. Requests that run are never withdrawn.
+    /// Sets the seats of the level. Running requests are never interrupted.
     pub fn set_seats(&mut self, now: Time, seats: SeatLimit, woken: &mut Vec<W>) {
         self.reconfigure(now, self.handling, seats, woken);
     }
 
-    /// A newcomer of so many seats is about to come to a level that rejects: what it lacks is a
+    /// A request of `seats` is about to arrive at a level that rejects: what it lacks is a
     /// claim until it is granted or limits are set, and is demand. Returns whether it lacks any.
     pub fn want(&mut self, seats: u32) -> bool {
         if self.handling != Handling::Reject || self.fits(seats) {

@@ -1,4 +1,4 @@
-//! How slow flows are: what a level remembers of those whose requests hold seats for long.
+//! The service times of flows whose requests hold seats for long.
 //!
 //! The service time of a flow is the mean weighted by seat-time, Σwx² / Σwx over its requests of w
 //! seats and x seconds: how long a seat that the flow holds stays held, seen at a random moment.
@@ -8,7 +8,7 @@
 //! Σw(t−s)² = t²Σw − 2tΣws + Σws².
 //!
 //! Only flows worth remembering are: a flow enters with a request that ran for [`KEPT`] of the
-//! threshold or longer, and goes when its mean is below that and none of its counted requests runs.
+//! threshold or longer, and is forgotten when its mean is below that and none of its counted requests runs.
 //! All others are taken to be as fast as the guess says.
 //!
 //! Bound: `remembered` flows and one for each counted request that runs or lingers, 112
@@ -103,7 +103,7 @@ impl ServiceTimes {
         self.look_up(flow, now).is_some_and(|(_, slow)| slow)
     }
 
-    /// Whether it is of any use to [`Self::learn`] that a request of a flow took so long.
+    /// Whether [`Self::learn`] would record a request of a flow that took this long.
     pub(super) fn would_remember(&self, flow: u64, took: Duration) -> bool {
         took >= self.kept || (!self.flows.is_empty() && self.flows.contains_key(&flow))
     }
@@ -121,7 +121,7 @@ impl ServiceTimes {
         flow.squared_starts += u128::from(seats) * micros * micros;
     }
 
-    /// A request that [`Self::begin`] was told of runs no more.
+    /// A request that was passed to [`Self::begin`] has ended.
     pub(super) fn end(&mut self, flow: u64, began: Time, seats: u32) {
         let Some(flow) = self.flows.get_mut(&flow) else { return };
         let (seats, micros) = (u64::from(seats), u128::from(began.0 / 1000));
@@ -130,7 +130,7 @@ impl ServiceTimes {
         flow.squared_starts -= u128::from(seats) * micros * micros;
     }
 
-    /// A request of a flow took so long.
+    /// Records how long a request of a flow took.
     pub(super) fn learn(&mut self, flow: u64, now: Time, took: Duration, seats: u32) {
         let (took, seats) = (took.as_secs_f64(), f64::from(seats.max(1)));
         if !self.flows.contains_key(&flow) {
@@ -163,7 +163,7 @@ impl ServiceTimes {
         }
     }
 
-    /// Where there are as many as may be, the least goes if it has less seat-time than the newcomer.
+    /// If the table is full, the least flow is removed if it has less seat-time than the new one.
     fn make_room(&mut self, rank: f64) -> bool {
         if self.flows.len() < self.remembered {
             return true;
@@ -176,7 +176,7 @@ impl ServiceTimes {
         }
     }
 
-    /// Of the flows that don't run, that with the least seat-time.
+    /// Of the flows that don't run, the one with the least seat-time.
     fn least(&self) -> Option<(f64, u64)> {
         let idle = self.flows.iter().filter(|(_, flow)| flow.is_idle());
         let ranks = idle.map(|(key, flow)| (flow.rank, *key));

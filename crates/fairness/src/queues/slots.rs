@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut, Index, IndexMut};
 use super::work::Work;
 use crate::{Time, seats::Width};
 
-/// Names a request of one level from its arrival until it has left.
+/// Identifies a request of one level from its arrival until it has left.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Ticket {
     pub(super) slot: u32,
@@ -21,11 +21,11 @@ pub(super) enum State {
     Free,
     /// In its queue.
     Waiting,
-    /// Gave up waiting; its owner has not looked yet.
+    /// Timed out; its owner has not noticed yet.
     TimedOut,
     /// Has its seats.
     Executing,
-    /// Has its seats, and its response is on its way: it is in the list of holds.
+    /// Has its seats, and its response has begun: it is in the list of holds.
     Responding,
     /// Still running, but its seats were taken away.
     Detached,
@@ -33,7 +33,7 @@ pub(super) enum State {
     Lingering,
 }
 
-/// A request's place in the slab; it derefs to the request.
+/// A slot of the slab; it derefs to the request.
 #[derive(Debug)]
 pub(super) struct Slot<W> {
     pub(super) state: State,
@@ -63,19 +63,19 @@ pub(super) enum Tracked {
 /// A request, as its level knows it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
-    /// [`NONE`] where it went through no queue, or its queue is no more.
+    /// [`NONE`] if it went through no queue, or its queue was removed.
     pub(super) queue: u32,
     pub(super) schema: u32,
     pub(super) flow: u64,
     pub(super) watch: bool,
-    /// Whether it stands among the requests of slow flows.
+    /// Whether it is in the list of slow flows.
     pub(super) slow: bool,
     pub(super) tracked: Tracked,
     pub(super) width: Width,
     pub(super) work: Work,
-    /// For how many nanoseconds it is taken to run; settled when it is known.
+    /// Its estimated service time in nanoseconds; corrected when it is known.
     pub(super) charge: u64,
-    /// The how-manieth arrival of its level; once it runs, the how-manieth dispatch.
+    /// The number of its arrival in the level; once it runs, that of its dispatch.
     pub(super) number: u64,
     pub(super) arrived: Time,
     pub(super) arrival_r: Work,

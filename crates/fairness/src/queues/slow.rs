@@ -15,7 +15,7 @@
 //! for minutes after it is gone. Its mean decays with the window as half-life. A slow request that
 //! is wider than the cap goes when no other slow one holds a seat, so none starves.
 //!
-//! In each queue requests of slow flows stand in a list of their own. Where the cap lets one go,
+//! In each queue requests of slow flows are in a separate list. Where the cap lets one go,
 //! the queue is first come first served; where not, they are *held back*: they are passed over,
 //! and are no claim for lent seats and no demand. When the cap opens with time alone,
 //! [`Cap::opens`] says when.
@@ -69,7 +69,7 @@ impl Cap {
         Cap { window, per_nano: 1.0 / window, demand: 0, mean: 0.0, at: now, active: None }
     }
 
-    /// From now on, flows that are not slow want so many seats.
+    /// Sets the seat demand of flows that are not slow, from now on.
     pub(super) fn set(&mut self, now: Time, demand: u64) {
         if demand == self.demand {
             return;
@@ -90,7 +90,7 @@ impl Cap {
         demand + (self.mean - demand) * self.left(now)
     }
 
-    /// How many of so many seats slow flows may hold; none: all.
+    /// How many of `limit` seats slow flows may hold; none: all.
     pub(super) fn seats(&self, now: Time, limit: u32) -> Option<u32> {
         if self.ends()? <= now {
             return None;
@@ -99,7 +99,7 @@ impl Cap {
         Some((left.max(0.0) as u32).min(limit / 2).max(1))
     }
 
-    /// When slow flows may hold `seats` of so many, if they may not now and nothing else changes;
+    /// When slow flows may hold `seats` of `limit`, if they may not now and nothing else changes;
     /// none: never.
     pub(super) fn opens(&self, now: Time, limit: u32, seats: u64) -> Option<Time> {
         let ends = self.ends().filter(|ends| *ends > now)?;

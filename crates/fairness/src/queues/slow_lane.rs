@@ -2,7 +2,7 @@
 //!
 //! Every request that runs is young at first, in a list by its dispatch. One whose flow is known to
 //! be slow, or that has run for the threshold, counts for its flow; its seats count as held by slow
-//! flows whenever the flow is one. That is looked at anew at each event of the flow, and when a
+//! flows whenever the flow is one. That is reviewed at each event of the flow, and when a
 //! request stops being young. See `service_time.rs` for what is learned and `slow.rs` for the cap.
 //!
 //! Bound: O(1) and one lookup by hash for each arrival, dispatch and end, none while no flow is
@@ -69,7 +69,7 @@ impl SlowLane {
         self.review(flow, now);
     }
 
-    /// A flow holds so many seats more, if it is known.
+    /// A flow holds `seats` more, if it is known.
     fn hold(&mut self, flow: u64, seats: u32) -> bool {
         let Some(known) = self.times.get_mut(flow) else { return false };
         known.seats += u64::from(seats);
@@ -93,7 +93,7 @@ impl<W> QueueSet<W> {
         (slow, ((mean.min(lane.longest) * 1e9) as u64).max(guess))
     }
 
-    /// Whether slow flows may hold so many seats more.
+    /// Whether slow flows may hold `seats` more.
     pub(super) fn cap_admits(&self, seats: u32) -> bool {
         let Some(lane) = self.slow_lane.as_ref().filter(|_| !self.is_exempt()) else { return true };
         let cap = lane.cap.seats(self.now, self.seats.limit);
@@ -110,7 +110,7 @@ impl<W> QueueSet<W> {
         }
     }
 
-    /// Of the heads of slow flows, that whose turn it is if it is not held back, with its queue.
+    /// The next of the heads of slow flows with its queue, if it is not held back.
     pub(super) fn next_slow(&self, lap: u32) -> Option<(Work, u32)> {
         let lane = self.slow_lane.as_ref().filter(|lane| lane.waiting > 0)?;
         let next = lane.order.next(lap)?;
@@ -130,12 +130,12 @@ impl<W> QueueSet<W> {
         let (_, queue) = lane.order.next(0)?;
         let seats = self.slots[self.queues[queue as usize].slow.head].width.max_seats();
         if self.cap_admits(seats) {
-            // It can go if time has passed in a call that dispatches nobody.
+            // It can go if time has passed in a call that dispatches no request.
             let head = self.next_head().filter(|_| self.has_seats())?;
             return self.fits(self.slots[head].width.max_seats()).then_some(self.now);
         }
         let opens = lane.cap.opens(self.now, self.seats.limit, lane.seats + u64::from(seats));
-        // Those that run may turn out to be slow too, and then nobody else is active.
+        // Running requests may turn out to be slow too, and then no other flow is active.
         let aged = (lane.young.head != NONE)
             .then(|| self.slots[lane.young.head].dispatched + lane.threshold);
         opens.into_iter().chain(aged).min()
@@ -223,7 +223,7 @@ impl<W> QueueSet<W> {
         }
     }
 
-    /// A request no longer runs; it took so long.
+    /// A request has ended after `took`.
     pub(super) fn learn(&mut self, index: u32, took: Duration) {
         let Some(lane) = &mut self.slow_lane else { return };
         let (flow, tracked) = (self.slots[index].flow, self.slots[index].tracked);

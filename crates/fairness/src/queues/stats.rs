@@ -1,4 +1,4 @@
-//! What a level counts, kept under its lock as plain numbers: a scrape copies them, and counting
+//! The statistics of a level, kept under its lock as plain numbers: a scrape copies them, and counting
 //! costs a few nanoseconds and no shared cache line.
 
 use std::time::Duration;
@@ -32,35 +32,39 @@ pub const DEMAND_BOUNDS: &[f64] = &[0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.7, 2.0,
 /// Of the queue length limit, in per cent: as in the proposal.
 pub const FILL_BOUNDS: [u64; 6] = [0, 25, 50, 75, 90, 100];
 
-/// Why a request was not served.
+/// Why a request was rejected.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub enum Refusal {
+pub enum RejectReason {
     /// Its queue was full, and no seat was free.
     QueueFull,
     /// No seat was free, and its level does not queue.
     ConcurrencyLimit,
-    /// It waited for as long as it may.
+    /// It reached its wait limit.
     TimeOut,
-    /// Its client went away while it waited.
+    /// Its client disconnected while it waited.
     Cancelled,
 }
 
-impl Refusal {
-    pub const ALL: [Refusal; 4] =
-        [Refusal::QueueFull, Refusal::ConcurrencyLimit, Refusal::TimeOut, Refusal::Cancelled];
+impl RejectReason {
+    pub const ALL: [RejectReason; 4] = [
+        RejectReason::QueueFull,
+        RejectReason::ConcurrencyLimit,
+        RejectReason::TimeOut,
+        RejectReason::Cancelled,
+    ];
 
-    /// As Kubernetes labels it; there a client that went away is a time-out too.
+    /// Kubernetes' label; there a client that disconnected is a time-out too.
     pub fn code(self) -> &'static str {
         match self {
-            Refusal::QueueFull => "queue-full",
-            Refusal::ConcurrencyLimit => "concurrency-limit",
-            Refusal::TimeOut => "time-out",
-            Refusal::Cancelled => "cancelled",
+            RejectReason::QueueFull => "queue-full",
+            RejectReason::ConcurrencyLimit => "concurrency-limit",
+            RejectReason::TimeOut => "time-out",
+            RejectReason::Cancelled => "cancelled",
         }
     }
 }
 
-/// The most buckets that any of the above makes, with that for what is above all bounds.
+/// The maximum number of buckets of any of the above, including that above all bounds.
 const MAX_BUCKETS: usize = 14;
 
 /// How often values fell below each bound.
@@ -88,12 +92,12 @@ pub struct Utilization {
     most: [u64; MAX_BUCKETS],
 }
 
-/// What a level counts for one flow schema.
+/// The statistics of one flow schema in a level.
 #[derive(Clone, Debug)]
 pub struct SchemaStats {
     pub dispatched: u64,
-    /// By the order of [`Refusal::ALL`].
-    pub refused: [u64; 4],
+    /// By the order of [`RejectReason::ALL`].
+    pub rejected: [u64; 4],
     pub waiting: u64,
     pub seats_waiting: u64,
     pub executing: u64,
@@ -101,7 +105,7 @@ pub struct SchemaStats {
     /// Of requests that were dispatched.
     pub wait: Histogram,
     /// Of requests that were not.
-    pub wait_refused: Histogram,
+    pub wait_rejected: Histogram,
     pub execution: Histogram,
     /// Of watches, until they are set up.
     pub execution_watch: Histogram,
@@ -115,7 +119,7 @@ pub struct SchemaStats {
     pub detached_total: u64,
 }
 
-/// What a level counts for all.
+/// The statistics of a level.
 #[derive(Clone, Debug)]
 pub struct LevelStats {
     /// Queue lengths times 100 found by arrivals, against [`FILL_BOUNDS`] times the limit.
@@ -134,7 +138,7 @@ pub struct LevelStats {
     since: Time,
 }
 
-/// What a level has at one moment.
+/// The load of a level at one time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Load {
     pub(super) seats: u64,
@@ -213,7 +217,7 @@ impl Utilization {
         self.set(self.value);
     }
 
-    /// The numerator is this from now on; it has mostly changed by little.
+    /// Sets the numerator from now on; it has usually changed by little.
     fn set(&mut self, value: u64) {
         self.value = value;
         while self.bucket < self.bounds.len() && self.most[self.bucket] < value {
@@ -236,13 +240,13 @@ impl Default for SchemaStats {
     fn default() -> Self {
         SchemaStats {
             dispatched: 0,
-            refused: [0; 4],
+            rejected: [0; 4],
             waiting: 0,
             seats_waiting: 0,
             executing: 0,
             seats_executing: 0,
             wait: Histogram::new(DURATION_BOUNDS),
-            wait_refused: Histogram::new(DURATION_BOUNDS),
+            wait_rejected: Histogram::new(DURATION_BOUNDS),
             execution: Histogram::new(DURATION_BOUNDS),
             execution_watch: Histogram::new(DURATION_BOUNDS),
             queue_length: Histogram::new(QUEUE_LENGTH_BOUNDS),
@@ -287,7 +291,7 @@ impl LevelStats {
         self.fill_sum += length;
     }
 
-    /// What was, was until now.
+    /// Accounts for the time since the last change.
     pub(super) fn catch_up(&mut self, now: Time) {
         let elapsed = nanos(now - self.since);
         if elapsed > 0 {
@@ -296,7 +300,7 @@ impl LevelStats {
         }
     }
 
-    /// What is from now on.
+    /// Sets the load from now on.
     pub(super) fn set(&mut self, now: Time, load: Load) {
         self.catch_up(now);
         self.seats.set(load.seats);
@@ -305,7 +309,7 @@ impl LevelStats {
         self.demand.set(load.demand);
     }
 
-    /// Against what the ratios are from now on: the nominal seats, and the room in the queues.
+    /// Sets the denominators of the ratios from now on: the nominal seats, and the room in the queues.
     pub(super) fn set_denominators(&mut self, now: Time, nominal: u32, room: f64) {
         self.catch_up(now);
         for utilization in [&mut self.seats, &mut self.executing, &mut self.demand] {

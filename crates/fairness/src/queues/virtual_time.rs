@@ -3,14 +3,14 @@
 use super::{QueueSet, work::Work};
 use crate::{Time, time::nanos};
 
-/// By how much R is wound back, so that it never runs over.
+/// By how much R is reset, so that it never overflows.
 const EPOCH: Work = Work(u64::MAX / 2);
 
-/// Where it is wound back.
+/// Where it is reset.
 const HIGH: Work = Work(EPOCH.0 + EPOCH.0 / 2);
 
 impl<W> QueueSet<W> {
-    /// What has held since the last event held until now. To be called before anything changes.
+    /// Advances R to now. Must be called before anything changes.
     pub(super) fn advance(&mut self, now: Time) {
         let elapsed = now.0.saturating_sub(self.now.0);
         if elapsed == 0 {
@@ -38,7 +38,7 @@ impl<W> QueueSet<W> {
         for queue in &mut self.queues {
             match queue.is_active() {
                 true => queue.start -= EPOCH,
-                // The next arrival sets it anew.
+                // The next arrival sets it.
                 false => queue.start = Work(0),
             }
         }

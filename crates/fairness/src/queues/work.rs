@@ -20,7 +20,7 @@ impl Work {
         Work(self.0.wrapping_add(other.0))
     }
 
-    /// For how many nanoseconds each of so many seats is busy with this.
+    /// For how many nanoseconds this keeps each of `seats` busy.
     pub(super) fn nanos_per_seat(self, seats: u32) -> u64 {
         (self.0 as f64 / f64::from(seats) * 10.0) as u64
     }

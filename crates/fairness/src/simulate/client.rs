@@ -105,7 +105,7 @@ impl<'s> Stream<'s> {
         }
     }
 
-    /// After so many seconds of sending; none if that is never.
+    /// The arrival after `gap` more seconds of sending; none if the flow ends before.
     fn after(&mut self, gap: f64) -> Option<Time> {
         self.sent = self.sent.checked_add(Duration::try_from_secs_f64(gap).ok()?)?;
         let at = self.flow.after_sending(self.sent);

@@ -1,4 +1,4 @@
-//! Durations by chance.
+//! Random durations.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ pub enum Draw {
     },
 }
 
-/// Nothing takes longer: heavy tails are cut here.
+/// The longest duration: heavy tails are cut here.
 const LONGEST: f64 = 86_400.0;
 
 impl Draw {
@@ -57,7 +57,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn means_are_as_they_should_be() {
+    fn means_match_the_distribution() {
         let cases = [
             (Draw::Constant(SECOND), 1.0),
             (Draw::Exponential { mean: SECOND }, 1.0),

@@ -5,16 +5,18 @@ use std::{cmp::Reverse, collections::BinaryHeap, sync::Arc, time::Duration};
 use super::{
     Arrivals, Change, MAX_AT_A_TIME, MAX_REQUESTS, Report, Scenario, Setup, SimulationError,
     client::{Client, Stream},
-    tally::{Tally, Whose},
+    recorder::{Origin, Recorder},
 };
 use crate::{
     Time, Width,
-    dispatcher::{ADJUSTMENT_PERIOD, Admission, Cost, Dispatcher, Level, Place, Turn},
-    queues::{Verdict, stats::Refusal},
+    dispatcher::{
+        ADJUSTMENT_PERIOD, Admission, Cost, Destination, Dispatcher, Level, RequestHandle,
+    },
+    queues::{Verdict, stats::RejectReason},
 };
 
-/// Progress is told every so many events.
-const TELL_EVERY: u64 = 1 << 16;
+/// Progress is reported once per this number of events.
+const REPORT_EVERY: u64 = 1 << 16;
 
 #[derive(Debug)]
 pub(super) struct Engine<'s> {
@@ -30,18 +32,18 @@ pub(super) struct Engine<'s> {
     end: Time,
     levels: Vec<KnownLevel>,
     woken: Vec<usize>,
-    tally: Tally<'s>,
+    recorder: Recorder<'s>,
     capacity: Capacity,
 }
 
 #[derive(Debug)]
 struct InFlight {
-    whose: Whose,
+    origin: Origin,
     width: Width,
     arrived: Time,
     dispatched: Option<Time>,
     service: Duration,
-    turn: Option<Turn<usize>>,
+    handle: Option<RequestHandle<usize>>,
 }
 
 /// Those of one moment are in the order in which they were scheduled.
@@ -49,11 +51,11 @@ struct InFlight {
 struct Event {
     at: Time,
     number: u64,
-    what: What,
+    kind: EventKind,
 }
 
 #[derive(Debug, Eq, Ord, PartialEq, PartialOrd)]
-enum What {
+enum EventKind {
     Arrive(u32),
     End(u32),
     Tick(u32),
@@ -99,7 +101,7 @@ impl<'s> Engine<'s> {
             end: Time(0) + scenario.duration,
             levels: Vec::new(),
             woken: Vec::new(),
-            tally: Tally::new(scenario, clients.iter().map(|client| client.flow)),
+            recorder: Recorder::new(scenario, clients.iter().map(|client| client.flow)),
             capacity: Capacity {
                 seats: *server_limit,
                 since: Time(0) + scenario.warmup,
@@ -117,21 +119,21 @@ impl<'s> Engine<'s> {
     ) -> Result<(), SimulationError> {
         self.begin(setup);
         let mut handled = 0;
-        while let Some(Reverse(Event { at, what, .. })) = self.events.pop() {
+        while let Some(Reverse(Event { at, kind, .. })) = self.events.pop() {
             if at >= self.end {
                 break;
             }
             self.now = at;
-            match what {
-                What::Arrive(client) => self.arrive(client),
-                What::End(request) => self.end(request as usize),
-                What::Tick(level) => self.tick(level as usize),
-                What::Adjust => self.adjust(),
-                What::Change(number) => self.change(&setup.changes[number as usize])?,
+            match kind {
+                EventKind::Arrive(client) => self.arrive(client),
+                EventKind::End(request) => self.end(request as usize),
+                EventKind::Tick(level) => self.tick(level as usize),
+                EventKind::Adjust => self.adjust(),
+                EventKind::Change(number) => self.change(&setup.changes[number as usize])?,
             }
-            self.look_at_woken();
+            self.handle_woken();
             handled += 1;
-            if handled % TELL_EVERY == 0 {
+            if handled % REPORT_EVERY == 0 {
                 progress(at);
             }
             self.check_bounds()?;
@@ -146,7 +148,7 @@ impl<'s> Engine<'s> {
             let found = limits.iter().find(|limits| &*limits.level == name)?;
             Some((found.limits.nominal, found.limits.current))
         };
-        let seat_seconds = self.tally.seat_seconds();
+        let seat_seconds = self.recorder.seat_seconds();
         Report {
             measured_seconds: self
                 .scenario
@@ -156,11 +158,11 @@ impl<'s> Engine<'s> {
             server_seats: self.capacity.seats,
             requests: self.n_requests,
             in_use: seat_seconds / self.capacity.seat_seconds.max(f64::MIN_POSITIVE),
-            jain: self.tally.jain(|_, _| true),
-            sampled: self.tally.is_sampled(),
-            levels: self.tally.level_reports(seats),
-            flows: self.tally.flow_reports(),
-            series: self.tally.series(),
+            jain: self.recorder.jain(|_, _| true),
+            sampled: self.recorder.is_sampled(),
+            levels: self.recorder.level_reports(seats),
+            flows: self.recorder.flow_reports(),
+            series: self.recorder.series(),
         }
     }
 
@@ -176,9 +178,9 @@ impl<'s> Engine<'s> {
             }
         }
         for (number, change) in (0..).zip(&setup.changes) {
-            self.schedule(Time(0) + change.at, What::Change(number));
+            self.schedule(Time(0) + change.at, EventKind::Change(number));
         }
-        self.schedule(Time(0) + ADJUSTMENT_PERIOD, What::Adjust);
+        self.schedule(Time(0) + ADJUSTMENT_PERIOD, EventKind::Adjust);
     }
 
     // === Events ===
@@ -192,45 +194,46 @@ impl<'s> Engine<'s> {
         let now = self.now;
         let stream = &mut self.streams[client as usize];
         let service = stream.service();
-        let width = |place: &Place<usize>| stream.width(place.max_seats);
+        let width = |destination: &Destination<usize>| stream.width(destination.max_seats);
         let wait_until = now + stream.flow.wait_limit;
         let admitted = self.dispatcher.admit(
             now,
             &stream.request(),
-            |place| Cost { width: width(place), wait_until, watch: false },
+            |destination| Cost { width: width(destination), wait_until, watch: false },
             || slot,
             &mut self.woken,
         );
-        let width = width(&admitted.place);
-        let (place, admission, sooner) = (admitted.place, admitted.admission, admitted.sooner);
+        let width = width(&admitted.destination);
+        let brings_forward = admitted.earlier_deadline.is_some();
+        let (destination, admission) = (admitted.destination, admitted.admission);
         let flow = stream.flow_number;
-        let known = self.known(&place.level);
-        let whose = Whose { flow, client, level: self.levels[known].number };
-        self.tally.arrived(now, whose);
-        if sooner {
-            self.arm(known);
+        let known = self.known(&destination.level);
+        let origin = Origin { flow, client, level: self.levels[known].number };
+        self.recorder.arrived(now, origin);
+        if brings_forward {
+            self.arm_all();
         }
-        let (turn, runs) = match admission {
-            Admission::Dispatched(turn) => (turn, true),
-            Admission::Waiting(turn) => (turn, false),
-            Admission::Refused { refusal, retry_after } => {
+        let (handle, runs) = match admission {
+            Admission::Dispatched(handle) => (handle, true),
+            Admission::Waiting(handle) => (handle, false),
+            Admission::Rejected { reason, retry_after } => {
                 if slot < self.requests.len() {
                     self.free.push(slot);
                 }
-                return self.refused(whose, refusal, retry_after);
+                return self.rejected(origin, reason, retry_after);
             }
         };
         let dispatched = None;
         let request =
-            InFlight { whose, width, arrived: now, dispatched, service, turn: Some(turn) };
+            InFlight { origin, width, arrived: now, dispatched, service, handle: Some(handle) };
         if slot < self.requests.len() {
             self.requests[slot] = request;
         } else {
             self.requests.push(request);
         }
         if runs {
-            // Who waited was dispatched before.
-            self.look_at_woken();
+            // Waiting requests were dispatched before this one.
+            self.handle_woken();
             self.start(slot);
         }
     }
@@ -238,50 +241,52 @@ impl<'s> Engine<'s> {
     fn start(&mut self, slot: usize) {
         let request = &mut self.requests[slot];
         request.dispatched = Some(self.now);
-        let (whose, at) = (request.whose, self.now + request.service);
-        self.tally.dispatched(self.now, whose);
+        let (origin, at) = (request.origin, self.now + request.service);
+        let wait = self.now - request.arrived;
+        self.recorder.dispatched(self.now, origin, wait);
         let slot = u32::try_from(slot).expect("fewer requests at a time than 2^32");
-        self.schedule(at, What::End(slot));
+        self.schedule(at, EventKind::End(slot));
     }
 
     fn end(&mut self, slot: usize) {
         let request = &mut self.requests[slot];
-        let (Some(turn), Some(dispatched)) = (request.turn.take(), request.dispatched) else {
+        let (Some(handle), Some(dispatched)) = (request.handle.take(), request.dispatched) else {
             return;
         };
-        let (whose, width, arrived) = (request.whose, request.width, request.arrived);
+        let (origin, width, arrived) = (request.origin, request.width, request.arrived);
         self.free.push(slot);
-        let level = turn.place.level.clone();
-        if self.dispatcher.leave(self.now, turn, &mut self.woken) {
-            let known = self.known(&level);
-            self.arm(known);
+        if self.dispatcher.leave(self.now, handle, &mut self.woken).is_some() {
+            self.arm_all();
         }
-        self.tally.completed(self.now, whose, arrived, dispatched - arrived);
+        self.recorder.completed(self.now, origin, arrived, dispatched - arrived);
         let until = self.now + width.additional_latency;
-        self.tally.occupied(whose, width.max_seats(), dispatched, until);
-        let next = self.streams[whose.client as usize].next_after(self.now);
-        self.schedule_arrival(whose.client, next);
+        self.recorder.occupied(origin, width.max_seats(), dispatched, until);
+        let next = self.streams[origin.client as usize].next_after(self.now);
+        self.schedule_arrival(origin.client, next);
     }
 
-    fn refused(&mut self, whose: Whose, refusal: Refusal, retry_after: u32) {
-        self.tally.refused(self.now, whose, refusal);
-        // Nobody comes back at once: that would be a loop without time.
+    fn rejected(&mut self, origin: Origin, reason: RejectReason, retry_after: u32) {
+        self.recorder.rejected(self.now, origin, reason);
+        // A retry takes time, or the simulation would not advance.
         let back = self.now + Duration::from_secs(retry_after.max(1).into());
-        let next = self.streams[whose.client as usize].next_after(back);
-        self.schedule_arrival(whose.client, next);
+        let next = self.streams[origin.client as usize].next_after(back);
+        self.schedule_arrival(origin.client, next);
     }
 
     fn tick(&mut self, known: usize) {
         self.levels[known].armed = Time::MAX;
         if self.levels[known].level.deadline().is_some_and(|deadline| deadline <= self.now) {
-            self.dispatcher.tick(self.now, &self.levels[known].level, &mut self.woken);
+            let level = &self.levels[known].level;
+            if self.dispatcher.tick(self.now, level, &mut self.woken).is_some() {
+                self.arm_all();
+            }
         }
         self.arm(known);
     }
 
     fn adjust(&mut self) {
         self.dispatcher.adjust(self.now, &mut self.woken);
-        self.schedule(self.now + ADJUSTMENT_PERIOD, What::Adjust);
+        self.schedule(self.now + ADJUSTMENT_PERIOD, EventKind::Adjust);
         self.know_levels();
     }
 
@@ -294,18 +299,18 @@ impl<'s> Engine<'s> {
         Ok(())
     }
 
-    /// Those whose waiting is over run, or were turned away.
-    fn look_at_woken(&mut self) {
+    /// Those origin waiting is over run, or were turned away.
+    fn handle_woken(&mut self) {
         let mut woken = std::mem::take(&mut self.woken);
         for slot in woken.drain(..) {
-            let Some(turn) = &self.requests[slot].turn else { continue };
-            match self.dispatcher.verdict(turn, |_| slot) {
+            let Some(handle) = &self.requests[slot].handle else { continue };
+            match self.dispatcher.verdict(handle, |_| slot) {
                 (Verdict::Waiting, _) => {}
                 (Verdict::Dispatched, _) => self.start(slot),
-                (Verdict::Refused(refusal), retry_after) => {
-                    self.requests[slot].turn = None;
+                (Verdict::Rejected(reason), retry_after) => {
+                    self.requests[slot].handle = None;
                     self.free.push(slot);
-                    self.refused(self.requests[slot].whose, refusal, retry_after);
+                    self.rejected(self.requests[slot].origin, reason, retry_after);
                 }
             }
         }
@@ -317,7 +322,7 @@ impl<'s> Engine<'s> {
         if self.n_requests > MAX_REQUESTS {
             return Err(SimulationError::TooManyRequests { at });
         }
-        // Places are used again, so there are as many as there were requests at a time.
+        // Slots are reused, so there are as many as there were concurrent requests.
         if self.requests.len() > MAX_AT_A_TIME {
             return Err(SimulationError::TooManyAtATime { at });
         }
@@ -325,10 +330,10 @@ impl<'s> Engine<'s> {
     }
 
     fn finish(&mut self) {
-        for request in self.requests.iter().filter(|request| request.turn.is_some()) {
+        for request in self.requests.iter().filter(|request| request.handle.is_some()) {
             if let Some(dispatched) = request.dispatched {
                 let seats = request.width.max_seats();
-                self.tally.occupied(request.whose, seats, dispatched, self.end);
+                self.recorder.occupied(request.origin, seats, dispatched, self.end);
             }
         }
         self.capacity.until(self.end);
@@ -336,14 +341,14 @@ impl<'s> Engine<'s> {
 
     // === Schedule ===
 
-    fn schedule(&mut self, at: Time, what: What) {
-        self.events.push(Reverse(Event { at, number: self.n_events, what }));
+    fn schedule(&mut self, at: Time, kind: EventKind) {
+        self.events.push(Reverse(Event { at, number: self.n_events, kind }));
         self.n_events += 1;
     }
 
     fn schedule_arrival(&mut self, client: u32, at: Option<Time>) {
         if let Some(at) = at.filter(|at| *at < self.end) {
-            self.schedule(at, What::Arrive(client));
+            self.schedule(at, EventKind::Arrive(client));
         }
     }
 
@@ -353,7 +358,12 @@ impl<'s> Engine<'s> {
         let Some(deadline) = level.deadline().filter(|deadline| *deadline < *armed) else { return };
         *armed = deadline;
         let number = u32::try_from(known).expect("fewer levels than 2^32");
-        self.schedule(deadline, What::Tick(number));
+        self.schedule(deadline, EventKind::Tick(number));
+    }
+
+    /// Seats that change hands move the deadlines of other levels as well.
+    fn arm_all(&mut self) {
+        (0..self.levels.len()).for_each(|known| self.arm(known));
     }
 
     fn know_levels(&mut self) {
@@ -367,7 +377,7 @@ impl<'s> Engine<'s> {
         if let Some(known) = self.levels.iter().position(|known| Arc::ptr_eq(&known.level, level)) {
             return known;
         }
-        let number = self.tally.level(&level.name);
+        let number = self.recorder.level(&level.name);
         self.levels.push(KnownLevel { level: level.clone(), number, armed: Time::MAX });
         self.levels.len() - 1
     }

@@ -1,12 +1,12 @@
-//! Numbers that sum up many.
+//! Summary statistics.
 
 use serde::Serialize;
 
 use super::Random;
 
-/// So many durations are kept in all; of more, a sample.
+/// The maximum number of durations that are kept; of more, a sample is.
 pub const MAX_SAMPLES: usize = 5_000_000;
-/// So many are kept for each flow and level in any case.
+/// The minimum that is kept for each flow and level.
 const MIN_SAMPLES: usize = 10_000;
 
 /// Durations, in seconds. Quantiles are of the nearest rank: values that did occur.
@@ -98,11 +98,7 @@ fn summary(mut values: Vec<u64>, seen: u64, extent: Extent) -> Summary {
     if values.is_empty() {
         return Summary::default();
     }
-    let mut quantile = |q: f64| {
-        let rank = (q * values.len() as f64).ceil() as usize;
-        let index = rank.clamp(1, values.len()) - 1;
-        seconds(*values.select_nth_unstable(index).1)
-    };
+    let mut quantile = |q: f64| quantile(&mut values, q).map_or(0.0, seconds);
     Summary {
         p50: quantile(0.5),
         p90: quantile(0.9),
@@ -110,6 +106,13 @@ fn summary(mut values: Vec<u64>, seen: u64, extent: Extent) -> Summary {
         mean: extent.sum as f64 / seen as f64 / 1e9,
         max: seconds(extent.max),
     }
+}
+
+/// The value of the nearest rank; none of nothing. The order of the values changes.
+pub(super) fn quantile(values: &mut [u64], q: f64) -> Option<u64> {
+    let rank = (q * values.len() as f64).ceil() as usize;
+    let index = rank.clamp(1, values.len().max(1)) - 1;
+    (index < values.len()).then(|| *values.select_nth_unstable(index).1)
 }
 
 fn seconds(nanos: u64) -> f64 {

@@ -1,13 +1,13 @@
-//! What a configuration does to given flows, in simulated time.
+//! Simulates flows of requests under a configuration.
 //!
 //! A discrete-event simulation around the very [`Dispatcher`] that servers use: only the clients
-//! and the work are made up. Events lie in a heap by time, those of one moment in the order in which
-//! they were scheduled; each costs O(log events) plus what the dispatcher costs. There is no clock
-//! and no chance but the seed: the same arguments give the same report, bit for bit.
+//! and the work are made up. Events are in a heap by time, those at the same time in the order
+//! in which they were scheduled; each costs O(log events) plus what the dispatcher costs. There is no clock
+//! and no randomness but the seed: the same arguments give the same report, bit for bit.
 //!
 //! ```text
 //!   arrivals ─► Dispatcher::admit ─► seats taken for the service time ─► Dispatcher::leave
-//!      ▲                │ waits, or is refused                              │
+//!      ▲                │ waits, or is rejected                              │
 //!      └── closed loops: again after the think time, or after Retry-After ──┘
 //! ```
 //!
@@ -19,15 +19,16 @@ mod draw;
 mod engine;
 mod measure;
 mod random;
+mod recorder;
 mod report;
 mod scenario;
-mod tally;
+mod windows;
 
 pub use self::{
     draw::Draw,
     measure::{MAX_SAMPLES, Summary, jain},
     random::Random,
-    report::{Counts, Figures, FlowReport, LevelReport, Report, Series},
+    report::{Counts, Figures, FlowReport, FlowSeries, LevelReport, Report, Series},
     scenario::{
         Arrivals, Attributes, Burst, Change, Flow, MAX_AT_A_TIME, MAX_CLIENTS, MAX_REQUESTS,
         Scenario, Setup, SimulationError,
@@ -37,7 +38,7 @@ use crate::Time;
 #[cfg(doc)]
 use crate::dispatcher::Dispatcher;
 
-/// Simulates a scenario under one configuration. `progress` is told now and then how far it is.
+/// Simulates a scenario under one configuration. `progress` is called now and then with the simulated time.
 pub fn simulate(
     scenario: &Scenario,
     setup: &Setup,

@@ -1,4 +1,4 @@
-//! What came of a simulation, as data.
+//! The report of a simulation.
 
 use std::sync::Arc;
 
@@ -6,21 +6,21 @@ use serde::Serialize;
 
 use super::Summary;
 
-/// What came of one configuration. Requests are counted when something happens to them, from the
+/// The result of one configuration. Requests are counted when something happens to them, from the
 /// end of the warm-up on; durations are those of requests that arrived from then on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// For how long was counted, in seconds.
+    /// The measured time in seconds.
     pub measured_seconds: f64,
     pub server_seats: u32,
-    /// All that were simulated, those of the warm-up too.
+    /// All simulated requests, including those of the warm-up.
     pub requests: u64,
     /// The part of the server's seats that was in use, on average.
     pub in_use: f64,
     /// Over the clients of all levels.
     pub jain: Option<f64>,
-    /// Whether quantiles are of a sample only, because there were too many requests.
+    /// Whether quantiles are estimated from a sample, because there were too many requests.
     pub sampled: bool,
     /// In the order of the configuration.
     pub levels: Vec<LevelReport>,
@@ -32,7 +32,7 @@ pub struct Report {
 #[serde(rename_all = "camelCase")]
 pub struct LevelReport {
     pub level: Arc<str>,
-    /// Its own seats, and those it had at the end; none if it was no longer there.
+    /// Its nominal seats, and its limit at the end; none if the level was removed.
     pub nominal: Option<u32>,
     pub limit_at_end: Option<u32>,
     /// Over the clients that were in this level last.
@@ -46,7 +46,7 @@ pub struct LevelReport {
 pub struct FlowReport {
     pub flow: String,
     pub clients: u32,
-    /// Where its requests went; more than one if its clients differ, or the configuration changed.
+    /// The levels of its requests; several if its clients differ, or the configuration changed.
     pub levels: Vec<Arc<str>>,
     /// Over its clients.
     pub jain: Option<f64>,
@@ -82,24 +82,40 @@ pub struct Counts {
     pub timed_out: u64,
 }
 
-/// Seats in use over the whole time, warm-up included.
+/// How it went over the whole time, warm-up included.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Series {
     /// The length of a step.
     pub step_seconds: f64,
-    /// By level, in the order of the report: the mean of each step.
+    /// Seats in use by level, in the order of the report: the mean of each step.
     pub seats: Vec<Vec<f64>>,
+    /// The length of a window. Quantiles need more requests than a step has.
+    pub window_seconds: f64,
+    /// By flow, in the order of the report.
+    pub flows: Vec<FlowSeries>,
+}
+
+/// One flow, window by window.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FlowSeries {
+    /// The mean number of seats in use.
+    pub seats: Vec<f64>,
+    /// Quantiles of the waiting time of the requests that were dispatched in the window, in seconds;
+    /// none if none was.
+    pub wait_p50: Vec<Option<f64>>,
+    pub wait_p99: Vec<Option<f64>>,
 }
 
 impl Counts {
-    pub fn refused(&self) -> u64 {
+    pub fn rejected(&self) -> u64 {
         self.queue_full + self.concurrency_limit + self.timed_out
     }
 
-    /// Of those whose fate is known, the part that was served; 1 of none.
+    /// The fraction of decided requests that were served; 1 if there are none.
     pub fn served(&self) -> f64 {
-        match self.dispatched + self.refused() {
+        match self.dispatched + self.rejected() {
             0 => 1.0,
             known => self.dispatched as f64 / known as f64,
         }

@@ -11,22 +11,22 @@ use crate::{
 
 /// More clients than this would be more memory than anyone expects.
 pub const MAX_CLIENTS: u64 = 200_000;
-/// More requests than this take minutes.
+/// Simulating more requests takes minutes.
 pub const MAX_REQUESTS: u64 = 50_000_000;
-/// More requests than this at a time are gigabytes.
+/// More concurrent requests take gigabytes.
 pub const MAX_AT_A_TIME: usize = 2_000_000;
 
-/// The requests, whatever the configuration.
+/// The requests, independent of the configuration.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     pub duration: Duration,
-    /// What happens before is simulated, but not counted.
+    /// Simulated, but not measured.
     pub warmup: Duration,
     pub seed: u64,
     pub flows: Vec<Flow>,
 }
 
-/// Clients that are alike, each with a stream of requests of its own.
+/// A group of like clients, each with its own stream of requests.
 #[derive(Clone, Debug)]
 pub struct Flow {
     pub name: String,
@@ -36,14 +36,14 @@ pub struct Flow {
     pub service: Draw,
     pub width: Width,
     pub wait_limit: Duration,
-    /// When it begins and ends to send.
+    /// When it starts and stops sending.
     pub from: Duration,
     pub until: Option<Duration>,
     pub burst: Option<Burst>,
 }
 
-/// What requests look like. In `user` and `namespace`, `{n}` stands for the number of the client,
-/// from 1.
+/// The attributes of requests. In `user` and `namespace`, `{n}` is replaced by the number of the
+/// client, from 1.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes {
     pub user: String,
@@ -63,23 +63,23 @@ pub struct Attributes {
 /// When one client sends.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
-    /// At random, so many a second on average.
+    /// Poisson arrivals with this mean rate.
     Poisson { per_second: f64 },
-    /// Evenly, from a random moment on.
+    /// At regular intervals, with a random phase.
     Constant { per_second: f64 },
-    /// So many at a time; the next after one is answered and the think time has passed. Who is
-    /// refused stays away for as long as the server said.
+    /// A fixed number of open requests; the next is sent after a response and the think time. A
+    /// rejected client waits for as long as Retry-After says.
     Closed { outstanding: u32, think: Draw },
 }
 
-/// Sends for a while, then not, and so on.
+/// Alternates between sending and not sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Burst {
     pub on: Duration,
     pub off: Duration,
 }
 
-/// What the requests meet.
+/// The server that the requests are sent to.
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub config: Config,
@@ -90,7 +90,7 @@ pub struct Setup {
     pub changes: Vec<Change>,
 }
 
-/// Another configuration, from a time on.
+/// A change of the configuration.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub at: Duration,
@@ -98,7 +98,7 @@ pub struct Change {
     pub server_limit: u32,
 }
 
-/// Why there is nothing to report.
+/// Why a scenario can't be simulated.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum SimulationError {
@@ -107,7 +107,7 @@ pub enum SimulationError {
     )]
     TooManyClients { clients: u64 },
     #[error(
-        "flows {flow:?} would bring about {requests:.0} requests, more than the {MAX_REQUESTS} that can be simulated; lower the rate, `clients` or `duration`"
+        "flow {flow:?} would send about {requests:.0} requests, more than the {MAX_REQUESTS} that can be simulated; lower the rate, `clients` or `duration`"
     )]
     TooManyArrivals { flow: String, requests: f64 },
     #[error(
@@ -115,7 +115,7 @@ pub enum SimulationError {
     )]
     TooManyRequests { at: Duration },
     #[error(
-        "more than {MAX_AT_A_TIME} requests wait or run at {at:?} of simulated time; lower rates, service times or queue lengths"
+        "more than {MAX_AT_A_TIME} requests wait or run at the same time, at {at:?} of simulated time; lower rates, service times or queue lengths"
     )]
     TooManyAtATime { at: Duration },
     #[error(transparent)]
@@ -123,7 +123,7 @@ pub enum SimulationError {
 }
 
 impl Scenario {
-    /// Whether this can be simulated with reasonable means.
+    /// Checks that this can be simulated in reasonable time and memory.
     pub fn check(&self) -> Result<(), SimulationError> {
         let outstanding = |flow: &Flow| match flow.arrivals {
             Arrivals::Closed { outstanding, .. } => outstanding.max(1),
@@ -148,7 +148,7 @@ impl Scenario {
 }
 
 impl Flow {
-    /// How many requests the flow sends by itself; a closed loop depends on the answers.
+    /// How many requests the flow sends; 0 for a closed loop, which depends on the responses.
     fn expected(&self, duration: Duration) -> f64 {
         let (Arrivals::Poisson { per_second } | Arrivals::Constant { per_second }) = self.arrivals
         else {
@@ -160,7 +160,7 @@ impl Flow {
         f64::from(self.clients) * per_second * seconds
     }
 
-    /// The moment at which the flow has been sending for so long.
+    /// The time at which the flow has been sending for `sent`.
     pub(super) fn after_sending(&self, sent: Duration) -> Time {
         let Some(Burst { on, off }) = self.burst.filter(|burst| !burst.on.is_zero()) else {
             return Time(0) + self.from + sent;
@@ -170,7 +170,7 @@ impl Flow {
         Time(0) + self.from + Duration::from_nanos(sent.saturating_add(pauses))
     }
 
-    /// That moment, or the next at which the flow sends; none if it never does again.
+    /// That time, or the next at which the flow sends; none if it no longer does.
     pub(super) fn sends_from(&self, time: Time) -> Option<Time> {
         let from = Time(0) + self.from;
         let mut time = time.max(from);

@@ -70,24 +70,24 @@ fn each_part_of_a_rule_has_its_own_miss() {
     let healthz = NonResourceRule { urls: vec![url("/healthz")], ..any_path() };
     let post = NonResourceRule { verbs: names(["post"]), ..any_path() };
     let of = |rule| resource_rules(vec![rule]);
-    check(of(verb), &REQUEST, "Verb", r#"spec.rules[0]: verb "get" is not among [list, watch]"#);
+    check(of(verb), &REQUEST, "Verb", r#"spec.rules[0]: verb "get" does not match [list, watch]"#);
     check(
         of(resource),
         &REQUEST,
         "Resource",
-        r#"spec.rules[0]: resource "pods/log" is not among [pods]"#,
+        r#"spec.rules[0]: resource "pods/log" does not match [pods]"#,
     );
     check(
         of(api_group),
         &REQUEST,
         "ApiGroup",
-        r#"spec.rules[0]: API group "apps" is not among [""]"#,
+        r#"spec.rules[0]: API group "apps" does not match [""]"#,
     );
     check(
         of(namespace),
         &REQUEST,
         "Namespace",
-        r#"spec.rules[0]: namespace "shop" is not among [prod]"#,
+        r#"spec.rules[0]: namespace "shop" does not match [prod]"#,
     );
     check(
         of(scope),
@@ -99,27 +99,32 @@ fn each_part_of_a_rule_has_its_own_miss() {
         of(any),
         &path,
         "NotResourceRequest",
-        r#"spec.rules[0] is for resources only, and "/x" is not one"#,
+        r#"spec.rules[0] matches resources only, and "/x" is not one"#,
     );
     check(
         path_rules(vec![any_path()]),
         &REQUEST,
         "ResourceRequest",
-        r#"spec.rules[0] is for paths only, and "pods/log" is a resource"#,
+        r#"spec.rules[0] matches paths only, and "pods/log" is a resource"#,
     );
     check(
         path_rules(vec![healthz]),
         &path,
         "Path",
-        r#"spec.rules[0]: path "/x" is not among [/healthz]"#,
+        r#"spec.rules[0]: path "/x" does not match [/healthz]"#,
     );
     check(
         path_rules(vec![post]),
         &path,
         "Verb",
-        r#"spec.rules[0]: verb "get" is not among [post]"#,
+        r#"spec.rules[0]: verb "get" does not match [post]"#,
     );
-    check(Predicate::Rules(vec![]), &REQUEST, "Nothing", "it has no rules, so it matches nothing");
+    check(
+        Predicate::Rules(vec![]),
+        &REQUEST,
+        "NoRules",
+        "it has no rules, so it matches no request",
+    );
 }
 
 #[test]
@@ -132,7 +137,7 @@ fn who_was_wanted_is_listed_and_long_lists_are_cut() {
         )]),
         &REQUEST,
         "Subject",
-        "spec.rules[0]: user \"jane\" in groups [dev] is not [service account shop/cart, group g1, \
+        "spec.rules[0]: user \"jane\" in groups [dev] does not match [service account shop/cart, group g1, \
          group g2, group g3, group g4 and 3 more]",
     );
 }

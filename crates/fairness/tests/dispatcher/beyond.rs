@@ -3,8 +3,8 @@
 use evenkeel_fairness::{
     Settings, Time, Width,
     config::{Config, Handling},
-    dispatcher::{Admission, Cost, Turn},
-    queues::{Verdict, stats::Refusal},
+    dispatcher::{Admission, Cost, RequestHandle},
+    queues::{Verdict, stats::RejectReason},
 };
 
 use crate::{
@@ -21,47 +21,47 @@ fn two() -> Config {
 }
 
 /// Requests of the borrower, twice as many as there are seats.
-fn forty(server: &mut Server) -> Vec<Turn<usize>> {
+fn forty(server: &mut Server) -> Vec<RequestHandle<usize>> {
     let mut admit = |_| match server.admit("borrower") {
-        Admission::Dispatched(turn) | Admission::Waiting(turn) => turn,
-        Admission::Refused { .. } => panic!("queues are long"),
+        Admission::Dispatched(handle) | Admission::Waiting(handle) => handle,
+        Admission::Rejected { .. } => panic!("queues are long"),
     };
     (0..40).map(&mut admit).collect()
 }
 
 /// The borrower has so many running that it has borrowed all seats.
-fn lent(settings: Settings) -> (Server, Vec<Turn<usize>>) {
+fn lent(settings: Settings) -> (Server, Vec<RequestHandle<usize>>) {
     let mut server = Server::new(two(), 20, settings);
-    let mut turns = forty(&mut server);
+    let mut handles = forty(&mut server);
     server.now = ms(10_000);
     server.adjust();
     assert_eq!((server.limit("borrower"), server.limit("lender")), (20, 0));
-    turns.retain(|turn| server.verdict(turn) == Verdict::Dispatched || server.waits(turn));
+    handles.retain(|handle| server.verdict(handle) == Verdict::Dispatched || server.waits(handle));
     server.take_woken();
-    (server, turns)
+    (server, handles)
 }
 
 impl Server {
-    fn waits(&self, turn: &Turn<usize>) -> bool {
-        self.verdict(turn) == Verdict::Waiting
+    fn waits(&self, handle: &RequestHandle<usize>) -> bool {
+        self.verdict(handle) == Verdict::Waiting
     }
 }
 
 /// kubernetes/kubernetes#121982
 #[test]
 fn a_level_below_its_nominal_seats_gets_every_one_that_a_borrower_frees_at_once() {
-    let (mut server, mut turns) = lent(Settings::default());
+    let (mut server, mut handles) = lent(Settings::default());
     let waiting: Vec<_> = (0..12).map(|_| server.wait("lender")).collect();
     assert!(server.take_woken().is_empty(), "no borrowed seat lies idle");
     for (n, (id, _)) in waiting.iter().enumerate().take(10) {
-        let running = turns.remove(0);
+        let running = handles.remove(0);
         assert_eq!(server.verdict(&running), Verdict::Dispatched);
         server.leave(running);
         assert_eq!(server.take_woken(), [*id], "seat {n} goes to its owner");
         assert_eq!(server.limit("lender"), n as u32 + 1);
         assert_eq!(server.sum(), 20, "seats only change hands");
     }
-    server.leave(turns.remove(0));
+    server.leave(handles.remove(0));
     assert_eq!((server.limit("borrower"), server.limit("lender")), (10, 10), "nominal is enough");
     let woken = server.take_woken();
     assert!(woken.iter().all(|id| *id < 40), "the borrower's own go now: {woken:?}");
@@ -70,9 +70,9 @@ fn a_level_below_its_nominal_seats_gets_every_one_that_a_borrower_frees_at_once(
 
 #[test]
 fn in_kubernetes_seats_that_are_lent_come_back_at_the_next_adjustment() {
-    let (mut server, mut turns) = lent(Settings::kubernetes());
+    let (mut server, mut handles) = lent(Settings::kubernetes());
     let (id, waiting) = server.wait("lender");
-    server.leave(turns.remove(0));
+    server.leave(handles.remove(0));
     assert_eq!(server.limit("lender"), 0);
     assert_eq!(server.verdict(&waiting), Verdict::Waiting);
     assert!(!server.take_woken().contains(&id));
@@ -84,8 +84,8 @@ fn in_kubernetes_seats_that_are_lent_come_back_at_the_next_adjustment() {
 
 /// The borrower has nothing running any more, but still has the seats.
 fn idle_borrower(settings: Settings) -> Server {
-    let (mut server, turns) = lent(settings);
-    turns.into_iter().for_each(|turn| server.leave(turn));
+    let (mut server, handles) = lent(settings);
+    handles.into_iter().for_each(|handle| server.leave(handle));
     server.take_woken();
     assert_eq!((server.limit("borrower"), server.limit("lender")), (20, 0));
     server
@@ -95,9 +95,9 @@ fn idle_borrower(settings: Settings) -> Server {
 fn borrowed_seats_that_lie_idle_are_taken_back_by_an_arrival_at_once() {
     let mut server = idle_borrower(Settings::default());
     for n in 1..=10 {
-        let (id, turn) = server.wait("lender");
+        let (id, handle) = server.wait("lender");
         assert_eq!(server.take_woken(), [id]);
-        assert_eq!(server.verdict(&turn), Verdict::Dispatched);
+        assert_eq!(server.verdict(&handle), Verdict::Dispatched);
         assert_eq!((server.limit("lender"), server.sum()), (n, 20));
     }
     server.wait("lender");
@@ -108,10 +108,10 @@ fn borrowed_seats_that_lie_idle_are_taken_back_by_an_arrival_at_once() {
 #[test]
 fn a_wide_request_takes_back_as_many_seats_as_it_needs() {
     let mut server = idle_borrower(Settings::default());
-    let Admission::Waiting(turn) = server.admit_with("lender", "", cost(7)) else {
+    let Admission::Waiting(handle) = server.admit_with("lender", "", cost(7)) else {
         panic!("it has no seats")
     };
-    assert_eq!(server.verdict(&turn), Verdict::Dispatched);
+    assert_eq!(server.verdict(&handle), Verdict::Dispatched);
     assert_eq!((server.limit("borrower"), server.limit("lender")), (13, 7));
 }
 
@@ -123,11 +123,11 @@ fn nobody_is_pushed_below_its_nominal_seats() {
     server.now = ms(10_000);
     server.adjust();
     assert_eq!([server.limit("a"), server.limit("b"), server.limit("c")], [20, 5, 5]);
-    let mut turns: Vec<_> = a
+    let mut handles: Vec<_> = a
         .into_iter()
         .map(|admission| match admission {
-            Admission::Dispatched(turn) | Admission::Waiting(turn) => turn,
-            Admission::Refused { .. } => panic!("queues are long"),
+            Admission::Dispatched(handle) | Admission::Waiting(handle) => handle,
+            Admission::Rejected { .. } => panic!("queues are long"),
         })
         .collect();
     for user in ["b", "c"] {
@@ -135,7 +135,7 @@ fn nobody_is_pushed_below_its_nominal_seats() {
         (0..9).for_each(|_| drop(server.wait(user)));
     }
     for _ in 0..15 {
-        server.leave(turns.remove(0));
+        server.leave(handles.remove(0));
         assert_eq!(server.sum(), 30);
         for name in ["a", "b", "c"] {
             assert!(server.limit(name) >= 10 || name != "a", "{name}");
@@ -158,7 +158,7 @@ fn seats_of_an_exempt_level_are_no_seats_to_take() {
     (0..40).for_each(|_| drop(server.admit("borrower")));
     server.now = ms(10_000);
     server.adjust();
-    exempt.into_iter().for_each(|turn| server.leave(turn));
+    exempt.into_iter().for_each(|handle| server.leave(handle));
     let of_limited = |server: &Server| server.limit("borrower") + server.limit("lender");
     let before = of_limited(&server);
     (0..9).for_each(|_| drop(server.wait("lender")));
@@ -171,12 +171,12 @@ fn a_level_without_shares_that_rejects_admits_nothing() {
     let levels =
         || config(vec![level("closed", 0, Handling::Reject), level("open", 10, queuing(4, 1, 10))]);
     let mut server = Server::new(levels(), 10, Settings::default());
-    assert_eq!(server.refused("closed"), Some(Refusal::ConcurrencyLimit));
+    assert_eq!(server.rejected("closed"), Some(RejectReason::ConcurrencyLimit));
     let mut server = Server::new(levels(), 10, Settings::proposal());
-    assert_eq!(server.refused("closed"), Some(Refusal::ConcurrencyLimit));
+    assert_eq!(server.rejected("closed"), Some(RejectReason::ConcurrencyLimit));
     let mut server = Server::new(levels(), 10, Settings::kubernetes());
     let one = server.run("closed");
-    assert_eq!(server.refused("closed"), Some(Refusal::ConcurrencyLimit), "one at a time");
+    assert_eq!(server.rejected("closed"), Some(RejectReason::ConcurrencyLimit), "one at a time");
     server.leave(one);
     server.run("closed");
 }
@@ -187,8 +187,8 @@ fn slow_readers_cannot_hold_all_seats() {
     for (settings, others_go) in [(Settings::default(), true), (Settings::kubernetes(), false)] {
         let mut server = Server::new(config(vec![level("a", 1, queuing(4, 1, 9))]), 2, settings);
         let slow = server.runs("a", 2);
-        slow.iter().for_each(|turn| {
-            server.dispatcher.respond(server.now, turn);
+        slow.iter().for_each(|handle| {
+            server.dispatcher.respond(server.now, handle);
         });
         let (id, waiting) = server.wait("a");
         server.now = ms(9_999);
@@ -205,7 +205,7 @@ fn slow_readers_cannot_hold_all_seats() {
         let level = server.level("a");
         assert_eq!(level.view(|view| (view.set.executing(), view.set.seats_in_use())), (1, 1));
         server.now = ms(60_000);
-        slow.into_iter().for_each(|turn| server.leave(turn));
+        slow.into_iter().for_each(|handle| server.leave(handle));
         server.leave(waiting);
         server.assert_idle("all have left");
         level.view(|view| {
@@ -234,7 +234,7 @@ fn when_a_wide_head_gives_up_others_go_at_once_save_in_kubernetes() {
                 true => server.leave(wide),
                 false => {
                     server.tick();
-                    assert_eq!(server.verdict(&wide), Verdict::Refused(Refusal::TimeOut));
+                    assert_eq!(server.verdict(&wide), Verdict::Rejected(RejectReason::TimeOut));
                 }
             }
             assert_eq!(server.take_woken().contains(&id), at_once, "{settings:?}");
@@ -251,18 +251,18 @@ fn seats_that_an_arrival_finds_freed_go_to_their_owner_too() {
     let mut server = Server::new(two(), 20, Settings::default());
     let width =
         Width { final_seats: 1, additional_latency: crate::support::millis(5), ..Width::ONE };
-    let mut turns = Vec::new();
+    let mut handles = Vec::new();
     for _ in 0..40 {
         match server.admit_with("borrower", "", Cost { width, ..cost(1) }) {
-            Admission::Dispatched(turn) | Admission::Waiting(turn) => turns.push(turn),
-            Admission::Refused { .. } => panic!("queues are long"),
+            Admission::Dispatched(handle) | Admission::Waiting(handle) => handles.push(handle),
+            Admission::Rejected { .. } => panic!("queues are long"),
         }
     }
     server.now = ms(10_000);
     server.adjust();
     server.take_woken();
     let (id, _) = server.wait("lender");
-    server.leave(turns.remove(0));
+    server.leave(handles.remove(0));
     assert!(server.take_woken().is_empty(), "the seat lingers");
     server.now = ms(10_006);
     drop(server.admit("borrower"));
@@ -277,16 +277,20 @@ fn a_level_that_rejects_gets_its_idle_seats_back_at_once() {
         lending("rejecting", 50, 100, Handling::Reject),
     ];
     let mut server = Server::new(config(levels), 20, Settings::default());
-    let turns = forty(&mut server);
+    let handles = forty(&mut server);
     server.now = ms(10_000);
     server.adjust();
     assert_eq!((server.limit("borrower"), server.limit("rejecting")), (20, 0));
-    assert_eq!(server.refused("rejecting"), Some(Refusal::ConcurrencyLimit), "all are in use");
+    assert_eq!(
+        server.rejected("rejecting"),
+        Some(RejectReason::ConcurrencyLimit),
+        "all are in use"
+    );
     server.now = ms(20_000);
     server.adjust();
-    assert!(server.limit("rejecting") > 0, "what was refused is demand as well");
-    turns.into_iter().for_each(|turn| server.leave(turn));
+    assert!(server.limit("rejecting") > 0, "what was rejected is demand as well");
+    handles.into_iter().for_each(|handle| server.leave(handle));
     server.runs("rejecting", 10);
     assert_eq!((server.limit("borrower"), server.limit("rejecting")), (10, 10));
-    assert_eq!(server.refused("rejecting"), Some(Refusal::ConcurrencyLimit));
+    assert_eq!(server.rejected("rejecting"), Some(RejectReason::ConcurrencyLimit));
 }

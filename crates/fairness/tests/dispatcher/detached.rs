@@ -1,6 +1,6 @@
 //! Slow readers that have lost their seats.
 
-use evenkeel_fairness::{Settings, config::Handling, dispatcher::Turn, queues::Verdict};
+use evenkeel_fairness::{Settings, config::Handling, dispatcher::RequestHandle, queues::Verdict};
 
 use crate::{
     Server,
@@ -17,10 +17,10 @@ fn server(handling: Handling) -> Server {
 
 impl Server {
     /// A request that begins to respond now and whose client reads slowly.
-    fn read_slowly(&mut self) -> Turn<usize> {
-        let turn = self.run("slow");
-        self.dispatcher.respond(self.now, &turn);
-        turn
+    fn read_slowly(&mut self) -> RequestHandle<usize> {
+        let handle = self.run("slow");
+        self.dispatcher.respond(self.now, &handle);
+        handle
     }
 
     /// The hold passes.
@@ -62,7 +62,7 @@ fn beyond_the_limit_a_slow_reader_keeps_its_seat() {
     assert_eq!(server.take_woken(), [id]);
     assert_eq!(server.detached(), (MAX, u64::from(MAX) + 1, 1));
     slow.push(waiting);
-    slow.into_iter().for_each(|turn| server.leave(turn));
+    slow.into_iter().for_each(|handle| server.leave(handle));
     assert_eq!(server.detached(), (0, u64::from(MAX) + 1, 0));
     server.assert_idle("all have left");
 }
@@ -79,7 +79,7 @@ fn one_that_keeps_its_seat_frees_it_when_its_response_ends() {
     server.leave(slow.pop().expect("the last"));
     assert_eq!(server.take_woken(), [id]);
     slow.push(waiting);
-    slow.into_iter().for_each(|turn| server.leave(turn));
+    slow.into_iter().for_each(|handle| server.leave(handle));
     server.assert_idle("all have left");
 }
 
@@ -92,7 +92,7 @@ fn requests_under_way_are_never_more_than_seats_and_limit() {
         if server.level("slow").view(|view| view.set.seats_in_use()) == 0 {
             slow.push(server.read_slowly());
         } else {
-            assert!(server.refused("slow").is_some());
+            assert!(server.rejected("slow").is_some());
         }
         server.pass();
     }

@@ -6,7 +6,7 @@ use evenkeel_fairness::{
     Settings,
     dispatcher::Admission,
     flow::{FlowHash, FlowHasher, FlowKey},
-    queues::stats::Refusal,
+    queues::stats::RejectReason,
     shard::Dealer,
 };
 
@@ -39,20 +39,20 @@ fn colliding(hash: FlowHash, n: usize) -> Vec<String> {
 }
 
 /// Mallory's flows fill all queues they can; then the victim comes.
-fn refused(hash: FlowHash, mallory: &[String]) -> Option<Refusal> {
+fn rejected(hash: FlowHash, mallory: &[String]) -> Option<RejectReason> {
     let settings = Settings { flow_hash: hash, ..Settings::default() };
     let shared = level("shared", 1, queuing(QUEUES, HAND, LENGTH));
     let mut server = Server::new(config(vec![shared]), 1, settings);
-    let mut turns = vec![server.run("shared")];
+    let mut handles = vec![server.run("shared")];
     for name in mallory {
         match server.admit_with("shared", name, cost(1)) {
-            Admission::Waiting(turn) => turns.push(turn),
-            Admission::Refused { .. } => {}
+            Admission::Waiting(handle) => handles.push(handle),
+            Admission::Rejected { .. } => {}
             Admission::Dispatched(_) => panic!("the seat is taken"),
         }
     }
     match server.admit_with("shared", VICTIM, cost(1)) {
-        Admission::Refused { refusal, .. } => Some(refusal),
+        Admission::Rejected { reason, .. } => Some(reason),
         _ => None,
     }
 }
@@ -60,14 +60,14 @@ fn refused(hash: FlowHash, mallory: &[String]) -> Option<Refusal> {
 #[test]
 fn names_searched_for_offline_starve_a_victim_only_if_the_hash_is_known() {
     let mallory = colliding(FlowHash::Unkeyed, 20);
-    assert_eq!(refused(FlowHash::Unkeyed, &mallory), Some(Refusal::QueueFull));
+    assert_eq!(rejected(FlowHash::Unkeyed, &mallory), Some(RejectReason::QueueFull));
     for number in 1..=20 {
-        assert_eq!(refused(key(number), &mallory), None, "key {number}");
+        assert_eq!(rejected(key(number), &mallory), None, "key {number}");
     }
     // Nor does the key of another process help.
     let mallory = colliding(key(1), 20);
-    assert_eq!(refused(key(1), &mallory), Some(Refusal::QueueFull));
-    assert_eq!(refused(key(2), &mallory), None);
+    assert_eq!(rejected(key(1), &mallory), Some(RejectReason::QueueFull));
+    assert_eq!(rejected(key(2), &mallory), None);
 }
 
 /// Of 120 hands one is the victim's.

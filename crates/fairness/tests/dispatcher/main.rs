@@ -12,8 +12,8 @@ mod threads;
 use evenkeel_fairness::{
     Settings, Time,
     config::Config,
-    dispatcher::{Admission, Cost, Dispatcher, Level, LevelLimits, Turn},
-    queues::{Verdict, stats::Refusal},
+    dispatcher::{Admission, Cost, Dispatcher, Level, LevelLimits, RequestHandle},
+    queues::{Verdict, stats::RejectReason},
 };
 
 use crate::support::{by, cost};
@@ -45,38 +45,38 @@ impl Server {
     }
 
     /// It must be dispatched at once.
-    fn run(&mut self, user: &str) -> Turn<usize> {
+    fn run(&mut self, user: &str) -> RequestHandle<usize> {
         match self.admit(user) {
-            Admission::Dispatched(turn) => turn,
+            Admission::Dispatched(handle) => handle,
             other => panic!("{user}: {other:?}"),
         }
     }
 
-    fn runs(&mut self, user: &str, n: usize) -> Vec<Turn<usize>> {
+    fn runs(&mut self, user: &str, n: usize) -> Vec<RequestHandle<usize>> {
         (0..n).map(|_| self.run(user)).collect()
     }
 
     /// It must not be dispatched by its own level at once; returns its number too.
-    fn wait(&mut self, user: &str) -> (usize, Turn<usize>) {
+    fn wait(&mut self, user: &str) -> (usize, RequestHandle<usize>) {
         match self.admit(user) {
-            Admission::Waiting(turn) => (self.next - 1, turn),
+            Admission::Waiting(handle) => (self.next - 1, handle),
             other => panic!("{user}: {other:?}"),
         }
     }
 
-    fn refused(&mut self, user: &str) -> Option<Refusal> {
+    fn rejected(&mut self, user: &str) -> Option<RejectReason> {
         match self.admit(user) {
-            Admission::Refused { refusal, .. } => Some(refusal),
+            Admission::Rejected { reason, .. } => Some(reason),
             _ => None,
         }
     }
 
-    fn leave(&mut self, turn: Turn<usize>) {
-        self.dispatcher.leave(self.now, turn, &mut self.woken);
+    fn leave(&mut self, handle: RequestHandle<usize>) {
+        self.dispatcher.leave(self.now, handle, &mut self.woken);
     }
 
-    fn verdict(&self, turn: &Turn<usize>) -> Verdict {
-        self.dispatcher.verdict(turn, |old| old.expect("it waits")).0
+    fn verdict(&self, handle: &RequestHandle<usize>) -> Verdict {
+        self.dispatcher.verdict(handle, |old| old.expect("it waits")).0
     }
 
     fn adjust(&mut self) {

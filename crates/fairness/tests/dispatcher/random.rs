@@ -3,8 +3,8 @@
 use evenkeel_fairness::{
     Settings, SlowFlows, Time, Width,
     config::{Config, Handling},
-    dispatcher::{Admission, Cost, LevelLimits, Turn},
-    queues::{Verdict, stats::Refusal},
+    dispatcher::{Admission, Cost, LevelLimits, RequestHandle},
+    queues::{Verdict, stats::RejectReason},
 };
 
 use crate::{
@@ -18,9 +18,9 @@ struct Run {
     seed: u64,
     rng: Rng,
     server: Server,
-    turns: Vec<Turn<usize>>,
+    handles: Vec<RequestHandle<usize>>,
     admitted: u64,
-    refused: u64,
+    rejected: u64,
     left: u64,
 }
 
@@ -47,7 +47,7 @@ impl Run {
     fn new(seed: u64, settings: Settings) -> Self {
         let mut rng = Rng::new(seed);
         let server = Server::new(levels(&mut rng, true), rng.within(1..30) as u32, settings);
-        Run { seed, rng, server, turns: Vec::new(), admitted: 0, refused: 0, left: 0 }
+        Run { seed, rng, server, handles: Vec::new(), admitted: 0, rejected: 0, left: 0 }
     }
 
     fn step(&mut self) {
@@ -80,27 +80,29 @@ impl Run {
         }
         self.admitted += 1;
         match self.server.admit_with(user, namespace, Cost { width, wait_until, watch: false }) {
-            Admission::Dispatched(turn) | Admission::Waiting(turn) => self.turns.push(turn),
-            Admission::Refused { .. } => self.refused += 1,
+            Admission::Dispatched(handle) | Admission::Waiting(handle) => self.handles.push(handle),
+            Admission::Rejected { .. } => self.rejected += 1,
         }
     }
 
     fn leave(&mut self) {
-        if self.turns.is_empty() {
+        if self.handles.is_empty() {
             return;
         }
-        let at = self.rng.below(self.turns.len() as u64) as usize;
-        let turn = self.turns.swap_remove(at);
+        let at = self.rng.below(self.handles.len() as u64) as usize;
+        let handle = self.handles.swap_remove(at);
         self.left += 1;
-        if self.rng.chance(20) && self.server.verdict(&turn) == Verdict::Refused(Refusal::TimeOut) {
+        if self.rng.chance(20)
+            && self.server.verdict(&handle) == Verdict::Rejected(RejectReason::TimeOut)
+        {
             return;
         }
-        self.server.leave(turn);
+        self.server.leave(handle);
     }
 
     fn respond(&mut self) {
-        if let Some(turn) = self.turns.first() {
-            self.server.dispatcher.respond(self.server.now, turn);
+        if let Some(handle) = self.handles.first() {
+            self.server.dispatcher.respond(self.server.now, handle);
         }
     }
 
@@ -112,14 +114,14 @@ impl Run {
 
     fn end(mut self) {
         let what = format!("seed {}", self.seed);
-        while !self.turns.is_empty() {
+        while !self.handles.is_empty() {
             self.leave();
         }
         self.server.now = Time(self.server.now.0 + 60_000 * MS);
         self.server.tick();
         self.server.adjust();
         self.server.assert_idle(&what);
-        assert_eq!(self.refused + self.left, self.admitted, "{what}");
+        assert_eq!(self.rejected + self.left, self.admitted, "{what}");
         assert!(self.server.limits().iter().all(|level| !level.quiescing), "{what}: all drained");
         let mut woken = self.server.take_woken();
         let n_woken = woken.len();

@@ -41,13 +41,13 @@ fn a_level_that_is_removed_drains_and_then_vanishes_and_its_seats_are_the_others
         assert_eq!(server.nominal("a"), 4, "what drains keeps its shares");
         assert!(server.limits()[1].quiescing);
         // The schema is gone, so that its requests fall back to the first.
-        let Admission::Dispatched(turn) = server.admit("b") else { panic!("level a is free") };
-        assert_eq!(&*turn.place.level.name, "a");
-        server.leave(turn);
+        let Admission::Dispatched(handle) = server.admit("b") else { panic!("level a is free") };
+        assert_eq!(&*handle.destination.level.name, "a");
+        server.leave(handle);
         server.leave(running.pop().expect("four run"));
         assert_eq!(server.take_woken(), [first]);
         server.leave(cancelled);
-        running.into_iter().for_each(|turn| server.leave(turn));
+        running.into_iter().for_each(|handle| server.leave(handle));
         server.adjust();
         assert_eq!(names(&server), ["a", "b"], "one still runs");
         server.leave(waiting);
@@ -64,8 +64,8 @@ fn a_level_that_is_removed_drains_and_then_vanishes_and_its_seats_are_the_others
 #[test]
 fn an_idle_level_that_is_removed_is_gone_at_once() {
     let mut server = Server::new(config(vec![queue("a"), queue("b")]), 8, Settings::default());
-    let turn = server.run("b");
-    server.leave(turn);
+    let handle = server.run("b");
+    server.leave(handle);
     server.configure(config(vec![queue("a")]), 8);
     assert_eq!((names(&server), server.limit("a")), (vec!["a".to_owned()], 8));
 }
@@ -78,7 +78,7 @@ fn a_level_that_comes_back_while_it_drains_goes_on_with_what_it_has() {
     server.configure(config(vec![queue("a")]), 8);
     server.configure(config(vec![queue("a"), queue("b")]), 8);
     assert!(!server.limits()[1].quiescing);
-    running.into_iter().for_each(|turn| server.leave(turn));
+    running.into_iter().for_each(|handle| server.leave(handle));
     assert_eq!(server.take_woken(), [id]);
     assert_eq!(stats_of(&server, "b", "b").expect("it counts").dispatched, 5);
 }
@@ -92,11 +92,11 @@ fn a_level_that_is_added_has_its_seats_at_once() {
     let of_b = server.runs("b", 4);
     server.wait("a");
     // Requests that run are never withdrawn, so that the limit is exceeded for a while.
-    for turn in running.into_iter().take(4) {
-        server.leave(turn);
+    for handle in running.into_iter().take(4) {
+        server.leave(handle);
         assert!(server.take_woken().is_empty());
     }
-    of_b.into_iter().for_each(|turn| server.leave(turn));
+    of_b.into_iter().for_each(|handle| server.leave(handle));
 }
 
 #[test]
@@ -107,29 +107,32 @@ fn queues_grow_and_shrink_and_no_request_is_lost() {
             config(vec![level("a", 10, queuing(queues, 1, 100)), level("b", 1, Handling::Reject)])
         };
         let mut server = Server::new(sized(8), 4, settings());
-        let mut turns = Vec::new();
+        let mut handles = Vec::new();
         for queues in sizes {
             server.configure(sized(queues), 4);
             for n in 0..12 {
                 match server.admit_with("a", &n.to_string(), crate::support::cost(1)) {
-                    Admission::Dispatched(turn) | Admission::Waiting(turn) => turns.push(turn),
-                    Admission::Refused { .. } => panic!("queues are long"),
+                    Admission::Dispatched(handle) | Admission::Waiting(handle) => {
+                        handles.push(handle)
+                    }
+                    Admission::Rejected { .. } => panic!("queues are long"),
                 }
             }
             server.now = ms(server.now.0 / 1_000_000 + 5);
             for _ in 0..6 {
-                let at = turns.iter().position(|turn| server.verdict(turn) == Verdict::Dispatched);
-                let turn = turns.remove(at.expect("four run"));
-                server.leave(turn);
+                let at =
+                    handles.iter().position(|handle| server.verdict(handle) == Verdict::Dispatched);
+                let handle = handles.remove(at.expect("four run"));
+                server.leave(handle);
             }
         }
         while let Some(at) =
-            turns.iter().position(|turn| server.verdict(turn) == Verdict::Dispatched)
+            handles.iter().position(|handle| server.verdict(handle) == Verdict::Dispatched)
         {
-            let turn = turns.remove(at);
-            server.leave(turn);
+            let handle = handles.remove(at);
+            server.leave(handle);
         }
-        assert!(turns.is_empty(), "{} were never dispatched", turns.len());
+        assert!(handles.is_empty(), "{} were never dispatched", handles.len());
         assert_eq!(server.level("a").view(|view| view.set.dump().queues.len()), 8);
         assert_eq!(stats_of(&server, "a", "a").expect("it counts").dispatched, 72);
         server.assert_idle("all have left");
@@ -147,7 +150,7 @@ fn a_schema_that_moves_to_another_level_is_counted_in_both() {
     let before = server.run("mover");
     server.configure(to(1), 8);
     let after = server.run("mover");
-    assert_eq!((&*before.place.level.name, &*after.place.level.name), ("a", "b"));
+    assert_eq!((&*before.destination.level.name, &*after.destination.level.name), ("a", "b"));
     let executing = |server: &Server, level| stats_of(server, level, "mover").unwrap().executing;
     assert_eq!((executing(&server, "a"), executing(&server, "b")), (1, 1));
     server.leave(before);
@@ -163,20 +166,20 @@ fn a_schema_that_moves_to_another_level_is_counted_in_both() {
 fn a_level_may_become_exempt_and_limited_again() {
     let with = |handling| config(vec![queue("a"), level("b", 10, handling)]);
     let mut server = Server::new(with(queuing(4, 1, 50)), 8, Settings::proposal());
-    let mut turns = server.runs("b", 4);
+    let mut handles = server.runs("b", 4);
     let waiting: Vec<_> = (0..3).map(|_| server.wait("b")).collect();
     server.configure(with(Handling::Exempt), 8);
     let ids: Vec<_> = waiting.iter().map(|(id, _)| *id).collect();
     let mut woken = server.take_woken();
     woken.sort_unstable();
     assert_eq!(woken, ids, "nobody waits in an exempt level");
-    turns.extend(server.runs("b", 20));
-    turns.extend(waiting.into_iter().map(|(_, turn)| turn));
+    handles.extend(server.runs("b", 20));
+    handles.extend(waiting.into_iter().map(|(_, handle)| handle));
     server.configure(with(queuing(4, 1, 50)), 8);
     let (id, last) = server.wait("b");
-    for (left, turn) in (0..turns.len()).rev().zip(turns) {
+    for (left, handle) in (0..handles.len()).rev().zip(handles) {
         assert_eq!(server.verdict(&last) == Verdict::Dispatched, left + 1 < 4, "{left}");
-        server.leave(turn);
+        server.leave(handle);
     }
     assert_eq!(server.take_woken(), [id]);
     server.leave(last);
@@ -189,12 +192,12 @@ fn a_configuration_that_can_not_be_leaves_the_old_one_in_force() {
     let before = format!("{:?}", server.limits());
     let running = server.run("b");
     let none = config(vec![level("c", 0, queuing(4, 1, 50))]);
-    let refused = server.dispatcher.configure(server.now, none, 8, &mut server.woken);
-    assert_eq!(refused.expect_err("no shares").levels, 1);
+    let rejected = server.dispatcher.configure(server.now, none, 8, &mut server.woken);
+    assert_eq!(rejected.expect_err("no shares").levels, 1);
     assert_eq!(format!("{:?}", server.limits()), before);
     let next = server.run("b");
-    assert_eq!(&*next.place.level.name, "b");
-    [running, next].into_iter().for_each(|turn| server.leave(turn));
+    assert_eq!(&*next.destination.level.name, "b");
+    [running, next].into_iter().for_each(|handle| server.leave(handle));
     assert_eq!(stats_of(&server, "b", "b").unwrap().dispatched, 2);
 }
 
@@ -212,7 +215,7 @@ fn counts_survive_a_swap_and_the_place_of_a_schema_that_is_gone_is_used_again() 
     let counted = |server: &Server, name| stats_of(server, "a", name).map(|s| s.dispatched);
     assert_eq!(counted(&server, "y"), Some(1));
     assert_eq!((counted(&server, "x"), counted(&server, "z")), (Some(1), Some(1)), "x still runs");
-    [x, y, z].into_iter().for_each(|turn| server.leave(turn));
+    [x, y, z].into_iter().for_each(|handle| server.leave(handle));
     server.configure(with(&["y", "w"]), 8);
     let n_schemas = server.level("a").view(|view| view.schemas().count());
     assert_eq!((counted(&server, "y"), counted(&server, "w"), n_schemas), (Some(1), Some(0), 3));
@@ -230,7 +233,7 @@ fn ten_thousand_swaps_with_ever_new_names_take_no_more_memory() {
         for n in numbers {
             let running = [server.run("same"), server.run(&format!("schema-{n:06}"))];
             server.configure(with(n + 1), 8);
-            running.into_iter().for_each(|turn| server.leave(turn));
+            running.into_iter().for_each(|handle| server.leave(handle));
             server.take_woken();
         }
         assert!(server.limits().len() <= 3);

@@ -12,7 +12,7 @@ use std::{
 use evenkeel_fairness::{
     Settings, Time,
     config::Config,
-    dispatcher::{Admission, Dispatcher, Level, Turn},
+    dispatcher::{Admission, Dispatcher, Level, RequestHandle},
     queues::Verdict,
 };
 
@@ -35,11 +35,11 @@ fn wake(woken: &mut Vec<Thread>) {
 }
 
 /// Parks until its turn has come. Nobody but who dispatched it unparks it in time.
-fn wait(dispatcher: &Dispatcher<Thread>, turn: &Turn<Thread>, give_up: Instant) {
+fn wait(dispatcher: &Dispatcher<Thread>, handle: &RequestHandle<Thread>, give_up: Instant) {
     loop {
-        match dispatcher.verdict(turn, |old| old.unwrap_or_else(thread::current)).0 {
+        match dispatcher.verdict(handle, |old| old.unwrap_or_else(thread::current)).0 {
             Verdict::Dispatched => return,
-            Verdict::Refused(refusal) => panic!("{refusal:?}: it may wait for ever"),
+            Verdict::Rejected(reason) => panic!("{reason:?}: it may wait for ever"),
             Verdict::Waiting => {}
         }
         thread::park_timeout(give_up.saturating_duration_since(Instant::now()));
@@ -48,7 +48,7 @@ fn wait(dispatcher: &Dispatcher<Thread>, turn: &Turn<Thread>, give_up: Instant) 
 }
 
 fn requests(dispatcher: &Dispatcher<Thread>, start: Instant, seed: u64, give_up: Instant) -> u64 {
-    let (mut rng, mut woken, mut refused) = (Rng::new(seed), Vec::new(), 0);
+    let (mut rng, mut woken, mut rejected) = (Rng::new(seed), Vec::new(), 0);
     let mut held = Vec::new();
     for _ in 0..REQUESTS {
         let request = by(rng.pick(&["a", "b", "c"]), rng.pick(&["x", "y", "z"]));
@@ -57,26 +57,26 @@ fn requests(dispatcher: &Dispatcher<Thread>, start: Instant, seed: u64, give_up:
             dispatcher.admit(now(start), &request, |_| width, thread::current, &mut woken);
         wake(&mut woken);
         match admitted.admission {
-            Admission::Dispatched(turn) => held.push(turn),
-            Admission::Waiting(turn) if rng.chance(30) || !held.is_empty() => {
-                dispatcher.leave(now(start), turn, &mut woken);
+            Admission::Dispatched(handle) => held.push(handle),
+            Admission::Waiting(handle) if rng.chance(30) || !held.is_empty() => {
+                dispatcher.leave(now(start), handle, &mut woken);
             }
-            Admission::Waiting(turn) => {
-                wait(dispatcher, &turn, give_up);
-                held.push(turn);
+            Admission::Waiting(handle) => {
+                wait(dispatcher, &handle, give_up);
+                held.push(handle);
             }
-            Admission::Refused { .. } => refused += 1,
+            Admission::Rejected { .. } => rejected += 1,
         }
         while held.len() > 2 || !held.is_empty() && rng.chance(70) {
             dispatcher.leave(now(start), held.remove(0), &mut woken);
         }
         wake(&mut woken);
     }
-    held.into_iter().for_each(|turn| {
-        dispatcher.leave(now(start), turn, &mut woken);
+    held.into_iter().for_each(|handle| {
+        dispatcher.leave(now(start), handle, &mut woken);
     });
     wake(&mut woken);
-    refused
+    rejected
 }
 
 /// Four threads of requests, one that changes the configuration and the limits.
@@ -84,7 +84,7 @@ fn storm(settings: Settings) {
     let start = Instant::now();
     let give_up = start + Duration::from_secs(60);
     let dispatcher = Dispatcher::new(Time(0), levels(3, 4), 6, settings).expect("has shares");
-    let (done, refused) = (AtomicBool::new(false), AtomicU64::new(0));
+    let (done, rejected) = (AtomicBool::new(false), AtomicU64::new(0));
     thread::scope(|scope| {
         let control = scope.spawn(|| {
             let (mut rng, mut woken) = (Rng::new(9), Vec::new());
@@ -103,10 +103,10 @@ fn storm(settings: Settings) {
         });
         let clients: Vec<_> = (0..THREADS)
             .map(|seed| {
-                let (dispatcher, refused) = (&dispatcher, &refused);
+                let (dispatcher, rejected) = (&dispatcher, &rejected);
                 scope.spawn(move || {
                     let n = requests(dispatcher, start, seed, give_up);
-                    refused.fetch_add(n, Ordering::Relaxed);
+                    rejected.fetch_add(n, Ordering::Relaxed);
                 })
             })
             .collect();
@@ -174,11 +174,11 @@ fn miss_each_other(round: u64) {
         dispatcher.admit(Time(at), &by(user, ""), |_| cost(1), thread::current, woken).admission
     };
     let mut woken = Vec::new();
-    let mut turns = Vec::new();
+    let mut handles = Vec::new();
     for _ in 0..2 {
         match admit("borrower", 0, &mut woken) {
-            Admission::Dispatched(turn) | Admission::Waiting(turn) => turns.push(turn),
-            Admission::Refused { .. } => panic!("queues are long"),
+            Admission::Dispatched(handle) | Admission::Waiting(handle) => handles.push(handle),
+            Admission::Rejected { .. } => panic!("queues are long"),
         }
     }
     dispatcher.adjust(Time(10), &mut woken);
@@ -189,7 +189,7 @@ fn miss_each_other(round: u64) {
             thread::yield_now();
         }
     };
-    let freed = turns.remove(0);
+    let freed = handles.remove(0);
     let lender = thread::scope(|scope| {
         scope.spawn(|| {
             start_together();
@@ -200,32 +200,32 @@ fn miss_each_other(round: u64) {
         (0..round % 64).for_each(|_| std::hint::spin_loop());
         admit("lender", 20, &mut Vec::new())
     });
-    let (Admission::Dispatched(turn) | Admission::Waiting(turn)) = lender else {
+    let (Admission::Dispatched(handle) | Admission::Waiting(handle)) = lender else {
         panic!("queues are long")
     };
-    let (verdict, _) = dispatcher.verdict(&turn, |old| old.expect("it waits"));
+    let (verdict, _) = dispatcher.verdict(&handle, |old| old.expect("it waits"));
     assert_eq!(verdict, Verdict::Dispatched, "round {round}");
 }
 
 const THREE: [&str; 3] = ["a", "b", "c"];
 
 /// Three levels of one seat each, all lent to `b`, which runs two requests and has one waiting.
-fn lent_to_b() -> (Dispatcher<Thread>, Vec<Turn<Thread>>) {
+fn lent_to_b() -> (Dispatcher<Thread>, Vec<RequestHandle<Thread>>) {
     let levels = THREE.map(|name| lending(name, 1, 100, queuing(1, 1, 100)));
     let config = config(levels.into());
     let dispatcher = Dispatcher::new(Time(0), config, 3, Settings::default()).expect("has shares");
-    let turns = (0..3).map(|_| admit(&dispatcher, "b")).collect();
+    let handles = (0..3).map(|_| admit(&dispatcher, "b")).collect();
     dispatcher.adjust(Time(10), &mut Vec::new());
-    (dispatcher, turns)
+    (dispatcher, handles)
 }
 
-fn admit(dispatcher: &Dispatcher<Thread>, user: &str) -> Turn<Thread> {
+fn admit(dispatcher: &Dispatcher<Thread>, user: &str) -> RequestHandle<Thread> {
     let request = by(user, "");
     let admitted =
         dispatcher.admit(Time(20), &request, |_| cost(1), thread::current, &mut Vec::new());
     match admitted.admission {
-        Admission::Dispatched(turn) | Admission::Waiting(turn) => turn,
-        Admission::Refused { .. } => panic!("queues are long"),
+        Admission::Dispatched(handle) | Admission::Waiting(handle) => handle,
+        Admission::Rejected { .. } => panic!("queues are long"),
     }
 }
 
@@ -263,15 +263,15 @@ fn claimed_and_spare(dispatcher: &Dispatcher<Thread>) -> (u32, u32) {
 fn a_third_level_that_claims_while_seats_change_hands_gets_those_that_are_left() {
     watched(|| {
         for round in 0..1_500 {
-            let (dispatcher, turns) = lent_to_b();
+            let (dispatcher, handles) = lent_to_b();
             let given_up = admit(&dispatcher, "a");
             let dispatcher = &dispatcher;
             together(
                 round,
                 [
                     Box::new(move || {
-                        for turn in turns {
-                            dispatcher.leave(Time(20), turn, &mut Vec::new());
+                        for handle in handles {
+                            dispatcher.leave(Time(20), handle, &mut Vec::new());
                         }
                     }),
                     Box::new(move || {
@@ -295,7 +295,7 @@ fn a_third_level_that_claims_while_seats_change_hands_gets_those_that_are_left()
 fn limits_that_are_set_while_seats_change_hands_sum_to_the_same_ever_after() {
     watched(|| {
         for round in 0..1_500 {
-            let (dispatcher, turns) = lent_to_b();
+            let (dispatcher, handles) = lent_to_b();
             let dispatcher = &dispatcher;
             let sum = || {
                 let (limits, _) = dispatcher.limits();
@@ -307,8 +307,8 @@ fn limits_that_are_set_while_seats_change_hands_sum_to_the_same_ever_after() {
                 round,
                 [
                     Box::new(move || {
-                        for turn in turns {
-                            dispatcher.leave(Time(20), turn, &mut Vec::new());
+                        for handle in handles {
+                            dispatcher.leave(Time(20), handle, &mut Vec::new());
                         }
                     }),
                     Box::new(|| {

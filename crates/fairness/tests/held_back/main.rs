@@ -10,7 +10,7 @@ use evenkeel_fairness::{
     Settings, Time, Width,
     config::{Handling, Queuing},
     queues::{
-        Arrival, Outcome, QueueSet, SeatLimit, SlowFlowsDump, Ticket, Verdict, stats::Refusal,
+        Arrival, Outcome, QueueSet, SeatLimit, SlowFlowsDump, Ticket, Verdict, stats::RejectReason,
     },
 };
 

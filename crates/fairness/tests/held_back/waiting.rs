@@ -12,11 +12,11 @@ fn who_is_held_back_blocks_nobody_behind_it_and_takes_no_room() {
     level.runs(ELEPHANT);
     level.waits(ELEPHANT);
     level.waits(ELEPHANT);
-    assert_eq!(level.send(ELEPHANT), Outcome::Refused(Refusal::QueueFull), "a seat is free");
+    assert_eq!(level.send(ELEPHANT), Outcome::Rejected(RejectReason::QueueFull), "a seat is free");
     let mouse = level.runs(MOUSE);
     level.waits(MOUSE);
     level.waits(MOUSE);
-    assert_eq!(level.send(MOUSE), Outcome::Refused(Refusal::QueueFull));
+    assert_eq!(level.send(MOUSE), Outcome::Rejected(RejectReason::QueueFull));
     level.pass(0.1);
     level.leave(mouse);
     assert_eq!(level.woken, [9], "the first mouse, past the elephants");
@@ -73,6 +73,6 @@ fn who_is_held_back_may_give_up_or_wait_for_too_long() {
     level.now = wait_until;
     level.tick();
     let verdict = level.set.verdict(late, |_| panic!("it waits"));
-    assert_eq!(verdict, Verdict::Refused(Refusal::TimeOut));
+    assert_eq!(verdict, Verdict::Rejected(RejectReason::TimeOut));
     assert_eq!((level.slow().waiting, level.set.waiting(), level.set.seats_waiting()), (0, 0, 0));
 }

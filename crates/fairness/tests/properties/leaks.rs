@@ -4,7 +4,7 @@ use evenkeel_fairness::{
     Settings, Time,
     queues::{
         Arrival, Outcome, QueueSet, SeatLimit, Ticket, Verdict,
-        stats::{Refusal, SchemaStats},
+        stats::{RejectReason, SchemaStats},
     },
 };
 
@@ -29,7 +29,7 @@ fn storm(set: &mut QueueSet<u64>, rng: &mut Rng, from: u64, rounds: u64) {
             let arrival = Arrival { flow: rng.next(), wait_until, ..Arrival::default() };
             match set.arrive(now, arrival, || round, &mut woken) {
                 Outcome::Dispatched(ticket) | Outcome::Waiting(ticket) => tickets.push(ticket),
-                Outcome::Refused(_) => {}
+                Outcome::Rejected(_) => {}
             }
         }
         let end = Time(now.0 + 999);
@@ -71,7 +71,7 @@ fn a_ticket_is_not_valid_for_the_next_request_in_its_slot() {
         let Outcome::Waiting(third) = third else { panic!("no seat is free") };
         set.leave(Time(2), second, 0, &mut woken);
         let stale = set.verdict(second, |_| panic!("it has left"));
-        assert_eq!(stale, Verdict::Refused(Refusal::Cancelled));
+        assert_eq!(stale, Verdict::Rejected(RejectReason::Cancelled));
         assert_eq!(set.verdict(third, |old| old.expect("it waits")), Verdict::Waiting);
         assert_eq!(set.leave(Time(3), first, 0, &mut woken), 0);
         set.leave(Time(3), first, 0, &mut woken);

@@ -5,7 +5,7 @@ use evenkeel_fairness::{
     config::Handling,
     queues::{
         Arrival, Outcome, QueueSet, SeatLimit, Ticket, Verdict, Work,
-        stats::{Refusal, SchemaStats},
+        stats::{RejectReason, SchemaStats},
     },
 };
 
@@ -137,8 +137,8 @@ impl Simulator {
         let (ticket, got) = match outcome {
             Outcome::Dispatched(ticket) => (Some(ticket), Fate::Dispatched),
             Outcome::Waiting(ticket) => (Some(ticket), Fate::Waiting),
-            Outcome::Refused(Refusal::QueueFull) => (None, Fate::QueueFull),
-            Outcome::Refused(_) => (None, Fate::ConcurrencyLimit),
+            Outcome::Rejected(RejectReason::QueueFull) => (None, Fate::QueueFull),
+            Outcome::Rejected(_) => (None, Fate::ConcurrencyLimit),
         };
         let Self { seed, .. } = self;
         assert_eq!(got, fate, "seed {seed}: what became of arrival {id}");
@@ -241,7 +241,7 @@ impl Simulator {
                 // The verdict on a time-out ends the request.
                 Phase::TimedOut if self.rng.chance(50) => {
                     let verdict = self.set.verdict(ticket, |_| panic!("seed {seed}: still waits"));
-                    assert_eq!(verdict, Verdict::Refused(Refusal::TimeOut), "seed {seed}");
+                    assert_eq!(verdict, Verdict::Rejected(RejectReason::TimeOut), "seed {seed}");
                     self.oracle.requests[id].phase = Phase::Gone;
                     self.ended[id] += 1;
                     timed_out.push(id);
@@ -336,11 +336,11 @@ impl Simulator {
             assert_eq!(stats.wait.count(), stats.dispatched, "seed {seed}");
             assert_eq!(stats.execution.count(), stats.dispatched, "seed {seed}");
             assert_eq!(
-                stats.wait_refused.count(),
-                stats.refused.iter().sum::<u64>(),
+                stats.wait_rejected.count(),
+                stats.rejected.iter().sum::<u64>(),
                 "seed {seed}"
             );
-            sum += stats.dispatched + stats.refused.iter().sum::<u64>();
+            sum += stats.dispatched + stats.rejected.iter().sum::<u64>();
         }
         assert_eq!(sum, self.tickets.len() as u64, "seed {seed}: each arrival is counted once");
         for queue in self.set.dump().queues {

@@ -105,7 +105,7 @@ impl Run {
                 self.tickets.push(Some(ticket));
                 self.waiting.push(id);
             }
-            Outcome::Refused(_) => self.tickets.push(None),
+            Outcome::Rejected(_) => self.tickets.push(None),
         }
         self.hear(woken);
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use super::{EVERYTHING, LEVELS, QUEUES, a_level, a_schema, load_all, problems};
 
-/// The place, the field and some words of the one problem with `text` beside a sound level.
+/// The location, the field and some words of the one problem with `text` beside a sound level.
 #[track_caller]
 fn check(text: &str, field: &str, words: &str) {
     let told = problems([&*a_level("plain", QUEUES), text]);
@@ -17,7 +17,7 @@ fn check(text: &str, field: &str, words: &str) {
 }
 
 #[test]
-fn levels_that_make_no_sense_are_refused_with_the_field() {
+fn levels_that_make_no_sense_are_rejected_with_the_field() {
     let cases = [
         ("assuredConcurrencyShares: -1", "spec.assuredConcurrencyShares", "-1"),
         ("assuredConcurrencyShares: 1.5", "spec.assuredConcurrencyShares", "1.5"),
@@ -28,15 +28,19 @@ fn levels_that_make_no_sense_are_refused_with_the_field() {
         ("exempt: 1", "spec.exempt", "a boolean"),
         ("exempt: true, queues: 3", "spec.queues", "exempt"),
         ("queus: 3", "spec.queus", "unknown field"),
-        ("queues: 1, queueLengthLimit: 1", "spec.assuredConcurrencyShares", "needed"),
-        ("assuredConcurrencyShares: 1, queueLengthLimit: 1", "spec.queues", "needed"),
-        ("assuredConcurrencyShares: 1, queues: 1", "spec.queueLengthLimit", "needed"),
+        ("queues: 1, queueLengthLimit: 1", "spec.assuredConcurrencyShares", "required"),
+        ("assuredConcurrencyShares: 1, queueLengthLimit: 1", "spec.queues", "required"),
+        ("assuredConcurrencyShares: 1, queues: 1", "spec.queueLengthLimit", "required"),
         (
             "assuredConcurrencyShares: 1, queues: 1, queueLengthLimit: 0",
             "spec.queueLengthLimit",
-            "positive",
+            "greater than 0",
         ),
-        ("assuredConcurrencyShares: 1, queues: 0, queueLengthLimit: 1", "spec.queues", "positive"),
+        (
+            "assuredConcurrencyShares: 1, queues: 0, queueLengthLimit: 1",
+            "spec.queues",
+            "greater than 0",
+        ),
         (
             "assuredConcurrencyShares: 1, queues: 2, queueLengthLimit: 1",
             "spec.handSize",
@@ -64,11 +68,11 @@ fn another_version_of_a_known_group_says_which_is_read_and_how_to_get_it() {
                 metadata: {name: a}\n";
     check(beta, "apiVersion", "`kubectl get flowschemas.v1.flowcontrol.apiserver.k8s.io -o yaml`");
     let ours = "apiVersion: evenkeel.dev/v1\nkind: RequestPriority\nmetadata: {name: a}\n";
-    check(ours, "apiVersion", "only evenkeel.dev/v1alpha1");
+    check(ours, "apiVersion", "use evenkeel.dev/v1alpha1");
 }
 
 #[test]
-fn schemas_that_make_no_sense_are_refused_with_the_field() {
+fn schemas_that_make_no_sense_are_rejected_with_the_field() {
     let cases = [
         ("  matchingPriority: 1.5\n  match: []\n", "spec.matchingPriority", "1.5"),
         ("  matchingPriority: .nan\n  match: []\n", "spec.matchingPriority", "expected i32"),
@@ -151,11 +155,15 @@ fn schemas_that_make_no_sense_are_refused_with_the_field() {
         check(&a_schema("bad", "plain", rest), field, words);
     }
     check(&a_schema("bad", "nowhere", EVERYTHING), "spec.requestPriority.name", "nowhere");
-    check(&a_schema("bad", "\"\"", EVERYTHING), "spec.requestPriority.name", "points at a level");
+    check(
+        &a_schema("bad", "\"\"", EVERYTHING),
+        "spec.requestPriority.name",
+        "name of a priority level",
+    );
 }
 
 #[test]
-fn objects_that_are_none_of_ours_are_refused() {
+fn objects_that_are_none_of_ours_are_rejected() {
     let cases = [
         ("- a\n", "", "a list"),
         ("just words\n", "", "a text"),
@@ -185,7 +193,7 @@ fn a_bad_document_spoils_only_itself() {
     let objects = load_all(texts);
     assert_eq!(objects.problems.len(), 3, "{:#?}", objects.problems);
     assert_eq!(objects.proposal.levels.len(), 3);
-    let (compiled, problems) = objects.compile_sound();
+    let (compiled, problems) = objects.compile_valid();
     assert_eq!(problems.len(), 3);
     assert_eq!(compiled.unwrap().config.levels.len(), 3);
 }
@@ -193,11 +201,14 @@ fn a_bad_document_spoils_only_itself() {
 #[test]
 fn a_schema_at_a_level_that_is_wrong_says_so() {
     let told = problems([&*a_level("bad", "queues: 1"), &*a_schema("s", "bad", EVERYTHING)]);
-    assert!(told.iter().any(|p| p.to_string().contains("level bad is left out")), "{told:#?}");
+    assert!(
+        told.iter().any(|p| p.to_string().contains("priority level bad is invalid")),
+        "{told:#?}"
+    );
 }
 
 #[test]
-fn two_objects_of_one_name_are_refused_with_both_places() {
+fn two_objects_of_one_name_are_rejected_with_both_places() {
     let told = problems([LEVELS[0], LEVELS[1], LEVELS[0]]);
     assert_eq!(told.len(), 1);
     let sentence = told[0].to_string();
@@ -205,7 +216,7 @@ fn two_objects_of_one_name_are_refused_with_both_places() {
 }
 
 #[test]
-fn both_dialects_in_one_configuration_are_refused() {
+fn both_dialects_in_one_configuration_are_rejected() {
     let level = "apiVersion: flowcontrol.apiserver.k8s.io/v1\nkind: PriorityLevelConfiguration\n\
                  metadata: {name: a}\nspec: {type: Limited, limited: {limitResponse: {type: Reject}}}\n";
     let told = problems([LEVELS[0], level]);
@@ -221,7 +232,7 @@ fn lists_and_json_are_read() {
     let objects = load("list.json", list);
     assert_eq!(objects.proposal.levels.len(), 1);
     assert_eq!(objects.problems.len(), 1);
-    assert_eq!(objects.problems[0].place.item, Some(1));
+    assert_eq!(objects.problems[0].location.item, Some(1));
     let typed = r#"{"kind": "RequestPriorityList", "apiVersion": "evenkeel.dev/v1alpha1",
         "items": [{"metadata": {"name": "a"}, "spec": {"exempt": true}}]}"#;
     assert_eq!(load("list.json", typed).proposal.levels.len(), 1);
@@ -231,7 +242,7 @@ fn lists_and_json_are_read() {
 }
 
 #[test]
-fn hostile_text_is_refused_and_not_followed() {
+fn hostile_text_is_rejected_and_not_followed() {
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\n\
                 c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\n\
                 e: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\n";
@@ -246,7 +257,7 @@ fn hostile_text_is_refused_and_not_followed() {
 }
 
 #[test]
-fn ten_thousand_schemas_compile_and_more_than_a_hundred_thousand_objects_are_refused() {
+fn ten_thousand_schemas_compile_and_more_than_a_hundred_thousand_objects_are_rejected() {
     let schema = |i: usize| {
         let rest = format!("  match: [{{and: [{{equals: {{field: user, value: u{i}}}}}]}}]\n");
         a_schema(&format!("s{i}"), "plain", &rest)
@@ -270,7 +281,7 @@ fn ten_thousand_schemas_compile_and_more_than_a_hundred_thousand_objects_are_ref
 
 proptest! {
     #[test]
-    fn text_that_was_tampered_with_is_read_or_refused(
+    fn text_that_was_tampered_with_is_read_or_rejected(
         block in prop::sample::select(super::SCHEMAS.as_slice()),
         at in any::<prop::sample::Index>(),
         n_cut in 0_usize..20,
@@ -282,7 +293,7 @@ proptest! {
         chars.splice(at..end, insert.chars());
         let text: String = chars.into_iter().collect();
         let objects = load_all(LEVELS.into_iter().chain([text.as_str()]));
-        let (compiled, problems) = objects.compile_sound();
+        let (compiled, problems) = objects.compile_valid();
         prop_assert!(compiled.is_some(), "{problems:?}");
         prop_assert!(problems.iter().all(|problem| problem.to_string().len() < 2000));
     }

@@ -31,8 +31,8 @@ fn every_printed_schema_compiles_beside_the_printed_levels() {
 #[test]
 fn the_printed_objects_are_those_we_create() {
     let objects = super::load_all(LEVELS.into_iter().chain(SCHEMAS)).proposal;
-    let levels: Vec<_> = objects.levels.into_iter().map(|placed| placed.object).collect();
-    let schemas: Vec<_> = objects.schemas.into_iter().map(|placed| placed.object).collect();
+    let levels: Vec<_> = objects.levels.into_iter().map(|located| located.object).collect();
+    let schemas: Vec<_> = objects.schemas.into_iter().map(|located| located.object).collect();
     assert_eq!(proposal::missing(&[], &[]), proposal::Exhibited { levels, schemas });
 }
 
@@ -75,24 +75,28 @@ fn what_is_odd_in_the_main_set_is_told() {
     let mut codes = codes(&compiled);
     codes.sort_unstable();
     let expected = [
-        "meaningless-distinguisher",
-        "namespace-without-resource",
-        "namespace-without-resource",
-        "other-level",
-        "tie",
-        "unused-level",
+        "EqualPrecedence",
+        "NamespaceDistinguisherWithoutNamespace",
+        "NamespaceDistinguisherWithoutNamespace",
+        "PriorityLevelNameMismatch",
+        "UnusedDistinguisher",
+        "UnusedPriorityLevel",
     ];
     assert_eq!(codes, expected, "{:#?}", compiled.findings);
-    let other =
-        Finding::OtherLevel { schema: "workload-low".into(), level: "workload-high".into() };
+    let other = Finding::PriorityLevelNameMismatch {
+        schema: "workload-low".into(),
+        level: "workload-high".into(),
+    };
     assert!(compiled.findings.contains(&other));
-    assert!(compiled.findings.contains(&Finding::UnusedLevel { level: "workload-low".into() }));
+    assert!(
+        compiled.findings.contains(&Finding::UnusedPriorityLevel { level: "workload-low".into() })
+    );
 }
 
 #[test]
 fn an_exhibited_schema_may_distinguish_without_use_and_an_own_one_may_not() {
     let compiled = compile(LEVELS.into_iter().chain([AGGREGATED]));
-    assert!(codes(&compiled).contains(&"meaningless-distinguisher"));
+    assert!(codes(&compiled).contains(&"UnusedDistinguisher"));
     let own = AGGREGATED.replace("name: system-top\nspec", "name: mine\nspec");
     let problems = super::problems(LEVELS.into_iter().chain([own.as_str()]));
     assert_eq!(problems.len(), 1);
@@ -105,7 +109,7 @@ fn prose_in_parentheses_means_the_backstops_values_in_the_printed_form_only() {
     let backstop = schema(&compiled.config, "non-top-backstop");
     assert_eq!(backstop.precedence, i32::MAX);
     assert_eq!(&*compiled.config.level_of(backstop).name, "workload-low");
-    let prose = compiled.findings.iter().filter(|f| f.code() == "prose");
+    let prose = compiled.findings.iter().filter(|f| f.code() == "PlaceholderValue");
     let told: Vec<String> = prose.map(ToString::to_string).collect();
     assert_eq!(told.len(), 2, "{told:?}");
     assert!(told[1].contains("workload-low"), "{told:?}");
@@ -132,7 +136,7 @@ fn one_schema_alone_gets_both_levels_and_both_backstops() {
     assert!(
         matches!(&config.schemas[2].predicate, Predicate::Match(any) if any[0].tests.is_empty())
     );
-    assert!(codes(&compiled).contains(&"no-catch-all"));
+    assert!(codes(&compiled).contains(&"NoCatchAllFlowSchema"));
 }
 
 #[test]
@@ -153,7 +157,7 @@ fn levels_are_implied_only_while_no_object_does_their_work() {
         assert_eq!(level_names(config), levels);
         let last = &config.schemas[config.fallback];
         assert_eq!(&*config.level_of(last).name, catch_all, "{levels:?}");
-        let says_so = !codes(&compiled).contains(&"no-catch-all-level");
+        let says_so = !codes(&compiled).contains(&"NoCatchAllPriorityLevel");
         assert_eq!(says_so, catch_all != "plain", "{levels:?}");
     }
 }
@@ -182,7 +186,7 @@ fn an_exempt_level_that_catches_all_is_used_only_if_it_must_and_told() {
     let compiled = compile([exempt.as_str(), &a_level("b", QUEUES)]);
     let last = &compiled.config.schemas[compiled.config.fallback];
     assert_eq!(&*compiled.config.level_of(last).name, "a");
-    assert!(codes(&compiled).contains(&"exempt-catch-all"));
+    assert!(codes(&compiled).contains(&"ExemptCatchAll"));
     let limited = a_level("b", &format!("catchAll: true, {QUEUES}"));
     let compiled = compile([exempt.as_str(), &limited]);
     let last = &compiled.config.schemas[compiled.config.fallback];
@@ -195,5 +199,5 @@ fn no_backstop_is_needed_where_a_schema_takes_everything() {
     let compiled = compile([a_level("plain", QUEUES).as_str(), &all]);
     assert_eq!(schema_names(&compiled.config), ["all"]);
     assert_eq!(compiled.config.fallback, 0);
-    assert!(!codes(&compiled).contains(&"no-catch-all"));
+    assert!(!codes(&compiled).contains(&"NoCatchAllFlowSchema"));
 }

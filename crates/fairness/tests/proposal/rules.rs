@@ -153,7 +153,8 @@ fn schemas_that_come_too_late_are_told() {
             a_schema("two", "plain", &format!("  match: {later}\n")),
         ];
         let compiled = compile(objects.iter().map(String::as_str));
-        let found = Finding::Unreachable { schema: "two".into(), by: "one".into(), tie: true };
+        let found =
+            Finding::UnreachableFlowSchema { schema: "two".into(), by: "one".into(), tie: true };
         assert_eq!(compiled.findings.contains(&found), unreachable, "{earlier} then {later}");
     }
 }
@@ -163,8 +164,8 @@ fn a_level_without_shares_and_a_schema_without_tests_are_told() {
     let zero = a_level("zero", &QUEUES.replace("10", "0"));
     let never = a_schema("never", "zero", "  match: []\n");
     let compiled = compile([zero.as_str(), &never]);
-    assert!(codes(&compiled).contains(&"zero-shares"));
-    assert!(codes(&compiled).contains(&"never-matches"));
+    assert!(codes(&compiled).contains(&"ZeroShares"));
+    assert!(codes(&compiled).contains(&"FlowSchemaNeverMatches"));
 }
 
 #[test]
@@ -180,7 +181,7 @@ fn findings_are_written_with_their_code() {
 fn at_most_one_level_is_exempt_and_the_second_is_named() {
     let told = problems([&*a_level("a", "exempt: true"), &*a_level("b", "exempt: true")]);
     assert_eq!(told.len(), 1);
-    assert_eq!((told[0].place.name.as_str(), told[0].field.as_str()), ("b", "spec.exempt"));
+    assert_eq!((told[0].location.name.as_str(), told[0].field.as_str()), ("b", "spec.exempt"));
 }
 
 /// In such a configuration one client starves the others, and nothing looks wrong.
@@ -203,13 +204,13 @@ fn flows_that_are_not_told_apart_are_warned_of() {
     let whole = "queues: 4, handSize: 4, queueLengthLimit: 50";
     for (spec, distinguisher, expected) in [
         (fair, by_user, None),
-        (fair, "", Some("no-distinguisher")),
-        (whole, by_user, Some("hand-of-all-queues")),
+        (fair, "", Some("MissingDistinguisher")),
+        (whole, by_user, Some("HandCoversAllQueues")),
         ("queues: 1, queueLengthLimit: 50", "", None),
     ] {
         let compiled = compile([level(spec).as_str(), schema(distinguisher).as_str()]);
         let warned = codes(&compiled);
-        let new = |code: &&&str| matches!(**code, "no-distinguisher" | "hand-of-all-queues");
+        let new = |code: &&&str| matches!(**code, "MissingDistinguisher" | "HandCoversAllQueues");
         assert_eq!(warned.iter().find(new).copied(), expected, "{spec} {distinguisher}");
     }
 }

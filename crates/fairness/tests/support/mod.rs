@@ -10,6 +10,7 @@ use evenkeel_fairness::{
         Source, Test,
     },
     dispatcher::Cost,
+    simulate::{Arrivals, Attributes, Draw, Flow},
 };
 
 pub const MS: u64 = 1_000_000;
@@ -104,6 +105,27 @@ pub fn schema(user: &str, level: usize) -> Schema {
 pub fn config(levels: Vec<Level>) -> Config {
     let schemas = levels.iter().enumerate().map(|(index, level)| schema(&level.name, index));
     Config { schemas: schemas.collect(), levels, fallback: 0 }
+}
+
+/// A flow to be simulated: requests of one seat that wait for 15 seconds at most, all the time.
+pub fn flow(name: &str, user: &str, clients: u32, arrivals: Arrivals, service: Draw) -> Flow {
+    Flow {
+        name: name.to_owned(),
+        clients,
+        attributes: Attributes { user: user.to_owned(), ..Attributes::default() },
+        arrivals,
+        service,
+        width: Width::ONE,
+        wait_limit: Duration::from_secs(15),
+        from: Duration::ZERO,
+        until: None,
+        burst: None,
+    }
+}
+
+/// So many requests open at any time.
+pub fn closed(outstanding: u32) -> Arrivals {
+    Arrivals::Closed { outstanding, think: Draw::Constant(Duration::ZERO) }
 }
 
 pub fn by<'r>(user: &'r str, namespace: &'r str) -> Request<'r> {

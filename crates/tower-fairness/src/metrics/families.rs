@@ -30,7 +30,7 @@ impl Families<'_> {
         self.values(name, help, MetricType::Gauge, rows)
     }
 
-    /// Counters by names that do not end in `_total`, which the format knows no word for.
+    /// Counters whose names do not end in `_total`, which OpenMetrics does not have.
     pub(super) fn plain_counters<'s, const N: usize>(
         &mut self,
         name: &str,
@@ -110,7 +110,7 @@ impl Buckets {
         Buckets { counts: bounds.zip(counts.iter().copied()).collect(), sum }
     }
 
-    /// Both together, of the same bounds.
+    /// The sum of two histograms with the same bounds.
     pub(super) fn and(mut self, other: &Buckets) -> Self {
         for (count, (_, more)) in self.counts.iter_mut().zip(&other.counts) {
             count.1 += more;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use evenkeel_fairness::{
     dispatcher::LevelLimits,
-    queues::stats::{Histogram, Refusal, SchemaStats, Utilization},
+    queues::stats::{Histogram, RejectReason, SchemaStats, Utilization},
 };
 
 use super::{
@@ -26,35 +26,39 @@ pub(super) fn encode(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::R
 
 fn counts(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     let rejected = snapshot.schemas().flat_map(|(level, schema, stats)| {
-        let [queue_full, concurrency_limit, time_out, cancelled] = stats.refused;
+        let [queue_full, concurrency_limit, time_out, cancelled] = stats.rejected;
         let row =
-            |refusal: Refusal, count| (labels(level, schema, "reason", refusal.code()), count);
+            |reason: RejectReason, count| (labels(level, schema, "reason", reason.code()), count);
         [
-            row(Refusal::ConcurrencyLimit, concurrency_limit),
-            row(Refusal::QueueFull, queue_full),
+            row(RejectReason::ConcurrencyLimit, concurrency_limit),
+            row(RejectReason::QueueFull, queue_full),
             // A client that went away is a time-out there.
-            row(Refusal::TimeOut, time_out + cancelled),
+            row(RejectReason::TimeOut, time_out + cancelled),
         ]
     });
-    families.counters(&named("rejected_requests"), "Requests that were not served.", rejected)?;
+    families.counters(&named("rejected_requests"), "Number of requests rejected.", rejected)?;
     families.counters(
         &named("dispatched_requests"),
-        "Requests that got their seats.",
+        "Number of requests dispatched.",
         by_schema(snapshot, |stats| stats.dispatched),
     )?;
     families.counters(
         &named("request_dispatch_no_accommodation"),
-        "How often the next request did not fit into the free seats.",
+        "Number of times a dispatch attempt resulted in a non-accommodation because of too few free seats.",
         by_schema(snapshot, |stats| stats.not_accommodated),
     )?;
     type Row = (&'static str, &'static str, fn(&SchemaStats) -> u64);
     let gauges: [Row; 4] = [
-        ("current_inqueue_requests", "Requests that wait.", |stats| stats.waiting),
-        ("current_inqueue_seats", "Seats that waiting requests will take.", |stats| {
+        ("current_inqueue_requests", "Number of requests waiting in queues.", |stats| {
+            stats.waiting
+        }),
+        ("current_inqueue_seats", "Number of seats requested by waiting requests.", |stats| {
             stats.seats_waiting
         }),
-        ("current_executing_requests", "Requests that hold seats.", |stats| stats.executing),
-        ("current_executing_seats", "Seats in use.", |stats| stats.seats_executing),
+        ("current_executing_requests", "Number of requests that occupy seats.", |stats| {
+            stats.executing
+        }),
+        ("current_executing_seats", "Number of seats in use.", |stats| stats.seats_executing),
     ];
     for (name, help, of) in gauges {
         families.gauges(&named(name), help, by_schema(snapshot, |stats| of(stats) as f64))?;
@@ -73,12 +77,12 @@ fn durations(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     };
     families.histograms(
         &named("request_wait_duration_seconds"),
-        "How long requests waited.",
-        rows("execute", [("false", |stats| &stats.wait_refused), ("true", |stats| &stats.wait)]),
+        "Time that requests waited in queues, in seconds.",
+        rows("execute", [("false", |stats| &stats.wait_rejected), ("true", |stats| &stats.wait)]),
     )?;
     families.histograms(
         &named("request_execution_seconds"),
-        "How long requests held their seats, watches until they were set up.",
+        "Time that requests occupied seats, in seconds; of watches, until they were established.",
         rows(
             "type",
             [("regular", |stats| &stats.execution), ("watch", |stats| &stats.execution_watch)],
@@ -89,12 +93,12 @@ fn durations(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
 fn sizes(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     families.histograms(
         &named("request_queue_length_after_enqueue"),
-        "How many waited in its queue once a request had joined.",
+        "Length of a queue after a request was added.",
         by_schema(snapshot, |stats| Buckets::of(&stats.queue_length, 1.0)),
     )?;
     families.histograms(
         &named("work_estimated_seats"),
-        "How many seats requests were estimated at.",
+        "Estimated number of seats per request.",
         by_schema(snapshot, |stats| Buckets::of(&stats.seats, 1.0)),
     )?;
     let watches = snapshot.watch_counts.iter().map(|WatchCount { level, schema, counts }| {
@@ -103,7 +107,7 @@ fn sizes(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     });
     families.histograms(
         &named("watch_count_samples"),
-        "How many watches were told of what a request changed.",
+        "Number of watches notified of the change made by a request.",
         watches,
     )
 }
@@ -116,19 +120,23 @@ fn virtual_time(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result
     });
     families.counters(
         &named("epoch_advance"),
-        "How often the progress meter was wound back.",
+        "Number of times the progress meter was reset.",
         epochs,
     )?;
     let r = snapshot.queues().map(|(snapshot, queues)| (level(&*snapshot.name), queues.r));
-    families.gauges(&named("current_r"), "The progress meter R at the last change.", r)?;
+    families.gauges(&named("current_r"), "Progress meter R at the last change.", r)?;
     let at_dispatch = snapshot
         .queues()
         .map(|(snapshot, _)| (level(&*snapshot.name), snapshot.stats.dispatch_r.seat_seconds()));
-    families.gauges(&named("dispatch_r"), "R at the last dispatch.", at_dispatch)?;
+    families.gauges(&named("dispatch_r"), "Progress meter R at the last dispatch.", at_dispatch)?;
     let latest = snapshot
         .queues()
         .map(|(snapshot, _)| (level(&*snapshot.name), snapshot.stats.latest_start.seat_seconds()));
-    families.gauges(&named("latest_s"), "S of the request dispatched last.", latest)?;
+    families.gauges(
+        &named("latest_s"),
+        "Virtual start time S of the request dispatched last.",
+        latest,
+    )?;
     let bounds = |of: fn(Queues) -> Option<Bounds>| {
         snapshot.queues().filter_map(move |(snapshot, queues)| Some((&*snapshot.name, of(queues)?)))
     };
@@ -138,12 +146,12 @@ fn virtual_time(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result
     };
     families.gauges(
         &named("next_s_bounds"),
-        "Least and greatest S of the requests that are next in their queues.",
+        "Minimum and maximum virtual start time S of the first requests in all queues.",
         bounds(|queues| queues.next_start).flat_map(rows),
     )?;
     families.gauges(
         &named("next_discounted_s_bounds"),
-        "The same less the work that is estimated to be in progress.",
+        "Minimum and maximum virtual start time S of the first requests in all queues, minus the estimated work in progress.",
         bounds(|queues| queues.next_discounted).flat_map(rows),
     )
 }
@@ -151,19 +159,37 @@ fn virtual_time(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result
 fn limits(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     type Row = (&'static str, &'static str, fn(&LevelLimits) -> f64);
     let gauges: [Row; 9] = [
-        ("nominal_limit_seats", "Seats by configuration.", |l| l.limits.nominal.into()),
-        ("lower_limit_seats", "Seats that others can't borrow.", |l| l.limits.min.into()),
-        ("upper_limit_seats", "Seats with all that may be borrowed.", |l| l.limits.max.into()),
-        ("current_limit_seats", "Seats that may be used now.", |l| l.limits.current.into()),
+        ("nominal_limit_seats", "Nominal number of seats of the priority level.", |l| {
+            l.limits.nominal.into()
+        }),
+        ("lower_limit_seats", "Minimum number of seats, after lending the maximum.", |l| {
+            l.limits.min.into()
+        }),
+        ("upper_limit_seats", "Maximum number of seats, after borrowing the maximum.", |l| {
+            l.limits.max.into()
+        }),
+        ("current_limit_seats", "Current limit on the number of seats.", |l| {
+            l.limits.current.into()
+        }),
         (
             "demand_seats_high_watermark",
-            "Most seats wanted at once in the last period of adjustment.",
+            "Maximum seat demand in the last adjustment period.",
             |l| l.need.high_watermark.into(),
         ),
-        ("demand_seats_average", "Seats wanted in that period, on average.", |l| l.need.average),
-        ("demand_seats_stdev", "Standard deviation of that.", |l| l.need.stdev),
-        ("demand_seats_smoothed", "Seats wanted, falling slowly.", |l| l.need.smoothed),
-        ("target_seats", "What the current limit is to be proportional to.", |l| l.need.target),
+        ("demand_seats_average", "Average seat demand in the last adjustment period.", |l| {
+            l.need.average
+        }),
+        (
+            "demand_seats_stdev",
+            "Standard deviation of the seat demand in the last adjustment period.",
+            |l| l.need.stdev,
+        ),
+        ("demand_seats_smoothed", "Smoothed seat demand.", |l| l.need.smoothed),
+        (
+            "target_seats",
+            "Target number of seats that the current limit is proportional to.",
+            |l| l.need.target,
+        ),
     ];
     for (name, help, of) in gauges {
         let rows = snapshot.limits.iter().map(|l| ([("priority_level", &*l.level)], of(l)));
@@ -172,12 +198,12 @@ fn limits(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     let fair = [([], snapshot.fair_fraction)];
     families.gauges::<0>(
         &named("seat_fair_frac"),
-        "The fraction of its target that each level got.",
+        "Fair fraction of the target seats that each priority level gets.",
         fair,
     )
 }
 
-/// Of these a nanosecond is an observation.
+/// Each nanosecond is an observation.
 fn utilizations(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     let level = |name| ("priority_level", name);
     let seats = snapshot.levels.iter().map(|snapshot| {
@@ -186,7 +212,7 @@ fn utilizations(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result
     });
     families.histograms(
         &named("priority_level_seat_utilization"),
-        "Seats in use as a fraction of the nominal limit.",
+        "Seats in use as a fraction of the nominal limit, sampled every nanosecond.",
         seats,
     )?;
     let requests = snapshot.levels.iter().flat_map(|snapshot| {
@@ -197,7 +223,7 @@ fn utilizations(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result
     });
     families.histograms(
         &named("priority_level_request_utilization"),
-        "Requests as a fraction of the most that may run or wait.",
+        "Requests as a fraction of the maximum that can run or wait, sampled every nanosecond.",
         requests,
     )?;
     let demand = snapshot
@@ -206,7 +232,7 @@ fn utilizations(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result
         .map(|snapshot| ([level(&*snapshot.name)], Buckets::weighted(&snapshot.stats.demand)));
     families.histograms(
         &named("demand_seats"),
-        "Seats wanted as a fraction of the nominal limit.",
+        "Seat demand as a fraction of the nominal limit, sampled every nanosecond.",
         demand,
     )?;
     let in_flight = snapshot.in_flight.iter().map(|(phase, kind, reading)| {
@@ -216,7 +242,7 @@ fn utilizations(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result
     });
     families.histograms(
         &named("read_vs_write_current_requests"),
-        "Requests of the whole server as a fraction of the most that may run or wait.",
+        "Requests of the whole server as a fraction of the maximum that can run or wait, sampled every nanosecond.",
         in_flight,
     )
 }

@@ -1,9 +1,8 @@
-//! What is counted, for Prometheus: the proposal's metrics and today's Kubernetes' ones, side by
-//! side, and a few of our own.
+//! Prometheus metrics: those of the proposal, those of Kubernetes, and a few of Evenkeel.
 //!
 //! Levels count under their own locks; a scrape takes one lock after the other, copies, and encodes
-//! when it has none. Labels are names of configured objects and fixed words, never anything that a
-//! request brings.
+//! when it has none. Labels are names of configured objects and fixed words, never data from a
+//! request.
 
 mod families;
 mod kubernetes;
@@ -22,7 +21,7 @@ use prometheus_client::{collector::Collector, encoding::DescriptorEncoder};
 use self::{families::Families, snapshot::Snapshot};
 use crate::shared::Shared;
 
-/// The metrics of one layer. They are gone when the layer is.
+/// The metrics of one layer; empty after the layer is dropped.
 #[derive(Clone, Debug)]
 pub struct Metrics {
     shared: Weak<Shared>,

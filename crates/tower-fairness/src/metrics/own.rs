@@ -1,4 +1,4 @@
-//! What neither the proposal nor Kubernetes counts: responses that go on without seats.
+//! Metrics that neither the proposal nor Kubernetes has: responses that continue without seats.
 
 use std::fmt;
 
@@ -10,21 +10,21 @@ use super::{
 pub(super) fn encode(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
     families.gauges(
         "evenkeel_fairness_current_detached_requests",
-        "Requests that lost their seats to the response hold and still run.",
+        "Number of requests that exceeded the response hold, lost their seats and are still running.",
         snapshot
             .schemas()
             .map(|(level, schema, stats)| (labels(level, schema), stats.detached as f64)),
     )?;
     families.counters(
         "evenkeel_fairness_detached_requests",
-        "Requests that lost their seats to the response hold.",
+        "Number of requests that exceeded the response hold and lost their seats.",
         snapshot
             .schemas()
             .map(|(level, schema, stats)| (labels(level, schema), stats.detached_total)),
     )?;
     families.gauges(
         "evenkeel_fairness_max_detached_requests",
-        "How many requests of a priority level may run without seats.",
+        "Maximum number of requests of a priority level that can run without seats.",
         [([], f64::from(snapshot.max_detached))],
     )
 }

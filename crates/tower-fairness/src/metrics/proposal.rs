@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use evenkeel_fairness::queues::stats::{FILL_BOUNDS, Refusal, SchemaStats};
+use evenkeel_fairness::queues::stats::{FILL_BOUNDS, RejectReason, SchemaStats};
 
 use super::{
     families::{Buckets, Families, Labels},
@@ -15,14 +15,14 @@ pub(super) fn encode(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::R
     let durations = |of: fn(&SchemaStats) -> Buckets| by_schema(snapshot, of);
     families.histograms(
         "apiserver_wait_duration",
-        "How long requests waited, served or not.",
+        "Time that requests waited, including rejected ones, in seconds.",
         durations(|stats| {
-            Buckets::seconds(&stats.wait).and(&Buckets::seconds(&stats.wait_refused))
+            Buckets::seconds(&stats.wait).and(&Buckets::seconds(&stats.wait_rejected))
         }),
     )?;
     families.histograms(
         "apiserver_service_duration",
-        "How long requests held their seats.",
+        "Time that requests occupied seats, in seconds.",
         durations(|stats| {
             Buckets::seconds(&stats.execution).and(&Buckets::seconds(&stats.execution_watch))
         }),
@@ -30,33 +30,33 @@ pub(super) fn encode(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::R
 }
 
 fn requests(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Result {
-    let refused = |stats: &SchemaStats, refusals: [Refusal; 2]| {
-        refusals.iter().map(|refusal| stats.refused[*refusal as usize]).sum::<u64>()
+    let rejected = |stats: &SchemaStats, rejections: [RejectReason; 2]| {
+        rejections.iter().map(|reason| stats.rejected[*reason as usize]).sum::<u64>()
     };
     let rejected = snapshot.schemas().flat_map(|(level, schema, stats)| {
         let labels = |when| [("priority", level), ("flow_schema", schema), ("when", when)];
-        let arrival = refused(stats, [Refusal::QueueFull, Refusal::ConcurrencyLimit]);
-        let timeout = refused(stats, [Refusal::TimeOut, Refusal::Cancelled]);
+        let arrival = rejected(stats, [RejectReason::QueueFull, RejectReason::ConcurrencyLimit]);
+        let timeout = rejected(stats, [RejectReason::TimeOut, RejectReason::Cancelled]);
         [(labels("arrival"), arrival), (labels("timeout"), timeout)]
     });
     families.plain_counters(
         "apiserver_rejected_requests",
-        "Requests that were not served.",
+        "Number of requests rejected.",
         rejected,
     )?;
     families.gauges(
         "apiserver_current_inqueue_requests",
-        "Requests that wait.",
+        "Number of requests waiting in queues.",
         by_schema(snapshot, |stats| stats.waiting as f64),
     )?;
     families.gauges(
         "apiserver_current_executing_requests",
-        "Requests that hold seats.",
+        "Number of requests that occupy seats.",
         by_schema(snapshot, |stats| stats.executing as f64),
     )?;
     families.plain_counters(
         "apiserver_dispatched_requests",
-        "Requests that got their seats.",
+        "Number of requests dispatched.",
         by_schema(snapshot, |stats| stats.dispatched),
     )
 }
@@ -70,7 +70,7 @@ fn queue_lengths(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::Resul
     });
     families.histograms(
         "apiserver_request_queue_length",
-        "How many waited in the queue that a request came to.",
+        "Length of a queue before a request was added.",
         lengths,
     )
 }

@@ -1,5 +1,5 @@
-//! What becomes of slow flows, by names of our own: neither the proposal nor Kubernetes tells them
-//! apart. Levels without queues have none, nor have profiles that treat all flows alike.
+//! Metrics of slow flows, which neither the proposal nor Kubernetes has. Levels without queues have
+//! none, nor have profiles that treat all flows alike.
 
 use std::fmt;
 
@@ -16,17 +16,17 @@ pub(super) fn encode(snapshot: &Snapshot, families: &mut Families<'_>) -> fmt::R
     };
     families.gauges(
         "evenkeel_fairness_held_back_requests",
-        "Requests of slow flows that wait because slow flows hold as many seats as they may.",
+        "Number of waiting requests of slow flows that are held back because slow flows reached their seat limit.",
         rows(|slow, _| slow.held_back.into()),
     )?;
     families.gauges(
         "evenkeel_fairness_slow_flow_seats",
-        "Seats that slow flows hold.",
+        "Number of seats occupied by slow flows.",
         rows(|slow, _| slow.seats_in_use as f64),
     )?;
     families.gauges(
         "evenkeel_fairness_slow_flow_limit_seats",
-        "Most seats that slow flows may hold now: all of the level's while no other flow is active.",
+        "Current limit on the number of seats for slow flows: all seats of the priority level while no other flow is active.",
         rows(|slow, limit| slow.cap.unwrap_or(limit).into()),
     )
 }

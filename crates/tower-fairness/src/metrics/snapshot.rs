@@ -1,4 +1,4 @@
-//! All that a scrape tells, copied.
+//! A copy of everything that a scrape reports.
 
 use std::sync::Arc;
 

@@ -199,7 +199,7 @@ async fn all_metrics_have_the_names_and_labels_they_are_known_by() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn levels_that_refuse_count_it_as_arrival() {
+async fn levels_that_reject_count_it_as_arrival() {
     let mut config = one_level(Handling::Reject);
     config.levels.push(level("odd \"name\"", 1, queue(1, 1)));
     config.schemas.push(schema("odd", 1, vec![]));

@@ -234,7 +234,7 @@ async fn one_after_another(address: SocketAddr, caller: Caller, end: Instant) ->
         let status = send(&mut connection, &caller).await;
         calls.push(Call::ended(start, status));
         if status != StatusCode::OK {
-            // Even one who runs amuck does not get more refusals than a socket can carry.
+            // Even one who runs amuck does not get more rejections than a socket can carry.
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }

@@ -99,9 +99,9 @@ async fn mice_do_not_wait(how: Elephants, load: f64, least: f64) {
         tokio::join!(beside(how, load, Settings::kubernetes()), beside(how, load, settings()),);
     for (name, (mice, seats)) in [("before", &before), ("after", &after)] {
         let (p50, p99) = (mice.median(), mice.quantile(0.99));
-        let (refused, all) = (mice.failed(), mice.served() + mice.failed());
+        let (rejected, all) = (mice.failed(), mice.served() + mice.failed());
         println!(
-            "{how:?}, {load}, {name}: mice p50 {p50:?}, p99 {p99:?}, {refused} of {all} refused; elephants {seats:.2} seats"
+            "{how:?}, {load}, {name}: mice p50 {p50:?}, p99 {p99:?}, {rejected} of {all} rejected; elephants {seats:.2} seats"
         );
     }
     let [before_p99, p99] = [&before.0, &after.0].map(|mice| mice.quantile(0.99));

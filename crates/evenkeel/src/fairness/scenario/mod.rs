@@ -1,7 +1,7 @@
-//! Scenario files: YAML to what is simulated. The one place that knows their form.
+//! Scenario files: YAML to what is simulated.
 
 mod check;
-mod form;
+mod spec;
 
 use std::{
     path::{Path, PathBuf},
@@ -17,58 +17,59 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_saphyr::NonFiniteFloatPolicy;
 
-use self::form::{FlowForm, ScenarioForm, Source};
+use self::spec::{FlowSpec, ScenarioSpec, Source};
 use super::{args::Defaults, configuration, units::Span};
 use crate::error::Error;
 
-/// What is simulated, and the configurations to compare.
+/// A scenario, and the configurations to compare.
 #[derive(Debug)]
-pub(super) struct Plan {
+pub(super) struct Comparison {
+    pub name: String,
     pub scenario: Scenario,
     pub configurations: Vec<(String, &'static str, Setup)>,
 }
 
-/// What the command line says instead of the file.
+/// What the command line overrides.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Overrides {
     pub seed: Option<u64>,
     pub duration: Option<Duration>,
 }
 
-/// Text to a value, or the field and what is wrong with it.
+/// Decodes YAML; an error names the field and the problem.
 pub(super) fn decode<T: DeserializeOwned>(text: &str) -> Result<T, (String, String)> {
     let mut options = serde_saphyr::Options::default();
-    // A flow named `y` or a namespace `n` is no truth value.
+    // A flow named `y` or a namespace `n` is not a boolean.
     options.strict_booleans = true;
-    // So that `.nan` is told as what it is by those who expect a number.
+    // So that the error for `.nan` names it, where a number is expected.
     options.non_finite_float_policy = NonFiniteFloatPolicy::AsString;
     let value = serde_saphyr::from_str_with_options(text, options);
     let value: Value = value.map_err(|error| {
         let problem = error.to_string();
         let problem = problem.lines().next().unwrap_or_default();
         let problem = problem.trim_start_matches("error: ").to_owned();
-        ("not YAML of this form".to_owned(), problem)
+        ("invalid YAML".to_owned(), problem)
     })?;
     serde_path_to_error::deserialize(value).map_err(|error| {
         let field = error.path().to_string();
-        let field = if field == "." { "the top".to_owned() } else { field };
+        let field = if field == "." { "top level".to_owned() } else { field };
         (field, error.into_inner().to_string())
     })
 }
 
-/// Files that the scenario names are found from its own folder.
-pub(super) fn plan(path: &Path, text: &str, overrides: Overrides) -> Result<Plan, Error> {
+/// Files that the scenario names are relative to its own folder.
+pub(super) fn read(path: &Path, text: &str, overrides: Overrides) -> Result<Comparison, Error> {
     let decoded = decode(text);
-    let mut form: ScenarioForm =
+    let mut spec: ScenarioSpec =
         decoded.map_err(|(field, problem)| wrong(path, &field, problem))?;
-    form.seed = overrides.seed.unwrap_or(form.seed);
-    form.duration = overrides.duration.map_or(form.duration, Span);
-    form.check().map_err(|(field, problem)| wrong(path, &field, problem))?;
+    spec.seed = overrides.seed.unwrap_or(spec.seed);
+    spec.duration = overrides.duration.map_or(spec.duration, Span);
+    spec.check().map_err(|(field, problem)| wrong(path, &field, problem))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let mut configurations = Vec::new();
-    for (number, configuration) in form.configurations().iter().enumerate() {
+    for (number, configuration) in spec.configurations().iter().enumerate() {
         let field = format!("configurations[{number}]");
-        let seats = configuration.concurrency_limit.unwrap_or(form.server.concurrency_limit);
+        let seats = configuration.concurrency_limit.unwrap_or(spec.server.concurrency_limit);
         let config = configuration.source().config(path, folder, &field)?;
         let mut changes: Vec<Change> = Vec::new();
         for (number, change) in configuration.changes.iter().enumerate() {
@@ -88,12 +89,19 @@ pub(super) fn plan(path: &Path, text: &str, overrides: Overrides) -> Result<Plan
         configurations.push((configuration.name.clone(), profile, setup));
     }
     let scenario = Scenario {
-        duration: form.duration.0,
-        warmup: form.warmup.0,
-        seed: form.seed,
-        flows: form.flows.iter().map(FlowForm::flow).collect(),
+        duration: spec.duration.0,
+        warmup: spec.warmup.0,
+        seed: spec.seed,
+        flows: spec.flows.iter().map(FlowSpec::flow).collect(),
     };
-    Ok(Plan { scenario, configurations })
+    let name = spec.name.unwrap_or_else(|| name_of(path));
+    Ok(Comparison { name, scenario, configurations })
+}
+
+/// The default name of a scenario.
+fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().filter(|_| path != Path::new("-"));
+    stem.map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 fn wrong(path: &Path, field: &str, problem: String) -> Error {

@@ -1,4 +1,4 @@
-//! Outcomes as text for people.
+//! Outcomes as tables.
 
 use std::fmt::Write;
 
@@ -11,14 +11,15 @@ use crate::{
 };
 
 const LEGEND: &str = "
-SHARE: of the seat-time in use. RATE: completed a second. WAIT, LATENCY: of those served. JAIN: how
-equal the seat-time of the clients is, from 1 (all the same) down to 1/n (one has everything).
+SHARE: share of the seat-time in use. RATE: requests completed per second. WAIT, LATENCY: of served
+requests. JAIN: Jain's fairness index of the clients' seat-time, from 1 (equal) to 1/n (one client
+has everything).
 ";
 
 const FIGURES: [&str; 10] = [
     "ARRIVED",
     "SERVED",
-    "REFUSED",
+    "REJECTED",
     "SHARE",
     "RATE",
     "WAIT P50",
@@ -34,18 +35,18 @@ pub(super) fn render(outcomes: &[Outcome]) -> String {
         let name = styled(HEADING, evenkeel_model::harmless(configuration));
         let _ = writeln!(
             text,
-            "{name} (profile {profile}): {} of {} seats in use, {} requests, {} s counted{}",
+            "{name} (profile {profile}): {} of {} seats in use, {} requests, {} s measured{}",
             percent(report.in_use),
             report.server_seats,
             report.requests,
             report.measured_seconds,
-            if report.sampled { "; quantiles are of a sample" } else { "" },
+            if report.sampled { "; quantiles are estimated from a sample" } else { "" },
         );
     }
     text + "\n" + &flows(outcomes).render("") + "\n" + &levels(outcomes).render("") + LEGEND
 }
 
-/// Flow by flow, so that configurations stand below one another.
+/// One row for each flow and configuration, grouped by flow.
 fn flows(outcomes: &[Outcome]) -> Table {
     let mut table = Table::new(&[&["FLOW", "CONFIGURATION", "LEVEL"], &FIGURES[..]].concat());
     let n_flows = outcomes.first().map_or(0, |outcome| outcome.report.flows.len());
@@ -65,7 +66,7 @@ fn flows(outcomes: &[Outcome]) -> Table {
     table
 }
 
-/// Those that got any request.
+/// Levels without requests are left out.
 fn levels(outcomes: &[Outcome]) -> Table {
     let mut table = Table::new(&[&["LEVEL", "CONFIGURATION", "SEATS"], &FIGURES[..]].concat());
     for outcome in outcomes {
@@ -76,7 +77,7 @@ fn levels(outcomes: &[Outcome]) -> Table {
             let seats = match (nominal, limit_at_end) {
                 (Some(nominal), Some(limit)) if nominal != limit => format!("{nominal} → {limit}"),
                 (Some(nominal), _) => nominal.to_string(),
-                _ => "gone".to_owned(),
+                _ => "removed".to_owned(),
             };
             let row = [level.to_string(), outcome.configuration.clone(), seats];
             table.row(row.into_iter().chain(cells(figures, *jain)));
@@ -87,13 +88,13 @@ fn levels(outcomes: &[Outcome]) -> Table {
 
 fn cells(figures: &Figures, jain: Option<f64>) -> [String; 10] {
     let Figures { counts, share, throughput, wait, latency, .. } = figures;
-    let refused = match counts.refused() {
+    let rejected = match counts.rejected() {
         0 => "0".to_owned(),
         _ => {
             let reasons = [
-                (counts.queue_full, "full"),
+                (counts.queue_full, "queue full"),
                 (counts.concurrency_limit, "no seat"),
-                (counts.timed_out, "late"),
+                (counts.timed_out, "timed out"),
             ];
             let reasons = reasons.iter().filter(|(n, _)| *n > 0);
             reasons.map(|(n, why)| format!("{n} {why}")).collect::<Vec<_>>().join(", ")
@@ -102,7 +103,7 @@ fn cells(figures: &Figures, jain: Option<f64>) -> [String; 10] {
     [
         counts.arrived.to_string(),
         served(counts),
-        refused,
+        rejected,
         percent(*share),
         format!("{throughput:.1}/s"),
         short(wait.p50),
@@ -113,10 +114,10 @@ fn cells(figures: &Figures, jain: Option<f64>) -> [String; 10] {
     ]
 }
 
-/// Never `100 %` when anyone was refused, nor when all that came still wait.
+/// Not `100 %` if any request was rejected, or if all requests still wait.
 fn served(counts: &Counts) -> String {
     let ratio = counts.served();
-    if counts.dispatched + counts.refused() == 0 {
+    if counts.dispatched + counts.rejected() == 0 {
         "-".to_owned()
     } else if ratio >= 1.0 {
         "100 %".to_owned()

@@ -1,6 +1,6 @@
 //! Objects to the neutral configuration, as Kubernetes understands them.
 //!
-//! It copes with objects that validation refuses: a broken level counts as absent, a schema that
+//! It copes with objects that validation rejects: a broken level counts as absent, a schema that
 //! points at an absent level is passed over, and what is mandatory but absent is implied. Levels
 //! are counted before any are implied, so that a schema that points at an implied level dangles.
 
@@ -47,7 +47,7 @@ pub fn compile<'o>(
         let found = by_name.get(level.as_str()).is_some_and(is_real);
         if !found {
             let (schema, level) = (schema.metadata.name.clone(), level.clone());
-            findings.push(Finding::Dangling { schema, level });
+            findings.push(Finding::MissingPriorityLevel { schema, level });
         }
         found
     });
@@ -62,7 +62,7 @@ pub fn compile<'o>(
     let fallback = fallback.expect("a schema of this name is implied where there is none");
     let config = Config { levels, schemas, fallback };
     findings.extend(lint::lint(&config, lint::Dialect::Kubernetes));
-    Compiled { config, findings }
+    Compiled { config, findings, dialect: lint::Dialect::Kubernetes }
 }
 
 /// The first of each name.
@@ -79,7 +79,7 @@ fn unique<'o, T>(
         if seen.insert(name.as_str()) {
             unique.push(object);
         } else {
-            findings.push(Finding::SecondOfName { kind, name: name.clone() });
+            findings.push(Finding::DuplicateName { kind, name: name.clone() });
         }
     }
     unique
@@ -96,7 +96,7 @@ fn levels<'o>(
     for object in unique {
         match compile_level(object) {
             Ok(level) => levels.push(level),
-            Err(why) => findings.push(Finding::BrokenLevel {
+            Err(why) => findings.push(Finding::InvalidPriorityLevel {
                 level: object.metadata.name.clone(),
                 why: why.to_owned(),
             }),
@@ -189,7 +189,7 @@ fn compile_schema(
     }
 }
 
-/// Puts what is mandatory and absent at its place: exempt in front, catch-all at the end.
+/// Adds what is mandatory and absent: exempt in front, catch-all at the end.
 fn imply_schemas(schemas: &mut Vec<Schema>, levels: &FxHashMap<Arc<str>, usize>) {
     for (name, end) in [(EXEMPT, false), (CATCH_ALL, true)] {
         if schemas.iter().any(|schema| &*schema.name == name) {

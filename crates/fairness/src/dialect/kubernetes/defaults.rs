@@ -16,8 +16,8 @@ pub fn defaults() -> &'static Defaults {
     static DEFAULTS: LazyLock<Defaults> = LazyLock::new(|| {
         let objects = load("defaults.yaml", include_str!("defaults.yaml"));
         assert!(objects.problems.is_empty(), "{:?}", objects.problems);
-        let levels = objects.kubernetes.levels.into_iter().map(|placed| placed.object);
-        let schemas = objects.kubernetes.schemas.into_iter().map(|placed| placed.object);
+        let levels = objects.kubernetes.levels.into_iter().map(|located| located.object);
+        let schemas = objects.kubernetes.schemas.into_iter().map(|located| located.object);
         Defaults { levels: levels.collect(), schemas: schemas.collect() }
     });
     &DEFAULTS

@@ -43,21 +43,21 @@ pub(in crate::dialect) fn unknown_fields(kind: &str, object: &Value) -> Vec<Stri
     unknown
 }
 
-fn walk(place: &str, path: &str, value: &Value, unknown: &mut Vec<String>) {
+fn walk(location: &str, path: &str, value: &Value, unknown: &mut Vec<String>) {
     match value {
         Value::Array(items) => {
             for (i, item) in items.iter().enumerate().filter(|(_, item)| item.is_object()) {
-                walk(place, &format!("{path}[{i}]"), item, unknown);
+                walk(location, &format!("{path}[{i}]"), item, unknown);
             }
         }
         Value::Object(members) => {
-            let Some((_, fields)) = FIELDS.iter().find(|(known, _)| *known == place) else {
+            let Some((_, fields)) = FIELDS.iter().find(|(known, _)| *known == location) else {
                 return;
             };
             for (name, value) in members {
                 let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
                 if fields.contains(&name.as_str()) {
-                    walk(&format!("{place}.{name}"), &path, value, unknown);
+                    walk(&format!("{location}.{name}"), &path, value, unknown);
                 } else {
                     unknown.push(path);
                 }

@@ -22,13 +22,13 @@ pub use self::{
     validation::{FieldError, FieldErrorKind, validate_flow_schema, validate_priority_level},
 };
 pub(super) use self::{defaults::CATCH_ALL, fields::unknown_fields};
-use super::{Fault, Placed, Problem};
+use super::{Fault, Located, Problem};
 
-/// Objects of this dialect, each with its place.
+/// Objects of this dialect, each with its location.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    pub levels: Vec<Placed<PriorityLevelConfiguration>>,
-    pub schemas: Vec<Placed<FlowSchema>>,
+    pub levels: Vec<Located<PriorityLevelConfiguration>>,
+    pub schemas: Vec<Located<FlowSchema>>,
 }
 
 impl Objects {
@@ -36,7 +36,7 @@ impl Objects {
         self.levels.is_empty() && self.schemas.is_empty()
     }
 
-    /// Fills in defaults, and takes out what Kubernetes would refuse, and seconds of a name.
+    /// Fills in defaults, and takes out what Kubernetes would reject, and seconds of a name.
     pub(super) fn sift(&mut self, problems: &mut Vec<Problem>) {
         for level in &mut self.levels {
             level.object.spec.set_defaults();
@@ -44,22 +44,22 @@ impl Objects {
         for schema in &mut self.schemas {
             schema.object.spec.set_defaults();
         }
-        Placed::sift_duplicates(&mut self.levels, problems);
-        Placed::sift_duplicates(&mut self.schemas, problems);
+        Located::sift_duplicates(&mut self.levels, problems);
+        Located::sift_duplicates(&mut self.schemas, problems);
         self.levels.retain(|level| accept(level, validate_priority_level, problems));
         self.schemas.retain(|schema| accept(schema, validate_flow_schema, problems));
     }
 }
 
 fn accept<T>(
-    placed: &Placed<T>,
+    located: &Located<T>,
     validate: fn(&T) -> Vec<FieldError>,
     problems: &mut Vec<Problem>,
 ) -> bool {
-    let errors = validate(&placed.object);
+    let errors = validate(&located.object);
     let accepted = errors.is_empty();
     problems.extend(errors.into_iter().map(|FieldError { field, kind, detail }| {
-        Problem::at(&placed.place, field, Fault::Refused { kind, detail })
+        Problem::at(&located.location, field, Fault::Invalid { kind, detail })
     }));
     accepted
 }

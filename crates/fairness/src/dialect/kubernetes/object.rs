@@ -32,7 +32,7 @@ pub struct PriorityLevelConfiguration {
 pub struct Metadata {
     #[serde(default, deserialize_with = "or_default")]
     pub name: String,
-    /// Neither kind lives in a namespace; kept so that it can be refused.
+    /// Neither kind lives in a namespace; kept so that it can be rejected.
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]
     pub namespace: String,
     #[serde(default, deserialize_with = "or_default", skip_serializing_if = "String::is_empty")]

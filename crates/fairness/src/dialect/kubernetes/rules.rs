@@ -6,7 +6,7 @@ use crate::{
     dialect::lint::Finding,
 };
 
-/// Subjects that are broken are left out: they match nobody.
+/// Invalid subjects are left out: they match nobody.
 pub(super) fn rule(rule: &PolicyRules) -> Rule {
     let subjects = rule.subjects.as_deref().unwrap_or_default();
     Rule {
@@ -73,7 +73,7 @@ fn url(entry: &str) -> Url {
 
 // === What looks otherwise than it works ===
 
-/// Stars that stand for themselves only, as no request has them.
+/// Stars that are not wildcards, and match no request.
 pub(super) fn literal_wildcards<'r>(
     schema: &'r str,
     rules: &'r [PolicyRules],
@@ -126,7 +126,7 @@ pub(super) fn broken_subjects<'r>(
         let subjects = rule.subjects.as_deref().unwrap_or_default().iter().enumerate();
         subjects.filter(|(_, s)| subject(s).is_none()).map(move |(j, _)| {
             let field = format!("spec.rules[{i}].subjects[{j}]");
-            Finding::BrokenSubject { schema: schema.to_owned(), field }
+            Finding::SubjectMatchesNobody { schema: schema.to_owned(), field }
         })
     })
 }

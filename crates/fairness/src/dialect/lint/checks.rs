@@ -5,7 +5,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Dialect, Finding};
 use crate::{
     config::{Config, Handling, Level, Schema},
-    dialect::{kubernetes, proposal::Meaningless},
+    dialect::{kubernetes, proposal::NoEffect},
 };
 
 /// Up to this many schemas each is compared with all before it, which is quadratic.
@@ -16,7 +16,7 @@ pub(in crate::dialect) fn lint(config: &Config, dialect: Dialect) -> Vec<Finding
     let fallback = &config.schemas[config.fallback];
     if dialect == Dialect::Proposal && fallback.implied {
         let level = config.level_of(fallback).name.to_string();
-        findings.push(Finding::NoCatchAll { level });
+        findings.push(Finding::NoCatchAllFlowSchema { level });
     }
     findings.extend(config.levels.iter().filter_map(zero_shares));
     findings.extend(config.levels.iter().filter_map(hand_of_all_queues));
@@ -27,14 +27,14 @@ pub(in crate::dialect) fn lint(config: &Config, dialect: Dialect) -> Vec<Finding
         findings.extend(meaningless(schema, level));
         if schema.distinguisher.is_none() && level.tells_flows_apart() {
             let (schema, level) = (schema.name.to_string(), level.name.to_string());
-            findings.push(Finding::NoDistinguisher { schema, level });
+            findings.push(Finding::MissingDistinguisher { schema, level });
         }
         if schema.name != level.name && names.contains(&*schema.name) {
             let (schema, level) = (schema.name.to_string(), level.name.to_string());
-            findings.push(Finding::OtherLevel { schema, level });
+            findings.push(Finding::PriorityLevelNameMismatch { schema, level });
         }
         if schema.predicate.is_never() {
-            findings.push(Finding::NeverMatches { schema: schema.name.to_string() });
+            findings.push(Finding::FlowSchemaNeverMatches { schema: schema.name.to_string() });
         }
     }
     findings.extend(unreachable(config, dialect));
@@ -61,8 +61,10 @@ fn zero_shares(level: &Level) -> Option<Finding> {
 fn hand_of_all_queues(level: &Level) -> Option<Finding> {
     let Handling::Queue(queuing) = level.handling else { return None };
     let is_all = queuing.queues > 1 && queuing.hand_size >= queuing.queues && !level.implied;
-    is_all
-        .then(|| Finding::HandOfAllQueues { level: level.name.to_string(), queues: queuing.queues })
+    is_all.then(|| Finding::HandCoversAllQueues {
+        level: level.name.to_string(),
+        queues: queuing.queues,
+    })
 }
 
 fn unused(config: &Config, dialect: Dialect) -> impl Iterator<Item = Finding> {
@@ -71,23 +73,23 @@ fn unused(config: &Config, dialect: Dialect) -> impl Iterator<Item = Finding> {
         let mandatory = dialect == Dialect::Kubernetes && kubernetes::is_mandatory(&level.name);
         !used.contains(i) && !level.implied && !mandatory
     });
-    unused.map(|(_, level)| Finding::UnusedLevel { level: level.name.to_string() })
+    unused.map(|(_, level)| Finding::UnusedPriorityLevel { level: level.name.to_string() })
 }
 
 fn meaningless(schema: &Schema, level: &Level) -> Option<Finding> {
     schema.distinguisher.as_ref()?;
     let why = match level.handling {
-        Handling::Exempt => Meaningless::Exempt,
-        Handling::Reject => Meaningless::Reject,
+        Handling::Exempt => NoEffect::Exempt,
+        Handling::Reject => NoEffect::Reject,
         Handling::Queue(_) if level.tells_flows_apart() => return None,
-        Handling::Queue(_) => Meaningless::OneQueue,
+        Handling::Queue(_) => NoEffect::OneQueue,
     };
     let (schema, level) = (schema.name.to_string(), level.name.to_string());
-    Some(Finding::MeaninglessDistinguisher { schema, level, why })
+    Some(Finding::UnusedDistinguisher { schema, level, why })
 }
 
-/// Schemas that come too late: after one that takes everything, after one of the same predicate,
-/// or, where there are few enough to compare, after one that provably takes as much.
+/// Unreachable schemas: after one that matches everything, after one of the same predicate,
+/// or, if there are few enough to compare, after one that provably matches as much.
 fn unreachable(config: &Config, dialect: Dialect) -> Vec<Finding> {
     let schemas = &config.schemas;
     let compare = schemas.len() <= COMPARED;
@@ -101,7 +103,7 @@ fn unreachable(config: &Config, dialect: Dialect) -> Vec<Finding> {
             schemas[..i].iter().filter(|_| compare).find(covers)
         });
         if let Some(by) = by.filter(|_| is_own(schema, dialect) && !schema.predicate.is_never()) {
-            findings.push(Finding::Unreachable {
+            findings.push(Finding::UnreachableFlowSchema {
                 schema: schema.name.to_string(),
                 by: by.name.to_string(),
                 tie: by.precedence == schema.precedence && !by.implied,
@@ -120,6 +122,6 @@ fn ties(config: &Config) -> impl Iterator<Item = Finding> {
         config.schemas.chunk_by(|a, b| a.precedence == b.precedence && !a.implied && !b.implied);
     groups.filter(|group| group.iter().any(|s| s.level != group[0].level)).map(|group| {
         let schemas = group.iter().map(|schema| schema.name.to_string()).collect();
-        Finding::Tie { precedence: group[0].precedence, schemas }
+        Finding::EqualPrecedence { precedence: group[0].precedence, schemas }
     })
 }

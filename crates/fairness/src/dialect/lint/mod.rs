@@ -1,25 +1,26 @@
-//! What should be known about a configuration that works: what in it does nothing, or something
-//! other than it seems to.
+//! Settings that don't do what they appear to: what in a configuration has no effect, or another than
+//! it seems to have.
 
 mod checks;
 mod cover;
+mod seats;
 
 use std::fmt;
 
 use serde::Serialize;
 
-pub(super) use self::checks::lint;
-use super::{problem::excerpt, proposal::Meaningless};
+pub(super) use self::{checks::lint, seats::lint_seats};
+use super::{problem::excerpt, proposal::NoEffect};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Severity {
-    /// It is as meant, or harmless.
-    Note,
-    /// It works, but hardly as meant.
+    /// It is as intended, or harmless.
+    Info,
+    /// It works, but probably not as intended.
     Warning,
-    /// An object is left out.
+    /// An object is ignored.
     Error,
 }
 
@@ -36,98 +37,114 @@ pub enum Kind {
     PriorityLevel,
 }
 
-/// One thing that should be known.
+/// One thing that an operator should know.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[serde(tag = "code", rename_all = "kebab-case")]
+#[serde(tag = "code")]
 #[non_exhaustive]
 pub enum Finding {
-    /// A schema that points at a level that does not exist is passed over.
-    Dangling { schema: String, level: String },
-    /// A level that makes no sense counts as absent.
-    BrokenLevel { level: String, why: String },
-    /// Of two objects of one name the first counts.
-    SecondOfName { kind: Kind, name: String },
-    /// Everything it would take an earlier schema takes.
-    Unreachable { schema: String, by: String, tie: bool },
-    /// Its predicate is true of no request.
-    NeverMatches { schema: String },
-    /// No schema matches every request, so backstops are in force.
-    NoCatchAll { level: String },
-    /// No level says that it catches all.
-    NoCatchAllLevel { level: String },
+    /// The priority level of a flow schema is missing or invalid, so the schema is ignored.
+    MissingPriorityLevel { schema: String, level: String },
+    /// An invalid priority level is ignored.
+    InvalidPriorityLevel { level: String, why: String },
+    /// Of two objects of one name the first is used.
+    DuplicateName { kind: Kind, name: String },
+    /// An earlier schema matches every request that this one would.
+    UnreachableFlowSchema { schema: String, by: String, tie: bool },
+    /// Its predicate is false for every request.
+    FlowSchemaNeverMatches { schema: String },
+    /// No schema matches every request, so an implied one does.
+    NoCatchAllFlowSchema { level: String },
+    /// No level has `catchAll`.
+    NoCatchAllPriorityLevel { level: String },
     /// Requests that match nothing are exempt.
     ExemptCatchAll { level: String },
     /// A level with limits and without seats.
     ZeroShares { level: String },
-    /// There is a level of the schema's own name, and it points at another.
-    OtherLevel { schema: String, level: String },
-    /// Flows are not told apart at this level.
-    MeaninglessDistinguisher { schema: String, level: String, why: Meaningless },
+    /// There is a level of the schema's own name, and it refers to another.
+    PriorityLevelNameMismatch { schema: String, level: String },
+    /// The level does not tell flows apart.
+    UnusedDistinguisher { schema: String, level: String, why: NoEffect },
     /// All requests of the schema are one flow, in a level that could tell flows apart.
-    NoDistinguisher { schema: String, level: String },
+    MissingDistinguisher { schema: String, level: String },
     /// Every flow may use every queue of the level.
-    HandOfAllQueues { level: String, queues: u32 },
-    /// Distinguished by namespace, but takes requests that have none.
-    NamespaceWithoutResource { schema: String, conjunction: usize },
-    /// No schema points at it.
-    UnusedLevel { level: String },
-    /// A star that stands for itself.
+    HandCoversAllQueues { level: String, queues: u32 },
+    /// Distinguished by namespace, but matches requests that have none.
+    NamespaceDistinguisherWithoutNamespace { schema: String, conjunction: usize },
+    /// No schema refers to it.
+    UnusedPriorityLevel { level: String },
+    /// A star that is not a wildcard.
     LiteralWildcard { schema: String, field: String, entry: String },
     /// A subject that matches nobody.
-    BrokenSubject { schema: String, field: String },
+    SubjectMatchesNobody { schema: String, field: String },
     /// Schemas of one precedence that lead to different levels.
-    Tie { precedence: i32, schemas: Vec<String> },
+    EqualPrecedence { precedence: i32, schemas: Vec<String> },
     /// Prose in parentheses where a value would stand.
-    Prose { schema: String, field: &'static str, value: String },
+    PlaceholderValue { schema: String, field: &'static str, value: String },
+    /// At this size of the server the level has a single seat; at `needed` it has two.
+    SingleSeat { level: String, server_limit: u32, needed: u32 },
+    /// At this size of the server every request of the level counts as one seat; at `needed`, if
+    /// there is such a size, a request may count as two.
+    OneSeatPerRequest { level: String, seats: u32, hand_size: u32, needed: Option<u32> },
+    /// The level rejects what does not fit, and requests of `widest` seats don't fit into all it
+    /// may ever have.
+    WideRequestsRejected { level: String, server_limit: u32, max: u32, widest: u32 },
 }
 
 impl Finding {
-    /// A word that stays the same when the sentence changes.
+    /// Stays the same when the sentence changes.
     pub fn code(&self) -> &'static str {
         match self {
-            Finding::Dangling { .. } => "dangling",
-            Finding::BrokenLevel { .. } => "broken-level",
-            Finding::SecondOfName { .. } => "second-of-name",
-            Finding::Unreachable { .. } => "unreachable",
-            Finding::NeverMatches { .. } => "never-matches",
-            Finding::NoCatchAll { .. } => "no-catch-all",
-            Finding::NoCatchAllLevel { .. } => "no-catch-all-level",
-            Finding::ExemptCatchAll { .. } => "exempt-catch-all",
-            Finding::ZeroShares { .. } => "zero-shares",
-            Finding::OtherLevel { .. } => "other-level",
-            Finding::MeaninglessDistinguisher { .. } => "meaningless-distinguisher",
-            Finding::NoDistinguisher { .. } => "no-distinguisher",
-            Finding::HandOfAllQueues { .. } => "hand-of-all-queues",
-            Finding::NamespaceWithoutResource { .. } => "namespace-without-resource",
-            Finding::UnusedLevel { .. } => "unused-level",
-            Finding::LiteralWildcard { .. } => "literal-wildcard",
-            Finding::BrokenSubject { .. } => "broken-subject",
-            Finding::Tie { .. } => "tie",
-            Finding::Prose { .. } => "prose",
+            Finding::MissingPriorityLevel { .. } => "MissingPriorityLevel",
+            Finding::InvalidPriorityLevel { .. } => "InvalidPriorityLevel",
+            Finding::DuplicateName { .. } => "DuplicateName",
+            Finding::UnreachableFlowSchema { .. } => "UnreachableFlowSchema",
+            Finding::FlowSchemaNeverMatches { .. } => "FlowSchemaNeverMatches",
+            Finding::NoCatchAllFlowSchema { .. } => "NoCatchAllFlowSchema",
+            Finding::NoCatchAllPriorityLevel { .. } => "NoCatchAllPriorityLevel",
+            Finding::ExemptCatchAll { .. } => "ExemptCatchAll",
+            Finding::ZeroShares { .. } => "ZeroShares",
+            Finding::PriorityLevelNameMismatch { .. } => "PriorityLevelNameMismatch",
+            Finding::UnusedDistinguisher { .. } => "UnusedDistinguisher",
+            Finding::MissingDistinguisher { .. } => "MissingDistinguisher",
+            Finding::HandCoversAllQueues { .. } => "HandCoversAllQueues",
+            Finding::NamespaceDistinguisherWithoutNamespace { .. } => {
+                "NamespaceDistinguisherWithoutNamespace"
+            }
+            Finding::UnusedPriorityLevel { .. } => "UnusedPriorityLevel",
+            Finding::LiteralWildcard { .. } => "LiteralWildcard",
+            Finding::SubjectMatchesNobody { .. } => "SubjectMatchesNobody",
+            Finding::EqualPrecedence { .. } => "EqualPrecedence",
+            Finding::PlaceholderValue { .. } => "PlaceholderValue",
+            Finding::SingleSeat { .. } => "SingleSeat",
+            Finding::OneSeatPerRequest { .. } => "OneSeatPerRequest",
+            Finding::WideRequestsRejected { .. } => "WideRequestsRejected",
         }
     }
 
     pub fn severity(&self) -> Severity {
         match self {
-            Finding::Dangling { .. }
-            | Finding::BrokenLevel { .. }
-            | Finding::SecondOfName { .. } => Severity::Error,
-            Finding::Unreachable { .. }
-            | Finding::NeverMatches { .. }
-            | Finding::NoCatchAll { .. }
-            | Finding::NoCatchAllLevel { .. }
+            Finding::MissingPriorityLevel { .. }
+            | Finding::InvalidPriorityLevel { .. }
+            | Finding::DuplicateName { .. } => Severity::Error,
+            Finding::UnreachableFlowSchema { .. }
+            | Finding::FlowSchemaNeverMatches { .. }
+            | Finding::NoCatchAllFlowSchema { .. }
+            | Finding::NoCatchAllPriorityLevel { .. }
             | Finding::ExemptCatchAll { .. }
             | Finding::ZeroShares { .. }
-            | Finding::OtherLevel { .. }
-            | Finding::NoDistinguisher { .. }
-            | Finding::HandOfAllQueues { .. }
+            | Finding::PriorityLevelNameMismatch { .. }
+            | Finding::MissingDistinguisher { .. }
+            | Finding::HandCoversAllQueues { .. }
             | Finding::LiteralWildcard { .. }
-            | Finding::BrokenSubject { .. } => Severity::Warning,
-            Finding::MeaninglessDistinguisher { .. }
-            | Finding::NamespaceWithoutResource { .. }
-            | Finding::UnusedLevel { .. }
-            | Finding::Tie { .. }
-            | Finding::Prose { .. } => Severity::Note,
+            | Finding::SubjectMatchesNobody { .. }
+            | Finding::SingleSeat { .. }
+            | Finding::WideRequestsRejected { .. } => Severity::Warning,
+            Finding::UnusedDistinguisher { .. }
+            | Finding::NamespaceDistinguisherWithoutNamespace { .. }
+            | Finding::UnusedPriorityLevel { .. }
+            | Finding::EqualPrecedence { .. }
+            | Finding::PlaceholderValue { .. }
+            | Finding::OneSeatPerRequest { .. } => Severity::Info,
         }
     }
 }
@@ -135,99 +152,141 @@ impl Finding {
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Finding::Dangling { schema, level } => write!(
+            Finding::MissingPriorityLevel { schema, level } => write!(
                 f,
-                "flow schema {} is passed over: there is no sound level {}",
+                "flow schema {} is ignored: priority level {} is missing or invalid",
                 excerpt(schema),
                 excerpt(level)
             ),
-            Finding::BrokenLevel { level, why } => {
-                write!(f, "level {} counts as absent: {why}", excerpt(level))
+            Finding::InvalidPriorityLevel { level, why } => {
+                write!(f, "priority level {} is ignored: {why}", excerpt(level))
             }
-            Finding::SecondOfName { kind, name } => {
-                write!(f, "there are two {kind:?} objects named {}", excerpt(name))?;
-                f.write_str("; the first counts")
+            Finding::DuplicateName { kind, name } => {
+                write!(f, "two {kind:?} objects are named {}; the first is used", excerpt(name))
             }
-            Finding::Unreachable { schema, by, tie } => {
+            Finding::UnreachableFlowSchema { schema, by, tie } => {
                 let (schema, by) = (excerpt(schema), excerpt(by));
-                write!(f, "flow schema {schema} takes no request: {by}, tried before it")?;
-                let order = if *tie { " because of its name" } else { "" };
-                write!(f, "{order}, takes all it would")
+                let order = match tie {
+                    true => "comes first alphabetically",
+                    false => "has the lower precedence number",
+                };
+                write!(
+                    f,
+                    "flow schema {schema} gets no requests: {by} {order} and matches all of them"
+                )
             }
-            Finding::NeverMatches { schema } => {
+            Finding::FlowSchemaNeverMatches { schema } => {
                 write!(f, "flow schema {} matches no request", excerpt(schema))
             }
-            Finding::NoCatchAll { level } => write!(
+            Finding::NoCatchAllFlowSchema { level } => write!(
                 f,
-                "no flow schema matches every request; what none matches goes to level {} by an \
-                 implied one",
+                "no flow schema matches every request; requests that match none go to priority \
+                 level {}",
                 excerpt(level)
             ),
-            Finding::NoCatchAllLevel { level } => write!(
+            Finding::NoCatchAllPriorityLevel { level } => write!(
                 f,
-                "no level has catchAll; what no flow schema matches goes to level {}",
+                "no priority level has catchAll; requests that match no flow schema go to {}",
                 excerpt(level)
             ),
             Finding::ExemptCatchAll { level } => write!(
                 f,
-                "what no flow schema matches goes to level {}, which is exempt",
+                "requests that match no flow schema go to priority level {}, which is exempt from \
+                 all limits",
                 excerpt(level)
             ),
             Finding::ZeroShares { level } => {
-                write!(f, "level {} has no shares, and so no seats of its own", excerpt(level))
+                write!(f, "priority level {} has 0 shares, so it has no seats", excerpt(level))
             }
-            Finding::OtherLevel { schema, level } => write!(
+            Finding::PriorityLevelNameMismatch { schema, level } => write!(
                 f,
-                "flow schema {} points at level {}, though there is a level of its own name",
+                "flow schema {schema} refers to priority level {}, although there is a priority \
+                 level {schema}",
+                excerpt(level),
+                schema = excerpt(schema),
+            ),
+            Finding::UnusedDistinguisher { schema, level, why } => write!(
+                f,
+                "the distinguisher of flow schema {} has no effect: priority level {} {why}",
                 excerpt(schema),
                 excerpt(level)
             ),
-            Finding::MeaninglessDistinguisher { schema, level, why } => write!(
+            Finding::MissingDistinguisher { schema, level } => write!(
                 f,
-                "the distinguisher of flow schema {} has no use: level {} {why}",
+                "flow schema {} has no distinguisher: all its requests are one flow in priority \
+                 level {}, so one client can starve the others; distinguish by user or namespace",
                 excerpt(schema),
                 excerpt(level)
             ),
-            Finding::NoDistinguisher { schema, level } => write!(
+            Finding::HandCoversAllQueues { level, queues } => write!(
                 f,
-                "flow schema {} has no distinguisher: all its requests are one flow in level {}, \
-                 and one client can starve the others",
-                excerpt(schema),
+                "priority level {}: handSize equals queues ({queues}), so one flow can fill every \
+                 queue; choose a smaller handSize",
                 excerpt(level)
             ),
-            Finding::HandOfAllQueues { level, queues } => write!(
+            Finding::NamespaceDistinguisherWithoutNamespace { schema, conjunction } => write!(
                 f,
-                "level {}: handSize equals queues ({queues}), so one flow can fill every queue; \
-                 choose a smaller handSize",
-                excerpt(level)
-            ),
-            Finding::NamespaceWithoutResource { schema, conjunction } => write!(
-                f,
-                "flow schema {} tells flows apart by namespace, but match[{conjunction}] takes \
-                 requests that have none; they are one flow",
+                "flow schema {} distinguishes flows by namespace, but match[{conjunction}] matches \
+                 requests without one; those are one flow",
                 excerpt(schema)
             ),
-            Finding::UnusedLevel { level } => {
-                write!(f, "no flow schema points at level {}", excerpt(level))
+            Finding::UnusedPriorityLevel { level } => {
+                write!(f, "no flow schema refers to priority level {}", excerpt(level))
             }
             Finding::LiteralWildcard { schema, field, entry } => write!(
                 f,
-                "flow schema {}, {field}: {:?} is no pattern and matches only itself",
+                "flow schema {}, {field}: {:?} is not a pattern and matches only itself",
                 excerpt(schema),
                 excerpt(entry)
             ),
-            Finding::BrokenSubject { schema, field } => {
+            Finding::SubjectMatchesNobody { schema, field } => {
                 write!(f, "flow schema {}, {field}: matches nobody", excerpt(schema))
             }
-            Finding::Tie { precedence, schemas } => tie(f, *precedence, schemas),
-            Finding::Prose { schema, field, value } => write!(
+            Finding::EqualPrecedence { precedence, schemas } => tie(f, *precedence, schemas),
+            Finding::PlaceholderValue { schema, field, value } => write!(
                 f,
-                "flow schema {}, {field}: prose in parentheses is taken as {}",
+                "flow schema {}, {field}: text in parentheses is read as {}",
                 excerpt(schema),
                 excerpt(value)
             ),
+            Finding::SingleSeat { level, server_limit, needed } => write!(
+                f,
+                "priority level {} has 1 seat at a concurrency limit of {server_limit}, so one slow \
+                 request blocks it; give it more shares, or raise the limit to at least {needed}",
+                excerpt(level)
+            ),
+            Finding::OneSeatPerRequest { level, seats, needed, .. } => {
+                write!(
+                    f,
+                    "priority level {} has {}, so every request counts as 1 seat and large lists \
+                     cost no more than small ones; ",
+                    excerpt(level),
+                    count(*seats, "seat")
+                )?;
+                match needed {
+                    // 15 % of so many seats are more than one, so it is the hand that is too large.
+                    _ if *seats > 6 => write!(f, "choose a handSize of at most {}", seats / 2),
+                    Some(needed) => write!(
+                        f,
+                        "give it more shares, or raise the concurrency limit to at least {needed}"
+                    ),
+                    None => f.write_str("give it more shares"),
+                }
+            }
+            Finding::WideRequestsRejected { level, server_limit, max, widest } => write!(
+                f,
+                "priority level {} rejects what does not fit, and has at most {} at a concurrency \
+                 limit of {server_limit}: large requests take {widest} or more; give it more shares, \
+                 raise borrowingLimitPercent or let it queue",
+                excerpt(level),
+                count(*max, "seat")
+            ),
         }
     }
+}
+
+fn count(n: u32, what: &str) -> String {
+    if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }
 
 fn tie(f: &mut fmt::Formatter<'_>, precedence: i32, schemas: &[String]) -> fmt::Result {
@@ -237,5 +296,5 @@ fn tie(f: &mut fmt::Formatter<'_>, precedence: i32, schemas: &[String]) -> fmt::
     if schemas.len() > SHOWN {
         write!(f, " and {} more", schemas.len() - SHOWN)?;
     }
-    write!(f, " all have precedence {precedence}; they are tried in the order of their names")
+    write!(f, " all have precedence {precedence}; they are tried in alphabetical order")
 }

@@ -1,11 +1,11 @@
-//! An object of either dialect, told by its apiVersion and kind.
+//! Decodes an object of either dialect, by its apiVersion and kind.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::printed;
 use crate::dialect::{
-    Fault, Objects, Place, Placed, Problem, kubernetes, problem::excerpt, proposal,
+    Fault, Located, Location, Objects, Problem, kubernetes, problem::excerpt, proposal,
 };
 
 /// What an object is.
@@ -27,12 +27,12 @@ pub(super) fn list_of(object: &Map<String, Value>) -> Option<Option<Type>> {
 /// Decodes an object into `objects`, or what is wrong with it.
 pub(super) fn decode(
     mut object: Map<String, Value>,
-    place: &Place,
+    location: &Location,
     of: Option<&Type>,
     objects: &mut Objects,
 ) {
-    let place = named(&object, place, of);
-    let kind = place.kind.clone();
+    let location = named(&object, location, of);
+    let kind = location.kind.clone();
     let api_version = text(&object, "apiVersion")
         .or(of.map(|of| of.api_version.as_str()))
         .map_or_else(String::new, str::to_owned);
@@ -62,17 +62,17 @@ pub(super) fn decode(
         }
     };
     match outcome {
-        Err((field, fault)) => objects.problems.push(Problem::at(&place, field, fault)),
+        Err((field, fault)) => objects.problems.push(Problem::at(&location, field, fault)),
         Ok(Decoded::FlowSchema(object)) => {
-            objects.kubernetes.schemas.push(Placed { place, object });
+            objects.kubernetes.schemas.push(Located { location, object });
         }
         Ok(Decoded::PriorityLevel(object)) => {
-            objects.kubernetes.levels.push(Placed { place, object });
+            objects.kubernetes.levels.push(Located { location, object });
         }
-        Ok(Decoded::Level(object)) => objects.proposal.levels.push(Placed { place, object }),
+        Ok(Decoded::Level(object)) => objects.proposal.levels.push(Located { location, object }),
         Ok(Decoded::Schema(mut object)) => {
             object.prose = prose.unwrap_or_default();
-            objects.proposal.schemas.push(Placed { place, object });
+            objects.proposal.schemas.push(Located { location, object });
         }
     }
 }
@@ -100,12 +100,12 @@ enum Decoded {
 /// What is wrong, and in which field.
 type Trouble = (String, Fault);
 
-fn named(object: &Map<String, Value>, place: &Place, of: Option<&Type>) -> Place {
+fn named(object: &Map<String, Value>, location: &Location, of: Option<&Type>) -> Location {
     let kind = text(object, "kind").or(of.map(|of| of.kind.as_str())).unwrap_or_default();
     let metadata = object.get("metadata").or_else(|| object.get("meta"));
     let name = metadata.and_then(|metadata| metadata.get("name")).and_then(Value::as_str);
     let name = name.unwrap_or_default();
-    Place { kind: kind.to_owned(), name: name.to_owned(), ..place.clone() }
+    Location { kind: kind.to_owned(), name: name.to_owned(), ..location.clone() }
 }
 
 fn text<'o>(object: &'o Map<String, Value>, field: &str) -> Option<&'o str> {
@@ -121,7 +121,7 @@ fn strict<T: DeserializeOwned>(kind: &str, object: Map<String, Value>) -> Result
     }
 }
 
-/// What every object may have beside its own fields is taken out, so that the types can refuse
+/// What every object may have beside its own fields is taken out, so that the types can reject
 /// what is left over.
 fn body<T: DeserializeOwned>(mut object: Map<String, Value>) -> Result<T, Trouble> {
     for field in ["apiVersion", "kind", "status"] {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Fault, Objects, Place, Problem};
+use super::{Fault, Location, Objects, Problem};
 
 /// Far beyond any configuration that makes sense.
 const MAX_TEXT: usize = 64 << 20;
@@ -30,7 +30,7 @@ impl Objects {
     /// Adds the objects in `text`; `file` is the name people know it by.
     pub fn load(&mut self, file: &str, text: &str) {
         let file: Arc<str> = file.into();
-        let whole = Place { file, ..Place::default() };
+        let whole = Location { file, ..Location::default() };
         if text.len() > MAX_TEXT {
             return self.fail(&whole, Fault::TooLong { limit: MAX_TEXT });
         }
@@ -41,11 +41,11 @@ impl Objects {
             &mut yaml::documents(text)
         };
         for (number, document) in (1..).zip(documents) {
-            let place = Place { document: Some(number), ..whole.clone() };
+            let location = Location { document: Some(number), ..whole.clone() };
             match document {
                 Ok(Value::Null) => {}
-                Ok(value) => self.take(value, &place, None),
-                Err(fault) if self.has_room(&place) => self.fail(&place, fault),
+                Ok(value) => self.take(value, &location, None),
+                Err(fault) if self.has_room(&location) => self.fail(&location, fault),
                 Err(_) => {}
             }
             if self.is_full() {
@@ -55,40 +55,40 @@ impl Objects {
     }
 
     /// `of` is what the items of a typed list are; they need not say it themselves.
-    fn take(&mut self, value: Value, place: &Place, of: Option<&decode::Type>) {
-        if !self.has_room(place) {
+    fn take(&mut self, value: Value, location: &Location, of: Option<&decode::Type>) {
+        if !self.has_room(location) {
             return;
         }
         let Value::Object(mut object) = value else {
-            return self.fail(place, Fault::NotAnObject { found: name_of(&value) });
+            return self.fail(location, Fault::NotAnObject { found: name_of(&value) });
         };
         if let Some(list) = decode::list_of(&object) {
             let items = object.remove("items").unwrap_or(Value::Array(Vec::new()));
             let Value::Array(items) = items else {
                 let fault = Fault::Decode { message: "expected a list".to_owned() };
-                return self.problems.push(Problem::at(place, "items", fault));
+                return self.problems.push(Problem::at(location, "items", fault));
             };
             for (i, item) in items.into_iter().enumerate() {
-                let place = Place { item: Some(i), ..place.clone() };
-                self.take(item, &place, list.as_ref().or(of));
+                let location = Location { item: Some(i), ..location.clone() };
+                self.take(item, &location, list.as_ref().or(of));
                 if self.is_full() {
                     return;
                 }
             }
             return;
         }
-        decode::decode(object, place, of, self);
+        decode::decode(object, location, of, self);
     }
 
-    fn fail(&mut self, place: &Place, fault: Fault) {
-        self.problems.push(Problem::at(place, "", fault));
+    fn fail(&mut self, location: &Location, fault: Fault) {
+        self.problems.push(Problem::at(location, "", fault));
     }
 
     /// Problems count too: there may be as many of them as there are objects.
-    fn has_room(&mut self, place: &Place) -> bool {
+    fn has_room(&mut self, location: &Location) -> bool {
         let has_room = self.len() < MAX_OBJECTS;
         if !has_room {
-            self.fail(place, Fault::TooManyObjects { limit: MAX_OBJECTS });
+            self.fail(location, Fault::TooManyObjects { limit: MAX_OBJECTS });
         }
         has_room
     }

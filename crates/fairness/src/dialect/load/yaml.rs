@@ -73,7 +73,7 @@ fn options(len: usize) -> Options {
 
     let mut options = Options::default();
     options.budget = Some(budget);
-    // So that `.nan` is told as what it is by those who expect a number.
+    // So that the error for `.nan` names it, where a number is expected.
     options.non_finite_float_policy = NonFiniteFloatPolicy::AsString;
     options.with_snippet = false;
     options
@@ -81,8 +81,8 @@ fn options(len: usize) -> Options {
 
 fn fault(error: &Error, first_line: u64) -> Fault {
     let root = root(error);
-    let place = root.location().or_else(|| error.location());
-    let (line, column) = place.map_or((0, 0), |at| (at.line(), at.column()));
+    let location = root.location().or_else(|| error.location());
+    let (line, column) = location.map_or((0, 0), |at| (at.line(), at.column()));
     let line = first_line + line;
     let message = UserMessageFormatter.format_message(root);
     match excess(root, &message) {

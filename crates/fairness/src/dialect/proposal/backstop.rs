@@ -8,7 +8,7 @@ use crate::{
     config::{
         Conjunction, Distinguisher, Field, Handling, Level, Op, Predicate, Schema, Source, Test,
     },
-    dialect::{Place, Placed, lint::Finding},
+    dialect::{Located, Location, lint::Finding},
 };
 
 /// Tried after all others.
@@ -25,7 +25,7 @@ pub(super) fn imply_levels(known: &mut Vec<Known>) {
         let object = exhibited().levels.iter().find(|level| level.metadata.name == name);
         let object = object.expect("the level is among the exhibited ones").clone();
         let catch_all = object.spec.catch_all;
-        let level = level::compile(&Placed { place: Place::default(), object });
+        let level = level::compile(&Located { location: Location::default(), object });
         let level = level.expect("exhibited levels are sound");
         let name = free_name(name, |name| known.iter().any(|k| *k.level.name == *name));
         known.push(Known { level: Level { name, implied: true, ..level }, catch_all });
@@ -46,7 +46,7 @@ pub(super) fn catch_all(known: &[Known], findings: &mut Vec<Finding>) -> usize {
         return level;
     }
     let level = first(&limited).expect("a level with limits is implied where there is none");
-    findings.push(Finding::NoCatchAllLevel { level: known[level].level.name.to_string() });
+    findings.push(Finding::NoCatchAllPriorityLevel { level: known[level].level.name.to_string() });
     level
 }
 

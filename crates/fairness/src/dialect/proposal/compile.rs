@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     config::{Config, Level},
-    dialect::{Compiled, Placed, Problem, lint},
+    dialect::{Compiled, Located, Problem, lint},
 };
 
 /// A level, and whether it catches all.
@@ -26,8 +26,8 @@ pub(super) struct Known {
 /// is added to `problems`. Ties between matching priorities are decided by name.
 pub fn compile(objects: Objects, problems: &mut Vec<Problem>) -> Compiled {
     let Objects { levels: mut level_objects, mut schemas } = objects;
-    Placed::sift_duplicates(&mut level_objects, problems);
-    Placed::sift_duplicates(&mut schemas, problems);
+    Located::sift_duplicates(&mut level_objects, problems);
+    Located::sift_duplicates(&mut schemas, problems);
     let mut findings = Vec::new();
 
     let (mut known, broken) = levels(&level_objects, problems);
@@ -40,10 +40,12 @@ pub fn compile(objects: Objects, problems: &mut Vec<Problem>) -> Compiled {
     let references = References::new(&levels, catch_all, &broken);
     let mut patterns = Patterns::default();
     let mut compiled = Vec::with_capacity(schemas.len());
-    for placed in &schemas {
-        let outcome = match references.level_of(&placed.object) {
-            Ok(level) => schema::compile(placed, (level, &levels), &mut patterns, &mut findings),
-            Err(fault) => Err(vec![Problem::at(&placed.place, "spec.requestPriority.name", fault)]),
+    for located in &schemas {
+        let outcome = match references.level_of(&located.object) {
+            Ok(level) => schema::compile(located, (level, &levels), &mut patterns, &mut findings),
+            Err(fault) => {
+                Err(vec![Problem::at(&located.location, "spec.requestPriority.name", fault)])
+            }
         };
         match outcome {
             Ok(schema) => compiled.push(schema),
@@ -57,23 +59,23 @@ pub fn compile(objects: Objects, problems: &mut Vec<Problem>) -> Compiled {
     }
     let config = Config { levels, schemas: compiled, fallback };
     findings.extend(lint::lint(&config, lint::Dialect::Proposal));
-    Compiled { config, findings }
+    Compiled { config, findings, dialect: lint::Dialect::Proposal }
 }
 
-/// The sound levels, and the names of the others.
+/// The valid levels, and the names of the others.
 fn levels(
-    objects: &[Placed<RequestPriority>],
+    objects: &[Located<RequestPriority>],
     problems: &mut Vec<Problem>,
 ) -> (Vec<Known>, FxHashSet<String>) {
     let mut known: Vec<Known> = Vec::with_capacity(objects.len());
     let mut broken = FxHashSet::default();
     let mut exempt: Option<String> = None;
-    for placed in objects {
-        let RequestPriority { metadata, spec } = &placed.object;
-        let outcome = match (&exempt, level::compile(placed)) {
+    for located in objects {
+        let RequestPriority { metadata, spec } = &located.object;
+        let outcome = match (&exempt, level::compile(located)) {
             (Some(first), Ok(_)) if spec.exempt => {
                 let fault = Fault::SecondExempt { first: first.clone() };
-                Err(vec![Problem::at(&placed.place, "spec.exempt", fault)])
+                Err(vec![Problem::at(&located.location, "spec.exempt", fault)])
             }
             (_, outcome) => outcome,
         };

@@ -71,8 +71,8 @@ fn all() -> &'static Exhibited {
     static ALL: LazyLock<Exhibited> = LazyLock::new(|| {
         let objects = load("exhibited.yaml", include_str!("exhibited.yaml"));
         assert!(objects.problems.is_empty(), "{:?}", objects.problems);
-        let levels = objects.proposal.levels.into_iter().map(|placed| placed.object);
-        let schemas = objects.proposal.schemas.into_iter().map(|placed| placed.object);
+        let levels = objects.proposal.levels.into_iter().map(|located| located.object);
+        let schemas = objects.proposal.schemas.into_iter().map(|located| located.object);
         Exhibited { levels: levels.collect(), schemas: schemas.collect() }
     });
     &ALL

@@ -1,4 +1,4 @@
-//! What is wrong with an object of this dialect, beyond its form.
+//! Errors in objects of this dialect, beyond their syntax.
 
 use std::fmt;
 
@@ -7,50 +7,50 @@ use std::fmt;
 pub enum Fault {
     #[error("must not be empty")]
     EmptyName,
-    #[error("needed for a level that is not exempt")]
+    #[error("required for a level that is not exempt")]
     NeededUnlessExempt,
-    #[error("an exempt level has no limits, and so no such field")]
+    #[error("not allowed for an exempt level, which has no limits")]
     NotOfExempt,
-    #[error("must be positive")]
+    #[error("must be greater than 0")]
     NotPositive,
-    #[error("needed for more than one queue")]
+    #[error("required for more than one queue")]
     HandNeeded,
     #[error(
         "hands of {hand_size} can't be dealt from {queues} queues: \
          queues!/(queues-handSize)! must be below 2^60, and handSize at most queues"
     )]
     Undealable { queues: u32, hand_size: u32 },
-    #[error("{queues} are more than the {limit} that a level can have")]
+    #[error("must be at most {limit}, not {queues}")]
     TooManyQueues { queues: u32, limit: u32 },
-    #[error("level {first} is exempt already; there is at most one")]
+    #[error("only one level can be exempt, and {first} already is")]
     SecondExempt { first: String },
-    #[error("a schema points at a level")]
+    #[error("required: the name of a priority level")]
     NoLevel,
-    #[error("there is no level {level}")]
+    #[error("priority level {level} is missing")]
     UnknownLevel { level: String },
-    #[error("level {level} is left out, as something is wrong with it")]
+    #[error("priority level {level} is invalid")]
     BrokenLevel { level: String },
-    #[error("level {level} {why}, so flows can't be told apart there; leave it out")]
-    DistinguisherWithoutUse { level: String, why: Meaningless },
+    #[error("has no effect, because priority level {level} {why}; remove it")]
+    DistinguisherWithoutUse { level: String, why: NoEffect },
     #[error(
         "match[{conjunction}] accepts requests that are not for a resource, and they have no \
          namespace; test for a resource or a namespace there"
     )]
     NamespaceWithoutResource { conjunction: usize },
-    #[error("no source {source_name:?}; there are user, namespace, group and header:<name>")]
+    #[error("unknown source {source_name:?}; use user, namespace, group or header:<name>")]
     UnknownSource { source_name: String },
-    #[error("a user has many groups; a transformation says which of them counts")]
+    #[error("a user has several groups; add a transformation that selects one")]
     GroupWithoutTransformation,
-    #[error("given twice, here and as `transformation`")]
+    #[error("set twice, here and as `transformation`")]
     TwoTransformations,
     #[error(transparent)]
     Pattern(#[from] PatternFault),
 }
 
-/// Why a distinguisher has no use.
+/// Why a distinguisher has no effect.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Meaningless {
+pub enum NoEffect {
     Exempt,
     OneQueue,
     /// Kubernetes only.
@@ -59,7 +59,7 @@ pub enum Meaningless {
 
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum PatternFault {
-    #[error("not a regular expression: {message}")]
+    #[error("invalid regular expression: {message}")]
     Syntax { message: String },
     #[error("the expression is longer than {limit} bytes")]
     TooLong { limit: usize },
@@ -69,16 +69,16 @@ pub enum PatternFault {
         "all expressions together take more than {limit} bytes of memory; use fewer or simpler ones"
     )]
     TooMuch { limit: usize },
-    #[error("has no capturing group; what it captures is what tells flows apart")]
+    #[error("has no capturing group; its capture distinguishes flows")]
     NoGroup,
 }
 
-impl fmt::Display for Meaningless {
+impl fmt::Display for NoEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Meaningless::Exempt => "is exempt",
-            Meaningless::OneQueue => "has one queue",
-            Meaningless::Reject => "has no queues",
+            NoEffect::Exempt => "is exempt",
+            NoEffect::OneQueue => "has one queue",
+            NoEffect::Reject => "has no queues",
         })
     }
 }

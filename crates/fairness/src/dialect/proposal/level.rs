@@ -6,15 +6,15 @@ use super::{
 };
 use crate::{
     config::{Handling, Level, Queuing},
-    dialect::{Placed, Problem},
+    dialect::{Located, Problem},
     shard,
 };
 
 /// The level, or what is wrong with it. Nothing is lent or borrowed: the proposal knows neither.
-pub(super) fn compile(placed: &Placed<RequestPriority>) -> Result<Level, Vec<Problem>> {
-    let spec = &placed.object.spec;
+pub(super) fn compile(located: &Located<RequestPriority>) -> Result<Level, Vec<Problem>> {
+    let spec = &located.object.spec;
     let mut faults = Vec::new();
-    if placed.object.metadata.name.is_empty() {
+    if located.object.metadata.name.is_empty() {
         faults.push(("metadata.name", Fault::EmptyName));
     }
     let handling = if spec.exempt {
@@ -24,12 +24,12 @@ pub(super) fn compile(placed: &Placed<RequestPriority>) -> Result<Level, Vec<Pro
         Handling::Queue(queuing(spec, &mut faults))
     };
     if !faults.is_empty() {
-        let at = |(field, fault)| Problem::at(&placed.place, field, fault);
+        let at = |(field, fault)| Problem::at(&located.location, field, fault);
         return Err(faults.into_iter().map(at).collect());
     }
     Ok(Level {
-        name: placed.object.metadata.name.as_str().into(),
-        uid: placed.object.metadata.uid.as_str().into(),
+        name: located.object.metadata.name.as_str().into(),
+        uid: located.object.metadata.uid.as_str().into(),
         shares: spec.assured_concurrency_shares.unwrap_or(0),
         lendable_percent: 0,
         borrowing_limit_percent: Some(0),

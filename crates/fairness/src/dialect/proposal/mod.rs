@@ -16,21 +16,21 @@ pub use self::{
     atomic::{AtomicTest, Operand},
     compile::compile,
     exhibited::{Exhibited, exhibited, missing},
-    fault::{Fault, Meaningless, PatternFault},
+    fault::{Fault, NoEffect, PatternFault},
     object::{
         And, Distinguishing, FlowSchema, FlowSchemaSpec, LevelReference, Metadata, Prose,
         RequestPriority, RequestPrioritySpec, Transformation,
     },
 };
-use super::Placed;
+use super::Located;
 
 pub const API_VERSION: &str = "evenkeel.dev/v1alpha1";
 
-/// Objects of this dialect, each with its place.
+/// Objects of this dialect, each with its location.
 #[derive(Clone, Debug, Default)]
 pub struct Objects {
-    pub levels: Vec<Placed<RequestPriority>>,
-    pub schemas: Vec<Placed<FlowSchema>>,
+    pub levels: Vec<Located<RequestPriority>>,
+    pub schemas: Vec<Located<FlowSchema>>,
 }
 
 impl Objects {

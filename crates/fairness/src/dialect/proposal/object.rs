@@ -17,7 +17,7 @@ pub struct RequestPriority {
 pub struct FlowSchema {
     pub metadata: Metadata,
     pub spec: FlowSchemaSpec,
-    /// Where prose stood for a value. It is told apart from a value that was forgotten.
+    /// Where prose stands for a value, as opposed to a value that is missing.
     #[serde(skip)]
     pub prose: Vec<Prose>,
 }

@@ -86,7 +86,7 @@ fn build(pattern: &str, size: usize) -> Result<Regex, PatternFault> {
     })
 }
 
-/// The lines before draw an arrow at the place; in one line they would only confuse.
+/// The lines before draw an arrow at the location; in one line they would only confuse.
 fn last_line(message: &str) -> String {
     let line = message.lines().next_back().unwrap_or_default();
     excerpt(line.strip_prefix("error: ").unwrap_or(line))
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_that_are_none_or_cost_too_much_are_refused() {
+    fn patterns_that_are_none_or_cost_too_much_are_rejected() {
         let long = "a".repeat(MAX_LEN + 1);
         for pattern in ["(", "a)|(b", "[", "(?P<a", r"\p{Nonsense}", "a{2,1}", "(?<=a)b", &long] {
             assert!(Patterns::default().anchored(pattern).is_err(), "{pattern:?}");
@@ -134,8 +134,8 @@ mod tests {
     fn patterns_together_are_bounded_and_equal_ones_count_once() {
         let mut patterns = Patterns::default();
         let of = |i: usize| format!(r"{i}\pL{{6}}");
-        let refused = (0..).find(|i| patterns.anchored(&of(*i)).is_err());
-        assert_eq!(refused, Some(MAX_TOTAL / MAX_SIZE));
+        let rejected = (0..).find(|i| patterns.anchored(&of(*i)).is_err());
+        assert_eq!(rejected, Some(MAX_TOTAL / MAX_SIZE));
         assert!(patterns.anchored(&of(0)).is_ok(), "this one is there already");
         let too_much = PatternFault::TooMuch { limit: MAX_TOTAL };
         assert_eq!(patterns.anchored("one more").unwrap_err(), too_much);

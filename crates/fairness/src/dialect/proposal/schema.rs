@@ -6,7 +6,7 @@ use super::{
     atomic::{AtomicTest, Operand, header_name},
     backstop::LAST,
     exhibited::is_exhibited,
-    fault::{Fault, Meaningless},
+    fault::{Fault, NoEffect},
     object::{Distinguishing, FlowSchema, FlowSchemaSpec, Prose},
     pattern::Patterns,
 };
@@ -15,17 +15,17 @@ use crate::{
         Conjunction, Distinguisher, Field, Handling, Level, Op, Predicate, Schema, Source, Test,
         Transform,
     },
-    dialect::{Placed, Problem, lint::Finding},
+    dialect::{Located, Problem, lint::Finding},
 };
 
 /// The schema, or what is wrong with it. What is wrong with an exhibited one is a finding only.
 pub(super) fn compile(
-    placed: &Placed<FlowSchema>,
+    located: &Located<FlowSchema>,
     (level, levels): (usize, &[Level]),
     patterns: &mut Patterns,
     findings: &mut Vec<Finding>,
 ) -> Result<Schema, Vec<Problem>> {
-    let FlowSchema { metadata, spec, prose } = &placed.object;
+    let FlowSchema { metadata, spec, prose } = &located.object;
     let mut faults = Vec::new();
     if metadata.name.is_empty() {
         faults.push(("metadata.name".to_owned(), Fault::EmptyName));
@@ -40,11 +40,11 @@ pub(super) fn compile(
     });
     if let Some(Distinguisher { source, .. }) = &distinguisher {
         let misuse = misuse(source, &levels[level], &conjunctions);
-        if is_exhibited(&placed.object) {
+        if is_exhibited(&located.object) {
             let namespace = misuse.iter().filter_map(|(_, fault)| match fault {
                 Fault::NamespaceWithoutResource { conjunction } => {
                     let (schema, conjunction) = (metadata.name.clone(), *conjunction);
-                    Some(Finding::NamespaceWithoutResource { schema, conjunction })
+                    Some(Finding::NamespaceDistinguisherWithoutNamespace { schema, conjunction })
                 }
                 _ => None,
             });
@@ -54,7 +54,7 @@ pub(super) fn compile(
         }
     }
     if !faults.is_empty() {
-        let at = |(field, fault)| Problem::at(&placed.place, field, fault);
+        let at = |(field, fault)| Problem::at(&located.location, field, fault);
         return Err(faults.into_iter().map(at).collect());
     }
     findings.extend(prose.iter().map(|prose| told(*prose, &metadata.name, &levels[level])));
@@ -77,7 +77,7 @@ fn told(prose: Prose, schema: &str, level: &Level) -> Finding {
         Prose::MatchingPriority => ("spec.matchingPriority", format!("{LAST}, the last of all")),
         Prose::RequestPriority => ("spec.requestPriority.name", level.name.to_string()),
     };
-    Finding::Prose { schema: schema.to_owned(), field, value }
+    Finding::PlaceholderValue { schema: schema.to_owned(), field, value }
 }
 
 // === The predicate ===
@@ -166,12 +166,12 @@ fn misuse(source: &Source, level: &Level, conjunctions: &[Conjunction]) -> Fault
     faults
 }
 
-fn meaningless(level: &Level) -> Option<Meaningless> {
+fn meaningless(level: &Level) -> Option<NoEffect> {
     match level.handling {
-        Handling::Exempt => Some(Meaningless::Exempt),
-        Handling::Reject => Some(Meaningless::Reject),
+        Handling::Exempt => Some(NoEffect::Exempt),
+        Handling::Reject => Some(NoEffect::Reject),
         Handling::Queue(_) if level.tells_flows_apart() => None,
-        Handling::Queue(_) => Some(Meaningless::OneQueue),
+        Handling::Queue(_) => Some(NoEffect::OneQueue),
     }
 }
 

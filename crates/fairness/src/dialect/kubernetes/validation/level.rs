@@ -9,7 +9,7 @@ use crate::{
     shard,
 };
 
-/// More queues than this are refused though they could be dealt from.
+/// More queues than this are rejected though they could be dealt from.
 const MAX_QUEUES: i32 = 10_000_000;
 
 pub(super) fn spec(name: &str, spec: &PriorityLevelSpec, errors: &mut Errors) {
@@ -104,7 +104,7 @@ fn queuing(queuing: &QueuingConfiguration, errors: &mut Errors) {
     errors.invalid(format!("{FIELD}.handSize"), hand);
 }
 
-/// Asked only of a hand within the deck. A deck beyond those that are dealt from is refused
+/// Asked only of a hand within the deck. A deck beyond those that are dealt from is rejected
 /// already, and then counts for its bits alone.
 fn needs_too_many_bits(queues: i32, hand_size: i32) -> bool {
     !shard::fits_in_hash(queues.unsigned_abs(), hand_size.unsigned_abs())

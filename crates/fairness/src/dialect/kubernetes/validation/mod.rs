@@ -1,4 +1,4 @@
-//! What Kubernetes refuses, told as it tells it: the path of the field and the type of the error.
+//! Kubernetes' validation, with its errors: the path of the field and the type of the error.
 //! The words are ours.
 
 mod level;

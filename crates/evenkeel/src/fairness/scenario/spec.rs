@@ -1,4 +1,4 @@
-//! Scenario files as they are written.
+//! The format of scenario files.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -11,49 +11,51 @@ use serde_json::Value;
 
 use super::super::{
     args::Defaults,
-    attributes::RequestForm,
+    attributes::RequestSpec,
     units::{Rate, Span},
 };
 
-/// For how long requests wait at most where a scenario does not say, as in Kubernetes.
+/// The default maximum waiting time, as in Kubernetes.
 const WAIT_LIMIT: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ScenarioForm {
-    pub(super) server: ServerForm,
+pub(super) struct ScenarioSpec {
+    /// The title of the picture.
+    pub(super) name: Option<String>,
+    pub(super) server: ServerSpec,
     pub(super) duration: Span,
     #[serde(default)]
     pub(super) warmup: Span,
     #[serde(default)]
     pub(super) seed: u64,
-    pub(super) flows: Vec<FlowForm>,
+    pub(super) flows: Vec<FlowSpec>,
     #[serde(default)]
-    pub(super) configurations: Vec<ConfigurationForm>,
+    pub(super) configurations: Vec<ConfigurationSpec>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ServerForm {
+pub(super) struct ServerSpec {
     pub(super) concurrency_limit: u32,
 }
 
-/// The attributes of requests are beside these.
+/// Includes the attributes of requests.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct FlowForm {
+pub(super) struct FlowSpec {
     pub(super) name: String,
     #[serde(default = "one")]
     pub(super) clients: u32,
-    pub(super) arrivals: ArrivalsForm,
-    pub(super) service: DrawForm,
+    pub(super) arrivals: ArrivalsSpec,
+    pub(super) service: DrawSpec,
     #[serde(default)]
-    pub(super) seats: SeatsForm,
+    pub(super) seats: SeatsSpec,
     pub(super) wait_limit: Option<Span>,
     #[serde(default)]
     pub(super) from: Span,
     pub(super) until: Option<Span>,
-    pub(super) burst: Option<BurstForm>,
+    pub(super) burst: Option<BurstSpec>,
 
     #[serde(default)]
     pub(super) user: Option<String>,
@@ -76,7 +78,7 @@ pub(super) struct FlowForm {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) enum ArrivalsForm {
+pub(super) enum ArrivalsSpec {
     Poisson {
         rate: Rate,
     },
@@ -86,18 +88,18 @@ pub(super) enum ArrivalsForm {
     Closed {
         outstanding: u32,
         #[serde(default)]
-        think: DrawForm,
+        think: DrawSpec,
     },
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(from = "DrawChoice")]
-pub(super) struct DrawForm(pub(super) Draw);
+pub(super) struct DrawSpec(pub(super) Draw);
 
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "a duration with a unit, as in 10ms, or one of exponential, \
+    expecting = "a duration with a unit, such as 10ms, or one of exponential, \
     uniform: {min, max}, logNormal: {median, sigma}, pareto: {min, shape}"
 )]
 enum DrawChoice {
@@ -117,14 +119,14 @@ enum Drawn {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged, expecting = "a number of seats, or {initial, final, additionalLatency}")]
-pub(super) enum SeatsForm {
+pub(super) enum SeatsSpec {
     Number(u32),
-    Width(WidthForm),
+    Width(WidthSpec),
 }
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct WidthForm {
+pub(super) struct WidthSpec {
     pub(super) initial: u32,
     #[serde(default, rename = "final")]
     pub(super) last: u32,
@@ -134,20 +136,20 @@ pub(super) struct WidthForm {
 
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct BurstForm {
+pub(super) struct BurstSpec {
     pub(super) on: Span,
     pub(super) off: Span,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ConfigurationForm {
+pub(super) struct ConfigurationSpec {
     pub(super) name: String,
     #[serde(default)]
-    pub(super) profile: ProfileForm,
+    pub(super) profile: ProfileSpec,
     pub(super) concurrency_limit: Option<u32>,
     #[serde(default)]
-    pub(super) changes: Vec<ChangeForm>,
+    pub(super) changes: Vec<ChangeSpec>,
     #[serde(rename = "default")]
     pub(super) defaults: Option<Defaults>,
     #[serde(default)]
@@ -158,7 +160,7 @@ pub(super) struct ConfigurationForm {
 
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct ChangeForm {
+pub(super) struct ChangeSpec {
     pub(super) at: Span,
     pub(super) concurrency_limit: Option<u32>,
     #[serde(rename = "default")]
@@ -179,7 +181,7 @@ pub(super) struct Source<'f> {
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum ProfileForm {
+pub(super) enum ProfileSpec {
     #[default]
     Default,
     Kubernetes,
@@ -190,30 +192,30 @@ fn one() -> u32 {
     1
 }
 
-impl ScenarioForm {
-    /// Those of Kubernetes where none is given.
-    pub(super) fn configurations(&self) -> Vec<ConfigurationForm> {
+impl ScenarioSpec {
+    /// Kubernetes' default objects if none is given.
+    pub(super) fn configurations(&self) -> Vec<ConfigurationSpec> {
         if !self.configurations.is_empty() {
             return self.configurations.clone();
         }
-        vec![ConfigurationForm {
+        vec![ConfigurationSpec {
             name: "kubernetes".to_owned(),
             defaults: Some(Defaults::Kubernetes),
-            ..ConfigurationForm::default()
+            ..ConfigurationSpec::default()
         }]
     }
 }
 
-impl FlowForm {
+impl FlowSpec {
     pub(super) fn flow(&self) -> Flow {
         Flow {
             name: self.name.clone(),
             clients: self.clients,
             attributes: self.request().attributes(),
             arrivals: match self.arrivals {
-                ArrivalsForm::Poisson { rate } => Arrivals::Poisson { per_second: rate.0 },
-                ArrivalsForm::Constant { rate } => Arrivals::Constant { per_second: rate.0 },
-                ArrivalsForm::Closed { outstanding, think } => {
+                ArrivalsSpec::Poisson { rate } => Arrivals::Poisson { per_second: rate.0 },
+                ArrivalsSpec::Constant { rate } => Arrivals::Constant { per_second: rate.0 },
+                ArrivalsSpec::Closed { outstanding, think } => {
                     Arrivals::Closed { outstanding, think: think.0 }
                 }
             },
@@ -222,13 +224,13 @@ impl FlowForm {
             wait_limit: self.wait_limit.map_or(WAIT_LIMIT, |limit| limit.0),
             from: self.from.0,
             until: self.until.map(|until| until.0),
-            burst: self.burst.map(|BurstForm { on, off }| Burst { on: on.0, off: off.0 }),
+            burst: self.burst.map(|BurstSpec { on, off }| Burst { on: on.0, off: off.0 }),
         }
     }
 
-    /// Users are told apart unless the scenario says otherwise.
-    fn request(&self) -> RequestForm {
-        RequestForm {
+    /// Each client is a user of its own, unless the scenario says otherwise.
+    fn request(&self) -> RequestSpec {
+        RequestSpec {
             user: self.user.clone().unwrap_or_else(|| format!("{}-{{n}}", self.name)),
             groups: self.groups.clone(),
             verb: self.verb.clone(),
@@ -243,15 +245,15 @@ impl FlowForm {
     }
 }
 
-impl Default for DrawForm {
+impl Default for DrawSpec {
     fn default() -> Self {
-        DrawForm(Draw::Constant(Duration::ZERO))
+        DrawSpec(Draw::Constant(Duration::ZERO))
     }
 }
 
-impl From<DrawChoice> for DrawForm {
+impl From<DrawChoice> for DrawSpec {
     fn from(choice: DrawChoice) -> Self {
-        DrawForm(match choice {
+        DrawSpec(match choice {
             DrawChoice::Constant(span) | DrawChoice::Drawn(Drawn::Constant(span)) => {
                 Draw::Constant(span.0)
             }
@@ -267,17 +269,17 @@ impl From<DrawChoice> for DrawForm {
     }
 }
 
-impl Default for SeatsForm {
+impl Default for SeatsSpec {
     fn default() -> Self {
-        SeatsForm::Number(1)
+        SeatsSpec::Number(1)
     }
 }
 
-impl SeatsForm {
+impl SeatsSpec {
     pub(super) fn width(&self) -> Width {
         match *self {
-            SeatsForm::Number(seats) => Width::seats(seats),
-            SeatsForm::Width(WidthForm { initial, last, additional_latency }) => Width {
+            SeatsSpec::Number(seats) => Width::seats(seats),
+            SeatsSpec::Width(WidthSpec { initial, last, additional_latency }) => Width {
                 initial_seats: initial,
                 final_seats: last,
                 additional_latency: additional_latency.0,
@@ -286,23 +288,23 @@ impl SeatsForm {
     }
 }
 
-impl ProfileForm {
+impl ProfileSpec {
     pub(super) fn settings(self) -> (&'static str, Settings) {
         match self {
-            ProfileForm::Default => ("default", Settings::default()),
-            ProfileForm::Kubernetes => ("kubernetes", Settings::kubernetes()),
-            ProfileForm::Proposal => ("proposal", Settings::proposal()),
+            ProfileSpec::Default => ("default", Settings::default()),
+            ProfileSpec::Kubernetes => ("kubernetes", Settings::kubernetes()),
+            ProfileSpec::Proposal => ("proposal", Settings::proposal()),
         }
     }
 }
 
-impl ConfigurationForm {
+impl ConfigurationSpec {
     pub(super) fn source(&self) -> Source<'_> {
         Source { defaults: self.defaults, files: &self.files, objects: &self.objects }
     }
 }
 
-impl ChangeForm {
+impl ChangeSpec {
     pub(super) fn source(&self) -> Source<'_> {
         Source { defaults: self.defaults, files: &self.files, objects: &self.objects }
     }

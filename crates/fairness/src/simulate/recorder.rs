@@ -1,4 +1,4 @@
-//! What is counted while a simulation runs.
+//! Counts and samples while a simulation runs.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,27 +6,29 @@ use super::{
     Counts, Figures, FlowReport, Random, Scenario, Series,
     measure::{Samples, jain, summaries},
     report::LevelReport,
+    windows::{Windows, spread},
 };
-use crate::{Time, queues::stats::Refusal, time::nanos};
+use crate::{Time, queues::stats::RejectReason, time::nanos};
 
 /// How many steps the time series has.
 const STEPS: u64 = 500;
 
-/// A level that no client is in.
-const NOWHERE: u32 = u32::MAX;
+/// A client that has not sent anything yet.
+const NO_LEVEL: u32 = u32::MAX;
 
 #[derive(Debug)]
-pub(super) struct Tally<'s> {
+pub(super) struct Recorder<'s> {
     scenario: &'s Scenario,
     from: Time,
     end: Time,
     levels: Vec<Arc<str>>,
     /// By level, then by flow.
     cells: Vec<Cell>,
-    clients: Vec<ClientTally>,
+    clients: Vec<ClientUsage>,
     /// Seat-nanoseconds by level and step.
     steps: Vec<Vec<u64>>,
     step: u64,
+    windows: Windows,
     budget: usize,
     random: Random,
 }
@@ -40,7 +42,7 @@ struct Cell {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct ClientTally {
+struct ClientUsage {
     flow: u32,
     level: u32,
     seat_nanos: u64,
@@ -48,26 +50,27 @@ struct ClientTally {
 
 /// Whose request it is, and where it went.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Whose {
+pub(super) struct Origin {
     pub flow: u32,
     pub client: u32,
     pub level: u32,
 }
 
-impl<'s> Tally<'s> {
+impl<'s> Recorder<'s> {
     /// `flows` are those of the clients.
     pub(super) fn new(scenario: &'s Scenario, flows: impl Iterator<Item = u32>) -> Self {
-        Tally {
+        Recorder {
             scenario,
             from: Time(0) + scenario.warmup,
             end: Time(0) + scenario.duration,
             levels: Vec::new(),
             cells: Vec::new(),
             clients: flows
-                .map(|flow| ClientTally { flow, level: NOWHERE, seat_nanos: 0 })
+                .map(|flow| ClientUsage { flow, level: NO_LEVEL, seat_nanos: 0 })
                 .collect(),
             steps: Vec::new(),
             step: nanos(scenario.duration).div_ceil(STEPS).max(1),
+            windows: Windows::new(scenario),
             budget: super::MAX_SAMPLES,
             random: Random::new(scenario.seed, u64::MAX),
         }
@@ -86,64 +89,61 @@ impl<'s> Tally<'s> {
         u32::try_from(number).expect("fewer levels than 2^32")
     }
 
-    pub(super) fn arrived(&mut self, now: Time, whose: Whose) {
-        self.clients[whose.client as usize].level = whose.level;
-        self.count(now, whose, |counts| counts.arrived += 1);
+    pub(super) fn arrived(&mut self, now: Time, origin: Origin) {
+        self.clients[origin.client as usize].level = origin.level;
+        self.count(now, origin, |counts| counts.arrived += 1);
     }
 
-    pub(super) fn dispatched(&mut self, now: Time, whose: Whose) {
-        self.count(now, whose, |counts| counts.dispatched += 1);
+    /// Called in the order of time.
+    pub(super) fn dispatched(&mut self, now: Time, origin: Origin, wait: Duration) {
+        self.count(now, origin, |counts| counts.dispatched += 1);
+        self.windows.dispatched(now, origin.flow, nanos(wait));
     }
 
-    pub(super) fn refused(&mut self, now: Time, whose: Whose, refusal: Refusal) {
-        self.count(now, whose, |counts| match refusal {
-            Refusal::QueueFull => counts.queue_full += 1,
-            Refusal::ConcurrencyLimit => counts.concurrency_limit += 1,
-            Refusal::TimeOut | Refusal::Cancelled => counts.timed_out += 1,
+    pub(super) fn rejected(&mut self, now: Time, origin: Origin, reason: RejectReason) {
+        self.count(now, origin, |counts| match reason {
+            RejectReason::QueueFull => counts.queue_full += 1,
+            RejectReason::ConcurrencyLimit => counts.concurrency_limit += 1,
+            RejectReason::TimeOut | RejectReason::Cancelled => counts.timed_out += 1,
         });
     }
 
-    pub(super) fn completed(&mut self, now: Time, whose: Whose, arrived: Time, wait: Duration) {
-        self.count(now, whose, |counts| counts.completed += 1);
+    pub(super) fn completed(&mut self, now: Time, origin: Origin, arrived: Time, wait: Duration) {
+        self.count(now, origin, |counts| counts.completed += 1);
         if arrived >= self.from {
-            let cell = self.cell(whose);
-            let Tally { cells, budget, random, .. } = self;
+            let cell = self.cell(origin);
+            let Recorder { cells, budget, random, .. } = self;
             cells[cell].samples.add(nanos(wait), nanos(now - arrived), budget, random);
         }
     }
 
     /// Seats that were in use for a while.
-    pub(super) fn occupied(&mut self, whose: Whose, seats: u32, from: Time, until: Time) {
+    pub(super) fn occupied(&mut self, origin: Origin, seats: u32, from: Time, until: Time) {
         let until = until.min(self.end);
         let measured = nanos(until - from.max(self.from)).saturating_mul(seats.into());
-        let cell = self.cell(whose);
+        let cell = self.cell(origin);
         self.cells[cell].seat_nanos += measured;
-        self.clients[whose.client as usize].seat_nanos += measured;
-        let steps = &mut self.steps[whose.level as usize];
-        let mut at = from.0;
-        while at < until.0 {
-            let number = at / self.step;
-            let next = ((number + 1) * self.step).min(until.0);
-            steps[number as usize] += (next - at).saturating_mul(seats.into());
-            at = next;
-        }
+        self.clients[origin.client as usize].seat_nanos += measured;
+        let steps = &mut self.steps[origin.level as usize];
+        spread(steps, self.step, seats, from, until);
+        self.windows.occupied(origin.flow, seats, from, until);
     }
 
-    fn count(&mut self, now: Time, whose: Whose, count: impl FnOnce(&mut Counts)) {
+    fn count(&mut self, now: Time, origin: Origin, count: impl FnOnce(&mut Counts)) {
         if now >= self.from {
-            let cell = self.cell(whose);
+            let cell = self.cell(origin);
             count(&mut self.cells[cell].counts);
         }
     }
 
-    fn cell(&self, whose: Whose) -> usize {
-        whose.level as usize * self.scenario.flows.len() + whose.flow as usize
+    fn cell(&self, origin: Origin) -> usize {
+        origin.level as usize * self.scenario.flows.len() + origin.flow as usize
     }
 }
 
 // === The report ===
 
-impl Tally<'_> {
+impl Recorder<'_> {
     pub(super) fn is_sampled(&self) -> bool {
         self.cells.iter().any(|cell| !cell.samples.is_whole())
     }
@@ -154,7 +154,7 @@ impl Tally<'_> {
 
     /// Over the clients that sent anything.
     pub(super) fn jain(&self, of: impl Fn(u32, u32) -> bool) -> Option<f64> {
-        let sent = self.clients.iter().filter(|client| client.level != NOWHERE);
+        let sent = self.clients.iter().filter(|client| client.level != NO_LEVEL);
         let of = sent.filter(|client| of(client.flow, client.level));
         jain(of.map(|client| client.seat_nanos as f64))
     }
@@ -202,7 +202,12 @@ impl Tally<'_> {
             *seat_nanos as f64 / (end - from).min(self.step) as f64
         };
         let seats = self.steps.iter().map(|steps| (0..).zip(steps).map(mean).collect()).collect();
-        Series { step_seconds: self.step as f64 / 1e9, seats }
+        Series {
+            step_seconds: self.step as f64 / 1e9,
+            seats,
+            window_seconds: self.windows.seconds(),
+            flows: self.windows.series(self.end),
+        }
     }
 
     fn figures<'c>(&self, cells: impl Iterator<Item = &'c Cell> + Clone) -> Figures {
