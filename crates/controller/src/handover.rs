@@ -43,22 +43,22 @@ pub struct Relabelled {
     pub slice: Arc<str>,
     /// Empty if the slice names none.
     pub service: Arc<str>,
-    pub result: HandedOver,
+    pub result: HandoverResult,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HandedOver {
+pub enum HandoverResult {
     Done,
     /// It was deleted, or relabelled by somebody else, in the meantime.
-    NoMore,
+    Skipped,
     Failed(String),
 }
 
 /// How many slices there were.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct Summary {
     pub done: usize,
-    pub no_more: usize,
+    pub skipped: usize,
     pub failed: usize,
 }
 
@@ -71,22 +71,22 @@ pub struct ListError {
     pub problem: String,
 }
 
-/// Gives slices of ours to Kubernetes' own controller. `tell` hears of each.
+/// Gives slices of ours to Kubernetes' own controller. `on_slice` is called for each.
 pub async fn release(
     client: Client,
     scope: &Scope,
-    tell: impl FnMut(&Relabelled),
-) -> Result<Tally, ListError> {
-    hand_over(&client, scope, label::EVENKEEL, label::BUILT_IN, tell).await
+    on_slice: impl FnMut(&Relabelled),
+) -> Result<Summary, ListError> {
+    hand_over(&client, scope, label::EVENKEEL, label::BUILT_IN, on_slice).await
 }
 
-/// Takes slices of Kubernetes' own controller. `tell` hears of each.
+/// Takes slices of Kubernetes' own controller. `on_slice` is called for each.
 pub async fn adopt(
     client: Client,
     scope: &Scope,
-    tell: impl FnMut(&Relabelled),
-) -> Result<Tally, ListError> {
-    hand_over(&client, scope, label::BUILT_IN, label::EVENKEEL, tell).await
+    on_slice: impl FnMut(&Relabelled),
+) -> Result<Summary, ListError> {
+    hand_over(&client, scope, label::BUILT_IN, label::EVENKEEL, on_slice).await
 }
 
 /// A slice as far as it matters here.
@@ -124,9 +124,9 @@ async fn hand_over(
     scope: &Scope,
     from: &'static str,
     to: &str,
-    mut tell: impl FnMut(&Relabelled),
-) -> Result<Tally, ListError> {
-    let mut tally = Tally::default();
+    mut on_slice: impl FnMut(&Relabelled),
+) -> Result<Summary, ListError> {
+    let mut summary = Summary::default();
     let mut page = ListParams::default().labels(&selector(scope, from)).limit(PAGE);
     loop {
         let path = Request::new(EndpointSlice::url_path(&(), scope.namespace.as_deref()));
@@ -142,11 +142,11 @@ async fn hand_over(
         };
         for slice in list.items {
             let relabelled = relabelled(client, slice, from, to).await;
-            tally.add(&relabelled.result);
-            tell(&relabelled);
+            summary.add(&relabelled.result);
+            on_slice(&relabelled);
         }
         if list.metadata.next.is_empty() {
-            return Ok(tally);
+            return Ok(summary);
         }
         page.continue_token = Some(list.metadata.next);
     }
@@ -167,7 +167,7 @@ async fn relabelled(client: &Client, slice: Listed, from: &str, to: &str) -> Rel
     Relabelled { namespace, slice: name, service, result }
 }
 
-async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> HandedOver {
+async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> HandoverResult {
     let path = Request::new(EndpointSlice::url_path(&(), Some(&slice.metadata.namespace)));
     let name = Arc::clone(&slice.metadata.name);
     let mut problem = String::new();
@@ -175,7 +175,7 @@ async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> Ha
         let patch = Patch::Merge(convert::relabel_patch(&slice.version(), to));
         let patch = path.patch(&name, &PatchParams::default(), &patch);
         problem = match ask::<watched::Written>(client, patch).await {
-            Ok(_) => return HandedOver::Done,
+            Ok(_) => return HandoverResult::Done,
             Err(failure) if failure.code() == Some(409) => failure.to_string(),
             Err(failure) if failure.may_pass() => {
                 tokio::time::sleep(PAUSE * 2_u32.pow(n)).await;
@@ -191,17 +191,17 @@ async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> Ha
         };
         match slice.manager() {
             Some(manager) if manager == from => {}
-            Some(manager) if manager == to => return HandedOver::Done,
-            _ => return HandedOver::NoMore,
+            Some(manager) if manager == to => return HandoverResult::Done,
+            _ => return HandoverResult::Skipped,
         }
     }
-    HandedOver::Failed(problem)
+    HandoverResult::Failed(problem)
 }
 
-fn failed(failure: &Failure) -> HandedOver {
+fn failed(failure: &Failure) -> HandoverResult {
     match failure.code() {
-        Some(404) => HandedOver::NoMore,
-        _ => HandedOver::Failed(failure.to_string()),
+        Some(404) => HandoverResult::Skipped,
+        _ => HandoverResult::Failed(failure.to_string()),
     }
 }
 
@@ -218,14 +218,14 @@ impl Listed {
     }
 }
 
-// === impl Tally ===
+// === impl Summary ===
 
-impl Tally {
-    fn add(&mut self, result: &HandedOver) {
+impl Summary {
+    fn add(&mut self, result: &HandoverResult) {
         match result {
-            HandedOver::Done => self.done += 1,
-            HandedOver::NoMore => self.no_more += 1,
-            HandedOver::Failed(_) => self.failed += 1,
+            HandoverResult::Done => self.done += 1,
+            HandoverResult::Skipped => self.skipped += 1,
+            HandoverResult::Failed(_) => self.failed += 1,
         }
     }
 }

@@ -94,7 +94,7 @@ async fn write(client: &Client, event: &ServiceEvent, decision: &Decision) -> Ev
         Err(failure) if failure.code() == Some(409) => end,
         Err(failure) => {
             let ServiceEvent { service, reason, .. } = event;
-            tracing::debug!(%service, reason, %failure, "writing an Event failed");
+            tracing::debug!(%service, reason, error = %failure, "writing an Event failed");
             EventEnd::Failed
         }
     }

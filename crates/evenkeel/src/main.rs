@@ -1,14 +1,15 @@
 //! `evenkeel`: keeps traffic near and requests fair.
 //!
 //! The command line, settings and wiring; every decision is made in the crates below. Data goes to
-//! stdout, all else to stderr, both through [`printer`]. Exit codes: 0 done, 1 failed, 2 wrong
-//! usage or bad input.
+//! stdout, all else to stderr, both through [`printer`]. Exit codes: 0 success, 1 findings or another
+//! failure, 2 wrong usage or bad input, 3 a cluster can't be read.
 
 mod apiserver;
 mod cli;
 mod controller;
 mod duration;
 mod error;
+mod exit;
 mod explain;
 mod fairness;
 mod find;
@@ -28,29 +29,38 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::cli::{Cli, Command};
+use crate::{
+    cli::{Cli, Command},
+    error::Error,
+    exit::Exit,
+};
 
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     let outcome = match command {
-        Command::Up(args) => up::run(&args),
+        Command::Up(args) => clean(up::run(&args)),
         Command::Status(args) => status::run(&args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Plan(args) => plan::run(&args),
-        Command::Fairness { command } => fairness::run(&command),
-        Command::Controller(args) => controller::run(&args),
-        Command::Apiserver(args) => apiserver::run(&args),
+        Command::Explain(args) => clean(explain::run(&args)),
+        Command::Plan(args) => clean(plan::run(&args)),
+        Command::Fairness { command } => clean(fairness::run(&command)),
+        Command::Controller(args) => clean(controller::run(&args)),
+        Command::Apiserver(args) => clean(apiserver::run(&args)),
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut script);
-            printer::data(&String::from_utf8_lossy(&script))
+            clean(printer::data(&String::from_utf8_lossy(&script)))
         }
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(exit) => exit.code(),
         Err(error) => {
             printer::error(&error);
             error.exit_code()
         }
     }
+}
+
+/// Commands that look for no findings.
+fn clean(done: Result<(), Error>) -> Result<Exit, Error> {
+    done.map(|()| Exit::Clean)
 }

@@ -1,10 +1,15 @@
 //! The command line of `evenkeel controller`, and what it means.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use evenkeel_admin::lease;
 use evenkeel_controller::{Settings, WatchSettings, engine, handover};
+use evenkeel_k8s::live::{ClusterSource, LiveError};
 use evenkeel_model::label;
 
 use crate::{
@@ -14,6 +19,7 @@ use crate::{
     find,
     logging::LogArgs,
     settings::{gates, profile},
+    up::DATA,
 };
 
 #[derive(Debug, Args)]
@@ -76,10 +82,11 @@ pub(crate) struct RunArgs {
 /// Which cluster is meant.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ClusterArgs {
-    /// The kubeconfig of the cluster [default: KUBECONFIG, ~/.kube/config, or the Pod's account]
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, ./.evenkeel/kubeconfig, ~/.kube/config, or
+    /// the Pod's service account]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The kubeconfig's context to use
+    /// Context of the kubeconfig; ./.evenkeel/kubeconfig is then not used
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
 }
@@ -156,6 +163,18 @@ Examples:
 
 `evenkeel controller --services all` does so by itself. Switch Kubernetes' own controller off first.";
 
+impl ClusterArgs {
+    /// The cluster that the flags and the environment select.
+    pub(crate) fn source(&self) -> Result<ClusterSource, Error> {
+        let (kubeconfig, context) = (self.kubeconfig.clone(), self.context.clone());
+        ClusterSource::find(kubeconfig, context, Path::new(DATA)).map_err(|error| match error {
+            // These commands read no manifests, which the help of the other error suggests.
+            LiveError::NoCluster => Error::NoCluster,
+            error => error.into(),
+        })
+    }
+}
+
 pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Error> {
     let mut topology = evenkeel_topology::Settings {
         controller_name: label::EVENKEEL.into(),
@@ -181,7 +200,13 @@ pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Err
         ..engine::Settings::default()
     };
     let election = election(&args.election, identity)?;
-    Ok(Settings { engine, election, listen: Some(args.listen), watches: WatchSettings::default() })
+    Ok(Settings {
+        engine,
+        election,
+        listen: Some(args.listen),
+        watches: WatchSettings::default(),
+        address: None,
+    })
 }
 
 fn election(args: &ElectionArgs, identity: String) -> Result<Option<lease::Settings>, Error> {

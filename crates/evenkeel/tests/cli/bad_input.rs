@@ -139,7 +139,7 @@ fn wrong_settings_are_refused() {
 fn without_cluster_and_files_it_says_what_to_give() {
     let ran = evenkeel(&["explain", "web"], b"");
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("no cluster to talk to"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("no cluster configured"), "{}", ran.stderr);
     let ran = evenkeel(&["explain", "web", "--kubeconfig", "no/such/config"], b"");
     assert_eq!(ran.code, 1);
     assert!(ran.stderr.contains("no/such/config"), "{}", ran.stderr);

@@ -33,7 +33,6 @@ fn the_sample_is_explained_and_its_slices_have_the_hints_that_were_asked_for() {
         "evenkeel is up",
         "https://127.0.0.1:",
         "export KUBECONFIG=",
-        "$ evenkeel explain cart -n shop",
         "shop/cart: policy Auto",
         "IPv4: 2 endpoints, 2 ready",
     ] {
@@ -82,8 +81,8 @@ fn the_service_in_trouble_says_so_and_status_lists_it() {
     assert_eq!(status.code, 0, "{}{}", status.out, status.err);
     for words in [
         "√ ready nodes are in 3 zones",
-        "√ evenkeel-up leads",
-        "√ each of 5 Services with a selector has slices",
+        "√ evenkeel-up is leader",
+        "√ all 5 Services with a selector have EndpointSlices",
         "‼ shop/cart: TrafficDistributionProgrammed is False",
         "√ 0 of ",
     ] {
