@@ -12,6 +12,8 @@ use evenkeel_k8s::{
     manifest, snapshot,
 };
 use evenkeel_model::{ServiceKey, Snapshot};
+use evenkeel_topology::{Server, ServerVersion};
+use kube::Client;
 
 use crate::{cli::InputArgs, error::Error, printer, progress::Progress, up::DATA};
 
@@ -23,23 +25,26 @@ pub(crate) enum Wanted<'a> {
     All,
 }
 
-/// What was read, and the namespace that names without one are in.
+/// What was read, the namespace of names without one, and the API server's version.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub snapshot: Snapshot,
     pub namespace: String,
+    pub server: Server,
 }
 
 pub(crate) fn read(args: &InputArgs, wanted: Wanted<'_>) -> Result<Input, Error> {
-    let (objects, namespace) = if args.filename.is_empty() {
+    let (objects, namespace, reported) = if args.filename.is_empty() {
         read_cluster(args, wanted)?
     } else {
         let namespace = args.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        (read_files(&args.filename)?, namespace)
+        (read_files(&args.filename)?, namespace, None)
     };
+    let given = args.server_version.map(Server::given);
+    let server = given.or(reported.map(Server::reported)).unwrap_or_default();
     tell_notes(&objects);
     let _progress = Progress::new(None, "putting objects together");
-    Ok(Input { snapshot: snapshot::build(objects)?, namespace })
+    Ok(Input { snapshot: snapshot::build(objects)?, namespace, server })
 }
 
 fn read_files(given: &[PathBuf]) -> Result<Objects, Error> {
@@ -99,7 +104,10 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Error> {
     Ok((name, text))
 }
 
-fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<(Objects, String), Error> {
+/// Objects, the namespace of names without one, and the version that the API server reports.
+type Looked = (Objects, String, Option<ServerVersion>);
+
+fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<Looked, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -118,9 +126,15 @@ fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<(Objects, String
         };
         let progress = Progress::new(None, "asking the cluster");
         let tell = |kind: &str, n: usize| progress.say(format!("read {n} {kind}"));
+        let reported = server_version(&client).await;
         let objects = live::objects(client, scope, tell).await?;
-        Ok((objects, namespace))
+        Ok((objects, namespace, reported))
     })
+}
+
+/// `None` where it can't be read: not everyone may ask, and proxies need not know.
+pub(crate) async fn server_version(client: &Client) -> Option<ServerVersion> {
+    client.apiserver_version().await.ok()?.git_version.parse().ok()
 }
 
 /// One line for all kinds that were passed over, and one for each list that could not be read.

@@ -19,7 +19,7 @@ mod why;
 
 use std::sync::Arc;
 
-use evenkeel_model::Said;
+use evenkeel_model::WithMessage;
 use serde::Serialize;
 
 pub use self::{
@@ -49,7 +49,7 @@ pub struct Forecasts {
     pub replicas: Option<u32>,
     pub gb_per_month: f64,
     pub policies: Vec<Forecast>,
-    pub caveats: Vec<Said<Caveat>>,
+    pub caveats: Vec<WithMessage<Caveat>>,
     pub recommendation: Recommendation,
 }
 
@@ -60,12 +60,12 @@ pub struct Forecast {
     pub policy: Policy,
     /// Why the policy can have no effect; its figures are then those of none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cannot_act: Option<Said<CannotAct>>,
+    pub cannot_act: Option<WithMessage<CannotAct>>,
     /// The hints that the policy gives.
-    pub hints: Said<Outcome>,
+    pub hints: WithMessage<Outcome>,
     /// Auto: how it would come out if hints were in force already, or not yet, where that differs.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub otherwise: Option<Said<Outcome>>,
+    pub otherwise: Option<WithMessage<Outcome>>,
     /// For the policy in force: with the hints that are there now.
     #[serde(flatten)]
     pub figures: Figures,

@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Said, Service};
+use evenkeel_model::{Service, WithMessage};
 use serde::Serialize;
 
 use super::{Forecast, Why};
@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recommendation {
     pub policy: Policy,
-    pub why: Said<Why>,
+    pub why: WithMessage<Why>,
 }
 
 /// What a recommendation is made from.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Endpoint, Said, ServiceState, Snapshot};
+use evenkeel_model::{Endpoint, ServiceState, Snapshot, WithMessage};
 
 use super::{
     Caveat, Figures, Forecast, Forecasts, TrafficProfile, ZoneLost,
@@ -114,7 +114,7 @@ impl<'a> Scenario<'a> {
         }
         let gb = self.profile.of_service(&state.service.key.to_string(), &self.zones);
         Case {
-            current: policy::asked(&state.service, self.settings.gates).policy,
+            current: policy::requested(&state.service, self.settings.gates).policy,
             is_real: replicas.is_none(),
             hinted,
             not_placed,
@@ -181,7 +181,12 @@ impl<'a> Scenario<'a> {
         zones.map(figures).collect()
     }
 
-    fn otherwise(&self, case: &Case<'_>, policy: Policy, hints: &Outcome) -> Option<Said<Outcome>> {
+    fn otherwise(
+        &self,
+        case: &Case<'_>,
+        policy: Policy,
+        hints: &Outcome,
+    ) -> Option<WithMessage<Outcome>> {
         if policy != Policy::Auto {
             return None;
         }
@@ -235,7 +240,7 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    fn caveats(&self, case: &Case<'_>, policies: &[Forecast]) -> Vec<Said<Caveat>> {
+    fn caveats(&self, case: &Case<'_>, policies: &[Forecast]) -> Vec<WithMessage<Caveat>> {
         let now = policies.iter().find(|f| f.policy == case.current);
         let behind = now.and_then(|f| f.once_applied.as_ref()).map(|then| Caveat::HintsBehind {
             in_zone_share: then.in_zone_share,
@@ -250,7 +255,7 @@ impl<'a> Scenario<'a> {
             not_placed: case.not_placed,
         });
         let all = [behind, others, not_placed, unknown];
-        all.into_iter().flatten().map(Said::from).collect()
+        all.into_iter().flatten().map(WithMessage::from).collect()
     }
 
     /// Whether slices of others keep the policy in force from what it would do.
@@ -273,5 +278,5 @@ fn workload<'p>(pool: &'p mut Pool, state: &ServiceState) -> &'p mut Vec<Endpoin
 }
 
 fn was_hinted(hints: &Outcome) -> bool {
-    matches!(hints, Outcome::SharedOut { .. })
+    matches!(hints, Outcome::Allocated { .. })
 }

@@ -18,17 +18,15 @@ pub(crate) fn forecast(
     replicas: Option<u32>,
 ) -> Forecasts {
     let state = ServiceState {
-        service: world.service.clone(),
         slices: world.slices.clone(),
         pods: world.pods.clone(),
-        events: Vec::new(),
-        autoscaler: None,
+        ..ServiceState::new(world.service.clone())
     };
     let snapshot = Snapshot {
         topology: world.cluster.topology.clone(),
         nodes: world.cluster.nodes.clone(),
         services: vec![state],
-        orphans: Vec::new(),
+        ..Snapshot::default()
     };
     Scenario::new(&snapshot, profile, &world.settings).forecast(&snapshot.services[0], replicas)
 }
