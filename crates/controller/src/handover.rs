@@ -1,9 +1,9 @@
-//! Slices given to Kubernetes' own controller, or taken from it, by hand.
+//! Handover of EndpointSlices between Evenkeel and kube-controller-manager.
 //!
-//! Only the label that says who manages a slice is changed, and only if the slice is what was read:
-//! at no moment is it missing or empty. Nothing is created or deleted.
+//! Only the label `managed-by` is changed, under the resourceVersion that was read, so that slices
+//! stay in use without interruption. Nothing is created or deleted.
 //!
-//! Whoever is to let go of slices must be off, or it takes them back.
+//! The controller that hands over must be stopped, or it takes them back.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -21,13 +21,13 @@ use crate::ask::{Failure, ask};
 
 const PAGE: u32 = 500;
 
-/// How often one slice is tried.
+/// Attempts for one slice.
 const TRIES: u32 = 5;
 
-/// The pause before a second try at an API server that is away or busy; it doubles.
+/// The pause before the second attempt; it doubles.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Whose slices.
+/// The slices to hand over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// `None`: of all namespaces.
@@ -36,7 +36,7 @@ pub struct Scope {
     pub services: Vec<String>,
 }
 
-/// A slice, and what became of it.
+/// A slice, and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relabelled {
     pub namespace: Arc<str>,
@@ -49,12 +49,12 @@ pub struct Relabelled {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HandoverResult {
     Done,
-    /// It was deleted, or relabelled by somebody else, in the meantime.
+    /// It was deleted or relabelled by another process.
     Skipped,
     Failed(String),
 }
 
-/// How many slices there were.
+/// Numbers of slices by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Summary {
     pub done: usize,
@@ -63,15 +63,15 @@ pub struct Summary {
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("can't list the slices of {manager}: {problem}")]
+#[error("cannot list EndpointSlices of {manager}: {problem}")]
 pub struct ListError {
     pub manager: &'static str,
-    /// The code of the answer, if there was one.
+    /// The HTTP status, if there was a response.
     pub code: Option<u16>,
     pub problem: String,
 }
 
-/// Gives slices of ours to Kubernetes' own controller. `on_slice` is called for each.
+/// Hands slices over to kube-controller-manager. `on_slice` is called for each.
 pub async fn release(
     client: Client,
     scope: &Scope,
@@ -80,7 +80,7 @@ pub async fn release(
     hand_over(&client, scope, label::EVENKEEL, label::BUILT_IN, on_slice).await
 }
 
-/// Takes slices of Kubernetes' own controller. `on_slice` is called for each.
+/// Takes slices over from kube-controller-manager. `on_slice` is called for each.
 pub async fn adopt(
     client: Client,
     scope: &Scope,
@@ -183,7 +183,7 @@ async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> Ha
             }
             Err(failure) => return failed(&failure),
         };
-        // A write whose end is not known may have been carried out: the slice itself tells.
+        // A write without a response may have succeeded: read the slice.
         slice = match ask(client, path.get(&name, &GetParams::default())).await {
             Ok(slice) => slice,
             Err(failure) if failure.may_pass() => continue,
@@ -242,8 +242,8 @@ impl ListError {
         match self.code {
             Some(401) => Some("log in again: the API server does not accept these credentials"),
             Some(403) => Some(
-                "ask for permission: `kubectl auth can-i list endpointslices` and `… patch …` \
-                 must say yes",
+                "ask for permission; then `kubectl auth can-i list endpointslices` and `… patch …` \
+                 print yes",
             ),
             _ => None,
         }

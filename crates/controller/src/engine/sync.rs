@@ -26,7 +26,7 @@ use self::{
 use super::{
     Action, Report, Scope, ServiceEvent, Settings, SyncResult,
     cache::{Cache, Keeper, ServiceEntry, Slot, Sums},
-    conditions::{self, Standing},
+    conditions::{self, ServiceState},
     custody::{self, Custody},
     names::Names,
 };
@@ -102,7 +102,7 @@ pub(super) fn begin(
     if let Some(problem) = &entry.seen.problem {
         begun.report.result = SyncResult::Error;
         begun.report.problem = Some(problem.to_string());
-        begun.then(conditions(&entry.seen, Some(&Standing::Wrong(problem)), ground.settings));
+        begun.then(conditions(&entry.seen, Some(&ServiceState::Invalid(problem)), ground.settings));
         return Some(begun);
     }
     planned(cache, auto_services, id, ground, &mut begun)?;
@@ -152,7 +152,7 @@ fn planned(
     if slot.without_node.as_ref().is_some_and(|before| *before != waiting) {
         begun.events.extend(left_out(&cache.topology, &entry.seen, &waiting, &pods));
     }
-    let standing = Standing::Planned {
+    let state = ServiceState::Planned {
         requested: &requested,
         families: &plan.families,
         ready: after.ready.values().sum(),
@@ -160,7 +160,7 @@ fn planned(
         foreign: foreign(slot, &ground.settings.topology.controller_name),
         altered: after.altered.as_ref(),
     };
-    let conditions = conditions(&entry.seen, Some(&standing), ground.settings);
+    let conditions = conditions(&entry.seen, Some(&state), ground.settings);
     // Before the first word of this process: what the status says already is no news.
     let is_known = told.is_empty() && conditions.is_none() && ground.settings.conditions;
     begun.events.extend(events(&entry.seen, &plan, &mut told, is_known));
@@ -345,17 +345,19 @@ fn lacks(of: &Slice, other: &Slice) -> usize {
     addresses.filter(|address| !there.contains(address)).count()
 }
 
-/// The last write of a sync: what the Service's status is to say.
+/// The last write of a sync: the conditions of the Service.
 fn conditions(
     seen: &SeenService,
-    standing: Option<&Standing<'_>>,
+    state: Option<&ServiceState<'_>>,
     settings: &Settings,
 ) -> Option<Action> {
-    if !settings.conditions || seen.service.deleting {
+    if seen.service.deleting {
         return None;
     }
-    let wanted = standing.map(|standing| conditions::wanted(standing, settings.scope));
-    let change = conditions::change(seen, wanted.unwrap_or_default(), settings.scope);
+    let state = state.filter(|_| settings.conditions);
+    let wanted = state.map(|state| conditions::wanted(state, settings.scope));
+    let is_sole = settings.conditions && settings.scope == Scope::All;
+    let change = conditions::change(seen, wanted.unwrap_or_default(), is_sole);
     if change.is_empty() {
         return None;
     }

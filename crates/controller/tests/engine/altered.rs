@@ -81,7 +81,7 @@ fn labels_that_a_webhook_adds_change_nothing() {
         slice.labels.insert("team".into(), "x".into());
     };
     let (said, _, n_writes) = run(&mut desk, label);
-    assert_eq!(said, ["Accepted=true SetByField", "Programmed=true HintsInForce"]);
+    assert_eq!(said, ["Accepted=true SetByField", "Programmed=true HintsProgrammed"]);
     assert_eq!(n_writes, 1);
     desk.pod("web", "pod-a2", "a", 9);
     let (_, slices, n_writes) = run(&mut desk, label);

@@ -87,11 +87,7 @@ fn conditions_of(desk: &Desk) -> Vec<evenkeel_model::Condition> {
             "SetByAnnotation",
             "annotation service.kubernetes.io/topology-mode: Auto",
         ),
-        said(
-            "TrafficDistributionProgrammed",
-            "HintsInForce",
-            "every ready endpoint carries a hint",
-        ),
+        said("TrafficDistributionProgrammed", "HintsProgrammed", "all ready endpoints have hints"),
     ]
 }
 

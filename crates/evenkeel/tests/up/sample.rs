@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::process::Up;
+use crate::process::{Up, folder, ran, shell};
 
 /// All endpoints of a Service.
 fn endpoints(up: &Up, service: &str) -> Vec<Value> {
@@ -56,6 +56,26 @@ fn the_sample_is_explained_and_its_slices_have_the_hints_that_were_asked_for() {
         assert_eq!(hinted(&endpoints(&up, service)), BTreeMap::new(), "{service}");
     }
     assert_eq!(up.stop("-INT").0, Some(0));
+}
+
+/// With data in another folder than the default, so that commands must name the kubeconfig.
+#[test]
+fn the_commands_it_prints_can_be_copied() {
+    let data = folder("copied");
+    let mut up = Up::in_folder(&data, &[]);
+    let said = up.explained().to_owned();
+    let explain = said.lines().find_map(|line| line.strip_prefix("$ ")).unwrap();
+    assert!(explain.contains(" explain cart -n shop --kubeconfig "), "{explain}");
+    let explained = ran(&mut shell(explain));
+    assert_eq!(explained.code, 0, "{explain}: {}", explained.err);
+    let (_, tried) = said.split_once("TRY (in another shell)\n").unwrap();
+    let script: Vec<&str> = tried.lines().take_while(|line| line.starts_with("  ")).collect();
+    let copied = ran(&mut shell(&script.join("\n")));
+    assert_eq!(copied.code, 0, "{script:?}: {}{}", copied.out, copied.err);
+    assert!(copied.out.contains("payments") && copied.out.contains(" checks: 0 failed"));
+    let (code, errors) = up.stop("-INT");
+    assert_eq!(code, Some(0));
+    assert!(errors.contains("Shutting down; press Ctrl-C again to force"), "{errors}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{Begun, conditions, delete};
 use crate::engine::{
     Action, ServiceEvent, Settings,
     cache::{Cache, ServiceEntry, Slot},
-    conditions::{Standing, WHY_WITHDRAWN, WITHDRAWN},
+    conditions::{ServiceState, WHY_WITHDRAWN, WITHDRAWN},
     custody,
     names::Names,
 };
@@ -33,8 +33,8 @@ impl Begun {
         };
         let stale = n - covered.len();
         let message = why_not_updated(service, stale, ours);
-        let standing = Standing::OptedOut(&message);
-        let conditions = conditions(&entry.seen, Some(&standing).filter(|_| stale > 0), settings);
+        let state = ServiceState::OptedOut(&message);
+        let conditions = conditions(&entry.seen, Some(&state).filter(|_| stale > 0), settings);
         let is_known = conditions.is_none() && settings.conditions;
         if stale > 0 && slot.sums.stale == 0 && !is_known {
             let warning = service.selector.is_none();
@@ -82,7 +82,7 @@ impl Begun {
         }
         self.report.slices_deleted = covered.len();
         self.then(covered.iter().map(|name| delete(slot, name)));
-        self.then(conditions(&entry.seen, Some(&Standing::Withdrawn), settings));
+        self.then(conditions(&entry.seen, Some(&ServiceState::Withdrawn), settings));
     }
 }
 
