@@ -60,7 +60,7 @@ async fn a_port_in_use_is_said_plainly() {
     let error = ended.unwrap_err();
     assert!(matches!(error, Error::Listen { .. }), "{error:?}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
-    assert_eq!(error.help(), Some("stop what listens there, or give another --listen"));
+    assert_eq!(error.help(), Some("stop the process that listens there, or set another --listen"));
 }
 
 #[tokio::test]

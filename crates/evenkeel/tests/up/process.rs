@@ -49,7 +49,11 @@ impl Up {
     }
 
     fn spawn(command: &str, args: &[&str]) -> Up {
-        let mut child = evenkeel(&[&[command, "--listen", "127.0.0.1:0"], args].concat())
+        let ports: &[&str] = match command {
+            "up" => &["--listen", "127.0.0.1:0", "--controller-listen", "127.0.0.1:0"],
+            _ => &["--listen", "127.0.0.1:0"],
+        };
+        let mut child = evenkeel(&[&[command], ports, args].concat())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
