@@ -93,8 +93,8 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
-            Err(problem) => {
-                tracing::warn!(%problem, "accepting a connection for health and metrics failed");
+            Err(error) => {
+                tracing::warn!(%error, "accepting a connection for health and metrics failed");
                 // Without files left, the next try fails at once as well.
                 sleep(Duration::from_millis(100)).await;
             }
@@ -121,15 +121,16 @@ async fn connection(limits: Limits, stream: TcpStream, answers: Answers, stop: C
         }
         serving.await
     };
-    told(peer, timeout(limits.connection, until_done).await);
+    log_end(peer, timeout(limits.connection, until_done).await);
 }
 
-/// A client that misbehaves is its own problem; the log keeps it for who looks for it.
-fn told(peer: Option<SocketAddr>, ended: Result<hyper::Result<()>, impl fmt::Display>) {
+/// Faults of clients are logged for debugging only.
+fn log_end(peer: Option<SocketAddr>, ended: Result<hyper::Result<()>, impl fmt::Display>) {
+    let peer = peer.map(tracing::field::display);
     match ended {
         Ok(Ok(())) => {}
-        Ok(Err(problem)) => tracing::debug!(?peer, %problem, "a connection failed"),
-        Err(problem) => tracing::debug!(?peer, %problem, "a connection took too long"),
+        Ok(Err(error)) => tracing::debug!(peer, %error, "connection failed"),
+        Err(error) => tracing::debug!(peer, %error, "connection timed out"),
     }
 }
 

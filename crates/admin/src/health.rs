@@ -129,7 +129,7 @@ fn all<'a>(root: &str, checks: impl Iterator<Item = Ask<'a>>, query: &str) -> Re
             format!("[+]{} excluded: ok\n", check.name)
         } else if let Err(why) = (check.check)() {
             has_failed = true;
-            tracing::warn!(check = check.name, why, "{root} check failed");
+            tracing::warn!(check = check.name, reason = why, "{root} check failed");
             // Anybody may ask; who needs more looks at the check itself.
             format!("[-]{} failed: reason withheld\n", check.name)
         } else {

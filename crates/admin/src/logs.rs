@@ -7,7 +7,7 @@ use tracing_subscriber::{
     Layer, filter::Targets, fmt, layer::SubscriberExt, util::SubscriberInitExt,
 };
 
-/// The form of log lines.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LogFormat {
     #[default]
@@ -15,12 +15,13 @@ pub enum LogFormat {
     Json,
 }
 
-/// Starts logging for the whole process. What other crates say counts only from a warning on.
+/// Starts logging for the whole process. Other crates log errors only, and warnings from
+/// [`Level::DEBUG`] on: what they warn of is retried or reported by ours.
 ///
 /// # Panics
-/// When something else in the process has started logging before.
+/// If the process has started logging before.
 pub fn start(format: LogFormat, level: Level) {
-    let others = LevelFilter::WARN.min(LevelFilter::from_level(level));
+    let others = if level >= Level::DEBUG { LevelFilter::WARN } else { LevelFilter::ERROR };
     let wanted = Targets::new().with_target("evenkeel", level).with_default(others);
     let lines = fmt::layer().with_writer(io::stderr);
     let registry = tracing_subscriber::registry();

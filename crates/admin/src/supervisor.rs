@@ -114,7 +114,7 @@ impl Supervisor {
                 ended.map_or_else(|panic| format!("panicked: {panic}"), |()| RETURNED.into());
             let pause = self
                 .change(name, |record| record.failed(Instant::now(), problem.clone(), self.0.pace));
-            tracing::error!(task = name, problem, "task failed, restarting in {pause:?}");
+            tracing::error!(task = name, error = problem, "task failed, restarting in {pause:?}");
             tokio::select! {
                 () = sleep(pause) => {}
                 () = self.0.stop.cancelled() => return,

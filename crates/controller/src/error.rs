@@ -1,4 +1,4 @@
-//! Why a controller does not run.
+//! Errors of running a controller.
 
 use std::{io, net::SocketAddr};
 
@@ -12,10 +12,10 @@ pub enum Error {
     Settings(#[from] SettingsError),
     #[error(transparent)]
     Election(#[from] lease::SettingsError),
-    #[error("can't listen on {address} for health and metrics: {source}")]
+    #[error("cannot listen on {address} for health checks and metrics: {source}")]
     Listen { address: SocketAddr, source: io::Error },
-    /// A defect: such a task ends only when it is told to.
-    #[error("the task that {task} ended by itself")]
+    /// A defect: such a task ends only at shutdown.
+    #[error("the task that {task} stopped unexpectedly")]
     Ended { task: &'static str },
 }
 
@@ -24,13 +24,13 @@ impl Error {
     pub fn help(&self) -> Option<&'static str> {
         match self {
             Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
-                Some("stop what listens there, or give another --listen")
+                Some("stop the process that listens there, or set another --listen")
             }
             Error::Listen { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-                Some("give a port from 1024 up with --listen")
+                Some("set --listen to a port above 1023")
             }
-            Error::Listen { .. } => Some("give an address of this host with --listen"),
-            Error::Ended { .. } => Some("start it again, and report what its log says"),
+            Error::Listen { .. } => Some("set --listen to an address of this host"),
+            Error::Ended { .. } => Some("restart it, and report this with its log"),
             Error::Settings(_) | Error::Election(_) => None,
         }
     }

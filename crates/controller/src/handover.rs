@@ -1,9 +1,9 @@
-//! Slices given to Kubernetes' own controller, or taken from it, by hand.
+//! Handover of EndpointSlices between Evenkeel and kube-controller-manager.
 //!
-//! Only the label that says who manages a slice is changed, and only if the slice is what was read:
-//! at no moment is it missing or empty. Nothing is created or deleted.
+//! Only the label `managed-by` is changed, under the resourceVersion that was read, so that slices
+//! stay in use without interruption. Nothing is created or deleted.
 //!
-//! Whoever is to let go of slices must be off, or it takes them back.
+//! The controller that hands over must be stopped, or it takes them back.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
@@ -21,13 +21,13 @@ use crate::ask::{Failure, ask};
 
 const PAGE: u32 = 500;
 
-/// How often one slice is tried.
+/// Attempts for one slice.
 const TRIES: u32 = 5;
 
-/// The pause before a second try at an API server that is away or busy; it doubles.
+/// The pause before the second attempt; it doubles.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Whose slices.
+/// The slices to hand over.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Scope {
     /// `None`: of all namespaces.
@@ -36,57 +36,57 @@ pub struct Scope {
     pub services: Vec<String>,
 }
 
-/// A slice, and what became of it.
+/// A slice, and the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relabelled {
     pub namespace: Arc<str>,
     pub slice: Arc<str>,
     /// Empty if the slice names none.
     pub service: Arc<str>,
-    pub result: HandedOver,
+    pub result: HandoverResult,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HandedOver {
+pub enum HandoverResult {
     Done,
-    /// It was deleted, or relabelled by somebody else, in the meantime.
-    NoMore,
+    /// It was deleted or relabelled by another process.
+    Skipped,
     Failed(String),
 }
 
-/// How many slices there were.
+/// Numbers of slices by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct Summary {
     pub done: usize,
-    pub no_more: usize,
+    pub skipped: usize,
     pub failed: usize,
 }
 
 #[derive(Debug, thiserror::Error)]
-#[error("can't list the slices of {manager}: {problem}")]
+#[error("cannot list EndpointSlices of {manager}: {problem}")]
 pub struct ListError {
     pub manager: &'static str,
-    /// The code of the answer, if there was one.
+    /// The HTTP status, if there was a response.
     pub code: Option<u16>,
     pub problem: String,
 }
 
-/// Gives slices of ours to Kubernetes' own controller. `tell` hears of each.
+/// Hands slices over to kube-controller-manager. `on_slice` is called for each.
 pub async fn release(
     client: Client,
     scope: &Scope,
-    tell: impl FnMut(&Relabelled),
-) -> Result<Tally, ListError> {
-    hand_over(&client, scope, label::EVENKEEL, label::BUILT_IN, tell).await
+    on_slice: impl FnMut(&Relabelled),
+) -> Result<Summary, ListError> {
+    hand_over(&client, scope, label::EVENKEEL, label::BUILT_IN, on_slice).await
 }
 
-/// Takes slices of Kubernetes' own controller. `tell` hears of each.
+/// Takes slices over from kube-controller-manager. `on_slice` is called for each.
 pub async fn adopt(
     client: Client,
     scope: &Scope,
-    tell: impl FnMut(&Relabelled),
-) -> Result<Tally, ListError> {
-    hand_over(&client, scope, label::BUILT_IN, label::EVENKEEL, tell).await
+    on_slice: impl FnMut(&Relabelled),
+) -> Result<Summary, ListError> {
+    hand_over(&client, scope, label::BUILT_IN, label::EVENKEEL, on_slice).await
 }
 
 /// A slice as far as it matters here.
@@ -124,9 +124,9 @@ async fn hand_over(
     scope: &Scope,
     from: &'static str,
     to: &str,
-    mut tell: impl FnMut(&Relabelled),
-) -> Result<Tally, ListError> {
-    let mut tally = Tally::default();
+    mut on_slice: impl FnMut(&Relabelled),
+) -> Result<Summary, ListError> {
+    let mut summary = Summary::default();
     let mut page = ListParams::default().labels(&selector(scope, from)).limit(PAGE);
     loop {
         let path = Request::new(EndpointSlice::url_path(&(), scope.namespace.as_deref()));
@@ -142,11 +142,11 @@ async fn hand_over(
         };
         for slice in list.items {
             let relabelled = relabelled(client, slice, from, to).await;
-            tally.add(&relabelled.result);
-            tell(&relabelled);
+            summary.add(&relabelled.result);
+            on_slice(&relabelled);
         }
         if list.metadata.next.is_empty() {
-            return Ok(tally);
+            return Ok(summary);
         }
         page.continue_token = Some(list.metadata.next);
     }
@@ -167,7 +167,7 @@ async fn relabelled(client: &Client, slice: Listed, from: &str, to: &str) -> Rel
     Relabelled { namespace, slice: name, service, result }
 }
 
-async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> HandedOver {
+async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> HandoverResult {
     let path = Request::new(EndpointSlice::url_path(&(), Some(&slice.metadata.namespace)));
     let name = Arc::clone(&slice.metadata.name);
     let mut problem = String::new();
@@ -175,7 +175,7 @@ async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> Ha
         let patch = Patch::Merge(convert::relabel_patch(&slice.version(), to));
         let patch = path.patch(&name, &PatchParams::default(), &patch);
         problem = match ask::<watched::Written>(client, patch).await {
-            Ok(_) => return HandedOver::Done,
+            Ok(_) => return HandoverResult::Done,
             Err(failure) if failure.code() == Some(409) => failure.to_string(),
             Err(failure) if failure.may_pass() => {
                 tokio::time::sleep(PAUSE * 2_u32.pow(n)).await;
@@ -183,7 +183,7 @@ async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> Ha
             }
             Err(failure) => return failed(&failure),
         };
-        // A write whose end is not known may have been carried out: the slice itself tells.
+        // A write without a response may have succeeded: read the slice.
         slice = match ask(client, path.get(&name, &GetParams::default())).await {
             Ok(slice) => slice,
             Err(failure) if failure.may_pass() => continue,
@@ -191,17 +191,17 @@ async fn relabel(client: &Client, mut slice: Listed, from: &str, to: &str) -> Ha
         };
         match slice.manager() {
             Some(manager) if manager == from => {}
-            Some(manager) if manager == to => return HandedOver::Done,
-            _ => return HandedOver::NoMore,
+            Some(manager) if manager == to => return HandoverResult::Done,
+            _ => return HandoverResult::Skipped,
         }
     }
-    HandedOver::Failed(problem)
+    HandoverResult::Failed(problem)
 }
 
-fn failed(failure: &Failure) -> HandedOver {
+fn failed(failure: &Failure) -> HandoverResult {
     match failure.code() {
-        Some(404) => HandedOver::NoMore,
-        _ => HandedOver::Failed(failure.to_string()),
+        Some(404) => HandoverResult::Skipped,
+        _ => HandoverResult::Failed(failure.to_string()),
     }
 }
 
@@ -218,14 +218,14 @@ impl Listed {
     }
 }
 
-// === impl Tally ===
+// === impl Summary ===
 
-impl Tally {
-    fn add(&mut self, result: &HandedOver) {
+impl Summary {
+    fn add(&mut self, result: &HandoverResult) {
         match result {
-            HandedOver::Done => self.done += 1,
-            HandedOver::NoMore => self.no_more += 1,
-            HandedOver::Failed(_) => self.failed += 1,
+            HandoverResult::Done => self.done += 1,
+            HandoverResult::Skipped => self.skipped += 1,
+            HandoverResult::Failed(_) => self.failed += 1,
         }
     }
 }
@@ -242,8 +242,8 @@ impl ListError {
         match self.code {
             Some(401) => Some("log in again: the API server does not accept these credentials"),
             Some(403) => Some(
-                "ask for permission: `kubectl auth can-i list endpointslices` and `… patch …` \
-                 must say yes",
+                "ask for permission; then `kubectl auth can-i list endpointslices` and `… patch …` \
+                 print yes",
             ),
             _ => None,
         }

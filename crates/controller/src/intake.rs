@@ -115,9 +115,9 @@ impl Intake {
             return;
         }
         self.metrics.refused(resource);
-        let (resource, problem) = (resource.name(), &key.2);
+        let (resource, error) = (resource.name(), &key.2);
         let Gone { namespace, name, .. } = object;
-        tracing::warn!(resource, %namespace, %name, problem, "ignoring invalid object");
+        tracing::warn!(resource, %namespace, %name, error, "ignoring invalid object");
         self.told.insert(key, ());
     }
 }

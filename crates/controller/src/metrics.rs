@@ -1,9 +1,8 @@
-//! What is counted, for Prometheus (`/metrics`, OpenMetrics text).
+//! Metrics for Prometheus (`/metrics`, OpenMetrics text).
 //!
-//! What Kubernetes' own controller counts has its names, labels and buckets
-//! (`k8s.io/endpointslice/metrics`), so that its dashboards and alerts hold; what it does not count
-//! is called `evenkeel_controller_…`. All labels are fixed words; nothing that an object says
-//! becomes one.
+//! Metrics that kube-controller-manager has too have its names, labels and buckets
+//! (`k8s.io/endpointslice/metrics`), so that its dashboards and alerts work; the others are called
+//! `evenkeel_controller_…`. All label values are constants; none comes from an object.
 
 mod plain;
 mod sums;
@@ -38,7 +37,7 @@ pub(crate) struct Metrics {
     added: Histogram,
     removed: Histogram,
     changes: Family<Operation, PlainCounter>,
-    changed: Family<Asked, Histogram, fn() -> Histogram>,
+    changed: Family<PolicyLabels, Histogram, fn() -> Histogram>,
     syncs: Family<Ended, PlainCounter>,
     sums: Arc<Sums>,
     watch_restarts: Family<Of, Counter>,
@@ -51,15 +50,15 @@ pub(crate) struct Metrics {
     leader: Gauge,
 }
 
-/// What became of an Event.
+/// The outcome of an Event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EventEnd {
     Created,
-    /// Counted on in the one that was there.
+    /// The count of an existing Event was increased.
     Patched,
-    /// Too many of one Service, or more than can be sent.
+    /// The rate limit of its Service or the queue was exceeded.
     Dropped,
-    /// The API server did not take it.
+    /// The API server rejected it.
     Failed,
 }
 
@@ -69,7 +68,7 @@ struct Operation {
 }
 
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
-struct Asked {
+struct PolicyLabels {
     topology: &'static str,
     traffic_distribution: Arc<str>,
 }
@@ -131,34 +130,34 @@ impl Metrics {
 
     fn register_kubernetes(&mut self) {
         let of = self.registry.sub_registry_with_prefix("endpoint_slice_controller");
-        let about = "Endpoints that one sync of a Service added to slices";
+        let about = "Endpoints added by a sync of a Service";
         of.register("endpoints_added_per_sync", about, self.added.clone());
-        let about = "Endpoints that one sync of a Service took out of slices";
+        let about = "Endpoints removed by a sync of a Service";
         of.register("endpoints_removed_per_sync", about, self.removed.clone());
-        of.register("changes", "Writes of slices", self.changes.clone());
-        let about = "Slices that one sync of a Service wrote";
+        of.register("changes", "Changes of EndpointSlices", self.changes.clone());
+        let about = "EndpointSlices changed by a sync of a Service";
         of.register("endpointslices_changed_per_sync", about, self.changed.clone());
         of.register("syncs", "Syncs of Services", self.syncs.clone());
         self.registry.register_collector(Box::new(Arc::clone(&self.sums)));
     }
 
     fn register_own(&mut self) {
-        let about = "Times that a task which lasts as long as the process was started again";
+        let about = "Restarts of long-lived tasks";
         self.registry.register("evenkeel_task_restarts", about, self.task_restarts.clone());
         let of = self.registry.sub_registry_with_prefix("evenkeel_controller");
-        let about = "Failures of watches, after which they are started again";
+        let about = "Restarts of watches after a failure";
         of.register("watch_restarts", about, self.watch_restarts.clone());
-        let about = "Objects that can't be understood and are left out";
+        let about = "Invalid objects that are ignored";
         of.register("refused_objects", about, self.refused.clone());
         of.register("events", "Events about Services", self.events.clone());
-        of.register("writes", "Requests of syncs and what became of them", self.writes.clone());
-        let about = "Time from a request of a sync to its answer";
+        of.register("writes", "Requests of syncs by outcome", self.writes.clone());
+        let about = "Latency of the requests of syncs";
         let durations = self.write_duration.clone();
         of.register_with_unit("write_duration", about, Unit::Seconds, durations);
-        let about = "From the change of a Pod or Service, which is known to the second, to its \
-                     slice written";
+        let about = "Time from the change of a Pod or Service, which is known to the second, to \
+                     the write of its EndpointSlice";
         of.register_with_unit("pod_to_slice", about, Unit::Seconds, self.pod_to_slice.clone());
-        of.register("leader", "Whether this process may write: 1 or 0", self.leader.clone());
+        of.register("leader", "Whether this process is leader: 1 or 0", self.leader.clone());
     }
 
     /// A task was started again; with 0 it is shown before it ever happens.
@@ -192,8 +191,8 @@ impl Metrics {
         let topology = if report.policy == Policy::Auto { "Auto" } else { "Disabled" };
         let traffic_distribution = report.traffic_distribution.clone().unwrap_or_default();
         let n_changed: usize = writes.into_iter().map(|(_, count)| count).sum();
-        let asked = Asked { topology, traffic_distribution };
-        self.changed.get_or_create(&asked).observe(n_changed as f64);
+        let labels = PolicyLabels { topology, traffic_distribution };
+        self.changed.get_or_create(&labels).observe(n_changed as f64);
     }
 
     /// How much of everything there is now.

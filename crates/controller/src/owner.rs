@@ -1,17 +1,20 @@
 //! The task that owns the engine.
 //!
-//! It waits for whatever comes first: what the watches saw, the end of a write, the lease won or
-//! lost, the time that the engine named. Then it takes all else that has come, and only then asks
-//! the engine what to do: so that a hundred changes of one Service are one plan.
+//! It waits for the first of: a batch of a watch, the end of a write, a change of leadership, the
+//! time that the engine set. Then it takes what else has arrived, and only then polls the engine, so
+//! that a hundred changes of one Service are one plan.
 
 use std::{sync::Arc, time::Duration};
 
+use evenkeel_model::ServiceKey;
 use jiff::Timestamp;
+use rustc_hash::FxHashMap;
 use tokio::{
     sync::{mpsc, oneshot, watch},
     time::{Instant, MissedTickBehavior, interval, sleep_until, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Span;
 
 use crate::{
     engine::{Effect, Engine, Outcome, Report, SyncResult},
@@ -23,20 +26,20 @@ use crate::{
     writes::{Answer, Ended, Verb, Writes},
 };
 
-/// How often signs of life and totals are given.
+/// The interval of the heartbeat and of totals.
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Batches and ends of writes that are taken before the engine is asked, so that a flood of them
-/// does not keep it from working.
+/// Batches and results of writes that are taken before the engine is polled, so that many of them
+/// do not starve it.
 const TAKEN: usize = 64;
 
-/// Effects that are carried out before looking at what has come.
+/// Effects that are executed before inputs are taken.
 const CARRIED_OUT: usize = 256;
 
-/// An engine that names a time that has passed is not asked more often than this.
+/// The minimum time between two polls of the engine.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// How long writes under way are waited for at the end.
+/// How long shutdown waits for writes in flight.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
@@ -49,13 +52,15 @@ pub(crate) struct Owner {
     pub(crate) vitals: Arc<Vitals>,
     /// The engine's times are since then.
     pub(crate) start: Instant,
-    /// Told once, when the first lists are in.
+    /// Signalled once, when caches are synced.
     pub(crate) synced: Option<oneshot::Sender<()>>,
-    /// Services left to Kubernetes' own controller, as last told.
+    /// Services left to kube-controller-manager, as last logged.
     pub(crate) n_withdrawn: usize,
+    /// The spans of the syncs that have writes in flight.
+    pub(crate) syncs: FxHashMap<ServiceKey, Span>,
 }
 
-/// What comes from outside.
+/// The inputs of the task.
 #[derive(Debug)]
 pub(crate) struct Inputs {
     pub(crate) batches: mpsc::Receiver<Batch>,
@@ -63,13 +68,13 @@ pub(crate) struct Inputs {
     pub(crate) stop: CancellationToken,
 }
 
-/// Who says whether this process may write.
+/// Whether this process may write.
 #[derive(Debug)]
 pub(crate) enum Leading {
-    /// It is alone.
+    /// There is no leader election.
     Always,
     Elected(watch::Receiver<bool>),
-    /// Nobody is left who could say that the lease is lost: better none than two.
+    /// Leader election has ended, so a lost lease would not be noticed: better none than two.
     Never,
 }
 
@@ -98,7 +103,7 @@ impl Owner {
         self.finish().await;
     }
 
-    /// What has come already, up to a bound.
+    /// Takes the inputs that have arrived, up to a limit.
     fn take(&mut self, batches: &mut mpsc::Receiver<Batch>) {
         for _ in 0..TAKEN {
             let Ok(batch) = batches.try_recv() else { break };
@@ -110,18 +115,23 @@ impl Owner {
         }
     }
 
-    /// Whether there may be more to do at once.
+    /// Returns whether there may be more effects.
     fn carry_out(&mut self) -> bool {
         for _ in 0..CARRIED_OUT {
             match self.engine.poll(self.now()) {
                 None => return false,
                 Some(Effect::Write(write)) => {
-                    self.writes.start(&write, self.engine.topology(), Timestamp::now());
+                    let span = self.syncs.entry(write.service.clone());
+                    let span = span.or_insert_with_key(sync_span).clone();
+                    let (writes, topology) = (&mut self.writes, self.engine.topology());
+                    span.in_scope(|| writes.start(&write, topology, Timestamp::now()));
                 }
                 Some(Effect::Event(event)) => self.recorder.record(event),
                 Some(Effect::Synced(report)) => {
                     self.metrics.synced(&report);
-                    log(&report);
+                    let span = self.syncs.remove(&report.service);
+                    let span = span.unwrap_or_else(|| sync_span(&report.service));
+                    span.in_scope(|| log(&report));
                 }
             }
         }
@@ -164,7 +174,7 @@ impl Owner {
         self.vitals.synced();
         self.beat();
         tracing::info!("caches synced");
-        // Whoever waited may have gone.
+        // The receiver may be gone.
         let _ = self.synced.take().map(|synced| synced.send(()));
     }
 
@@ -174,7 +184,7 @@ impl Owner {
         if totals.withdrawn != self.n_withdrawn {
             self.n_withdrawn = totals.withdrawn;
             let services = totals.withdrawn;
-            tracing::info!(services, "Services left to kube-controller-manager");
+            tracing::info!(services, "Services left to kube-controller-manager changed");
         }
         self.metrics.totals(totals);
     }
@@ -188,7 +198,7 @@ impl Owner {
         Some(due.max(Instant::now() + PAUSE))
     }
 
-    /// Plans nothing more, and waits for what is under way.
+    /// Starts no sync, and waits for writes in flight.
     async fn finish(mut self) {
         self.lead(false);
         let deadline = Instant::now() + PATIENCE;
@@ -213,7 +223,7 @@ impl Leading {
         }
     }
 
-    /// What holds from now on, when it changes. May be dropped and called again.
+    /// The new value, when it changes. Cancel safe.
     async fn changed(&mut self) -> bool {
         let Leading::Elected(leading) = self else { return std::future::pending().await };
         if leading.changed().await.is_err() {
@@ -223,32 +233,46 @@ impl Leading {
     }
 }
 
+/// Enabled also where only warnings are logged, which are to name the Service.
+fn sync_span(service: &ServiceKey) -> Span {
+    tracing::error_span!("sync", %service)
+}
+
 fn log(report: &Report) {
-    let Report { service, result, policy, hints_changed, hints_reason, took, .. } = report;
+    let Report { result, policy, hints_changed, hints_reason, took, .. } = report;
     let Report { slices_created, slices_updated, slices_deleted, .. } = report;
     if let Some(slice) = &report.altered {
-        tracing::warn!(%service, %slice, "API server stored an EndpointSlice differently from what was sent");
+        tracing::warn!(%slice, "API server stored an EndpointSlice differently from what was sent");
     }
     let retry_in = report.retry_in.unwrap_or_default();
     match result {
         SyncResult::Success if *hints_changed > 0 => {
-            tracing::info!(%service, ?policy, endpoints = hints_changed, reason = hints_reason, ?took, "hints changed");
+            let slices = slices_created + slices_updated + slices_deleted;
+            let (endpoints, reason) = (hints_changed, hints_reason);
+            tracing::info!(?policy, reason, endpoints, slices, ?took, "hints changed");
         }
         SyncResult::Success => {
-            tracing::debug!(%service, ?policy, slices_created, slices_updated, slices_deleted, ?took, "synced");
+            tracing::debug!(
+                ?policy,
+                slices_created,
+                slices_updated,
+                slices_deleted,
+                ?took,
+                "synced"
+            );
         }
-        SyncResult::Stale => tracing::debug!(%service, "cache is behind, retrying"),
+        SyncResult::Stale => tracing::debug!("cache is stale, retrying"),
         SyncResult::Throttled => {
-            tracing::debug!(%service, "API server is busy, retrying in {retry_in:?}");
+            tracing::debug!("API server is busy, retrying in {retry_in:?}");
         }
         SyncResult::Error => {
-            let problem = report.problem.as_deref().unwrap_or_default();
+            let error = report.problem.as_deref().unwrap_or_default();
             match report.retry_in {
                 Some(pause) => {
-                    tracing::warn!(%service, problem, "sync failed, retrying in {pause:?}");
+                    tracing::warn!(error, ?took, "sync failed, retrying in {pause:?}");
                 }
-                // Nothing to retry until the Service changes, and it was told where it came in.
-                None => tracing::debug!(%service, problem, "Service is invalid"),
+                // There is nothing to retry until the Service changes, and it was logged on arrival.
+                None => tracing::debug!(error, "Service is invalid"),
             }
         }
     }

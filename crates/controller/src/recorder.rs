@@ -1,10 +1,10 @@
 //! Events on Services, as Kubernetes' own recorder makes them.
 //!
-//! [`ledger`] decides what becomes of an Event; a task carries it out. The engine never waits for
+//! [`correlator`] decides what becomes of an Event; a task carries it out. The engine never waits for
 //! it: what does not fit into the queue is dropped and counted.
 
+mod correlator;
 mod event;
-mod ledger;
 
 use std::{sync::Arc, time::Duration};
 
@@ -19,7 +19,7 @@ use kube::{
 use serde::de::IgnoredAny;
 use tokio::sync::mpsc;
 
-use self::ledger::{Decision, Ledger, Record};
+use self::correlator::{Correlator, Decision, Record};
 use crate::{
     ask::{Built, Failure, ask},
     engine::ServiceEvent,
@@ -65,11 +65,11 @@ async fn write_all(
     mut receive: mpsc::Receiver<ServiceEvent>,
     metrics: Arc<Metrics>,
 ) {
-    let mut ledger = Ledger::default();
+    let mut correlator = Correlator::default();
     while let Some(event) = receive.recv().await {
         // A panic costs this Event and no other.
         let end = caught(async {
-            let decision = ledger.decide(&event, Timestamp::now());
+            let decision = correlator.decide(&event, Timestamp::now());
             write(&client, &event, &decision).await
         });
         metrics.event(end.await.unwrap_or(EventEnd::Failed));
@@ -94,7 +94,7 @@ async fn write(client: &Client, event: &ServiceEvent, decision: &Decision) -> Ev
         Err(failure) if failure.code() == Some(409) => end,
         Err(failure) => {
             let ServiceEvent { service, reason, .. } = event;
-            tracing::debug!(%service, reason, %failure, "writing an Event failed");
+            tracing::debug!(%service, reason, error = %failure, "writing an Event failed");
             EventEnd::Failed
         }
     }

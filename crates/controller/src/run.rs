@@ -4,6 +4,7 @@ use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use evenkeel_admin::{endpoint, lease, supervisor::Supervisor};
 use kube::Client;
+use rustc_hash::FxHashMap;
 use tokio::{
     net::TcpListener,
     sync::{oneshot, watch},
@@ -11,6 +12,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::{
     Error,
@@ -24,31 +26,33 @@ use crate::{
     writes::Writes,
 };
 
-/// How long each of the tasks beside the engine has to end.
+/// How long each of the tasks besides the engine has to stop.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub engine: engine::Settings,
-    /// `None`: this process is alone, and writes at once.
+    /// `None`: there is no other replica, and this process writes at once.
     pub election: Option<lease::Settings>,
-    /// Where health and metrics are asked for.
+    /// The address of health checks and metrics.
     pub listen: Option<SocketAddr>,
     pub watches: WatchSettings,
+    /// The address of the API server, for log lines.
+    pub address: Option<String>,
 }
 
-/// What is to be known of a controller whose first lists are in.
+/// A controller whose caches are synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
-    /// Where health and metrics are.
+    /// The address of health checks and metrics.
     pub admin: Option<SocketAddr>,
 }
 
-/// Runs a controller until `stop`, then ends it in order: it is no longer ready, plans nothing more,
-/// waits for its writes, and gives the lease back.
+/// Runs a controller until `stop`, then shuts it down in order: it is no longer ready, starts no
+/// sync, waits for its writes, and releases the lease.
 ///
-/// An API server that can't be reached is waited for; readiness tells. The client should not try
-/// again by itself and should give up lost connections: see [`evenkeel_k8s::live::long_lived`].
+/// Without an API server it retries, and is not ready. The client should not retry by itself and
+/// should detect lost connections: see [`evenkeel_k8s::live::long_lived`].
 pub async fn run(
     client: Client,
     settings: Settings,
@@ -63,8 +67,8 @@ pub async fn run(
     };
     let admin = listener.as_ref().map(|(_, address)| *address);
     let (mut parts, is_synced) = Parts::start(client, settings, listener.map(|(it, _)| it));
-    let address = admin.map(tracing::field::display);
-    tracing::info!(address, "starting controller");
+    let listen = admin.map(tracing::field::display);
+    tracing::info!(listen, "starting controller");
     let wait = async {
         let mut stop = pin!(stop);
         tokio::select! {
@@ -84,7 +88,7 @@ pub async fn run(
     ended
 }
 
-/// The tasks of a controller, and what ends each. Dropped, they all end.
+/// The tasks of a controller, and what stops each. Dropping it stops all.
 struct Parts {
     owner: JoinHandle<()>,
     owner_stop: CancellationToken,
@@ -108,7 +112,7 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), Error>
 
 async fn ended(task: &mut Option<JoinHandle<()>>) {
     match task {
-        // However it ended, it did so by itself.
+        // It ended without `stop`, whatever the result.
         Some(task) => drop(task.await),
         None => std::future::pending().await,
     }
@@ -142,12 +146,16 @@ impl Parts {
             None => (None, Leading::Always),
             Some(election) => {
                 let (send, leading) = watch::channel(false);
+                let lease = format!("{}/{}", election.namespace, election.name);
+                let address = settings.address.as_deref();
+                let span = tracing::error_span!("leader_election", lease, address);
                 let election = lease::run(client.clone(), election, send, election_stop.clone());
-                (Some(tokio::spawn(election)), Leading::Elected(leading))
+                (Some(tokio::spawn(election.instrument(span))), Leading::Elected(leading))
             }
         };
         let (batches, watches) = watches::start(
             &client,
+            settings.address.as_deref(),
             &settings.watches,
             &vitals.watches,
             &metrics,
@@ -166,6 +174,7 @@ impl Parts {
             start,
             synced: Some(synced),
             n_withdrawn: 0,
+            syncs: FxHashMap::default(),
         };
         let inputs = Inputs { batches, leading, stop: owner_stop.clone() };
         let parts = Parts {
@@ -184,7 +193,7 @@ impl Parts {
         (parts, is_synced)
     }
 
-    /// The lease is held until the last write of ours is answered, and health answers to the end.
+    /// The lease is held until the last write is answered. Health checks are served to the end.
     async fn stop(self) {
         let Parts {
             owner,
@@ -219,9 +228,9 @@ impl Parts {
     }
 }
 
-/// Waits for a task, and cuts it off if it takes too long.
+/// Waits for a task, and aborts it if it takes too long.
 async fn end(name: &str, mut task: JoinHandle<()>, patience: Duration) {
-    // One that has ended before, by itself, must not be waited for a second time.
+    // A task that has ended must not be polled again.
     if task.is_finished() {
         return;
     }

@@ -1,7 +1,8 @@
-//! The four watches. Each runs in a task of its own, where objects are decoded, and sends what it
-//! sees in batches; whoever takes them slowly makes the watches wait.
+//! The four watches. Each runs in a task of its own, where objects are decoded, and sends batches;
+//! a slow receiver makes the watches wait.
 //!
-//! `reflector` decides what is asked for next, `follow` asks, `condition` knows how each watch is.
+//! `reflector` decides on the next request, `follow` sends it, `condition` has the health of each
+//! watch.
 
 mod back_off;
 mod condition;
@@ -19,13 +20,14 @@ use evenkeel_model::{Gone, Watched, label};
 use kube::{Api, Client};
 use tokio::{sync::mpsc, task::JoinHandle, time::Instant};
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 pub(crate) use self::condition::Conditions;
 use self::failure::Failure;
 pub use self::settings::WatchSettings;
 use crate::metrics::Metrics;
 
-/// Batches that wait to be taken.
+/// Batches in the channel.
 const WAITING: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -36,7 +38,7 @@ pub(crate) enum Resource {
     EndpointSlices,
 }
 
-/// What a watch has seen, in its order.
+/// Changes that a watch received, in order.
 #[derive(Debug)]
 pub(crate) enum Batch {
     Nodes(Vec<Watched<watched::Node>>),
@@ -45,7 +47,7 @@ pub(crate) enum Batch {
     Slices(Vec<Watched<watched::EndpointSlice>>),
 }
 
-/// One watch: what it follows and where it tells.
+/// One watch.
 #[derive(Clone)]
 struct Watch<T> {
     resource: Resource,
@@ -59,9 +61,10 @@ struct Watch<T> {
     metrics: Arc<Metrics>,
 }
 
-/// Starts all four; they end with `stop`. One that panics lists everything anew.
+/// Starts all four; they end with `stop`. One that panics is restarted with a new list.
 pub(crate) fn start(
     client: &Client,
+    address: Option<&str>,
     settings: &WatchSettings,
     conditions: &Arc<Conditions>,
     metrics: &Arc<Metrics>,
@@ -83,8 +86,11 @@ pub(crate) fn start(
                 metrics: metrics.clone(),
             };
             let (api, stop) = (Api::<watched::$kind>::all(client.clone()), stop.clone());
+            // Also where only warnings are logged, which are to name what they are about.
+            let resource = Resource::$resource.name();
+            let span = tracing::error_span!("watch", resource, address);
             tasks.push(supervisor.spawn($task, move || {
-                let follow = watch.clone().follow(api.clone());
+                let follow = watch.clone().follow(api.clone()).instrument(span.clone());
                 let stop = stop.clone();
                 async move {
                     let _ = stop.run_until_cancelled(follow).await;
@@ -95,7 +101,7 @@ pub(crate) fn start(
     watch!(Node, Nodes, Nodes, None, "watcher-nodes");
     watch!(Pod, Pods, Pods, None, "watcher-pods");
     watch!(Service, Services, Services, None, "watcher-services");
-    // Slices that belong to no Service are nobody's here, and there may be many.
+    // Slices without a Service are not used here, and there may be many.
     let of_services = Some(label::SERVICE_NAME);
     watch!(EndpointSlice, EndpointSlices, Slices, of_services, "watcher-endpointslices");
     (receive, tasks)
@@ -121,22 +127,21 @@ impl<T> Watch<T> {
     fn established(&self) {
         let failed_for = self.conditions.established(self.resource, Instant::now());
         if let Some(failed_for) = failed_for {
-            tracing::info!(resource = self.resource.name(), ?failed_for, "watch re-established");
+            tracing::info!(?failed_for, "watch re-established");
         }
     }
 
     fn failed(&self, failure: &Failure, pause: Duration) {
-        let (resource, error) = (self.resource.name(), failure.to_string());
+        let error = failure.to_string();
         self.metrics.watch_restarted(self.resource);
         if self.conditions.failed(self.resource, Instant::now(), error.clone()) {
-            tracing::warn!(resource, error, "watch failed, retrying in {pause:.1?}");
+            tracing::warn!(error, "watch failed, retrying in {pause:.1?}");
         }
     }
 
     fn undecodable(&self, error: &serde_json::Error) {
         self.metrics.refused(self.resource);
-        let resource = self.resource.name();
-        tracing::warn!(resource, %error, "ignoring an object that can't be decoded");
+        tracing::warn!(%error, "ignoring invalid object");
     }
 }
 

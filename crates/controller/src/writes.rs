@@ -1,7 +1,6 @@
-//! Writes, carried out: each in a task of its own, under the version the engine planned it from.
+//! Executes writes, each in a task of its own, under the version that the engine planned it from.
 //!
-//! How many there are at once is the engine's matter, and nothing here slows them down: whoever
-//! answers 429 is asked again when the engine says so.
+//! The engine limits how many there are at once and decides on retries, also after a 429.
 
 mod outcome;
 mod request;
@@ -17,6 +16,7 @@ use tokio::{
     task::{Id, JoinError, JoinSet},
     time::Instant,
 };
+use tracing::Instrument as _;
 
 pub(crate) use self::request::Verb;
 use self::{outcome::outcome, request::Request};
@@ -25,11 +25,11 @@ use crate::{
     engine::{Action, Outcome, Ticket, Write},
 };
 
-/// The writes under way.
+/// The writes in flight.
 pub(crate) struct Writes {
     client: Client,
     tasks: JoinSet<Answer>,
-    under_way: FxHashMap<Id, UnderWay>,
+    in_flight: FxHashMap<Id, InFlight>,
 }
 
 /// A write that ended.
@@ -43,15 +43,14 @@ pub(crate) struct Ended {
     pub(crate) trigger: Option<i64>,
 }
 
-/// What came of a write. A slice that was read or written takes the engine's table of names to
-/// understand.
+/// The result of a write. A slice must be converted with the engine's table of names.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Told(Outcome),
     Slice(Box<watched::EndpointSlice>),
 }
 
-struct UnderWay {
+struct InFlight {
     ticket: Ticket,
     verb: Verb,
     since: Instant,
@@ -62,7 +61,7 @@ struct UnderWay {
 
 impl Writes {
     pub(crate) fn new(client: Client) -> Writes {
-        Writes { client, tasks: JoinSet::new(), under_way: FxHashMap::default() }
+        Writes { client, tasks: JoinSet::new(), in_flight: FxHashMap::default() }
     }
 
     /// `now`: the time of day, as conditions carry it.
@@ -70,26 +69,27 @@ impl Writes {
         log(write, topology);
         let request = Request::new(&write.service, &write.action, topology, now);
         let verb = request.verb;
-        let task = self.tasks.spawn(carry_out(self.client.clone(), request));
+        let carried_out = carry_out(self.client.clone(), request).in_current_span();
+        let task = self.tasks.spawn(carried_out);
         let trigger = match &write.action {
             Action::Create { trigger, .. } | Action::Update { trigger, .. } => *trigger,
             _ => None,
         };
         let since = Instant::now();
-        self.under_way.insert(task.id(), UnderWay { ticket: write.ticket, verb, since, trigger });
+        self.in_flight.insert(task.id(), InFlight { ticket: write.ticket, verb, since, trigger });
     }
 
     pub(crate) fn len(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The next that ends; `None` when none is under way.
+    /// The next result; `None` when no write is in flight.
     pub(crate) async fn next(&mut self) -> Option<Ended> {
         let joined = self.tasks.join_next_with_id().await?;
         self.ended(joined)
     }
 
-    /// The next that has ended already.
+    /// The next result that has arrived already.
     pub(crate) fn try_next(&mut self) -> Option<Ended> {
         let joined = self.tasks.try_join_next_with_id()?;
         self.ended(joined)
@@ -97,18 +97,18 @@ impl Writes {
 
     fn ended(&mut self, joined: Result<(Id, Answer), JoinError>) -> Option<Ended> {
         let (id, answer) = joined.unwrap_or_else(|error| {
-            // Nothing is known of a write whose task broke off: its end must be told all the same.
-            let message = format!("the write broke off: {error}");
+            // The result of a write whose task panicked is unknown, and the engine must get one.
+            let message = format!("the task of the write failed: {error}");
             (error.id(), Answer::Told(Outcome::Unknown { after: None, message }))
         });
-        let UnderWay { ticket, verb, since, trigger } = self.under_way.remove(&id)?;
+        let InFlight { ticket, verb, since, trigger } = self.in_flight.remove(&id)?;
         Some(Ended { ticket, verb, answer, took: since.elapsed(), trigger })
     }
 }
 
 impl fmt::Debug for Writes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writes").field("under_way", &self.under_way.len()).finish_non_exhaustive()
+        f.debug_struct("Writes").field("in_flight", &self.in_flight.len()).finish_non_exhaustive()
     }
 }
 
@@ -132,12 +132,12 @@ async fn carry_out(client: Client, request: Request) -> Answer {
     }
 }
 
-/// What is written, the version it is written over, and why endpoints leave zones by it.
+/// The write, the version it replaces, and why endpoints move between zones.
 fn log(write: &Write, topology: &Topology) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
-    let Write { ticket: _, service, action, why } = write;
+    let Write { ticket: _, service: _, action, why } = write;
     let slice = action.slice_name().map(tracing::field::display);
     let from = match action {
         Action::Update { version, .. }
@@ -146,7 +146,7 @@ fn log(write: &Write, topology: &Topology) {
         Action::Create { .. } | Action::Read { .. } | Action::Conditions { .. } => None,
     };
     let moves = Moves { why, topology };
-    tracing::debug!(%service, slice, from, %moves, "{}", Verb::of(action).name());
+    tracing::debug!(slice, from, %moves, "{}", Verb::of(action).name());
 }
 
 /// The moves of a plan in one line: `ADDRESS from ZONE: REASON`, divided by `; `.

@@ -3,7 +3,6 @@
 mod text;
 
 use clap::{Args, ValueEnum};
-use evenkeel_k8s::live::LiveError;
 use evenkeel_model::ServiceState;
 use evenkeel_topology::{
     Server,

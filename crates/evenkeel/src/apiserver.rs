@@ -9,7 +9,7 @@ use evenkeel_apiserver::Ready;
 use tokio::runtime::Builder;
 
 pub(crate) use self::args::{ApiserverArgs, EXAMPLES, LogFormat, LogLevel};
-use crate::{error::Error, printer};
+use crate::{error::Error, logging::SHUTTING_DOWN, printer};
 
 pub(crate) fn run(args: &ApiserverArgs) -> Result<(), Error> {
     let settings = args::settings(args)?;
@@ -19,14 +19,13 @@ pub(crate) fn run(args: &ApiserverArgs) -> Result<(), Error> {
     runtime.block_on(async {
         let signals = Signals::new().map_err(Error::Start)?;
         let ready = |ready: Ready| said = printer::data(&greeting(&ready));
-        let stop =
-            signals.first(|| printer::note("stopping; a second signal ends the server at once"));
+        let stop = signals.first(|| printer::note(SHUTTING_DOWN));
         evenkeel_apiserver::run(settings, ready, stop).await.map_err(Error::from)
     })?;
     said
 }
 
-/// What somebody needs to go on.
+/// The address, and a command to try.
 fn greeting(ready: &Ready) -> String {
     let Ready { address, kubeconfig, .. } = ready;
     let path = std::path::absolute(kubeconfig).unwrap_or_else(|_| kubeconfig.clone());
@@ -39,7 +38,7 @@ fn greeting(ready: &Ready) -> String {
     )
 }
 
-/// A path as one word of a shell.
+/// A path, quoted for a shell where it must be.
 pub(crate) fn shell_quoted(path: &Path) -> String {
     let text = path.display().to_string();
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "/._-+:,=@%".contains(char);
@@ -54,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_one_word_for_a_shell() {
+    fn paths_are_quoted_for_a_shell() {
         let cases = [("/a/b-c.d", "/a/b-c.d"), ("/a b", "'/a b'"), ("/it's", r"'/it'\''s'")];
         for (path, expected) in cases {
             assert_eq!(shell_quoted(Path::new(path)), expected);

@@ -1,5 +1,5 @@
-//! `evenkeel controller`: the EndpointSlice controller, until a signal ends it; and the handing over
-//! of slices between it and Kubernetes' own.
+//! `evenkeel controller`: the EndpointSlice controller, until a signal; and the handover of
+//! EndpointSlices between it and kube-controller-manager.
 
 pub(crate) mod access;
 mod args;
@@ -9,9 +9,9 @@ use std::net::{SocketAddr, TcpListener};
 use evenkeel_admin::{lease, signals::Signals};
 use evenkeel_controller::{
     Ready, Settings,
-    handover::{self, HandedOver, Relabelled},
+    handover::{self, HandoverResult, Relabelled},
 };
-use evenkeel_k8s::live::{self, LiveError};
+use evenkeel_k8s::live::{self, Connection};
 use evenkeel_model::harmless;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::{Api, Client};
@@ -20,7 +20,11 @@ use tracing::Level;
 
 pub(crate) use self::args::{ClusterArgs, ControllerArgs, EXAMPLES, LEASE_NAME, LEASE_NAMESPACE};
 use self::args::{ControllerCommand, HandoverArgs, RunArgs};
-use crate::{error::Error, logging, printer};
+use crate::{
+    error::Error,
+    logging::{self, SHUTTING_DOWN},
+    printer,
+};
 
 pub(crate) fn run(args: &ControllerArgs) -> Result<(), Error> {
     match &args.command {
@@ -30,11 +34,11 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<(), Error> {
     }
 }
 
-/// What would only show as a retried request is looked for before the start.
+/// Finds before the start what would otherwise show as requests that are retried forever.
 async fn check(client: &Client, election: Option<&lease::Settings>) -> Result<(), Error> {
     if let Some(lease::Settings { namespace, .. }) = election {
         let namespaces: Api<Namespace> = Api::all(client.clone());
-        // Whoever may not ask may have a Lease there all the same.
+        // Credentials that can't get the Namespace may still have a Lease there.
         if let Err(kube::Error::Api(status)) = namespaces.get(namespace).await
             && status.is_not_found()
         {
@@ -49,7 +53,7 @@ async fn check(client: &Client, election: Option<&lease::Settings>) -> Result<()
     }
 }
 
-/// Fails where nobody can listen, so that it is said before anything else is done.
+/// Fails where nobody can listen, before anything else is done.
 pub(crate) fn is_free(flag: &'static str, address: SocketAddr) -> Result<(), Error> {
     match TcpListener::bind(address) {
         Ok(_) => Ok(()),
@@ -62,17 +66,19 @@ fn control(args: &RunArgs) -> Result<(), Error> {
     logging::start(&args.log, Level::INFO);
     is_free("--listen", args.listen)?;
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(Error::Start)?;
-    let mut said = Ok(());
+    let mut printed = Ok(());
     runtime.block_on(async {
         let signals = Signals::new().map_err(Error::Start)?;
-        let client = connect(&args.cluster).await?;
+        let source = args.cluster.source()?;
+        let Connection { client, address } = live::controller_client(&source).await?;
+        tracing::info!(kubeconfig = %source, %address, "connected to API server");
         check(&client, settings.election.as_ref()).await?;
-        let ready = greeting(&settings, &mut said);
-        let stop = signals
-            .first(|| printer::note("stopping; a second signal ends the controller at once"));
+        let settings = Settings { address: Some(address), ..settings };
+        let ready = greeting(&settings, &mut printed);
+        let stop = signals.first(|| printer::note(SHUTTING_DOWN));
         evenkeel_controller::run(client, settings.clone(), ready, stop).await.map_err(Error::from)
     })?;
-    said
+    printed
 }
 
 /// In a Pod the host's name is the Pod's.
@@ -80,28 +86,19 @@ fn identity() -> String {
     lease::identity(&rustix::system::uname().nodename().to_string_lossy())
 }
 
-async fn connect(args: &ClusterArgs) -> Result<Client, Error> {
-    let client = live::controller_client(args.kubeconfig.clone(), args.context.clone()).await;
-    client.map_err(|error| match error {
-        // There are no manifests to take instead.
-        LiveError::NoCluster => Error::NoCluster,
-        error => error.into(),
-    })
-}
-
 fn greeting<'a>(
     settings: &'a Settings,
-    said: &'a mut Result<(), Error>,
+    printed: &'a mut Result<(), Error>,
 ) -> impl FnOnce(Ready) + use<'a> {
     |Ready { admin, .. }| {
-        let mut text = "The controller is ready.\n".to_owned();
+        let mut text = "Controller is ready.\n".to_owned();
         if let Some(address) = admin {
             text += &format!("health and metrics: http://{address}/readyz, /metrics\n");
         }
         if let Some(lease::Settings { namespace, name, identity, .. }) = &settings.election {
             text += &format!("lease: {namespace}/{name}, as {identity}\n");
         }
-        *said = printer::data(&text);
+        *printed = printer::data(&text);
     }
 }
 
@@ -113,38 +110,42 @@ enum Direction {
 
 fn hand_over(args: &HandoverArgs, direction: Direction) -> Result<(), Error> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Start)?;
-    let mut told = String::new();
-    let tally = runtime.block_on(async {
-        let client = connect(&args.cluster).await?;
+    let mut lines = String::new();
+    let summary = runtime.block_on(async {
+        let source = args.cluster.source()?;
+        printer::note(format_args!("kubeconfig: {source}"));
+        let Connection { client, .. } = live::controller_client(&source).await?;
         let scope = args::scope(args, client.default_namespace())?;
-        let tell = |slice: &Relabelled| told += &line(slice, direction);
+        let on_slice = |slice: &Relabelled| lines += &line(slice, direction);
         let handed_over = match direction {
-            Direction::Release => handover::release(client, &scope, tell).await,
-            Direction::Adopt => handover::adopt(client, &scope, tell).await,
+            Direction::Release => handover::release(client, &scope, on_slice).await,
+            Direction::Adopt => handover::adopt(client, &scope, on_slice).await,
         };
         Ok::<_, Error>(handed_over?)
     })?;
-    if told.is_empty() {
+    if lines.is_empty() {
         printer::note(match direction {
-            Direction::Release => "no slice of ours is left there",
-            Direction::Adopt => "no slice of Kubernetes' own controller is left there",
+            Direction::Release => "no EndpointSlices managed by Evenkeel found",
+            Direction::Adopt => "no EndpointSlices managed by kube-controller-manager found",
         });
     }
-    printer::data(&told)?;
-    match tally.failed {
+    printer::data(&lines)?;
+    match summary.failed {
         0 => Ok(()),
         slices => Err(Error::Handover { slices }),
     }
 }
 
 fn line(Relabelled { namespace, slice, result, .. }: &Relabelled, direction: Direction) -> String {
-    let now = match (result, direction) {
-        (HandedOver::Done, Direction::Release) => "is Kubernetes' now".to_owned(),
-        (HandedOver::Done, Direction::Adopt) => "is ours now".to_owned(),
-        (HandedOver::NoMore, _) => "was changed or deleted by somebody else meanwhile".to_owned(),
-        (HandedOver::Failed(problem), _) => format!("FAILED: {}", harmless(problem)),
+    let outcome = match (result, direction) {
+        (HandoverResult::Done, Direction::Release) => {
+            "released to kube-controller-manager".to_owned()
+        }
+        (HandoverResult::Done, Direction::Adopt) => "adopted by Evenkeel".to_owned(),
+        (HandoverResult::Skipped, _) => "skipped: changed or deleted by another process".to_owned(),
+        (HandoverResult::Failed(problem), _) => format!("failed: {}", harmless(problem)),
     };
-    format!("endpointslice/{namespace}/{slice} {now}\n")
+    format!("endpointslice/{namespace}/{slice} {outcome}\n")
 }
 
 #[cfg(test)]

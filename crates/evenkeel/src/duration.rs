@@ -1,8 +1,8 @@
-//! Durations, as people write them.
+//! Durations of flags.
 
 use std::time::Duration;
 
-/// Nothing may last longer.
+/// The longest duration accepted.
 const LONGEST: f64 = 30.0 * 86_400.0;
 
 const UNITS: [(&str, f64); 7] = [
@@ -21,12 +21,12 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let end = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let Some((_, seconds)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        return Err(format!("{text:?} has no known unit; use ns, us, ms, s, m or h, as in 1.5s"));
+        return Err(format!("{text:?} has no valid unit; use ns, us, ms, s, m or h, as in 1.5s"));
     };
     let number: f64 = number.trim().parse().map_err(|_| format!("{text:?} is not a duration"))?;
     let seconds = number * seconds;
     if !(0.0..=LONGEST).contains(&seconds) {
-        return Err(format!("{text:?} is not from 0 to 720h"));
+        return Err(format!("{text:?} is out of range: 0s to 720h"));
     }
     Ok(Duration::from_nanos((seconds * 1e9).round() as u64))
 }

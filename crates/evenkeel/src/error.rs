@@ -1,4 +1,4 @@
-//! Errors as people meet them: what, where, and what to do.
+//! The errors of commands: what, where, and what to do.
 
 use std::{io, net::SocketAddr, path::PathBuf, process::ExitCode};
 
@@ -10,7 +10,7 @@ use evenkeel_k8s::{live::LiveError, manifest::ManifestError};
 use evenkeel_topology::{SettingsError, whatif::ProfileError};
 use thiserror::Error;
 
-use crate::controller::access::Permission;
+use crate::{controller::access::Permission, exit::Exit};
 
 #[derive(Debug, Error)]
 pub(crate) enum Error {
@@ -42,31 +42,28 @@ pub(crate) enum Error {
     PodRange { given: String, problem: &'static str },
     #[error(transparent)]
     Apiserver(#[from] evenkeel_apiserver::Error),
-    #[error("the server can't be started: {0}")]
+    #[error("cannot start: {0}")]
     Start(io::Error),
     #[error(transparent)]
     Controller(#[from] evenkeel_controller::Error),
-    #[error("{flag}: can't listen on {address}: {source}")]
+    #[error("{flag}: cannot listen on {address}: {source}")]
     Listen { flag: &'static str, address: SocketAddr, source: io::Error },
-    #[error("no cluster to talk to: no usable kubeconfig was found, and this is not a Pod")]
+    #[error("no cluster configured: no kubeconfig found, and not running in a Pod")]
     NoCluster,
     #[error("leader election: {0}")]
     Election(#[from] lease::SettingsError),
     #[error(transparent)]
     HandoverList(#[from] handover::ListError),
-    #[error("{} could not be handed over", counted(*slices, "slice"))]
+    #[error("handover of {} failed", counted(*slices, "EndpointSlice"))]
     Handover { slices: usize },
-    #[error("there is no namespace {namespace:?} for the Lease")]
+    #[error("namespace {namespace:?} of the lease does not exist")]
     LeaseNamespace { namespace: String },
-    #[error("these credentials may not do what the controller does: {}", listed(denied))]
+    #[error("credentials lack permissions the controller needs: {}", listed(denied))]
     NotAllowed { denied: Vec<Permission> },
-    #[error("{part} ended by itself")]
+    #[error("{part} stopped unexpectedly")]
     PartEnded { part: &'static str },
-    #[error("the sample can't be created: {what}: {source}")]
+    #[error("cannot create the sample: {what}: {source}")]
     Sample { what: String, source: Box<kube::Error> },
-    /// Which ones has been printed.
-    #[error("{} failed", counted(*failed, "check"))]
-    Checks { failed: usize },
     #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]
     Replicas { given: String },
     #[error("{}: {field}: {problem}", path.display())]
@@ -107,58 +104,59 @@ impl Error {
             Error::Manifest(error) => error.help().map(str::to_owned),
             Error::Live(error) => error.help(),
             Error::NoService { elsewhere, .. } if !elsewhere.is_empty() => {
-                Some(format!("there is {}: give its namespace with -n", elsewhere.join(", ")))
+                Some(format!("found {}; set its namespace with -n", elsewhere.join(", ")))
             }
-            Error::NoService { .. } => Some("give its manifest too, or check its name".to_owned()),
-            Error::NotAService { .. } => Some("name a Service, as in web or svc/web".to_owned()),
+            Error::NoService { .. } => Some("add its manifest, or check the name".to_owned()),
+            Error::NotAService { .. } => {
+                Some("expected a Service, such as web or svc/web".to_owned())
+            }
             Error::NoPlace { known, .. } if known.is_empty() => {
-                Some("give the Nodes too (kubectl get nodes -o yaml)".to_owned())
+                Some("add the Nodes (kubectl get nodes -o yaml)".to_owned())
             }
             Error::NoPlace { known, .. } => Some(format!("there are: {}", known.join(", "))),
             Error::UnknownGate { known, .. } => Some(format!("there are: {}", known.join(", "))),
             Error::Apiserver(evenkeel_apiserver::Error::Folder(FolderError::Unusable {
                 ..
             })) => Some(
-                "give a folder that you may write to with --data, or keep nothing with --ephemeral"
-                    .to_owned(),
+                "set --data to a writable folder, or use --ephemeral to store nothing".to_owned(),
             ),
             Error::Apiserver(error) => error.help(),
             Error::Controller(error) => error.help().map(str::to_owned),
             Error::Listen { flag, source, .. } => Some(match source.kind() {
                 io::ErrorKind::AddrInUse => {
-                    format!("stop what listens there, or give another {flag}")
+                    format!("stop the process that listens there, or set another {flag}")
                 }
                 io::ErrorKind::PermissionDenied => {
-                    format!("give a port from 1024 up with {flag}")
+                    format!("set {flag} to a port above 1023")
                 }
-                _ => format!("give an address of this host with {flag}"),
+                _ => format!("set {flag} to an address of this host"),
             }),
             Error::NoCluster => Some(
-                "name a kubeconfig with --kubeconfig or KUBECONFIG; `evenkeel up` makes a cluster \
-                 to try"
+                "set --kubeconfig or KUBECONFIG, or start a local cluster with `evenkeel up`"
                     .to_owned(),
             ),
             Error::HandoverList(error) if error.code == Some(403) => Some(
-                "ask for permission: `kubectl auth can-i list endpointslices` must say yes"
+                "ask for permission; then `kubectl auth can-i list endpointslices` prints yes"
                     .to_owned(),
             ),
-            Error::Handover { .. } => Some("run it again; it goes on where it stopped".to_owned()),
+            Error::Handover { .. } => {
+                Some("run it again: it continues with those that are left".to_owned())
+            }
             Error::LeaseNamespace { namespace } => Some(format!(
-                "create it (kubectl create namespace {namespace}), or name another with \
+                "create it (kubectl create namespace {namespace}), or set \
                  --leader-elect-resource-namespace"
             )),
             Error::NotAllowed { denied } => denied.first().map(|first| {
                 format!(
-                    "bind the roles in deploy/base to them; then `kubectl auth can-i {first}` \
-                     says yes"
+                    "bind the roles in deploy/base; then `kubectl auth can-i {first}` prints yes"
                 )
             }),
-            Error::Traffic { .. } => Some("see `evenkeel plan --help` for the form".to_owned()),
+            Error::Traffic { .. } => Some("see `evenkeel plan --help` for the format".to_owned()),
             Error::Scenario { .. } => {
-                Some("see `evenkeel fairness simulate --help` for the form".to_owned())
+                Some("see `evenkeel fairness simulate --help` for the format".to_owned())
             }
             Error::Request { .. } => {
-                Some("see `evenkeel fairness match --help` for the form".to_owned())
+                Some("see `evenkeel fairness match --help` for the format".to_owned())
             }
             Error::Configuration { more: 1.., .. } => {
                 Some("`evenkeel fairness lint -f FILE` shows all".to_owned())
@@ -167,21 +165,21 @@ impl Error {
         }
     }
 
-    /// 2 for wrong usage and bad input, 1 for all that failed on the way.
+    /// 3 if a cluster can't be read, 2 for wrong usage and bad input, 1 for other failures.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        let failed = match self {
-            Error::Live(LiveError::Objects(_)) => false,
-            Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => false,
-            Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => true,
-            Error::Listen { .. } | Error::LeaseNamespace { .. } | Error::NoCluster => true,
-            Error::HandoverList(_) | Error::Handover { .. } => true,
-            Error::NotAllowed { .. } | Error::PartEnded { .. } => true,
-            Error::Sample { .. } | Error::Checks { .. } => true,
-            Error::Live(_) | Error::Stdout(_) | Error::Encode { .. } => true,
-            Error::NoService { .. } | Error::NoPlace { .. } | Error::Write { .. } => true,
-            _ => false,
-        };
-        ExitCode::from(if failed { 1 } else { 2 })
+        match self {
+            Error::Live(LiveError::Objects(_)) => Exit::BadInput.code(),
+            Error::Live(LiveError::NoService { .. }) => ExitCode::FAILURE,
+            Error::Live(_) | Error::NoCluster | Error::HandoverList(_) => Exit::CouldNotLook.code(),
+            Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
+            Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
+            Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
+            Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
+            Error::PartEnded { .. } | Error::Sample { .. } => ExitCode::FAILURE,
+            Error::Stdout(_) | Error::Encode { .. } | Error::Write { .. } => ExitCode::FAILURE,
+            Error::NoService { .. } | Error::NoPlace { .. } => ExitCode::FAILURE,
+            _ => Exit::BadInput.code(),
+        }
     }
 }
 
@@ -193,6 +191,6 @@ fn listed(denied: &[Permission]) -> String {
     denied.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-fn counted(n: usize, what: &str) -> String {
+pub(crate) fn counted(n: usize, what: &str) -> String {
     if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") }
 }

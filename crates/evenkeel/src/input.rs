@@ -8,14 +8,14 @@ use std::{
 
 use evenkeel_k8s::{
     Objects,
-    live::{self, Scope},
+    live::{self, ClusterSource, Scope},
     manifest, snapshot,
 };
 use evenkeel_model::{ServiceKey, Snapshot};
 use evenkeel_topology::{Server, ServerVersion};
 use kube::Client;
 
-use crate::{cli::InputArgs, error::Error, printer, progress::Progress};
+use crate::{cli::InputArgs, error::Error, printer, progress::Progress, up::DATA};
 
 /// Which Services to read, before the default namespace is known.
 #[derive(Clone, Copy, Debug)]
@@ -118,7 +118,10 @@ fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<Looked, Error> {
         .build()
         .map_err(|source| Error::Read { path: "the runtime".into(), source })?;
     runtime.block_on(async {
-        let client = live::client(args.kubeconfig.clone(), args.context.clone()).await?;
+        let (kubeconfig, context) = (args.kubeconfig.clone(), args.context.clone());
+        let source = ClusterSource::find(kubeconfig, context, Path::new(DATA))?;
+        printer::note(format_args!("kubeconfig: {source}"));
+        let client = live::client(&source).await?;
         let given = args.namespace.clone();
         let namespace = given.unwrap_or_else(|| client.default_namespace().to_owned());
         let scope = match wanted {

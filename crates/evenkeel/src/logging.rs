@@ -1,4 +1,4 @@
-//! The flags of log lines, which all that runs until a signal has.
+//! The logging flags of the commands that run until a signal.
 
 use clap::{ArgAction, Args};
 use evenkeel_admin::logs;
@@ -7,17 +7,20 @@ use tracing::Level;
 use crate::apiserver::{LogFormat, LogLevel};
 
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Log lines")]
+#[command(next_help_heading = "Logging")]
 pub(crate) struct LogArgs {
-    #[arg(long, value_enum, default_value_t, help = "The form of log lines")]
+    #[arg(long, value_enum, default_value_t, help = "Log format")]
     pub log_format: LogFormat,
-    /// From which weight on lines are logged [default: info; for `evenkeel up` warn]
+    /// Minimum log level [default: info; `evenkeel up`: warn]
     #[arg(long, value_enum)]
     pub log_level: Option<LogLevel>,
     /// Log more: -v is debug, -vv trace
     #[arg(short, action = ArgAction::Count, conflicts_with = "log_level")]
     pub verbose: u8,
 }
+
+/// What a process says at the first signal.
+pub(crate) const SHUTTING_DOWN: &str = "Shutting down; press Ctrl-C again to force";
 
 /// Starts logging for the whole process.
 pub(crate) fn start(args: &LogArgs, default: Level) {
@@ -42,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_is_logged_if_asked_for() {
+    fn flags_set_the_minimum_level() {
         let cases = [
             (0, None, Level::WARN),
             (0, Some(LogLevel::Info), Level::INFO),

@@ -40,7 +40,7 @@ fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
     let outcome = match command {
         Command::Up(args) => clean(up::run(&args)),
-        Command::Status(args) => clean(status::run(&args)),
+        Command::Status(args) => status::run(&args),
         Command::Explain(args) => clean(explain::run(&args)),
         Command::Analyze(args) => analyze::run(&args),
         Command::Plan(args) => clean(plan::run(&args)),

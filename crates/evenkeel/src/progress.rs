@@ -4,7 +4,7 @@ use std::{thread, time::Duration};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Short work should flash nothing at people.
+/// Short work shows no progress bar.
 const PATIENCE: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(100);
 
@@ -22,8 +22,8 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
         let bar = bar.with_style(style).with_message(message);
         let later = bar.clone();
-        // One long step must show too, so that waiting is not left to the steps. The thread ends
-        // by itself, or with the process.
+        // A single long step must show too, so a thread waits and not the steps. It ends by
+        // itself, or with the process.
         thread::spawn(move || {
             thread::sleep(PATIENCE);
             if !later.is_finished() {

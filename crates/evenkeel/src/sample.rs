@@ -1,4 +1,4 @@
-//! The sample that `evenkeel up` begins with: a small shop in three zones.
+//! The sample cluster of `evenkeel up`: a small shop in three zones.
 
 use std::{collections::BTreeMap, fmt::Debug};
 
@@ -14,10 +14,10 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::Error;
 
-/// Where its Services are.
+/// The namespace of its Services.
 pub(crate) const NAMESPACE: &str = "shop";
 
-/// The Service that asks for what it can't get.
+/// The Service whose policy can't be satisfied.
 pub(crate) const IN_TROUBLE: &str = "cart";
 
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Sample {
     daemon_sets: Vec<DaemonSet>,
 }
 
-/// How many ready endpoints there are of those that are to come.
+/// Ready endpoints, and how many there will be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoints {
     pub ready: usize,
@@ -46,12 +46,12 @@ pub(crate) fn three_zones() -> Sample {
     }
 }
 
-/// Creates what is not there yet, and leaves alone what is.
+/// Creates the objects that don't exist yet, and leaves the others unchanged.
 pub(crate) async fn create(client: &Client, sample: &Sample) -> Result<(), Error> {
     let Sample { namespaces, nodes, services, deployments, daemon_sets } = sample;
     create_all(&Api::all(client.clone()), namespaces).await?;
-    // Nodes before Pods, so that none waits for a place; Services before Pods, so that Pods meet
-    // the Services that select them, as in a cluster that is set up in order.
+    // Nodes before Pods, so that none stays Pending; Services before Pods, so that the controller
+    // sees a cluster that is set up in the usual order.
     create_all(&Api::all(client.clone()), nodes).await?;
     create_all(&Api::namespaced(client.clone(), NAMESPACE), services).await?;
     create_all(&Api::namespaced(client.clone(), NAMESPACE), deployments).await?;
@@ -59,7 +59,7 @@ pub(crate) async fn create(client: &Client, sample: &Sample) -> Result<(), Error
 }
 
 impl Sample {
-    /// How many endpoints each Service is to have: a Pod for each replica, or one on each node.
+    /// Expected endpoints by Service: a Pod for each replica, or one on each node.
     pub(crate) fn wanted(&self) -> BTreeMap<String, usize> {
         let replicas = |deployment: &Deployment| {
             let replicas = deployment.spec.as_ref().and_then(|spec| spec.replicas);
@@ -71,7 +71,7 @@ impl Sample {
     }
 }
 
-/// Counts ready endpoints in `slices`, of each Service at most as many as it is to have.
+/// Counts ready endpoints in `slices`, for each Service at most as many as expected.
 pub(crate) fn count(wanted: &BTreeMap<String, usize>, slices: &[EndpointSlice]) -> Endpoints {
     let mut ready: BTreeMap<&str, usize> = BTreeMap::new();
     for slice in slices {
@@ -88,7 +88,7 @@ fn is_ready(endpoint: &Endpoint) -> bool {
 }
 
 fn objects<T: DeserializeOwned>(text: &str) -> Vec<T> {
-    serde_saphyr::from_str_multiple(text).expect("the sample is part of the program, and tested")
+    serde_saphyr::from_str_multiple(text).expect("the sample is compiled in, and tested")
 }
 
 async fn create_all<T>(api: &Api<T>, objects: &[T]) -> Result<(), Error>

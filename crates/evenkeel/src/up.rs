@@ -1,10 +1,11 @@
-//! `evenkeel up`: the API with its sandbox and what runs on it, in one process.
+//! `evenkeel up`: the API server, its sandbox and the controller, in one process.
 
 mod args;
+pub(crate) mod components;
 mod first_look;
 mod greeting;
+mod invocation;
 mod parts;
-pub(crate) mod places;
 mod running;
 mod unfinished;
 
@@ -17,11 +18,17 @@ use tracing::Level;
 pub(crate) use self::args::{DATA, EXAMPLES, UpArgs};
 use self::{
     args::Settings,
+    components::{Component, Components},
+    greeting::Greeting,
     parts::{Cluster, Context, PARTS},
-    places::{Place, Places},
     running::Running,
 };
-use crate::{error::Error, logging, printer, progress::Progress};
+use crate::{
+    error::Error,
+    logging::{self, SHUTTING_DOWN},
+    printer,
+    progress::Progress,
+};
 
 pub(crate) fn run(args: &UpArgs) -> Result<(), Error> {
     let settings = Arc::new(args::settings(args)?);
@@ -32,7 +39,7 @@ pub(crate) fn run(args: &UpArgs) -> Result<(), Error> {
         let mut running = Running::default();
         let outcome = tokio::select! {
             error = until_a_part_ends(&settings, &mut running) => Err(error),
-            () = signals.first(|| printer::note("stopping; a second signal ends it at once")) => {
+            () = signals.first(|| printer::note(SHUTTING_DOWN)) => {
                 Ok(())
             }
         };
@@ -43,12 +50,13 @@ pub(crate) fn run(args: &UpArgs) -> Result<(), Error> {
 async fn until_a_part_ends(settings: &Arc<Settings>, running: &mut Running) -> Error {
     let look = async |running: &mut Running| {
         let progress = Progress::new(None, "starting");
-        let (cluster, places) = start(settings, running).await?;
+        let (cluster, components) = start(settings, running).await?;
         drop(progress);
-        places.write(&cluster.kubeconfig);
-        printer::data(&greeting::text(settings.api.data.as_deref(), &cluster, &places))?;
+        components.write(&cluster.kubeconfig);
+        let greeting = Greeting::new(settings.api.data.as_deref(), &cluster.kubeconfig);
+        printer::data(&greeting.text(&components))?;
         tokio::select! {
-            looked = first_look::show(&cluster.client, settings) => looked,
+            looked = first_look::show(&cluster.client, settings, &greeting) => looked,
             error = running.ended() => Err(error),
         }
     };
@@ -58,26 +66,30 @@ async fn until_a_part_ends(settings: &Arc<Settings>, running: &mut Running) -> E
     }
 }
 
-/// Starts the API, then part after part, each once the one before it is ready.
+/// Starts the API server, then the other parts, each once the one before it is ready.
 async fn start(
     settings: &Arc<Settings>,
     running: &mut Running,
-) -> Result<(Cluster, Places), Error> {
+) -> Result<(Cluster, Components), Error> {
     let api = settings.api.clone();
-    let (place, kubeconfig) =
+    let (address, kubeconfig) =
         running.start(parts::api::NAME, |ready, stop| parts::api::run(api, ready, stop)).await?;
     if let Some(data) = settings.api.data.as_deref().filter(|_| settings.sample.is_some()) {
         unfinished::note(data);
     }
     let cluster = Cluster::connect(kubeconfig).await?;
-    let mut places = Places::default();
-    places.push(Place { part: parts::api::NAME.into(), at: place, what: parts::api::WHAT.into() });
+    let mut components = Components::default();
+    components.push(component(parts::api::NAME, address, parts::api::DESCRIPTION));
     for part in PARTS {
         let (settings, cluster) = (settings.clone(), cluster.clone());
-        let at = running
+        let address = running
             .start(part.name, |ready, stop| (part.run)(Context { settings, cluster, ready, stop }))
             .await?;
-        places.push(Place { part: part.name.into(), at, what: part.what.into() });
+        components.push(component(part.name, address, part.description));
     }
-    Ok((cluster, places))
+    Ok((cluster, components))
+}
+
+fn component(name: &str, address: String, description: &str) -> Component {
+    Component { name: name.into(), address, description: description.into() }
 }

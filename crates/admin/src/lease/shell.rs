@@ -1,6 +1,6 @@
-//! Carries out an election against an API server.
+//! Runs leader election against an API server.
 
-use std::time::Duration;
+use std::{error::Error, time::Duration};
 
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -13,6 +13,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Answer, Election, Settings, Step, record};
 
+/// Of all failures, at most one warning in this time.
+const QUIET: Duration = Duration::from_secs(60);
+
 /// Takes part in an election until `stop`, then releases the Lease if it holds it. `leading` is
 /// true while this process leads, and false when this returns or is dropped.
 ///
@@ -23,10 +26,10 @@ pub async fn run(
     leading: watch::Sender<bool>,
     stop: CancellationToken,
 ) {
-    let leading = Leading(leading);
+    let leading = Leading { send: leading, identity: settings.identity.clone() };
     leading.report(false);
     if let Err(problem) = settings.validate() {
-        tracing::error!(%problem, "invalid leader election settings, not taking part");
+        tracing::error!(error = %problem, "invalid leader election settings");
         return;
     }
     let mut election = Election::new(&settings);
@@ -65,17 +68,22 @@ struct Shell {
     start: Instant,
     /// As last read or written.
     lease: Option<Lease>,
+    /// When a failure was last logged as a warning.
+    logged: Option<Instant>,
 }
 
-/// Never says that a process leads which has ended.
-struct Leading(watch::Sender<bool>);
+/// Reports false when it is dropped.
+struct Leading {
+    send: watch::Sender<bool>,
+    identity: String,
+}
 
 // === impl Shell ===
 
 impl Shell {
     fn new(client: Client, settings: Settings) -> Shell {
         let api = Api::namespaced(client, &settings.namespace);
-        Shell { api, settings, start: Instant::now(), lease: None }
+        Shell { api, settings, start: Instant::now(), lease: None, logged: None }
     }
 
     fn now(&self) -> Duration {
@@ -89,7 +97,7 @@ impl Shell {
     async fn carry_out(&mut self, step: Step, by: Duration) -> Answer {
         let by = self.at(by);
         let Ok(answer) = timeout_at(by, self.ask(step)).await else {
-            self.failed(step, "no answer in time");
+            self.failed(step, "timed out");
             return Answer::Failed;
         };
         match answer {
@@ -98,15 +106,12 @@ impl Shell {
                 Answer::Lease(self.lease.as_ref().map(record::seen))
             }
             Err(kube::Error::Api(status)) if matches!(status.code, 404 | 409) => {
-                tracing::debug!(
-                    ?step,
-                    problem = status.message,
-                    "lease was changed by another process"
-                );
+                let error = status.message;
+                tracing::debug!(?step, error, "lease was changed by another process");
                 Answer::Conflict
             }
             Err(problem) => {
-                self.failed(step, &problem.to_string());
+                self.failed(step, &reason(&problem));
                 Answer::Failed
             }
         }
@@ -126,24 +131,42 @@ impl Shell {
         }
     }
 
-    fn failed(&self, step: Step, problem: &str) {
-        let Settings { namespace, name, .. } = &self.settings;
-        tracing::warn!(?step, namespace, name, problem, "lease request failed, retrying");
+    fn failed(&mut self, step: Step, error: &str) {
+        let (now, pause) = (Instant::now(), self.settings.retry);
+        if self.logged.is_some_and(|logged| now - logged < QUIET) {
+            tracing::debug!(?step, error, "lease request failed, retrying in {pause:?}");
+            return;
+        }
+        self.logged = Some(now);
+        tracing::warn!(?step, error, "lease request failed, retrying in {pause:?}");
     }
+}
+
+/// The innermost cause: kube's own text leaves it out.
+fn reason(error: &kube::Error) -> String {
+    if let kube::Error::Api(status) = error {
+        return format!("{} ({})", status.message, status.code);
+    }
+    let mut innermost: &dyn Error = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
 }
 
 // === impl Leading ===
 
 impl Leading {
     fn report(&self, is_leading: bool) {
-        let has_changed = self.0.send_if_modified(|last| {
+        let has_changed = self.send.send_if_modified(|last| {
             let has_changed = *last != is_leading;
             *last = is_leading;
             has_changed
         });
+        let identity = &self.identity;
         match (has_changed, is_leading) {
-            (true, true) => tracing::info!("became leader"),
-            (true, false) => tracing::info!("lost leadership"),
+            (true, true) => tracing::info!(identity, "became leader"),
+            (true, false) => tracing::info!(identity, "lost leadership"),
             (false, _) => {}
         }
     }

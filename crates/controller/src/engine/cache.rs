@@ -116,7 +116,7 @@ pub(super) struct Sums {
 
 /// Who a slice says manages it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Keeper {
+pub(super) enum Manager {
     Ours,
     BuiltIn,
     /// Kubernetes' controller that copies Endpoints objects.
@@ -152,12 +152,12 @@ impl SliceEntry {
             .is_some_and(|stored| (&stored.endpoints, &stored.ports) != (endpoints, ports))
     }
 
-    pub(super) fn keeper(&self, ours: &str) -> Keeper {
+    pub(super) fn manager(&self, ours: &str) -> Manager {
         match self.slice.labels.get(label::MANAGED_BY) {
-            Some(name) if **name == *ours => Keeper::Ours,
-            Some(name) if **name == *label::BUILT_IN => Keeper::BuiltIn,
-            Some(name) if **name == *label::MIRRORING => Keeper::Mirroring,
-            _ => Keeper::Other,
+            Some(name) if **name == *ours => Manager::Ours,
+            Some(name) if **name == *label::BUILT_IN => Manager::BuiltIn,
+            Some(name) if **name == *label::MIRRORING => Manager::Mirroring,
+            _ => Manager::Other,
         }
     }
 }

@@ -1,9 +1,13 @@
-//! What a Service's status and its Events say about hints.
+//! The conditions in the status of a Service.
 //!
-//! Source: KEP-4444, "Status Reporting". `TrafficDistributionAccepted` says whether what the
-//! Service asks for is known here, `TrafficDistributionProgrammed` whether its slices carry hints
-//! for it. A Service that asks for nothing has neither. The names are bare where ours is the only
-//! controller, and carry our domain beside the built-in one, as the proposal asks.
+//! Source: KEP-4444, "Status Reporting". `TrafficDistributionAccepted` says whether the policy that
+//! the Service requests is supported, `TrafficDistributionProgrammed` whether its slices have hints
+//! for it. A Service without a policy has neither. The types have no prefix where ours is the only
+//! controller, and our domain beside the built-in one, as the proposal requires.
+//!
+//! Conditions that another mode has written are removed: of the other prefix, and all if conditions
+//! are switched off. Beside the built-in controller, a type without prefix may be its own, so only
+//! those with a reason of ours are removed.
 
 use std::sync::Arc;
 
@@ -17,31 +21,69 @@ use super::Scope;
 
 pub(super) const ACCEPTED: &str = "TrafficDistributionAccepted";
 pub(super) const PROGRAMMED: &str = "TrafficDistributionProgrammed";
-/// The reason of a condition by which we remember that we have withdrawn.
+/// The reason of a condition of a Service that is left to the built-in controller.
 pub(super) const WITHDRAWN: &str = "BuiltInControllerActive";
 const DOMAIN: &str = "evenkeel.dev/";
 
-/// How things stand with one Service.
+const INVALID: &str = "InvalidService";
+const OPTED_OUT: &str = "OptedOut";
+const NOT_ACCEPTED: &str = "NotAccepted";
+const NO_READY_ENDPOINTS: &str = "NoReadyEndpoints";
+const ALTERED: &str = "EndpointSlicesAltered";
+const WITHOUT_HINTS: &str = "EndpointsWithoutHints";
+const FOREIGN: &str = "ForeignEndpointSlices";
+const PROGRAMMED_HINTS: &str = "HintsProgrammed";
+
+/// All reasons that this controller writes: those above, and the codes of `PolicyReason` and
+/// `NoHints`.
+const REASONS: &[&str] = &[
+    WITHDRAWN,
+    INVALID,
+    OPTED_OUT,
+    NOT_ACCEPTED,
+    NO_READY_ENDPOINTS,
+    ALTERED,
+    WITHOUT_HINTS,
+    FOREIGN,
+    PROGRAMMED_HINTS,
+    "SetByAnnotation",
+    "SetByField",
+    "UnknownValue",
+    "GateOff",
+    "UnavailableBefore",
+    "NodesUnknown",
+    "NoReadyNodes",
+    "NodeWithoutZone",
+    "NodeWithoutCpu",
+    "OneZoneOnly",
+    "TooManyZones",
+    "NotEnoughEndpoints",
+    "Overload",
+    "EndpointWithoutZone",
+    "NoLongerRequested",
+];
+
+/// The result of a sync, as far as conditions show it.
 #[derive(Clone, Debug)]
-pub(super) enum Standing<'a> {
+pub(super) enum ServiceState<'a> {
     /// It can't be planned.
-    Wrong(&'a str),
+    Invalid(&'a str),
     Withdrawn,
-    /// It is no longer ours, and slices of ours are still there.
+    /// Another controller has it now, and slices of ours still exist.
     OptedOut(&'a str),
     Planned {
         requested: &'a RequestedPolicy,
         families: &'a [FamilyPlan],
         ready: usize,
         unhinted: usize,
-        /// A slice of somebody else's whose endpoints carry no hints.
+        /// A slice of another controller whose endpoints have no hints.
         foreign: Option<&'a Arc<str>>,
-        /// A slice that the server did not store as it was sent.
+        /// A slice that the API server stored differently.
         altered: Option<&'a Arc<str>>,
     },
 }
 
-/// What is to be changed in a Service's status, if anything.
+/// A change of a Service's conditions.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Change {
     /// With whether the status flips.
@@ -49,9 +91,9 @@ pub(super) struct Change {
     pub(super) remove: Vec<Arc<str>>,
 }
 
-pub(super) fn wanted(standing: &Standing<'_>, scope: Scope) -> Vec<Condition> {
-    let prefix = match (scope, standing) {
-        (Scope::Annotated, _) | (_, Standing::Withdrawn | Standing::OptedOut(_)) => DOMAIN,
+pub(super) fn wanted(state: &ServiceState<'_>, scope: Scope) -> Vec<Condition> {
+    let prefix = match (scope, state) {
+        (Scope::Annotated, _) | (_, ServiceState::Withdrawn | ServiceState::OptedOut(_)) => DOMAIN,
         (Scope::All, _) => "",
     };
     let condition = |kind: &str, status: bool, reason: &str, message: &str| Condition {
@@ -60,11 +102,11 @@ pub(super) fn wanted(standing: &Standing<'_>, scope: Scope) -> Vec<Condition> {
         reason: reason.into(),
         message: message.into(),
     };
-    match standing {
-        Standing::Wrong(problem) => vec![condition(ACCEPTED, false, "InvalidService", problem)],
-        Standing::Withdrawn => vec![condition(PROGRAMMED, false, WITHDRAWN, WHY_WITHDRAWN)],
-        Standing::OptedOut(why) => vec![condition(PROGRAMMED, false, "OptedOut", why)],
-        Standing::Planned { requested, families, ready, unhinted, foreign, altered } => {
+    match state {
+        ServiceState::Invalid(problem) => vec![condition(ACCEPTED, false, INVALID, problem)],
+        ServiceState::Withdrawn => vec![condition(PROGRAMMED, false, WITHDRAWN, WHY_WITHDRAWN)],
+        ServiceState::OptedOut(why) => vec![condition(PROGRAMMED, false, OPTED_OUT, why)],
+        ServiceState::Planned { requested, families, ready, unhinted, foreign, altered } => {
             let known = match requested.why {
                 PolicyReason::NotSet => return Vec::new(),
                 PolicyReason::SetByAnnotation { .. } | PolicyReason::SetByField { .. } => true,
@@ -79,7 +121,7 @@ pub(super) fn wanted(standing: &Standing<'_>, scope: Scope) -> Vec<Condition> {
     }
 }
 
-pub(super) const WHY_WITHDRAWN: &str = "Kubernetes' own EndpointSlice controller writes slices of this Service; switch it off, or let the Service opt in with the annotation evenkeel.dev/selector instead of spec.selector";
+pub(super) const WHY_WITHDRAWN: &str = "kube-controller-manager writes EndpointSlices of this Service; disable its EndpointSlice controller, or opt in with the annotation evenkeel.dev/selector instead of spec.selector";
 
 fn programmed(
     known: bool,
@@ -90,7 +132,11 @@ fn programmed(
     let said =
         |status, reason: &str, message: &str| (status, reason.to_owned(), message.to_owned());
     if !known {
-        return said(false, "NotAccepted", "what the Service asks for is not in force");
+        return said(
+            false,
+            NOT_ACCEPTED,
+            "the requested policy is not supported, so there are no hints",
+        );
     }
     let refused = families.iter().find_map(|family| match &family.hints {
         HintOutcome::AutoRefused(why) => Some(why),
@@ -100,32 +146,28 @@ fn programmed(
         return (false, code(why), why.to_string());
     }
     if ready == 0 {
-        return said(
-            false,
-            "NoReadyEndpoints",
-            "no endpoint is ready, so there is nothing to hint",
-        );
+        return said(false, NO_READY_ENDPOINTS, "no endpoint is ready");
     }
     if let Some(name) = altered {
         let message = format!(
-            "the API server stored EndpointSlice {name} with other endpoints or hints than it was sent: an admission webhook changes it, or the server does not know a field of it"
+            "the API server stored EndpointSlice {name} differently from what was sent: an admission webhook changes it, or the server does not support one of its fields"
         );
-        return (false, "EndpointSlicesAltered".to_owned(), message);
+        return (false, ALTERED.to_owned(), message);
     }
     if unhinted > 0 {
         return said(
             false,
-            "EndpointsWithoutHints",
-            "not every ready endpoint is in a known zone, so consumers use all of them",
+            WITHOUT_HINTS,
+            "some ready endpoints are in no known zone, so clients use all endpoints",
         );
     }
     if let Some(name) = foreign {
         let message = format!(
-            "EndpointSlice {name}, which is not written by this controller, lists endpoints without hints, so consumers use all endpoints; remove it if it is left over"
+            "EndpointSlice {name} of another controller has endpoints without hints, so clients use all endpoints; delete it if it is no longer needed"
         );
-        return (false, "SlicesOfOthers".to_owned(), message);
+        return (false, FOREIGN.to_owned(), message);
     }
-    said(true, "HintsInForce", "every ready endpoint carries a hint")
+    said(true, PROGRAMMED_HINTS, "all ready endpoints have hints")
 }
 
 /// Why a Service has the hints it has, or none.
@@ -137,13 +179,16 @@ pub(super) fn hints_reason(requested: &RequestedPolicy, families: &[FamilyPlan])
     refused.unwrap_or_else(|| code(&requested.why))
 }
 
-/// How the conditions of a Service must change.
-pub(super) fn change(seen: &SeenService, wanted: Vec<Condition>, scope: Scope) -> Change {
-    // Beside the built-in controller, bare names are not ours to remove.
-    let may_go = |kind: &Arc<str>| scope == Scope::All || kind.starts_with(DOMAIN);
-    let kept = |kind: &Arc<str>| wanted.iter().any(|condition| condition.kind == *kind);
-    let gone = seen.conditions.iter().map(|condition| &condition.kind).filter(|kind| !kept(kind));
-    let remove = gone.filter(|kind| may_go(kind)).cloned().collect();
+/// How the conditions of a Service must change. `is_sole`: there is no other controller that may
+/// have written some of them.
+pub(super) fn change(seen: &SeenService, wanted: Vec<Condition>, is_sole: bool) -> Change {
+    let is_ours = |condition: &Condition| {
+        condition.kind.starts_with(DOMAIN) || REASONS.contains(&&*condition.reason)
+    };
+    let is_kept = |kind: &Arc<str>| wanted.iter().any(|condition| condition.kind == *kind);
+    let stale = seen.conditions.iter().filter(|condition| !is_kept(&condition.kind));
+    let stale = stale.filter(|condition| is_sole || is_ours(condition));
+    let remove = stale.map(|condition| Arc::clone(&condition.kind)).collect();
     let mut set = Vec::new();
     for condition in wanted {
         let present = seen.conditions.iter().find(|present| present.kind == condition.kind);

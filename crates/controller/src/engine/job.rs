@@ -14,7 +14,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use evenkeel_model::{Condition, SeenSlice, label};
 use evenkeel_topology::plan::FamilyPlan;
 
-use super::{Action, Outcome, Report, SyncResult, Ticket, cache::Cache, sync::Begun};
+use super::{Action, Outcome, Report, SyncResult, Ticket, cache::Cache, sync::SyncWork};
 
 /// How long the watch has to show what a conflict tells of, before it is read.
 const WATCH_PATIENCE: Duration = Duration::from_secs(2);
@@ -57,8 +57,8 @@ pub(super) enum JobEnd {
 }
 
 impl Job {
-    pub(super) fn new(begun: Begun, now: Duration) -> Job {
-        let Begun { phases, why, report, again, rest, .. } = begun;
+    pub(super) fn new(work: SyncWork, now: Duration) -> Job {
+        let SyncWork { phases, why, report, again, rest, .. } = work;
         let left = phases.into_iter().map(VecDeque::from).collect();
         let (open, end, ask_at) = (Vec::new(), JobEnd::Done, None);
         Job { open, left, end, ask_at, began: now, why, report, again, rest }

@@ -22,10 +22,10 @@
 mod cache;
 mod conditions;
 mod coverage;
-mod custody;
 mod effect;
 mod job;
 mod names;
+mod ownership;
 mod pairs;
 mod queue;
 mod settings;
@@ -48,7 +48,7 @@ use self::{
     cache::Cache,
     job::{Job, JobEnd},
     queue::{Backoff, End, Queue},
-    sync::Ground,
+    sync::SyncContext,
 };
 
 /// So often in a row a sync may find its cache behind before it waits like after a failure.
@@ -251,16 +251,16 @@ impl Engine {
             return;
         }
         let capacity = self.capacity.as_ref();
-        let ground = Ground { capacity, settings: &self.settings };
-        let begun = sync::begin(&mut self.cache, &mut self.auto_services, id, &ground);
-        let Some(mut begun) = begun else {
+        let context = SyncContext { capacity, settings: &self.settings };
+        let work = sync::begin(&mut self.cache, &mut self.auto_services, id, &context);
+        let Some(mut work) = work else {
             self.queue.finish(id, now, End::Settled { rest: Duration::ZERO }, &self.backoff());
             self.forget_if_empty(id);
             return;
         };
-        self.out.extend(begun.events.drain(..).map(Effect::Event));
+        self.out.extend(work.events.drain(..).map(Effect::Event));
         self.cache.run(id, true);
-        self.go_on(id, Job::new(begun, now), now);
+        self.go_on(id, Job::new(work, now), now);
     }
 
     /// Sends what may be sent. The sync is over when nothing is, and nothing is under way.

@@ -25,10 +25,10 @@ use self::{
 };
 use super::{
     Action, Report, Scope, ServiceEvent, Settings, SyncResult,
-    cache::{Cache, Keeper, ServiceEntry, Slot, Sums},
-    conditions::{self, Standing},
-    custody::{self, Custody},
+    cache::{Cache, Manager, ServiceEntry, Slot, Sums},
+    conditions::{self, ServiceState},
     names::Names,
+    ownership::{self, Ownership},
 };
 
 /// From this size on a Service is left alone for a while after each sync, in proportion to its size,
@@ -38,7 +38,7 @@ const REST_PER_POD: Duration = Duration::from_micros(10);
 
 /// What a sync has to do.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(super) struct SyncWork {
     /// One after the other; the actions of one at the same time.
     pub(super) phases: Vec<Vec<Action>>,
     /// Deletes that come after the plan's writes.
@@ -53,7 +53,7 @@ pub(super) struct Begun {
 
 /// What a sync is made from, besides the cache.
 #[derive(Debug)]
-pub(super) struct Ground<'a> {
+pub(super) struct SyncContext<'a> {
     pub(super) capacity: Result<&'a Capacity, &'a NoHints>,
     pub(super) settings: &'a Settings,
 }
@@ -62,51 +62,51 @@ pub(super) fn begin(
     cache: &mut Cache,
     auto_services: &mut AutoServices,
     id: u32,
-    ground: &Ground<'_>,
-) -> Option<Begun> {
+    context: &SyncContext<'_>,
+) -> Option<SyncWork> {
     let slot = cache.slots.get(id)?;
     let entry = slot.service.as_ref()?;
     let key = &entry.seen.service.key;
-    let mut begun = Begun::new(key.clone());
+    let mut work = SyncWork::new(key.clone());
     if !slot.doubts.is_empty() {
         let reads = slot.doubts.keys().map(|name| Action::Read { name: Arc::clone(name) });
-        begun.phases.push(reads.collect());
-        begun.again = true;
-        return Some(begun);
+        work.phases.push(reads.collect());
+        work.again = true;
+        return Some(work);
     }
-    if !is_ours(&entry.seen, ground.settings.scope) {
+    if !is_ours(&entry.seen, context.settings.scope) {
         auto_services.forget(key);
-        let stale = begun.opt_out(cache, slot, entry, ground.settings);
+        let stale = work.opt_out(cache, slot, entry, context.settings);
         cache.slots.get_mut(id)?.sums = Sums { stale, ..Sums::default() };
-        return Some(begun);
+        return Some(work);
     }
-    let ours = &ground.settings.topology.controller_name;
-    match custody::decide(cache, slot, entry, ground.settings) {
-        Custody::Ours => {}
-        Custody::Replace(names) => {
-            begun.leftovers = names.iter().map(|name| delete(slot, name)).collect();
+    let ours = &context.settings.topology.controller_name;
+    match ownership::decide(cache, slot, entry, context.settings) {
+        Ownership::Ours => {}
+        Ownership::Replace(names) => {
+            work.leftovers = names.iter().map(|name| delete(slot, name)).collect();
         }
-        Custody::Adopt(names) => {
-            begun.phases.push(names.iter().map(|name| relabel(slot, name, ours)).collect());
-            begun.again = true;
-            return Some(begun);
+        Ownership::Adopt(names) => {
+            work.phases.push(names.iter().map(|name| relabel(slot, name, ours)).collect());
+            work.again = true;
+            return Some(work);
         }
-        Custody::Withdraw { recorded, covered } => {
+        Ownership::Withdraw { recorded, covered } => {
             auto_services.forget(key);
-            begun.withdraw(slot, entry, recorded, &covered, ground.settings);
+            work.withdraw(slot, entry, recorded, &covered, context.settings);
             let sums = Sums { withdrawn: true, ..Sums::default() };
             cache.slots.get_mut(id)?.sums = sums;
-            return Some(begun);
+            return Some(work);
         }
     }
     if let Some(problem) = &entry.seen.problem {
-        begun.report.result = SyncResult::Error;
-        begun.report.problem = Some(problem.to_string());
-        begun.then(conditions(&entry.seen, Some(&Standing::Wrong(problem)), ground.settings));
-        return Some(begun);
+        work.report.result = SyncResult::Error;
+        work.report.problem = Some(problem.to_string());
+        work.then(conditions(&entry.seen, Some(&ServiceState::Invalid(problem)), context.settings));
+        return Some(work);
     }
-    planned(cache, auto_services, id, ground, &mut begun)?;
-    Some(begun)
+    planned(cache, auto_services, id, context, &mut work)?;
+    Some(work)
 }
 
 /// Whether slices of the Service are for us to write.
@@ -123,8 +123,8 @@ fn planned(
     cache: &mut Cache,
     auto_services: &mut AutoServices,
     id: u32,
-    ground: &Ground<'_>,
-    begun: &mut Begun,
+    context: &SyncContext<'_>,
+    work: &mut SyncWork,
 ) -> Option<()> {
     let slot = cache.slots.get_mut(id)?;
     let mut triggers = std::mem::take(&mut slot.triggers);
@@ -132,42 +132,42 @@ fn planned(
     let slot = cache.slots.get(id)?;
     let entry = slot.service.as_ref()?;
     let pods = cache.pods_of(entry);
-    let mut plan = plan(cache, slot, entry, &pods, auto_services, ground);
+    let mut plan = plan(cache, slot, entry, &pods, auto_services, context);
     // Kubernetes' way of sharing out anew may come to what is there already.
     let is_there = |slice: &Slice| slot.slices[&slice.name].slice == *slice;
     let same = plan.update.extract_if(.., |slice| is_there(slice)).map(|slice| slice.name);
     plan.unchanged.extend(same);
-    let requested = policy::requested(&entry.seen.service, ground.settings.topology.gates);
-    begun.report.policy = requested.policy;
-    begun.report.traffic_distribution = known_distribution(&entry.seen);
-    begun.report.without_node = plan.without_node.len();
+    let requested = policy::requested(&entry.seen.service, context.settings.topology.gates);
+    work.report.policy = requested.policy;
+    work.report.traffic_distribution = known_distribution(&entry.seen);
+    work.report.without_node = plan.without_node.len();
     if pods.len() >= LARGE {
-        begun.rest = REST_PER_POD * u32::try_from(pods.len()).unwrap_or(u32::MAX);
+        work.rest = REST_PER_POD * u32::try_from(pods.len()).unwrap_or(u32::MAX);
     }
     // At every sync, as Kubernetes does: what this one has seen triggers none of the next.
     let trigger = triggers.advance(entry.seen.created, &pods);
-    let after = After::of(&plan, slot, ground.settings.topology.max_endpoints_per_slice);
+    let after = After::of(&plan, slot, context.settings.topology.max_endpoints_per_slice);
     note(auto_services, &entry.seen.service.key, &plan, &after);
     let waiting = plan.without_node.clone();
     if slot.without_node.as_ref().is_some_and(|before| *before != waiting) {
-        begun.events.extend(left_out(&cache.topology, &entry.seen, &waiting, &pods));
+        work.events.extend(left_out(&cache.topology, &entry.seen, &waiting, &pods));
     }
-    let standing = Standing::Planned {
+    let state = ServiceState::Planned {
         requested: &requested,
         families: &plan.families,
         ready: after.ready.values().sum(),
         unhinted: if requested.policy == Policy::None { 0 } else { after.unhinted },
-        foreign: foreign(slot, &ground.settings.topology.controller_name),
+        foreign: foreign(slot, &context.settings.topology.controller_name),
         altered: after.altered.as_ref(),
     };
-    let conditions = conditions(&entry.seen, Some(&standing), ground.settings);
+    let conditions = conditions(&entry.seen, Some(&state), context.settings);
     // Before the first word of this process: what the status says already is no news.
-    let is_known = told.is_empty() && conditions.is_none() && ground.settings.conditions;
-    begun.events.extend(events(&entry.seen, &plan, &mut told, is_known));
-    begun.count(&plan, slot);
-    begun.report.hints_reason = conditions::hints_reason(&requested, &plan.families);
-    begun.write(slot, entry, plan, trigger);
-    begun.then(conditions);
+    let is_known = told.is_empty() && conditions.is_none() && context.settings.conditions;
+    work.events.extend(events(&entry.seen, &plan, &mut told, is_known));
+    work.count(&plan, slot);
+    work.report.hints_reason = conditions::hints_reason(&requested, &plan.families);
+    work.write(slot, entry, plan, trigger);
+    work.then(conditions);
     let slot = cache.slots.get_mut(id)?;
     (slot.triggers, slot.told, slot.sums) = (triggers, told, after.sums);
     slot.without_node = Some(waiting);
@@ -180,19 +180,19 @@ fn plan(
     entry: &ServiceEntry,
     pods: &[(&Pod, Option<i64>)],
     auto_services: &AutoServices,
-    ground: &Ground<'_>,
+    context: &SyncContext<'_>,
 ) -> Plan {
-    let settings = &ground.settings.topology;
+    let settings = &context.settings.topology;
     let pods: Vec<&Pod> = pods.iter().map(|(pod, _)| *pod).collect();
     let ours = |e: &&super::cache::SliceEntry| {
-        !e.deleting && e.keeper(&settings.controller_name) == Keeper::Ours
+        !e.deleting && e.manager(&settings.controller_name) == Manager::Ours
     };
     let existing: Vec<&Slice> = slot.slices.values().filter(ours).map(|e| &e.slice).collect();
     plan::plan(&plan::Sync {
         service: &entry.seen.service,
         pods: &pods,
         nodes: &cache.nodes,
-        capacity: ground.capacity,
+        capacity: context.capacity,
         existing: &existing,
         populated: auto_services.is_populated(&entry.seen.service.key),
         settings,
@@ -222,7 +222,7 @@ fn foreign<'a>(slot: &'a Slot, ours: &str) -> Option<&'a Arc<str>> {
             .any(|e| e.conditions.ready != Some(false) && e.zone_hints().is_empty())
     };
     let is_other = |e: &&super::cache::SliceEntry| {
-        !e.deleting && matches!(e.keeper(ours), Keeper::Mirroring | Keeper::Other)
+        !e.deleting && matches!(e.manager(ours), Manager::Mirroring | Manager::Other)
     };
     let others = slot.slices.values().filter(is_other);
     others.map(|e| &e.slice).find(unhinted).map(|slice| &slice.name)
@@ -243,11 +243,11 @@ fn delete(slot: &Slot, name: &Arc<str>) -> Action {
     Action::Delete { name: Arc::clone(name), version: slot.slices[name].version.clone() }
 }
 
-// === impl Begun ===
+// === impl SyncWork ===
 
-impl Begun {
-    fn new(service: ServiceKey) -> Begun {
-        Begun {
+impl SyncWork {
+    fn new(service: ServiceKey) -> SyncWork {
+        SyncWork {
             phases: Vec::new(),
             leftovers: Vec::new(),
             why: Arc::default(),
@@ -345,17 +345,19 @@ fn lacks(of: &Slice, other: &Slice) -> usize {
     addresses.filter(|address| !there.contains(address)).count()
 }
 
-/// The last write of a sync: what the Service's status is to say.
+/// The last write of a sync: the conditions of the Service.
 fn conditions(
     seen: &SeenService,
-    standing: Option<&Standing<'_>>,
+    state: Option<&ServiceState<'_>>,
     settings: &Settings,
 ) -> Option<Action> {
-    if !settings.conditions || seen.service.deleting {
+    if seen.service.deleting {
         return None;
     }
-    let wanted = standing.map(|standing| conditions::wanted(standing, settings.scope));
-    let change = conditions::change(seen, wanted.unwrap_or_default(), settings.scope);
+    let state = state.filter(|_| settings.conditions);
+    let wanted = state.map(|state| conditions::wanted(state, settings.scope));
+    let is_sole = settings.conditions && settings.scope == Scope::All;
+    let change = conditions::change(seen, wanted.unwrap_or_default(), is_sole);
     if change.is_empty() {
         return None;
     }

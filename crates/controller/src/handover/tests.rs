@@ -32,23 +32,23 @@ async fn a_slice_that_changed_in_the_meantime_is_read_again() {
     let (from, to) = (label::EVENKEEL, label::BUILT_IN);
     let (api, listed) = made(&client, "web").await;
     changed(&api, "web", json!({"mine": "kept"})).await;
-    assert_eq!(relabel(&client, listed, from, to).await, HandedOver::Done);
+    assert_eq!(relabel(&client, listed, from, to).await, HandoverResult::Done);
     let labels = api.get("web").await.unwrap().metadata.labels.unwrap();
     assert_eq!((&*labels["mine"], &*labels[label::MANAGED_BY]), ("kept", to));
 
     let (api, listed) = made(&client, "theirs").await;
     changed(&api, "theirs", json!({label::MANAGED_BY: "them"})).await;
-    assert_eq!(relabel(&client, listed, from, to).await, HandedOver::NoMore);
+    assert_eq!(relabel(&client, listed, from, to).await, HandoverResult::Skipped);
     let labels = api.get("theirs").await.unwrap().metadata.labels.unwrap();
     assert_eq!(labels[label::MANAGED_BY], "them");
 
     let (api, listed) = made(&client, "done").await;
     changed(&api, "done", json!({label::MANAGED_BY: to})).await;
-    assert_eq!(relabel(&client, listed, from, to).await, HandedOver::Done);
+    assert_eq!(relabel(&client, listed, from, to).await, HandoverResult::Done);
 
     let (api, listed) = made(&client, "gone").await;
     api.delete("gone", &DeleteParams::default()).await.unwrap();
-    assert_eq!(relabel(&client, listed, from, to).await, HandedOver::NoMore);
+    assert_eq!(relabel(&client, listed, from, to).await, HandoverResult::Skipped);
     server.stop().await;
 }
 

@@ -33,9 +33,9 @@ impl Collector for Sums {
             in_flight,
         } = totals;
         let kubernetes = [
-            ("endpoints_desired", "Endpoints that slices are to have", endpoints),
-            ("num_endpoint_slices", "Slices that there are", slices),
-            ("desired_endpoint_slices", "Slices that would do, filled to the end", desired_slices),
+            ("endpoints_desired", "Desired number of endpoints", endpoints),
+            ("num_endpoint_slices", "Number of EndpointSlices", slices),
+            ("desired_endpoint_slices", "Minimum number of EndpointSlices needed", desired_slices),
         ];
         for (name, about, value) in kubernetes {
             gauge(&mut encoder, &format!("endpoint_slice_controller_{name}"), about, value)?;
@@ -48,14 +48,14 @@ impl Collector for Sums {
             family.encode_family(&labels)?.encode_gauge(&number(*count))?;
         }
         let own = [
-            ("withdrawn_services", "Services left to Kubernetes' own controller", withdrawn),
+            ("withdrawn_services", "Services left to kube-controller-manager", withdrawn),
             (
                 "stale_slices",
-                "Slices of ours that nobody updates, of Services that opted out",
+                "EndpointSlices of Services that opted out, which are no longer updated",
                 stale_slices,
             ),
             ("waiting_services", "Services that wait for a sync or a retry", waiting),
-            ("in_flight_writes", "Writes under way", in_flight),
+            ("in_flight_writes", "Writes in flight", in_flight),
         ];
         for (name, about, value) in own {
             gauge(&mut encoder, &format!("evenkeel_controller_{name}"), about, value)?;

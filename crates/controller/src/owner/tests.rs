@@ -33,6 +33,7 @@ fn running(leading: Leading) -> Running {
         start,
         synced: Some(synced),
         n_withdrawn: 0,
+        syncs: Default::default(),
     };
     let task = tokio::spawn(owner.run(Inputs { batches, leading, stop: stop.clone() }));
     Running { batches: send, stop, is_synced, metrics, vitals, task }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::ledger::Record;
+use super::correlator::Record;
 use crate::engine::ServiceEvent;
 
 /// The name under which Kubernetes' own controller reports, so that people and tools find the same

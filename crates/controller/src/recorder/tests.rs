@@ -73,9 +73,9 @@ async fn events_are_written_as_kubernetes_recorder_does_and_counted_on() {
 #[tokio::test]
 async fn an_event_that_was_deleted_is_made_anew_with_its_count() {
     let (server, client) = server().await;
-    let mut ledger = Ledger::default();
+    let mut correlator = Correlator::default();
     let enabled = event("default", "TopologyAwareHintsEnabled");
-    let first = ledger.decide(&enabled, Timestamp::now());
+    let first = correlator.decide(&enabled, Timestamp::now());
     assert_eq!(write(&client, &enabled, &first).await, EventEnd::Created);
     assert_eq!(
         write(&client, &enabled, &first).await,
@@ -85,7 +85,7 @@ async fn an_event_that_was_deleted_is_made_anew_with_its_count() {
     let api: Api<Event> = Api::namespaced(client.clone(), "default");
     let name = events(&client).await[0].name_any();
     api.delete(&name, &DeleteParams::default()).await.unwrap();
-    let again = ledger.decide(&enabled, Timestamp::now());
+    let again = correlator.decide(&enabled, Timestamp::now());
     assert_eq!(write(&client, &enabled, &again).await, EventEnd::Created);
     let given = events(&client).await;
     assert_eq!((given.len(), given[0].count, given[0].name_any()), (1, Some(2), name));
@@ -96,8 +96,8 @@ async fn an_event_that_was_deleted_is_made_anew_with_its_count() {
 async fn an_event_that_is_refused_or_dropped_says_so() {
     let (server, client) = server().await;
     let nowhere = event("nowhere", "TopologyAwareHintsEnabled");
-    let mut ledger = Ledger::default();
-    let decision = ledger.decide(&nowhere, Timestamp::now());
+    let mut correlator = Correlator::default();
+    let decision = correlator.decide(&nowhere, Timestamp::now());
     assert_eq!(write(&client, &nowhere, &decision).await, EventEnd::Failed);
     assert_eq!(write(&client, &nowhere, &Decision::Drop).await, EventEnd::Dropped);
     server.stop().await;

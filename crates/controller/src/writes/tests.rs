@@ -192,7 +192,7 @@ async fn a_write_that_is_cut_off_ends_all_the_same() {
     assert_eq!(ended.ticket, Ticket(3));
     assert!(matches!(ended.answer, Answer::Told(Outcome::Unknown { after: None, .. })));
     assert!(writes.next().await.is_none() && writes.try_next().is_none());
-    assert!(writes.under_way.is_empty());
+    assert!(writes.in_flight.is_empty());
 }
 
 #[tokio::test]

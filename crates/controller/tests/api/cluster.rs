@@ -176,7 +176,7 @@ impl Controller {
         watches: WatchSettings,
     ) -> Controller {
         let (engine, listen) = (engine::Settings::default(), "127.0.0.1:0".parse().unwrap());
-        let settings = Settings { engine, election, listen: Some(listen), watches };
+        let settings = Settings { engine, election, listen: Some(listen), watches, address: None };
         let (ready, is_ready) = oneshot::channel();
         let running = Running::spawn(|stop| async move {
             let ready = |it: Ready| ready.send(it).unwrap();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_controller::handover::{HandedOver, Relabelled, Scope, Tally, adopt, release};
+use evenkeel_controller::handover::{HandoverResult, Relabelled, Scope, Summary, adopt, release};
 use evenkeel_model::label;
 use k8s_openapi::api::{core::v1::Namespace, discovery::v1::EndpointSlice};
 use kube::{
@@ -60,7 +60,7 @@ fn expected(rows: [(&str, &str); 6]) -> BTreeMap<String, String> {
 fn names(told: &[Relabelled]) -> Vec<String> {
     let mut names: Vec<_> = told
         .iter()
-        .inspect(|slice| assert_eq!(slice.result, HandedOver::Done))
+        .inspect(|slice| assert_eq!(slice.result, HandoverResult::Done))
         .map(|slice| format!("{}/{} of {}", slice.namespace, slice.slice, slice.service))
         .collect();
     names.sort();
@@ -75,8 +75,8 @@ async fn slices_go_to_kubernetes_controller_and_come_back() {
 
     let mut told = Vec::new();
     let web = Scope { namespace: Some("default".to_owned()), services: vec!["web".to_owned()] };
-    let tally = release(client.clone(), &web, |slice| told.push(slice.clone())).await.unwrap();
-    assert_eq!(tally, Tally { done: 2, no_more: 0, failed: 0 });
+    let summary = release(client.clone(), &web, |slice| told.push(slice.clone())).await.unwrap();
+    assert_eq!(summary, Summary { done: 2, skipped: 0, failed: 0 });
     assert_eq!(names(&told), ["default/web-1 of web", "default/web-2 of web"]);
     let now = expected([
         ("default/web-1", label::BUILT_IN),
@@ -93,11 +93,11 @@ async fn slices_go_to_kubernetes_controller_and_come_back() {
     release(client.clone(), &all, |slice| told.push(slice.clone())).await.unwrap();
     assert_eq!(names(&told), ["default/api-1 of api", "shop/web-1 of web"]);
     let again = release(client.clone(), &all, |_| ()).await.unwrap();
-    assert_eq!(again, Tally::default(), "there is nothing left to give");
+    assert_eq!(again, Summary::default(), "there is nothing left to give");
 
     let ours = Scope { services: vec!["web".to_owned(), "api".to_owned()], ..all };
-    let tally = adopt(client.clone(), &ours, |_| ()).await.unwrap();
-    assert_eq!(tally.done, 4);
+    let summary = adopt(client.clone(), &ours, |_| ()).await.unwrap();
+    assert_eq!(summary.done, 4);
     assert_eq!(managers(&client).await, before);
     server.stop().await;
 }
@@ -108,8 +108,8 @@ async fn a_list_of_several_pages_is_gone_through_to_its_end() {
     for n in 0..503 {
         make(&client, "default", &format!("web-{n}"), "web", label::EVENKEEL).await;
     }
-    let tally = release(client.clone(), &Scope::default(), |_| ()).await.unwrap();
-    assert_eq!(tally.done, 503);
+    let summary = release(client.clone(), &Scope::default(), |_| ()).await.unwrap();
+    assert_eq!(summary.done, 503);
     let left = managers(&client).await;
     assert!(left.values().all(|manager| manager == label::BUILT_IN));
     server.stop().await;

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn settings(listen: Option<SocketAddr>) -> Settings {
     let (engine, watches) = (engine::Settings::default(), WatchSettings::default());
-    Settings { engine, election: None, listen, watches }
+    Settings { engine, election: None, listen, watches, address: None }
 }
 
 fn any_port() -> Option<SocketAddr> {
@@ -60,7 +60,7 @@ async fn a_port_in_use_is_said_plainly() {
     let error = ended.unwrap_err();
     assert!(matches!(error, Error::Listen { .. }), "{error:?}");
     assert!(error.to_string().contains(&address.to_string()), "{error}");
-    assert_eq!(error.help(), Some("stop what listens there, or give another --listen"));
+    assert_eq!(error.help(), Some("stop the process that listens there, or set another --listen"));
 }
 
 #[tokio::test]

@@ -20,7 +20,8 @@ pub(crate) fn settings(change: impl FnOnce(&mut evenkeel_topology::Settings)) ->
     let missing_node_grace = Duration::ZERO;
     let mut engine = engine::Settings { missing_node_grace, ..engine::Settings::default() };
     change(&mut engine.topology);
-    Settings { engine, election: None, listen: None, watches: WatchSettings::default() }
+    let watches = WatchSettings::default();
+    Settings { engine, election: None, listen: None, watches, address: None }
 }
 
 /// Nodes by zone and cores, Pods by zone, one Service, one controller.

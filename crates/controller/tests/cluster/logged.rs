@@ -9,10 +9,13 @@ use std::{
 use tracing::{
     Event, Metadata, Subscriber,
     field::{Field, Visit},
+    span::{Attributes, Id},
 };
-use tracing_subscriber::{Layer, layer::Context, layer::SubscriberExt as _, registry};
+use tracing_subscriber::{
+    Layer, layer::Context, layer::SubscriberExt as _, registry, registry::LookupSpan,
+};
 
-/// A line of the log: its fields by name, what it says under `message`.
+/// A line of the log: its fields and those of its spans by name, its text under `message`.
 pub(crate) type Line = BTreeMap<&'static str, String>;
 
 static LINES: Mutex<Vec<Line>> = Mutex::new(Vec::new());
@@ -33,13 +36,23 @@ struct Keeper;
 
 struct Fields(Line);
 
-impl<S: Subscriber> Layer<S> for Keeper {
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Keeper {
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
         metadata.target().starts_with("evenkeel_controller")
     }
 
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let mut fields = Fields(Line::new());
+        attributes.record(&mut fields);
+        context.span(id).unwrap().extensions_mut().insert(fields);
+    }
+
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        let mut fields = Fields(Line::new());
+        for span in context.event_scope(event).into_iter().flatten() {
+            let extensions = span.extensions();
+            fields.0.extend(extensions.get::<Fields>().unwrap().0.clone());
+        }
         event.record(&mut fields);
         LINES.lock().unwrap().push(fields.0);
     }

@@ -6,26 +6,26 @@ use evenkeel_model::{SeenSlice, Slice, Watched, label};
 use evenkeel_testkit::{ServiceExt, service};
 
 use crate::{
-    desk::{Desk, seen_slice},
+    harness::{Harness, seen_slice},
     three_zones,
 };
 
 /// Answers writes as a server that changes slices so, until there are none. What conditions said
 /// last, as `type=status reason`.
-fn run(desk: &mut Desk, change: impl Fn(&mut Slice)) -> (Vec<String>, Vec<SeenSlice>, usize) {
+fn run(harness: &mut Harness, change: impl Fn(&mut Slice)) -> (Vec<String>, Vec<SeenSlice>, usize) {
     let (mut said, mut slices, mut n_writes) = (Vec::new(), Vec::new(), 0);
     for _ in 0..20 {
-        desk.poll();
-        let Some(write) = desk.writes.pop_front() else { return (said, slices, n_writes) };
+        harness.poll();
+        let Some(write) = harness.writes.pop_front() else { return (said, slices, n_writes) };
         match &write.action {
             Action::Create { slice, .. } | Action::Update { slice, .. } => {
                 n_writes += 1;
                 let mut stored = slice.clone();
                 change(&mut stored);
-                let version = desk.version(&slice.name, 1);
+                let version = harness.version(&slice.name, 1);
                 let seen = seen_slice(stored, version);
                 slices.push(seen.clone());
-                desk.answer(&write, Outcome::Stored(Box::new(seen)));
+                harness.answer(&write, Outcome::Stored(Box::new(seen)));
             }
             Action::Conditions { set, .. } => {
                 let line = |c: &evenkeel_model::Condition| {
@@ -33,7 +33,7 @@ fn run(desk: &mut Desk, change: impl Fn(&mut Slice)) -> (Vec<String>, Vec<SeenSl
                     format!("{kind}={} {}", c.status, c.reason)
                 };
                 said = set.iter().map(|(condition, _)| line(condition)).collect();
-                desk.answer(&write, Outcome::Done);
+                harness.answer(&write, Outcome::Done);
             }
             action => panic!("{action:?}"),
         }
@@ -52,16 +52,16 @@ fn without_nodes(slice: &mut Slice) {
 
 #[test]
 fn hints_that_the_server_dropped_are_not_programmed_and_not_sent_again() {
-    let mut desk = three_zones();
-    desk.service(service("web").distribution("PreferSameNode"));
-    let (said, slices, n_writes) = run(&mut desk, without_nodes);
+    let mut harness = three_zones();
+    harness.service(service("web").distribution("PreferSameNode"));
+    let (said, slices, n_writes) = run(&mut harness, without_nodes);
     assert_eq!(said, ["Accepted=true SetByField", "Programmed=false EndpointSlicesAltered"]);
     assert_eq!(n_writes, 1);
-    assert!(desk.reports.iter().any(|report| report.altered.is_some()));
+    assert!(harness.reports.iter().any(|report| report.altered.is_some()));
     // The watch shows what the answer has told already.
-    desk.engine.slice(Watched::Applied(slices[0].clone()));
-    desk.poll();
-    assert!(desk.writes.is_empty(), "{:?}", desk.writes);
+    harness.engine.slice(Watched::Applied(slices[0].clone()));
+    harness.poll();
+    assert!(harness.writes.is_empty(), "{:?}", harness.writes);
     // A restart finds the slice without them, and tries once.
     let mut again = three_zones();
     again.engine.slice(Watched::Applied(slices[0].clone()));
@@ -75,16 +75,16 @@ fn hints_that_the_server_dropped_are_not_programmed_and_not_sent_again() {
 
 #[test]
 fn labels_that_a_webhook_adds_change_nothing() {
-    let mut desk = three_zones();
-    desk.service(service("web").distribution("PreferSameZone"));
+    let mut harness = three_zones();
+    harness.service(service("web").distribution("PreferSameZone"));
     let label = |slice: &mut Slice| {
         slice.labels.insert("team".into(), "x".into());
     };
-    let (said, _, n_writes) = run(&mut desk, label);
-    assert_eq!(said, ["Accepted=true SetByField", "Programmed=true HintsInForce"]);
+    let (said, _, n_writes) = run(&mut harness, label);
+    assert_eq!(said, ["Accepted=true SetByField", "Programmed=true HintsProgrammed"]);
     assert_eq!(n_writes, 1);
-    desk.pod("web", "pod-a2", "a", 9);
-    let (_, slices, n_writes) = run(&mut desk, label);
+    harness.pod("web", "pod-a2", "a", 9);
+    let (_, slices, n_writes) = run(&mut harness, label);
     assert_eq!((n_writes, slices[0].slice.endpoints.len()), (1, 4));
     assert!(slices[0].slice.labels.contains_key(label::SERVICE_NAME));
 }

@@ -9,61 +9,61 @@ use crate::three_zones;
 
 #[test]
 fn a_busy_server_is_asked_again_when_it_says_and_nothing_is_in_doubt() {
-    let mut desk = three_zones();
-    desk.service(service("web"));
-    let write = desk.write();
+    let mut harness = three_zones();
+    harness.service(service("web"));
+    let write = harness.write();
     let after = Some(Duration::from_secs(7));
-    desk.answer(&write, Outcome::Busy { after });
-    desk.pod("web", "pod-a2", "a", 9);
-    desk.poll();
-    assert_eq!(desk.engine.next_due(), after, "a change does not bring it forward");
-    assert_eq!(desk.reports[0].result, SyncResult::Throttled);
-    assert!(desk.events.is_empty(), "no failure: {:?}", desk.events);
-    desk.now = Duration::from_secs(7);
-    let retry = desk.write();
+    harness.answer(&write, Outcome::Busy { after });
+    harness.pod("web", "pod-a2", "a", 9);
+    harness.poll();
+    assert_eq!(harness.engine.next_due(), after, "a change does not bring it forward");
+    assert_eq!(harness.reports[0].result, SyncResult::Throttled);
+    assert!(harness.events.is_empty(), "no failure: {:?}", harness.events);
+    harness.now = Duration::from_secs(7);
+    let retry = harness.write();
     assert!(matches!(retry.action, Action::Create { .. }), "it was not done: {retry:?}");
 }
 
 #[test]
 fn a_busy_server_that_names_no_time_is_asked_again_after_a_second() {
-    let mut desk = three_zones();
-    desk.service(service("web"));
+    let mut harness = three_zones();
+    harness.service(service("web"));
     for n in 1..5 {
-        let write = desk.write();
-        desk.answer(&write, Outcome::Busy { after: None });
-        desk.poll();
-        assert_eq!(desk.engine.next_due(), Some(Duration::from_secs(n)), "no longer each time");
-        desk.now = Duration::from_secs(n);
+        let write = harness.write();
+        harness.answer(&write, Outcome::Busy { after: None });
+        harness.poll();
+        assert_eq!(harness.engine.next_due(), Some(Duration::from_secs(n)), "no longer each time");
+        harness.now = Duration::from_secs(n);
     }
 }
 
 #[test]
 fn a_server_that_may_have_done_it_is_asked_what_it_did() {
-    let mut desk = three_zones();
-    desk.service(service("web"));
-    let write = desk.write();
+    let mut harness = three_zones();
+    harness.service(service("web"));
+    let write = harness.write();
     let after = Some(Duration::from_secs(7));
-    desk.answer(&write, Outcome::Unknown { after, message: "broken off".into() });
-    desk.poll();
-    assert_eq!(desk.engine.next_due(), after);
-    assert_eq!(desk.reports[0].result, SyncResult::Error);
-    assert_eq!(desk.events[0].0, "FailedToUpdateEndpointSlices");
-    desk.now = Duration::from_secs(7);
-    let read = desk.write();
+    harness.answer(&write, Outcome::Unknown { after, message: "broken off".into() });
+    harness.poll();
+    assert_eq!(harness.engine.next_due(), after);
+    assert_eq!(harness.reports[0].result, SyncResult::Error);
+    assert_eq!(harness.events[0].0, "FailedToUpdateEndpointSlices");
+    harness.now = Duration::from_secs(7);
+    let read = harness.write();
     assert!(matches!(read.action, Action::Read { .. }), "whether it was done is not known");
-    desk.answer(&read, Outcome::Gone);
-    assert!(matches!(desk.write().action, Action::Create { .. }));
+    harness.answer(&read, Outcome::Gone);
+    assert!(matches!(harness.write().action, Action::Create { .. }));
 }
 
 #[test]
 fn a_namespace_that_is_being_deleted_is_no_failure_and_not_retried() {
-    let mut desk = three_zones();
-    desk.service(service("web"));
-    let write = desk.write();
-    desk.answer(&write, Outcome::NamespaceTerminating);
-    desk.poll();
-    assert_eq!(desk.reports.len(), 1);
-    assert_eq!(desk.reports[0].result, SyncResult::Success);
-    assert!(desk.events.is_empty() && desk.writes.is_empty(), "{:?}", desk.events);
-    assert_eq!(desk.engine.next_due(), None);
+    let mut harness = three_zones();
+    harness.service(service("web"));
+    let write = harness.write();
+    harness.answer(&write, Outcome::NamespaceTerminating);
+    harness.poll();
+    assert_eq!(harness.reports.len(), 1);
+    assert_eq!(harness.reports[0].result, SyncResult::Success);
+    assert!(harness.events.is_empty() && harness.writes.is_empty(), "{:?}", harness.events);
+    assert_eq!(harness.engine.next_due(), None);
 }

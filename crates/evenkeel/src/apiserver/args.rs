@@ -1,4 +1,4 @@
-//! The command line of `evenkeel apiserver`, and what it means.
+//! The flags of `evenkeel apiserver`.
 
 use std::{
     net::{IpAddr, SocketAddr},
@@ -15,35 +15,35 @@ use crate::{duration::duration, error::Error};
 
 #[derive(Debug, Args)]
 pub(crate) struct ApiserverArgs {
-    /// The folder for objects, keys and the kubeconfig; made if it is not there. Or --ephemeral
+    /// Folder for objects, keys and the kubeconfig; created if it does not exist. Or use --ephemeral
     #[arg(long, value_name = "FOLDER", required_unless_present = "ephemeral")]
     pub data: Option<PathBuf>,
-    /// Keep all in memory: what is stored ends with the server
+    /// Keep all data in memory; it is lost when the server ends
     #[arg(long, conflicts_with = "data")]
     pub ephemeral: bool,
-    /// Where to listen; port 0 takes a free one
+    /// Address to listen on; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
     pub listen: SocketAddr,
-    /// Addresses for Services: one range, or two of different families
+    /// IP range of Services: one, or two of different families
     #[arg(long, value_name = "CIDR[,CIDR]", default_value = "10.96.0.0/12")]
     pub service_cluster_ip_range: String,
-    /// Ports for Services of type NodePort
+    /// Port range of Services of type NodePort
     #[arg(long, value_name = "FROM-TO", default_value = "30000-32767", value_parser = ports)]
     pub service_node_port_range: (u16, u16),
-    /// Feature gates, as in ServiceTrafficDistribution=false
+    /// Feature gates, such as ServiceTrafficDistribution=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
-    /// Bearer tokens, one a line: token,user,uid,"group1,group2"
+    /// File with bearer tokens, one per line: token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
-    /// Whether /healthz, /livez and /readyz may be asked without credentials
+    /// Serve /healthz, /livez and /readyz without credentials
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
     #[command(flatten)]
     pub sandbox: SandboxArgs,
-    #[arg(long, value_enum, default_value_t, help = "The form of log lines")]
+    #[arg(long, value_enum, default_value_t, help = "Log format")]
     pub log_format: LogFormat,
-    /// From which weight on lines are logged
+    /// Minimum log level
     #[arg(long, value_enum, default_value_t)]
     pub log_level: LogLevel,
     /// Log more: -v is debug, -vv trace
@@ -54,28 +54,27 @@ pub(crate) struct ApiserverArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxArgs {
-    /// Play a scheduler, kubelets and the controllers of Nodes, Deployments, ReplicaSets, DaemonSets
-    /// and ServiceAccounts, so that Pods come alive without a cluster. No container runs
+    /// Simulate a scheduler, kubelets and the controllers of Nodes, Deployments, ReplicaSets,
+    /// DaemonSets and ServiceAccounts, so that Pods become ready. No containers run
     #[arg(long)]
     pub sandbox: bool,
-    /// How long a Pod runs before it is ready; its annotation sandbox.evenkeel.dev/ready-after
-    /// counts more
+    /// Time until a Pod is ready; its annotation sandbox.evenkeel.dev/ready-after overrides this
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration, requires = "sandbox")]
     pub sandbox_ready_after: Duration,
-    /// How long a Pod takes to end, within its grace period
+    /// Time until a deleted Pod has terminated, within its grace period
     #[arg(long, value_name = "DURATION", default_value = "1s", value_parser = duration, requires = "sandbox")]
     pub sandbox_end_after: Duration,
-    /// How long a Node may send no heartbeat (annotation sandbox.evenkeel.dev/heartbeat=off) before
-    /// it counts as lost
+    /// Time without heartbeats until a Node is not ready (the annotation
+    /// sandbox.evenkeel.dev/heartbeat=off stops them)
     #[arg(long, value_name = "DURATION", default_value = "40s", value_parser = duration, requires = "sandbox")]
     pub sandbox_node_grace: Duration,
-    /// How long Pods stay on a lost Node, where they do not say it themselves
+    /// Time until Pods are evicted from a Node that is not ready, unless they set it
     #[arg(long, value_name = "DURATION", default_value = "5m", value_parser = duration, requires = "sandbox")]
     pub sandbox_pod_eviction: Duration,
-    /// How often each Node sends a heartbeat, which is a write
+    /// Interval of the heartbeats of each Node, which are writes
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = interval, requires = "sandbox")]
     pub sandbox_heartbeat: Duration,
-    /// Addresses for Pods: one range, or two of different families
+    /// IP range of Pods: one, or two of different families
     #[arg(long, value_name = "CIDR[,CIDR]", default_value = "10.244.0.0/16", requires = "sandbox")]
     pub sandbox_pod_cidr: String,
 }

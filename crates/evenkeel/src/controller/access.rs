@@ -1,4 +1,4 @@
-//! What the controller must be allowed, and whether it is.
+//! The permissions that the controller needs, and whether it has them.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use k8s_openapi::api::authorization::v1::{
 };
 use kube::{Api, Client, api::PostParams};
 
-/// One verb on one resource. Where it holds is not part of it: a lease is in one namespace, all
-/// else is asked for everywhere.
+/// One verb on one resource. The scope is not part of it: a lease is in one namespace, all else is
+/// checked cluster-wide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Permission {
     pub verb: &'static str,
@@ -23,7 +23,7 @@ pub(crate) struct Permission {
 pub(crate) enum Answer {
     Allowed,
     Denied,
-    /// The question itself was refused.
+    /// The review itself failed.
     Unknown(String),
 }
 
@@ -45,15 +45,14 @@ const RULES: &[(&str, &str, &str, &[&str])] = &[
 
 const LEASES: &str = "coordination.k8s.io";
 
-/// All that the controller must be allowed.
+/// All permissions that the controller needs.
 pub(crate) fn needed() -> impl Iterator<Item = Permission> {
     RULES.iter().flat_map(|&(group, resource, subresource, verbs)| {
         verbs.iter().map(move |verb| Permission { verb, group, resource, subresource })
     })
 }
 
-/// Asks the API server about each of them, all at once. `lease`: namespace and name; without it
-/// nobody needs one.
+/// Reviews each of them, concurrently. `lease`: namespace and name; `None` if none is used.
 pub(crate) async fn ask(client: &Client, lease: Option<(&str, &str)>) -> Vec<(Permission, Answer)> {
     let asked = needed().filter(|permission| permission.group != LEASES || lease.is_some());
     join_all(asked.map(async |permission| {
@@ -63,7 +62,7 @@ pub(crate) async fn ask(client: &Client, lease: Option<(&str, &str)>) -> Vec<(Pe
     .await
 }
 
-/// Those that are denied.
+/// The denied ones.
 pub(crate) fn denied(answers: &[(Permission, Answer)]) -> Vec<Permission> {
     let denied = answers.iter().filter(|(_, answer)| *answer == Answer::Denied);
     denied.map(|(permission, _)| *permission).collect()

@@ -1,10 +1,15 @@
-//! The command line of `evenkeel controller`, and what it means.
+//! The flags of `evenkeel controller`.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use evenkeel_admin::lease;
 use evenkeel_controller::{Settings, WatchSettings, engine, handover};
+use evenkeel_k8s::live::{ClusterSource, LiveError};
 use evenkeel_model::label;
 
 use crate::{
@@ -14,6 +19,7 @@ use crate::{
     find,
     logging::LogArgs,
     settings::{gates, profile},
+    up::DATA,
 };
 
 #[derive(Debug, Args)]
@@ -27,10 +33,10 @@ pub(crate) struct ControllerArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ControllerCommand {
-    /// Hand EndpointSlices back to Kubernetes' own controller, without an empty moment
+    /// Hand EndpointSlices back to kube-controller-manager without interruption
     #[command(after_help = RELEASE_EXAMPLES)]
     Release(HandoverArgs),
-    /// Take EndpointSlices over from Kubernetes' own controller, without an empty moment
+    /// Take EndpointSlices over from kube-controller-manager without interruption
     #[command(after_help = ADOPT_EXAMPLES)]
     Adopt(HandoverArgs),
 }
@@ -39,32 +45,32 @@ pub(crate) enum ControllerCommand {
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub cluster: ClusterArgs,
-    /// Whose EndpointSlices to write
+    /// Services to manage
     #[arg(long, value_enum, default_value_t)]
     pub services: Services,
-    /// Where to answer for health and metrics; port 0 takes a free one
+    /// Address of health checks and metrics; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:10271")]
     pub listen: SocketAddr,
-    /// Endpoints an EndpointSlice may hold
+    /// Maximum number of endpoints in an EndpointSlice
     #[arg(long, value_name = "NUMBER", default_value_t = 100)]
     pub max_endpoints_per_slice: usize,
-    /// Writes under way at once
+    /// Maximum number of concurrent writes
     #[arg(long, value_name = "NUMBER", default_value_t = 32, value_parser = at_least_one)]
     pub concurrent_service_endpoint_syncs: usize,
-    /// How long changes of one Service are gathered before they are written
+    /// Time to batch changes of one Service
     #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
     pub endpoint_updates_batch_period: Duration,
-    /// How long to keep the endpoints of a Node that is deleted [default: 10s; with --profile
-    /// kubernetes: 0s]
+    /// Time to keep the endpoints of a deleted Node [default: 10s; with --profile kubernetes: 0s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub missing_node_grace: Option<Duration>,
-    /// Whether to write TrafficDistributionAccepted and -Programmed to the status of Services
+    /// Write the conditions TrafficDistributionAccepted and -Programmed to Services; `false` removes
+    /// them
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub service_conditions: bool,
-    /// Which rules hold: ours, or exactly those of today's Kubernetes
+    /// Rules for hints: Evenkeel's, or exactly those of Kubernetes
     #[arg(long, value_enum, default_value_t)]
     pub profile: Profile,
-    /// Feature gates, as in TopologyAwareHints=false
+    /// Feature gates, such as TopologyAwareHints=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
     #[command(flatten)]
@@ -73,13 +79,14 @@ pub(crate) struct RunArgs {
     pub log: LogArgs,
 }
 
-/// Which cluster is meant.
+/// The cluster to use.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct ClusterArgs {
-    /// The kubeconfig of the cluster [default: KUBECONFIG, ~/.kube/config, or the Pod's account]
+    /// Kubeconfig of the cluster [default: $KUBECONFIG, ./.evenkeel/kubeconfig, ~/.kube/config, or
+    /// the Pod's service account]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// The kubeconfig's context to use
+    /// Context of the kubeconfig; ./.evenkeel/kubeconfig is then not used
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
 }
@@ -87,47 +94,47 @@ pub(crate) struct ClusterArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Leader election")]
 pub(crate) struct ElectionArgs {
-    /// Whether to write only while holding a Lease
+    /// Write only while holding a lease
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub leader_elect: bool,
-    /// How long others wait for a leader that is silent
+    /// Time after which other replicas take over from a leader that does not renew its lease
     #[arg(long, value_name = "DURATION", default_value = "15s", value_parser = duration)]
     pub leader_elect_lease_duration: Duration,
-    /// How long a leader tries to renew the Lease before it gives up
+    /// Time after which a leader that cannot renew its lease stops leading
     #[arg(long, value_name = "DURATION", default_value = "10s", value_parser = duration)]
     pub leader_elect_renew_deadline: Duration,
-    /// The pause between two tries
+    /// Time between attempts to acquire or renew the lease
     #[arg(long, value_name = "DURATION", default_value = "2s", value_parser = duration)]
     pub leader_elect_retry_period: Duration,
-    /// The name of the Lease
+    /// Name of the lease
     #[arg(long, value_name = "NAME", default_value = LEASE_NAME)]
     pub leader_elect_resource_name: String,
-    /// The namespace of the Lease
+    /// Namespace of the lease
     #[arg(long, value_name = "NAMESPACE", default_value = LEASE_NAMESPACE)]
     pub leader_elect_resource_namespace: String,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct HandoverArgs {
-    /// The Services, as in `web` or `svc/web`; all of the namespace when none is named
+    /// Services, such as `web` or `svc/web` [default: all in the namespace]
     #[arg(value_name = "SERVICE", conflicts_with = "all_namespaces")]
     pub services: Vec<String>,
     #[command(flatten)]
     pub cluster: ClusterArgs,
-    /// The namespace [default: that of the context, or `default`]
+    /// Namespace [default: that of the context, or `default`]
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// Services of all namespaces
+    /// All namespaces
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     pub all_namespaces: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Services {
-    /// All with a selector: Kubernetes' own controller is off
+    /// All Services with a selector; requires that kube-controller-manager's controller is off
     #[default]
     All,
-    /// Those with the annotation evenkeel.dev/selector: Kubernetes' own controller has the others
+    /// Services with the annotation evenkeel.dev/selector; kube-controller-manager has the others
     Annotated,
 }
 
@@ -137,9 +144,9 @@ pub(crate) const LEASE_NAMESPACE: &str = "kube-system";
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   evenkeel controller --kubeconfig ~/.kube/config --context test
-  evenkeel controller --services annotated           # beside Kubernetes' own controller
+  evenkeel controller --services annotated           # beside kube-controller-manager
   evenkeel controller --leader-elect false --listen 127.0.0.1:0 -v
-  evenkeel controller release -A                     # before Kubernetes' own is switched on again";
+  evenkeel controller release -A                     # before a rollback";
 
 const RELEASE_EXAMPLES: &str = "\
 Examples:
@@ -147,14 +154,27 @@ Examples:
   evenkeel controller release web cart -n shop
   evenkeel controller release -A
 
-Stop `evenkeel controller` first: with --services all it would take them over again.";
+Stop `evenkeel controller` first: with --services all it takes them over again.";
 
 const ADOPT_EXAMPLES: &str = "\
 Examples:
   evenkeel controller adopt -n shop
   evenkeel controller adopt -A
 
-`evenkeel controller --services all` does so by itself. Switch Kubernetes' own controller off first.";
+`evenkeel controller --services all` does this at its start. Switch the controller of
+kube-controller-manager off first.";
+
+impl ClusterArgs {
+    /// The cluster that the flags and the environment select.
+    pub(crate) fn source(&self) -> Result<ClusterSource, Error> {
+        let (kubeconfig, context) = (self.kubeconfig.clone(), self.context.clone());
+        ClusterSource::find(kubeconfig, context, Path::new(DATA)).map_err(|error| match error {
+            // These commands read no manifests, which the help of the other error suggests.
+            LiveError::NoCluster => Error::NoCluster,
+            error => error.into(),
+        })
+    }
+}
 
 pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Error> {
     let mut topology = evenkeel_topology::Settings {
@@ -181,7 +201,13 @@ pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Err
         ..engine::Settings::default()
     };
     let election = election(&args.election, identity)?;
-    Ok(Settings { engine, election, listen: Some(args.listen), watches: WatchSettings::default() })
+    Ok(Settings {
+        engine,
+        election,
+        listen: Some(args.listen),
+        watches: WatchSettings::default(),
+        address: None,
+    })
 }
 
 fn election(args: &ElectionArgs, identity: String) -> Result<Option<lease::Settings>, Error> {
@@ -273,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_would_lose_the_lease_are_refused() {
+    fn invalid_lease_durations_are_rejected() {
         let cases = [
             ("--leader-elect-lease-duration 10s", "must be more than the renew deadline"),
             ("--leader-elect-renew-deadline 2s", "more than 1.2 times the retry period"),

@@ -1,5 +1,6 @@
-//! Facts to a check list. Pure.
+//! Facts to a list of checks. Pure.
 
+mod code;
 mod controller;
 mod nodes;
 mod services;
@@ -8,18 +9,20 @@ mod tests;
 
 use serde::Serialize;
 
-use super::facts::{Cluster, Facts};
+pub(super) use self::code::Code;
+use super::facts::{Cluster, Facts, Unreachable};
 use crate::controller::access::{Answer, Permission};
 
-/// So many names are listed in one line.
+/// Names listed in one line.
 const LISTED: usize = 5;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Check {
     pub group: Group,
+    pub code: Code,
     pub outcome: Outcome,
     /// What was found.
-    pub text: String,
+    pub message: String,
     /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub help: Option<String>,
@@ -39,17 +42,18 @@ pub(super) enum Group {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Outcome {
     Ok,
-    /// Worth a look, or could not be looked at.
+    /// Worth a look, or could not be checked.
     Warning,
     Failed,
 }
 
 pub(super) fn checks(facts: &Facts) -> Vec<Check> {
-    let cluster = match facts {
-        Facts::Unreachable { problem, help } => {
-            return vec![Check { help: help.clone(), ..Group::Api.failed(problem.clone(), "") }];
+    let cluster = match &facts.cluster {
+        Err(Unreachable { problem, help }) => {
+            let failed = Group::Api.failed(Code::ApiServerUnreachable, problem.clone(), "");
+            return vec![Check { help: help.clone(), ..failed }];
         }
-        Facts::Reached(cluster) => cluster,
+        Ok(cluster) => cluster,
     };
     let mut checks = vec![api(cluster), access(&cluster.access)];
     checks.extend(nodes::checks(&cluster.nodes));
@@ -60,10 +64,14 @@ pub(super) fn checks(facts: &Facts) -> Vec<Check> {
 
 fn api(cluster: &Cluster) -> Check {
     match &cluster.version {
-        Ok(version) => Group::Api.ok(format!("the API server answers: Kubernetes {version}")),
+        Ok(version) => Group::Api.ok(
+            Code::ApiServerReachable,
+            format!("API server is reachable (Kubernetes {version})"),
+        ),
         Err(problem) => Group::Api.failed(
-            format!("the API server does not tell its version: {problem}"),
-            "check the credentials: `kubectl version` must show the server's version",
+            Code::ApiServerVersionUnknown,
+            format!("API server does not report its version: {problem}"),
+            "check the credentials: `kubectl version` must print the server's version",
         ),
     }
 }
@@ -77,16 +85,19 @@ fn access(answers: &[(Permission, Answer)]) -> Check {
     let denied: Vec<String> = denied.iter().map(ToString::to_string).collect();
     match (denied.first(), unknown) {
         (Some(first), _) => Group::Access.failed(
-            format!("these credentials may not {}", named(&denied)),
-            format!("bind the roles in deploy/base; `kubectl auth can-i {first}` must say yes"),
+            Code::PermissionsMissing,
+            format!("credentials lack permissions the controller needs: {}", named(&denied)),
+            format!("bind the roles in deploy/base; then `kubectl auth can-i {first}` prints yes"),
         ),
         (None, Some(problem)) => Group::Access.warning(
-            format!("what these credentials may do can't be asked: {problem}"),
+            Code::PermissionsUnknown,
+            format!("permissions can't be checked: {problem}"),
             "allow selfsubjectaccessreviews.authorization.k8s.io to be created",
         ),
-        (None, None) => {
-            Group::Access.ok("these credentials may do all that the controller does".to_owned())
-        }
+        (None, None) => Group::Access.ok(
+            Code::PermissionsGranted,
+            "credentials have the permissions the controller needs".to_owned(),
+        ),
     }
 }
 
@@ -112,21 +123,20 @@ impl Group {
         }
     }
 
-    fn ok(self, text: String) -> Check {
-        Check { group: self, outcome: Outcome::Ok, text, help: None }
+    fn ok(self, code: Code, message: String) -> Check {
+        Check { group: self, code, outcome: Outcome::Ok, message, help: None }
     }
 
-    fn warning(self, text: String, help: impl Into<String>) -> Check {
-        Check { group: self, outcome: Outcome::Warning, text, help: Some(help.into()) }
+    fn warning(self, code: Code, message: String, help: impl Into<String>) -> Check {
+        Check { group: self, code, outcome: Outcome::Warning, message, help: Some(help.into()) }
     }
 
-    fn failed(self, text: String, help: impl Into<String>) -> Check {
-        Check { group: self, outcome: Outcome::Failed, text, help: Some(help.into()) }
+    fn failed(self, code: Code, message: String, help: impl Into<String>) -> Check {
+        Check { group: self, code, outcome: Outcome::Failed, message, help: Some(help.into()) }
     }
 
-    /// What could not be listed.
-    fn unknown(self, what: &str, problem: &str) -> Check {
-        let text = format!("{what} can't be listed: {problem}");
-        self.warning(text, format!("ask for permission: `kubectl auth can-i list {what}`"))
+    fn not_listed(self, code: Code, what: &str, problem: &str) -> Check {
+        let help = format!("ask for permission; then `kubectl auth can-i list {what}` prints yes");
+        self.warning(code, format!("cannot list {what}: {problem}"), help)
     }
 }

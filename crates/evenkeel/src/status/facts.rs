@@ -1,38 +1,42 @@
-//! What was found in a cluster, before anything is made of it.
+//! The facts about a cluster that the checks are made from.
 
+use evenkeel_k8s::live::ClusterSource;
 use evenkeel_model::ServiceKey;
 
 use super::LeaseName;
 use crate::controller::access::{Answer, Permission};
 
-/// What was asked for, or why it was not given.
-pub(super) type Asked<T> = Result<T, String>;
+/// What was read, or why it could not be read.
+pub(super) type Fetched<T> = Result<T, String>;
 
 #[derive(Clone, Debug)]
-pub(super) enum Facts {
-    /// The API server can't be asked at all.
-    Unreachable {
-        problem: String,
-        help: Option<String>,
-    },
-    Reached(Box<Cluster>),
+pub(super) struct Facts {
+    /// `None`: no kubeconfig was found.
+    pub source: Option<ClusterSource>,
+    pub cluster: Result<Box<Cluster>, Unreachable>,
+}
+
+/// No request to the API server can be made.
+#[derive(Clone, Debug)]
+pub(super) struct Unreachable {
+    pub problem: String,
+    pub help: Option<String>,
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct Cluster {
-    /// Of Kubernetes, as the API server says.
-    pub version: Asked<String>,
+    /// The version of Kubernetes.
+    pub version: Fetched<String>,
     /// In seconds since 1970.
     pub now: i64,
     pub access: Vec<(Permission, Answer)>,
-    pub nodes: Asked<Vec<Node>>,
-    pub lease_name: LeaseName,
-    /// `None`: there is no such Lease.
-    pub lease: Asked<Option<Lease>>,
-    pub services: Asked<Vec<Service>>,
-    pub slices: Asked<Vec<Slice>>,
-    /// Events about syncs that failed.
-    pub failures: Asked<Vec<Failure>>,
+    pub nodes: Fetched<Vec<Node>>,
+    /// The Leases that a controller may hold. Those that do not exist are left out.
+    pub leases: Fetched<Vec<Lease>>,
+    pub services: Fetched<Vec<Service>>,
+    pub slices: Fetched<Vec<Slice>>,
+    /// Events about failed syncs.
+    pub failures: Fetched<Vec<Failure>>,
     pub metrics: Metrics,
 }
 
@@ -40,13 +44,16 @@ pub(super) struct Cluster {
 pub(super) struct Node {
     pub name: String,
     pub is_ready: bool,
+    /// `spec.unschedulable`.
+    pub is_cordoned: bool,
     pub is_control_plane: bool,
     pub zone: Option<String>,
     pub has_cpu: bool,
 }
 
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Lease {
+    pub name: LeaseName,
     pub holder: Option<String>,
     /// In seconds since 1970.
     pub renewed: Option<i64>,
@@ -60,7 +67,7 @@ pub(super) struct Service {
     pub created: Option<i64>,
     /// With a selector of either kind, so that a controller writes its slices.
     pub has_selector: bool,
-    /// Of the types this project writes.
+    /// Of the types that the controller writes, with and without prefix.
     pub conditions: Vec<Condition>,
 }
 
@@ -89,8 +96,8 @@ pub(super) struct Failure {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Metrics {
-    /// Nobody knows where they are.
-    NotAsked,
+    /// Their URL is not known.
+    NotChecked,
     Unreachable {
         url: String,
         problem: String,
@@ -107,4 +114,26 @@ pub(super) struct Syncs {
     pub success: u64,
     pub stale: u64,
     pub error: u64,
+}
+
+// === impl Lease ===
+
+impl Lease {
+    /// Seconds since a holder renewed it; `None` if nobody holds it.
+    pub(super) fn age(&self, now: i64) -> Option<i64> {
+        self.holder.as_deref().filter(|holder| !holder.is_empty())?;
+        Some(now.saturating_sub(self.renewed?).max(0))
+    }
+
+    /// Whether its holder is active.
+    pub(super) fn is_fresh(&self, now: i64) -> bool {
+        self.age(now).is_some_and(|age| age <= self.duration_seconds)
+    }
+}
+
+/// The Lease of the controller: the one renewed last of those that are held, else any.
+///
+/// A Lease in another namespace may be left over from an earlier installation.
+pub(super) fn current_lease(leases: &[Lease], now: i64) -> Option<&Lease> {
+    leases.iter().min_by_key(|lease| (!lease.is_fresh(now), lease.age(now).unwrap_or(i64::MAX)))
 }

@@ -1,12 +1,8 @@
-//! Reads the facts from a cluster. What can't be had is a fact too.
+//! Reads the facts from a cluster. What can't be read is a fact too.
 
-use std::{
-    env,
-    fmt::Debug,
-    path::{Path, PathBuf},
-};
+use std::fmt::Debug;
 
-use evenkeel_k8s::live::{self, LiveError};
+use evenkeel_k8s::live::{self, ClusterSource};
 use evenkeel_model::{ServiceKey, label};
 use jiff::Timestamp;
 use k8s_openapi::api::{
@@ -17,83 +13,100 @@ use serde::de::DeserializeOwned;
 
 use super::{
     LeaseName,
-    facts::{Asked, Cluster, Condition, Facts, Failure, Lease, Metrics, Node, Service, Slice},
+    facts::{
+        Cluster, Condition, Facts, Failure, Fetched, Lease, Metrics, Node, Service, Slice,
+        Unreachable, current_lease,
+    },
     metrics,
 };
 use crate::{
-    controller::{ClusterArgs, access},
+    controller::{ClusterArgs, LEASE_NAME, LEASE_NAMESPACE, access},
     error::Error,
-    up::places::Places,
+    up::components::Components,
 };
 
 /// As large as `kubectl` asks for.
 const PAGE: u32 = 500;
 
-/// Ends the types of the conditions that the controller writes, with and without prefix.
+/// Suffixes of the condition types that the controller writes, with and without prefix.
 const CONDITIONS: [&str; 2] = ["TrafficDistributionAccepted", "TrafficDistributionProgrammed"];
+
+/// The namespace of the Lease as `deploy/` has it.
+const DEPLOYED: &str = "evenkeel-system";
 
 const FAILED: &str = "reason=FailedToUpdateEndpointSlices";
 
+/// `lease`: the only one to look at; `None` for those that a controller uses by default.
 pub(super) async fn facts(
-    cluster: &ClusterArgs,
-    leases: &[LeaseName],
+    args: &ClusterArgs,
+    lease: Option<&LeaseName>,
     metrics: Option<&str>,
 ) -> Facts {
-    let connected = live::client(cluster.kubeconfig.clone(), cluster.context.clone()).await;
-    let client = match connected {
+    let source = match args.source() {
+        Ok(source) => source,
+        Err(error) => return Facts { source: None, cluster: Err(unreachable(&error)) },
+    };
+    let client = match live::client(&source).await {
         Ok(client) => client,
-        Err(LiveError::NoCluster) => {
-            let error = Error::NoCluster;
-            return Facts::Unreachable { problem: error.to_string(), help: error.help() };
-        }
         Err(error) => {
-            return Facts::Unreachable { problem: error.to_string(), help: error.help() };
+            let cluster = Err(unreachable(&error.into()));
+            return Facts { source: Some(source), cluster };
         }
     };
-    let (lease_name, lease) = first_lease(&client, leases).await;
-    let kubeconfig = cluster.kubeconfig.clone();
-    let kubeconfig = kubeconfig.or_else(|| env::var_os("KUBECONFIG").map(PathBuf::from));
-    let url = metrics_url(metrics, kubeconfig.as_deref());
+    let cluster = cluster(&client, lease, metrics_url(metrics, &source)).await;
+    Facts { source: Some(source), cluster: Ok(Box::new(cluster)) }
+}
+
+fn unreachable(error: &Error) -> Unreachable {
+    Unreachable { problem: error.to_string(), help: error.help() }
+}
+
+async fn cluster(client: &Client, lease: Option<&LeaseName>, metrics: Option<String>) -> Cluster {
+    let now = Timestamp::now().as_second();
+    let leases = leases(client, lease).await;
+    let current = leases.as_ref().ok().and_then(|leases| current_lease(leases, now));
+    let current = current.map(|lease| &lease.name).or(lease);
+    let (namespace, name) = current
+        .map_or((LEASE_NAMESPACE, LEASE_NAME), |LeaseName { namespace, name }| (namespace, name));
     let (version, access, nodes, services, slices, failures, metrics) = tokio::join!(
         client.apiserver_version(),
-        access::ask(&client, Some((&lease_name.namespace, &lease_name.name))),
-        all::<core::Node>(&client, ListParams::default()),
-        all::<core::Service>(&client, ListParams::default()),
-        all::<discovery::EndpointSlice>(&client, ListParams::default()),
-        all::<core::Event>(&client, ListParams::default().fields(FAILED)),
-        read_metrics(url),
+        access::ask(client, Some((namespace, name))),
+        all::<core::Node>(client, ListParams::default()),
+        all::<core::Service>(client, ListParams::default()),
+        all::<discovery::EndpointSlice>(client, ListParams::default()),
+        all::<core::Event>(client, ListParams::default().fields(FAILED)),
+        read_metrics(metrics),
     );
-    Facts::Reached(Box::new(Cluster {
+    Cluster {
         version: version.map(|info| info.git_version).map_err(problem),
-        now: Timestamp::now().as_second(),
+        now,
         access,
         nodes: nodes.map(|all| all.iter().map(node).collect()),
-        lease_name,
-        lease,
+        leases,
         services: services.map(|all| all.iter().map(service).collect()),
         slices: slices.map(|all| all.iter().filter_map(slice).collect()),
         failures: failures.map(|all| all.iter().map(failure).collect()),
         metrics,
-    }))
+    }
 }
 
-/// What is named, or what `evenkeel up` has noted beside its kubeconfig.
-fn metrics_url(given: Option<&str>, kubeconfig: Option<&Path>) -> Option<String> {
+/// The one that is given, or the one that `evenkeel up` has recorded beside its kubeconfig.
+fn metrics_url(given: Option<&str>, source: &ClusterSource) -> Option<String> {
     given.map(ToOwned::to_owned).or_else(|| {
-        let places = Places::read(kubeconfig?)?;
-        Some(format!("{}/metrics", places.of("controller")?))
+        let components = Components::read(source.files.first()?)?;
+        Some(format!("{}/metrics", components.address("controller")?))
     })
 }
 
 async fn read_metrics(url: Option<String>) -> Metrics {
     match url {
         Some(url) => metrics::read(&url).await,
-        None => Metrics::NotAsked,
+        None => Metrics::NotChecked,
     }
 }
 
 /// All objects of a kind, page by page.
-async fn all<T>(client: &Client, params: ListParams) -> Asked<Vec<T>>
+async fn all<T>(client: &Client, params: ListParams) -> Fetched<Vec<T>>
 where
     T: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned,
 {
@@ -110,28 +123,39 @@ where
     }
 }
 
-/// The first of these Leases that exists, or else the first of them.
-async fn first_lease(client: &Client, names: &[LeaseName]) -> (LeaseName, Asked<Option<Lease>>) {
-    let mut missed = None;
-    for name in names {
-        let found = lease(client, name).await;
-        if matches!(found, Ok(Some(_))) {
-            return (name.clone(), found);
-        }
-        missed.get_or_insert((name.clone(), found));
+/// The Leases of controllers. By default they are looked for in all namespaces, and where that is
+/// not allowed, in those that the flags and `deploy/` use.
+async fn leases(client: &Client, given: Option<&LeaseName>) -> Fetched<Vec<Lease>> {
+    if let Some(name) = given {
+        return Ok(get_lease(client, &name.namespace, &name.name).await?.into_iter().collect());
     }
-    missed.expect("there is a Lease to look for")
+    let named = ListParams::default().fields(&format!("metadata.name={LEASE_NAME}"));
+    if let Ok(found) = all::<coordination::Lease>(client, named).await {
+        return Ok(found.iter().map(lease).collect());
+    }
+    let mut found = Vec::new();
+    for namespace in [LEASE_NAMESPACE, DEPLOYED] {
+        found.extend(get_lease(client, namespace, LEASE_NAME).await?);
+    }
+    Ok(found)
 }
 
-async fn lease(client: &Client, name: &LeaseName) -> Asked<Option<Lease>> {
-    let api: Api<coordination::Lease> = Api::namespaced(client.clone(), &name.namespace);
-    let lease = api.get_opt(&name.name).await.map_err(problem)?;
-    let spec = lease.map(|lease| lease.spec.unwrap_or_default());
-    Ok(spec.map(|spec| Lease {
+async fn get_lease(client: &Client, namespace: &str, name: &str) -> Fetched<Option<Lease>> {
+    let api: Api<coordination::Lease> = Api::namespaced(client.clone(), namespace);
+    Ok(api.get_opt(name).await.map_err(problem)?.as_ref().map(lease))
+}
+
+fn lease(lease: &coordination::Lease) -> Lease {
+    let spec = lease.spec.clone().unwrap_or_default();
+    Lease {
+        name: LeaseName {
+            namespace: lease.namespace().unwrap_or_default(),
+            name: lease.name_any(),
+        },
         holder: spec.holder_identity,
         renewed: spec.renew_time.map(|time| time.0.as_second()),
         duration_seconds: spec.lease_duration_seconds.unwrap_or(0).into(),
-    }))
+    }
 }
 
 fn node(node: &core::Node) -> Node {
@@ -145,6 +169,7 @@ fn node(node: &core::Node) -> Node {
     Node {
         name: node.name_any(),
         is_ready: conditions.into_iter().any(is_ready),
+        is_cordoned: node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true)),
         is_control_plane: [label::CONTROL_PLANE, label::MASTER].iter().any(is_control_plane),
         zone: labels.get(label::ZONE).filter(|zone| !zone.is_empty()).cloned(),
         has_cpu: cpu.is_some_and(|cpu| cpu.0.contains(|digit: char| ('1'..='9').contains(&digit))),
@@ -205,10 +230,10 @@ fn key(object: &core::Service) -> ServiceKey {
     ServiceKey::new(&*object.namespace().unwrap_or_default(), &*object.name_any())
 }
 
-/// The innermost words: what the server said, or why there was no answer.
+/// What the server answered, or why there was no answer.
 fn problem(error: kube::Error) -> String {
     match error {
         kube::Error::Api(status) => status.message,
-        error => error.to_string(),
+        error => live::innermost(&error),
     }
 }

@@ -21,16 +21,16 @@ pub(super) async fn read(url: &str) -> Metrics {
     match timeout(PATIENCE, fetch(&url)).await {
         Ok(Ok(text)) => Metrics::Read { url, syncs: syncs(&text) },
         Ok(Err(problem)) => Metrics::Unreachable { url, problem },
-        Err(_) => Metrics::Unreachable { url, problem: "no answer came in time".to_owned() },
+        Err(_) => Metrics::Unreachable { url, problem: "timed out".to_owned() },
     }
 }
 
 async fn fetch(url: &str) -> Result<String, String> {
-    let uri: Uri = url.parse().map_err(|_| "it is not a URL".to_owned())?;
+    let uri: Uri = url.parse().map_err(|_| "not a URL".to_owned())?;
     if uri.scheme_str() != Some("http") {
-        return Err("only http:// URLs are asked".to_owned());
+        return Err("only http:// URLs are supported".to_owned());
     }
-    let host = uri.authority().ok_or("it names no host")?.as_str().to_owned();
+    let host = uri.authority().ok_or("the URL has no host")?.as_str().to_owned();
     let address =
         (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(80));
     let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
@@ -42,13 +42,13 @@ async fn fetch(url: &str) -> Result<String, String> {
     let answer = async {
         let answer = sender.send_request(request).await.map_err(|error| error.to_string())?;
         if !answer.status().is_success() {
-            return Err(format!("the answer is {}", answer.status()));
+            return Err(format!("HTTP status {}", answer.status()));
         }
         let body = Limited::new(answer.into_body(), LARGEST).collect().await;
         let body = body.map_err(|error| error.to_string())?.to_bytes();
-        String::from_utf8(body.into()).map_err(|_| "the answer is not text".to_owned())
+        String::from_utf8(body.into()).map_err(|_| "the response is not text".to_owned())
     };
-    // The connection only ends after the answer, or with an error that the answer tells of too.
+    // The connection ends after the response, or with an error that the response reports too.
     tokio::select! {
         answer = answer => answer,
         Err(error) = connection => Err(error.to_string()),
@@ -61,7 +61,7 @@ fn syncs(text: &str) -> Syncs {
     for line in text.lines() {
         let Some((name, rest)) = line.split_once('{') else { continue };
         let Some((labels, value)) = rest.split_once('}') else { continue };
-        // What may follow the value is a timestamp.
+        // A timestamp may follow the value.
         let value = value.split_whitespace().next().and_then(|value| value.parse::<f64>().ok());
         let (true, Some(value)) = (NAMES.contains(&name), value) else { continue };
         let into = match label(labels, "result") {

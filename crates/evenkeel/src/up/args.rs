@@ -1,4 +1,4 @@
-//! The command line of `evenkeel up`, and what it means.
+//! The flags of `evenkeel up`.
 
 use std::{
     net::SocketAddr,
@@ -23,23 +23,24 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(crate) struct UpArgs {
-    /// The folder for objects, keys and the kubeconfig; made if it is not there [default: ./.evenkeel]
+    /// Folder for objects, keys and the kubeconfig; created if it does not exist [default:
+    /// ./.evenkeel]
     #[arg(long, value_name = "FOLDER")]
     pub data: Option<PathBuf>,
-    /// Keep all in memory: what is stored ends with the process
+    /// Keep all data in memory; it is lost when the process ends
     #[arg(long, conflicts_with = "data")]
     pub ephemeral: bool,
-    /// What to begin with [default: three-zones on the first start, none later]
+    /// Sample objects to create [default: three-zones on the first start, none later]
     #[arg(long, value_enum)]
     pub sample: Option<SampleName>,
-    /// Where the API listens; port 0 takes a free one
+    /// Address of the API server; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:6443")]
     pub listen: SocketAddr,
-    /// Where the controller answers for health and metrics [default: 127.0.0.1:10271, or a free port
-    /// if that is in use]
+    /// Address of the controller's health checks and metrics [default: 127.0.0.1:10271, or a free
+    /// port if that is in use]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub controller_listen: Option<SocketAddr>,
-    /// Feature gates of API and controller, as in ServiceTrafficDistribution=false
+    /// Feature gates of API server and controller, such as ServiceTrafficDistribution=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
     #[command(flatten)]
@@ -51,28 +52,28 @@ pub(crate) struct UpArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxArgs {
-    /// How long a Pod takes to become ready
+    /// Time until a Pod is ready
     #[arg(long, value_name = "DURATION", default_value = "500ms", value_parser = duration)]
     pub sandbox_ready_after: Duration,
-    /// How long a Pod takes to end, at most, within its grace [default: 1s]
+    /// Time until a deleted Pod has terminated, within its grace period [default: 1s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub sandbox_end_after: Option<Duration>,
-    /// How long a node may be silent before it counts as not ready [default: 40s]
+    /// Time without heartbeats until a node is not ready [default: 40s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub sandbox_node_grace: Option<Duration>,
-    /// How long Pods stay on a node that is not ready [default: 300s]
+    /// Time until Pods are evicted from a node that is not ready [default: 300s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub sandbox_pod_eviction: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum SampleName {
-    /// Six nodes in three zones, five Services with different policies, one of them in trouble
+    /// Six nodes in three zones, five Services with different policies, one of them with a problem
     ThreeZones,
     None,
 }
 
-/// What was asked for, checked.
+/// The flags, validated.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
     pub api: evenkeel_apiserver::Settings,
@@ -80,7 +81,7 @@ pub(super) struct Settings {
     pub sample: Option<Sample>,
 }
 
-/// The folder that is used when none is named.
+/// The default data folder.
 pub(crate) const DATA: &str = ".evenkeel";
 
 const CONTROLLER_LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 10271);
@@ -88,7 +89,7 @@ const CONTROLLER_LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 10271);
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   evenkeel up                                        # data and kubeconfig in ./.evenkeel
-  evenkeel up --ephemeral --listen 127.0.0.1:0       # a free port, nothing kept
+  evenkeel up --ephemeral --listen 127.0.0.1:0       # a free port, nothing stored
   evenkeel up --data /var/lib/evenkeel --sample none
   KUBECONFIG=.evenkeel/kubeconfig kubectl get services -A";
 
@@ -104,6 +105,7 @@ pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
         election: Some(election()),
         listen: Some(controller_listen(args.controller_listen)?),
         watches: WatchSettings::default(),
+        address: None,
     };
     let sample = sample(args.sample, data.as_deref());
     Ok(Settings { api: api(args, data, features), controller, sample })
@@ -135,9 +137,9 @@ fn sandbox(args: &SandboxArgs) -> Sandbox {
     }
 }
 
-/// Always the same identity. An earlier process of that name is gone, since it held the folder's
-/// lock, so that the next one need not wait until the lease of one that was killed has run out.
-/// Others, started by hand on the same API, do wait.
+/// The identity is constant: an earlier process of that name has ended, since it held the folder's
+/// lock, so a new one need not wait until the lease of a killed one expires. Other controllers on
+/// the same API server do wait.
 fn election() -> lease::Settings {
     lease::Settings::new(LEASE_NAMESPACE, LEASE_NAME, "evenkeel-up")
 }
@@ -154,8 +156,8 @@ fn controller_listen(given: Option<SocketAddr>) -> Result<SocketAddr, Error> {
     }
 }
 
-/// The sample is for the first start, and for the next one where that was cut short: once there is a
-/// journal, what is in it is what people want.
+/// The sample is for the first start, and for the next one if that was interrupted. Later the journal
+/// has what people want.
 fn sample(given: Option<SampleName>, data: Option<&Path>) -> Option<Sample> {
     let is_open = |data: &Path| !data.join("journal").exists() || unfinished::is_noted(data);
     let name = given.unwrap_or(match data.is_none_or(is_open) {

@@ -1,73 +1,119 @@
-//! What somebody needs to go on.
+//! What `evenkeel up` prints when it is ready.
 
-use std::{fmt::Write, path::Path};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
-use super::{parts::Cluster, places::Places};
+use super::{components::Components, invocation};
 use crate::{
     apiserver::shell_quoted,
     printer::{GOOD, HEADING, styled},
     table::Table,
+    up::DATA,
 };
 
-/// `data`: the folder that is kept.
-pub(super) fn text(data: Option<&Path>, cluster: &Cluster, places: &Places) -> String {
-    render(data, &cluster.kubeconfig, places)
+/// What the printed commands depend on.
+#[derive(Clone, Debug)]
+pub(super) struct Greeting {
+    /// How to run this program.
+    program: String,
+    /// The folder where data is stored, if it is.
+    data: Option<PathBuf>,
+    /// Absolute.
+    kubeconfig: PathBuf,
+    /// Commands started in this folder find the kubeconfig themselves.
+    is_found: bool,
 }
 
-fn render(data: Option<&Path>, kubeconfig: &Path, places: &Places) -> String {
-    let mut text = format!("{}\n\n", styled(GOOD, "evenkeel is up"));
-    let mut table = Table::new(&["PART", "WHERE", "WHAT"]);
-    for place in places.iter() {
-        table.row([place.part.clone(), place.at.clone(), place.what.clone()]);
-    }
-    let _ = writeln!(text, "{}", table.render(""));
-    let _ = match data {
-        Some(data) => {
-            let data = std::path::absolute(data).unwrap_or_else(|_| data.to_owned());
-            writeln!(text, "data:       {} (the next start continues there)", data.display())
+impl Greeting {
+    pub(super) fn new(data: Option<&Path>, kubeconfig: &Path) -> Greeting {
+        let usual = std::path::absolute(Path::new(DATA).join("kubeconfig"));
+        let is_named = std::env::var_os("KUBECONFIG").is_some_and(|value| !value.is_empty());
+        Greeting {
+            program: invocation::of_process(),
+            data: data.map(|data| std::path::absolute(data).unwrap_or_else(|_| data.to_owned())),
+            kubeconfig: kubeconfig.to_owned(),
+            is_found: !is_named && usual.is_ok_and(|usual| usual == kubeconfig),
         }
-        None => writeln!(text, "data:       in memory; it ends with this process"),
-    };
-    let quoted = shell_quoted(kubeconfig);
-    let _ = writeln!(text, "kubeconfig: {}\n", kubeconfig.display());
-    let _ = writeln!(text, "{}", styled(HEADING, "TRY"));
-    let _ = writeln!(text, "  export KUBECONFIG={quoted}");
-    let _ = writeln!(text, "  kubectl get services -A");
-    let _ = writeln!(text, "  evenkeel status");
-    let _ = writeln!(text, "or");
-    let _ = writeln!(text, "  kubectl --kubeconfig {quoted} get services -A");
-    text
+    }
+
+    /// A command of this program on this cluster, to be copied.
+    pub(super) fn command(&self, args: &str) -> String {
+        let Greeting { program, kubeconfig, is_found, .. } = self;
+        match is_found {
+            true => format!("{program} {args}"),
+            false => format!("{program} {args} --kubeconfig {}", shell_quoted(kubeconfig)),
+        }
+    }
+
+    pub(super) fn text(&self, components: &Components) -> String {
+        let mut text = format!("{}\n\n", styled(GOOD, "evenkeel is up"));
+        let mut table = Table::new(&["COMPONENT", "ADDRESS", "DESCRIPTION"]);
+        for one in components.iter() {
+            table.row([one.name.clone(), one.address.clone(), one.description.clone()]);
+        }
+        let _ = writeln!(text, "{}", table.render(""));
+        let _ = match &self.data {
+            Some(data) => {
+                writeln!(text, "data:       {} (the next `up` resumes)", data.display())
+            }
+            None => writeln!(text, "data:       in memory, lost when this process ends"),
+        };
+        let quoted = shell_quoted(&self.kubeconfig);
+        let _ = writeln!(text, "kubeconfig: {}\n", self.kubeconfig.display());
+        let _ = writeln!(text, "{}", styled(HEADING, "TRY (in another shell)"));
+        let _ = writeln!(text, "  export KUBECONFIG={quoted}");
+        let _ = writeln!(text, "  kubectl get services -A");
+        let _ = writeln!(text, "  {} status", self.program);
+        text
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{super::places::Place, *};
+    use super::{super::components::Component, *};
+
+    fn greeting(is_found: bool) -> Greeting {
+        Greeting {
+            program: "evenkeel".into(),
+            data: Some("/a b".into()),
+            kubeconfig: "/a b/kubeconfig".into(),
+            is_found,
+        }
+    }
 
     #[test]
-    fn it_says_what_runs_where_and_what_to_copy() {
-        let mut places = Places::default();
-        for (part, at) in [("api", "https://127.0.0.1:6443"), ("controller", "http://[::1]:1")] {
-            places.push(Place { part: part.into(), at: at.into(), what: "it".into() });
+    fn it_lists_the_components_and_commands_to_copy() {
+        let mut components = Components::default();
+        for (name, at) in [("api", "https://127.0.0.1:6443"), ("controller", "http://[::1]:1")] {
+            let (address, description) = (at.into(), "it".into());
+            components.push(Component { name: name.into(), address, description });
         }
-        let told = render(Some(Path::new("/a b")), Path::new("/a b/kubeconfig"), &places);
-        let told = anstream::adapter::strip_str(&told).to_string();
+        let text = greeting(true).text(&components);
+        let text = anstream::adapter::strip_str(&text).to_string();
         let expected = "\
 evenkeel is up
 
-PART         WHERE                    WHAT
+COMPONENT    ADDRESS                  DESCRIPTION
 api          https://127.0.0.1:6443   it
 controller   http://[::1]:1           it
 
-data:       /a b (the next start continues there)
+data:       /a b (the next `up` resumes)
 kubeconfig: /a b/kubeconfig
 
-TRY
+TRY (in another shell)
   export KUBECONFIG='/a b/kubeconfig'
   kubectl get services -A
   evenkeel status
-or
-  kubectl --kubeconfig '/a b/kubeconfig' get services -A
 ";
-        assert_eq!(told, expected);
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn a_command_names_the_kubeconfig_unless_it_is_found_anyway() {
+        assert_eq!(greeting(true).command("status"), "evenkeel status");
+        let named = "evenkeel status --kubeconfig '/a b/kubeconfig'";
+        assert_eq!(greeting(false).command("status"), named);
     }
 }

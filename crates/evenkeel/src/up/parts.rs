@@ -5,7 +5,7 @@ mod controller;
 
 use std::{path::PathBuf, sync::Arc};
 
-use evenkeel_k8s::live;
+use evenkeel_k8s::live::{self, ClusterSource, Connection};
 use futures_util::future::BoxFuture;
 use kube::Client;
 use tokio::sync::oneshot;
@@ -14,19 +14,18 @@ use tokio_util::sync::CancellationToken;
 use super::args::Settings;
 use crate::error::Error;
 
-/// All that runs on the API, in the order in which it is started. It is stopped in the reverse
-/// one, and the API last of all.
+/// All that uses the API server, in the order in which it is started. Parts stop in the reverse
+/// order, and the API server last.
 pub(super) const PARTS: &[Part] = &[Part {
     name: "controller",
-    what: "writes EndpointSlices with hints, conditions and Events; /metrics, /readyz",
+    description: "writes EndpointSlices with hints, conditions and Events; /metrics, /readyz",
     run: |context| Box::pin(controller::run(context)),
 }];
 
 pub(super) struct Part {
     pub name: &'static str,
-    /// For people, in a few words.
-    pub what: &'static str,
-    /// Runs until it is told to stop. It ends earlier only with an error.
+    pub description: &'static str,
+    /// Runs until `stop` is cancelled. It ends earlier only with an error.
     pub run: fn(Context) -> BoxFuture<'static, Result<(), Error>>,
 }
 
@@ -34,7 +33,7 @@ pub(super) struct Part {
 pub(super) struct Context {
     pub settings: Arc<Settings>,
     pub cluster: Cluster,
-    /// To be told where the part answers, once it does.
+    /// Takes the address of the part, once it is ready.
     pub ready: oneshot::Sender<String>,
     pub stop: CancellationToken,
 }
@@ -43,13 +42,15 @@ pub(super) struct Context {
 #[derive(Clone)]
 pub(super) struct Cluster {
     pub client: Client,
+    pub address: String,
     /// Absolute.
     pub kubeconfig: PathBuf,
 }
 
 impl Cluster {
     pub(super) async fn connect(kubeconfig: PathBuf) -> Result<Cluster, Error> {
-        let client = live::controller_client(Some(kubeconfig.clone()), None).await?;
-        Ok(Cluster { client, kubeconfig })
+        let source = ClusterSource::file(kubeconfig.clone(), None);
+        let Connection { client, address } = live::controller_client(&source).await?;
+        Ok(Cluster { client, address, kubeconfig })
     }
 }

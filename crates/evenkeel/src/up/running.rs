@@ -1,4 +1,4 @@
-//! Parts that run, and their end: the last one started is the first one stopped.
+//! Parts that run, and their shutdown: the last one started is the first one stopped.
 
 use futures_util::future::select_all;
 use tokio::{sync::oneshot, task::JoinHandle};
@@ -17,7 +17,7 @@ struct Part {
 }
 
 impl Running {
-    /// Starts a part, and waits until it says that it is ready.
+    /// Starts a part, and waits until it is ready.
     ///
     /// Cancelled on the way, it leaves a part that is started and can be stopped.
     pub(super) async fn start<R, F>(
@@ -34,14 +34,12 @@ impl Running {
         self.0.push(Part { name, task, stop });
         match ready.await {
             Ok(ready) => Ok(ready),
-            // It went away without a word: its end says why.
+            // It ended before it was ready: its result says why.
             Err(_) => Err(self.ended().await),
         }
     }
 
-    /// Waits until one of the parts ends, which none does by itself while all is well.
-    ///
-    /// Without any part there is no end to wait for.
+    /// Waits until one of the parts ends, which is always an error. Waits forever without parts.
     pub(super) async fn ended(&mut self) -> Error {
         if self.0.is_empty() {
             return std::future::pending().await;
@@ -50,12 +48,12 @@ impl Running {
         let Part { name, .. } = self.0.remove(index);
         match outcome {
             Ok(Err(error)) => error,
-            // It is done, or it panicked, which the panic itself has told of.
+            // It returned, or it panicked, which the panic handler has printed.
             Ok(Ok(())) | Err(_) => Error::PartEnded { part: name },
         }
     }
 
-    /// Stops one part after the other; the first error on the way is told when all have ended.
+    /// Stops one part after the other. Returns the first error once all have ended.
     pub(super) async fn stop(mut self) -> Result<(), Error> {
         let mut outcome = Ok(());
         while let Some(Part { name, task, stop }) = self.0.pop() {

@@ -1,5 +1,5 @@
-//! A note beside the data while the sample is not complete, so that the start after one that was
-//! killed completes it. It is written once the folder is known to be ours.
+//! A marker file beside the data while the sample is incomplete, so that the next start completes
+//! it. It is written once the folder is locked by this process.
 
 use std::{fs, io, path::Path};
 
@@ -9,7 +9,7 @@ pub(super) fn is_noted(data: &Path) -> bool {
     data.join(FILE).exists()
 }
 
-/// Without it, a sample that is cut short stays so.
+/// Without it, a sample that is interrupted stays incomplete.
 pub(super) fn note(data: &Path) {
     warn_of(fs::write(data.join(FILE), ""));
 }

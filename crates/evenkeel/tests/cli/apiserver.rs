@@ -48,6 +48,21 @@ impl Server {
         Server::start(&[&["--data", data.to_str().unwrap()], args].concat())
     }
 
+    /// Creates the objects of a manifest.
+    pub(crate) fn create(&self, manifest: &str) {
+        let file = folder(&format!("create-{}.yaml", self.address));
+        fs::write(&file, manifest).unwrap();
+        let created = self.kubectl(&["create", "-f", file.to_str().unwrap()]);
+        assert!(created.status.success(), "{}", String::from_utf8_lossy(&created.stderr));
+        fs::remove_file(file).unwrap();
+    }
+
+    pub(crate) fn patch_status(&self, kind: &str, name: &str, patch: &str) {
+        let args = ["patch", kind, name, "--subresource=status", "--type=merge", "-p", patch];
+        let patched = self.kubectl(&args);
+        assert!(patched.status.success(), "{}", String::from_utf8_lossy(&patched.stderr));
+    }
+
     fn kubectl(&self, args: &[&str]) -> Output {
         let mut command = Command::new("kubectl");
         command.arg("--kubeconfig").arg(&self.kubeconfig).args(args);

@@ -104,7 +104,7 @@ fn kinds_that_are_not_used_are_passed_over_with_one_note() {
 fn an_unknown_service_is_told_with_where_it_is() {
     let ran = evenkeel(&["explain", "web", "-f", "examples/three-zones"], b"");
     assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("there is shop/web: give its namespace with -n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("found shop/web; set its namespace with -n"), "{}", ran.stderr);
 }
 
 #[test]
@@ -138,9 +138,9 @@ fn wrong_settings_are_refused() {
 #[test]
 fn without_cluster_and_files_it_says_what_to_give() {
     let ran = evenkeel(&["explain", "web"], b"");
-    assert_eq!(ran.code, 1);
-    assert!(ran.stderr.contains("no cluster to talk to"), "{}", ran.stderr);
+    assert_eq!(ran.code, 3);
+    assert!(ran.stderr.contains("no cluster configured"), "{}", ran.stderr);
     let ran = evenkeel(&["explain", "web", "--kubeconfig", "no/such/config"], b"");
-    assert_eq!(ran.code, 1);
+    assert_eq!(ran.code, 3);
     assert!(ran.stderr.contains("no/such/config"), "{}", ran.stderr);
 }

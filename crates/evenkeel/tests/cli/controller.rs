@@ -1,4 +1,4 @@
-//! `evenkeel controller` where it can't start: what is said, and how it ends.
+//! `evenkeel controller` where it can't start: the error, and the exit code.
 
 use std::{fs, net::TcpListener};
 
@@ -7,7 +7,7 @@ use crate::{
     run::{Ran, evenkeel},
 };
 
-/// It ended with this code, said all of `parts` on stderr, and nothing on stdout.
+/// It exited with this code, printed all of `parts` to stderr, and nothing to stdout.
 fn refused(ran: &Ran, code: i32, parts: &[&str]) {
     assert_eq!((ran.code, ran.stdout.as_str()), (code, ""), "{}", ran.stderr);
     for part in parts {
@@ -21,7 +21,7 @@ fn wrong_settings_are_refused_with_what_to_do() {
         (&["--feature-gates", "Nope=true"], &["Nope", "ServiceTrafficDistribution"]),
         (&["--feature-gates", "TopologyAwareHints"], &["NAME=true or NAME=false"]),
         (&["--leader-elect-lease-duration", "5s"], &["must be more than the renew deadline"]),
-        (&["--leader-elect-retry-period", "10"], &["has no known unit"]),
+        (&["--leader-elect-retry-period", "10"], &["has no valid unit"]),
         (&["--max-endpoints-per-slice", "2000"], &["1 to 1000"]),
         (&["--concurrent-service-endpoint-syncs", "0"], &["from 1 up"]),
         (&["--services", "some"], &["all", "annotated"]),
@@ -37,7 +37,7 @@ fn wrong_settings_are_refused_with_what_to_do() {
 #[test]
 fn without_a_cluster_it_says_where_one_comes_from() {
     for args in [&["controller", "--listen", "127.0.0.1:0"][..], &["controller", "release", "-A"]] {
-        refused(&evenkeel(args, b""), 1, &["no cluster to talk to", "evenkeel up"]);
+        refused(&evenkeel(args, b""), 3, &["no cluster configured", "evenkeel up"]);
     }
 }
 
@@ -46,7 +46,7 @@ fn an_address_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let ran = evenkeel(&["controller", "--listen", &address], b"");
-    refused(&ran, 1, &[&address, "give another --listen"]);
+    refused(&ran, 1, &[&address, "set another --listen"]);
 }
 
 #[test]
@@ -55,7 +55,11 @@ fn a_missing_namespace_of_the_lease_is_named() {
     let kubeconfig = server.kubeconfig.to_str().unwrap();
     let flags = ["--listen", "127.0.0.1:0", "--leader-elect-resource-namespace", "nowhere"];
     let ran = evenkeel(&[&["controller", "--kubeconfig", kubeconfig], &flags[..]].concat(), b"");
-    refused(&ran, 1, &["no namespace \"nowhere\"", "--leader-elect-resource-namespace"]);
+    refused(
+        &ran,
+        1,
+        &["namespace \"nowhere\" of the lease does not exist", "--leader-elect-resource-namespace"],
+    );
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod bad_input;
 mod controller;
 mod explain;
 mod fairness;
+mod kubeconfig;
 mod kubectl;
 mod plan;
 mod run;

@@ -1,4 +1,4 @@
-//! Slices that change hands, and keep everything else.
+//! EndpointSlices that are handed over, unchanged but for the label.
 
 use std::{fs, path::Path};
 
@@ -57,14 +57,14 @@ fn slices_are_released_and_adopted_with_their_endpoints() {
 
     let released = up.evenkeel(&["controller", "release", "svc/web"]);
     assert_eq!(released.code, 0, "{}", released.err);
-    assert_eq!(released.out, "endpointslice/default/web-1 is Kubernetes' now\n");
+    assert_eq!(released.out, "endpointslice/default/web-1 released to kube-controller-manager\n");
     assert_eq!(slice(&up, "web"), ("endpointslice-controller.k8s.io".to_owned(), before.clone()));
     assert_eq!(slice(&up, "cart").0, ours);
 
     let adopted = up.evenkeel(&["controller", "adopt", "-A"]);
-    assert_eq!(adopted.out, "endpointslice/default/web-1 is ours now\n", "{}", adopted.err);
+    assert_eq!(adopted.out, "endpointslice/default/web-1 adopted by Evenkeel\n", "{}", adopted.err);
     assert_eq!(slice(&up, "web"), (ours, before));
     let again = up.evenkeel(&["controller", "adopt", "-A"]);
     assert_eq!((again.code, again.out.as_str()), (0, ""));
-    assert!(again.err.contains("is left there"), "{}", again.err);
+    assert!(again.err.contains("no EndpointSlices managed by"), "{}", again.err);
 }

@@ -49,7 +49,11 @@ impl Up {
     }
 
     fn spawn(command: &str, args: &[&str]) -> Up {
-        let mut child = evenkeel(&[&[command, "--listen", "127.0.0.1:0"], args].concat())
+        let ports: &[&str] = match command {
+            "up" => &["--listen", "127.0.0.1:0", "--controller-listen", "127.0.0.1:0"],
+            _ => &["--listen", "127.0.0.1:0"],
+        };
+        let mut child = evenkeel(&[&[command], ports, args].concat())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -136,11 +140,20 @@ impl Drop for Up {
     }
 }
 
-/// `evenkeel`, cut off from any cluster of this machine.
+/// A shell, cut off from any cluster of this machine.
+pub(crate) fn shell(script: &str) -> Command {
+    let mut command = Command::new("sh");
+    // kubectl keeps a cache at home.
+    command.args(["-ec", script]).env("HOME", env!("CARGO_TARGET_TMPDIR"));
+    command.env_remove("KUBECONFIG").env_remove("KUBERNETES_SERVICE_HOST");
+    command
+}
+
+/// `evenkeel`, cut off from any cluster of this machine and not as `cargo run` starts it.
 pub(crate) fn evenkeel(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command.args(args).env("HOME", "/nonexistent").env_remove("KUBECONFIG");
-    command.env_remove("KUBERNETES_SERVICE_HOST");
+    command.env_remove("KUBERNETES_SERVICE_HOST").env_remove("CARGO");
     command
 }
 

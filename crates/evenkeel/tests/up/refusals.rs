@@ -21,9 +21,9 @@ fn text(path: &Path) -> &str {
 fn an_address_in_use_is_named() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let parts = [address.as_str(), "stop what listens there, or give another --listen"];
+    let parts = [address.as_str(), "--listen"];
     refused(&["--ephemeral", "--listen", &address], 1, &parts);
-    let parts = [address.as_str(), "give another --controller-listen"];
+    let parts = [address.as_str(), "set another --controller-listen"];
     let flags = ["--ephemeral", "--listen", "127.0.0.1:0", "--controller-listen", &address];
     refused(&flags, 1, &parts);
 }
@@ -32,7 +32,7 @@ fn an_address_in_use_is_named() {
 fn a_second_one_on_the_same_data_is_refused_and_the_first_goes_on() {
     let data = folder("taken");
     let first = Up::in_folder(&data, &["--sample", "none"]);
-    let parts = ["another server runs on this data; stop it, or give another folder"];
+    let parts = ["another server"];
     refused(&["--listen", "127.0.0.1:0", "--data", text(&data)], 1, &parts);
     assert_eq!(first.kubectl(&["get", "--raw", "/readyz"]).out, "ok");
     assert_eq!(first.stop("-INT").0, Some(0));
@@ -43,7 +43,7 @@ fn a_folder_that_cannot_be_used_is_named() {
     let file = folder("file");
     fs::write(&file, "").unwrap();
     for data in [text(&file), "/proc/nope"] {
-        let parts = [data, "can't be used as data folder", "--data, or keep nothing"];
+        let parts = [data, "can't be used as data folder", "set --data to a writable folder"];
         refused(&["--listen", "127.0.0.1:0", "--data", data], 1, &parts);
     }
 }

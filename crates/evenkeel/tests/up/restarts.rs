@@ -44,7 +44,11 @@ fn the_next_start_continues_where_the_last_one_ended() {
     assert!(!services.out.contains("payments"), "the sample came back: {}", services.out);
     let status = ran(evenkeel(&["status"]).current_dir(&here));
     assert_eq!(status.code, 0, "{}{}", status.out, status.err);
-    assert!(status.out.starts_with("kubeconfig: .evenkeel/kubeconfig\n"), "{}", status.out);
+    assert!(
+        status.out.starts_with("kubeconfig: .evenkeel/kubeconfig (`evenkeel up` in this folder)\n"),
+        "{}",
+        status.out
+    );
     assert_eq!(second.stop("-TERM").0, Some(0));
 }
 

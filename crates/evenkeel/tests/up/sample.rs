@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use crate::process::Up;
+use crate::process::{Up, folder, ran, shell};
 
 /// All endpoints of a Service.
 fn endpoints(up: &Up, service: &str) -> Vec<Value> {
@@ -33,7 +33,6 @@ fn the_sample_is_explained_and_its_slices_have_the_hints_that_were_asked_for() {
         "evenkeel is up",
         "https://127.0.0.1:",
         "export KUBECONFIG=",
-        "$ evenkeel explain cart -n shop",
         "shop/cart: policy Auto",
         "IPv4: 2 endpoints, 2 ready",
     ] {
@@ -59,6 +58,26 @@ fn the_sample_is_explained_and_its_slices_have_the_hints_that_were_asked_for() {
     assert_eq!(up.stop("-INT").0, Some(0));
 }
 
+/// With data in another folder than the default, so that commands must name the kubeconfig.
+#[test]
+fn the_commands_it_prints_can_be_copied() {
+    let data = folder("copied");
+    let mut up = Up::in_folder(&data, &[]);
+    let said = up.explained().to_owned();
+    let explain = said.lines().find_map(|line| line.strip_prefix("$ ")).unwrap();
+    assert!(explain.contains(" explain cart -n shop --kubeconfig "), "{explain}");
+    let explained = ran(&mut shell(explain));
+    assert_eq!(explained.code, 0, "{explain}: {}", explained.err);
+    let (_, tried) = said.split_once("TRY (in another shell)\n").unwrap();
+    let script: Vec<&str> = tried.lines().take_while(|line| line.starts_with("  ")).collect();
+    let copied = ran(&mut shell(&script.join("\n")));
+    assert_eq!(copied.code, 0, "{script:?}: {}{}", copied.out, copied.err);
+    assert!(copied.out.contains("payments") && copied.out.contains(" checks: 0 failed"));
+    let (code, errors) = up.stop("-INT");
+    assert_eq!(code, Some(0));
+    assert!(errors.contains("Shutting down; press Ctrl-C again to force"), "{errors}");
+}
+
 #[test]
 fn the_service_in_trouble_says_so_and_status_lists_it() {
     let mut up = Up::start(&["--ephemeral"]);
@@ -82,8 +101,8 @@ fn the_service_in_trouble_says_so_and_status_lists_it() {
     assert_eq!(status.code, 0, "{}{}", status.out, status.err);
     for words in [
         "√ ready nodes are in 3 zones",
-        "√ evenkeel-up leads",
-        "√ each of 5 Services with a selector has slices",
+        "√ evenkeel-up is leader",
+        "√ all 5 Services with a selector have EndpointSlices",
         "‼ shop/cart: TrafficDistributionProgrammed is False",
         "√ 0 of ",
     ] {

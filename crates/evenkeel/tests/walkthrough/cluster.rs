@@ -63,6 +63,11 @@ impl Cluster {
         self.serve(&[]);
     }
 
+    /// Kills the API server.
+    pub(crate) fn stop(&mut self) {
+        self.server.take().unwrap().kill();
+    }
+
     /// The API server takes nothing and answers nothing until it goes on.
     pub(crate) fn freeze(&self) {
         self.server.as_ref().unwrap().signal("-STOP");

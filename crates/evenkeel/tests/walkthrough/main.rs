@@ -8,6 +8,7 @@ mod controller;
 mod kep_4444;
 mod kill;
 mod leaders;
+mod logs;
 mod process;
 mod skew;
 mod slices;

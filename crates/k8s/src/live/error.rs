@@ -1,4 +1,4 @@
-//! What can go wrong on the way to a cluster, and what to do about it.
+//! Errors of reading a cluster, and what to do about them.
 
 use std::{error::Error, io, path::PathBuf};
 
@@ -16,8 +16,10 @@ pub enum LiveError {
     UnknownContext { wanted: String, known: Vec<String> },
     #[error("the kubeconfig names no current context")]
     NoContext { known: Vec<String> },
-    #[error("no cluster to talk to: no usable kubeconfig was found, and this is not a Pod")]
+    #[error("no cluster configured: no kubeconfig found, and not running in a Pod")]
     NoCluster,
+    #[error("there is no kubeconfig to find context {context:?} in")]
+    NoKubeconfig { context: String },
     /// The parser's own words would quote the file, and with it perhaps a token.
     #[error("the kubeconfig {} is not valid YAML{}", path.display(), place(*line))]
     NotYaml { path: PathBuf, line: Option<u64> },
@@ -32,6 +34,9 @@ pub enum LiveError {
         reason: String,
         source: Box<kube::Error>,
     },
+    /// The kubeconfig of `evenkeel up` in the current folder is there, and its server is not.
+    #[error("cannot reach the API server at {server} of {}: {reason}", kubeconfig.display())]
+    NotRunning { kubeconfig: PathBuf, server: String, reason: String, source: Box<kube::Error> },
     #[error("there is no Service {key}")]
     NoService { key: ServiceKey },
     /// The API server answered, but not with what was asked for.
@@ -60,10 +65,15 @@ impl LiveError {
         LiveError::Unreachable { server, reason: innermost(&error), source: Box::new(error) }
     }
 
+    pub(super) fn not_running(kubeconfig: PathBuf, server: String, error: kube::Error) -> Self {
+        let (reason, source) = (innermost(&error), Box::new(error));
+        LiveError::NotRunning { kubeconfig, server, reason, source }
+    }
+
     /// Whether the same request may succeed a little later.
     pub fn is_retryable(&self) -> bool {
         match self {
-            LiveError::Unreachable { .. } => true,
+            LiveError::Unreachable { .. } | LiveError::NotRunning { .. } => true,
             LiveError::Refused { code, .. } => *code == 429 || *code >= 500,
             _ => false,
         }
@@ -72,27 +82,33 @@ impl LiveError {
     /// What to do about it.
     pub fn help(&self) -> Option<String> {
         Some(match self {
-            LiveError::NotYaml { .. } => "is it the right file?".to_owned(),
-            LiveError::Unreadable { .. } => "check the path, or leave it out to use KUBECONFIG \
-                 or ~/.kube/config"
-                .to_owned(),
+            LiveError::NotYaml { .. } => "check that this is a kubeconfig".to_owned(),
+            LiveError::Unreadable { .. } => {
+                "check the path given with --kubeconfig or KUBECONFIG".to_owned()
+            }
             LiveError::UnknownContext { known, .. } | LiveError::NoContext { known } => {
                 choose_from(known)
             }
             LiveError::NoCluster => {
-                "name a kubeconfig, set KUBECONFIG, or give manifests instead".to_owned()
+                "set --kubeconfig or KUBECONFIG, or read manifests with -f".to_owned()
+            }
+            LiveError::NoKubeconfig { .. } => "set --kubeconfig or KUBECONFIG".to_owned(),
+            LiveError::NotRunning { .. } => {
+                "start `evenkeel up` in this folder, or select another cluster with --kubeconfig, \
+                 --context or KUBECONFIG"
+                    .to_owned()
             }
             LiveError::Unreachable { .. } => {
-                "check that the cluster runs and that `kubectl version` reaches it".to_owned()
+                "check that the cluster is running and that `kubectl version` reaches it".to_owned()
             }
             LiveError::NoService { key } => {
-                format!("list what there is with `kubectl get services -n {}`", key.namespace)
+                format!("list the Services with `kubectl get services -n {}`", key.namespace)
             }
             LiveError::Refused { code: 401, .. } => {
                 "log in again: the API server does not accept these credentials".to_owned()
             }
             LiveError::Refused { code: 403, what, .. } => {
-                format!("ask for permission: `kubectl auth can-i list {what}` must say yes")
+                format!("ask for permission; then `kubectl auth can-i list {what}` prints yes")
             }
             LiveError::Objects(error) => return error.help().map(str::to_owned),
             LiveError::Kubeconfig { .. }
@@ -118,7 +134,7 @@ fn at(server: Option<&str>) -> String {
 
 fn choose_from(known: &[String]) -> String {
     if known.is_empty() {
-        "the kubeconfig has no contexts at all; is it the right file?".to_owned()
+        "the kubeconfig has no contexts; check that it is the right file".to_owned()
     } else {
         format!("choose one of these contexts: {}", known.join(", "))
     }

@@ -1,17 +1,19 @@
 //! Objects from a running cluster, read once.
 //!
 //! Lists are read in pages, so that a large cluster neither overloads its API server nor keeps
-//! people waiting without a sign. Nothing is written and nothing is watched. For those
-//! who do, there is a client that notices lost connections.
+//! people waiting without a sign. Nothing is written and nothing is watched. Controllers, which do
+//! both, get a client that detects lost connections.
 
 mod client;
 mod error;
 mod list;
+mod source;
 mod transport;
 
 pub use self::{
-    client::{client, controller_client},
+    client::{Connection, client, controller_client},
     error::{LiveError, innermost, is_unreachable},
     list::{Scope, objects},
+    source::{ClusterSource, SourceRule},
     transport::{Timeouts, long_lived},
 };

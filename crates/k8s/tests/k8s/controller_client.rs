@@ -1,6 +1,6 @@
 //! What a kubeconfig says of its user holds for the client of controllers too.
 
-use evenkeel_k8s::live::controller_client;
+use evenkeel_k8s::live::{ClusterSource, controller_client};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
     net::TcpListener,
@@ -30,7 +30,8 @@ async fn head(name: &str, user: &str) -> String {
         head.to_lowercase()
     };
     let ask = async {
-        let client = controller_client(Some(path.clone()), None).await.unwrap();
+        let client =
+            controller_client(&ClusterSource::file(path.clone(), None)).await.unwrap().client;
         assert_eq!(client.default_namespace(), "shop");
         client.apiserver_version().await.unwrap_err()
     };

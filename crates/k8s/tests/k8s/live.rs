@@ -2,7 +2,7 @@ use std::{env, fs, path::PathBuf, sync::Arc};
 
 use evenkeel_k8s::{
     Objects,
-    live::{LiveError, Scope, client, objects},
+    live::{ClusterSource, LiveError, Scope, client, objects},
     snapshot::build,
 };
 use evenkeel_model::ServiceKey;
@@ -131,14 +131,15 @@ fn web() -> Scope {
 
 async fn read(name: &str, answers: Answers, scope: Scope) -> Result<Objects, LiveError> {
     let config = kubeconfig(name, &serve(answers).await);
-    let client = client(Some(config.0.clone()), None).await?;
+    let client = client(&ClusterSource::file(config.0.clone(), None)).await?;
     objects(client, scope, |_, _| {}).await
 }
 
 #[tokio::test]
 async fn one_service_is_read_with_all_that_belongs_to_it() {
     let config = kubeconfig("one", &serve(cluster).await);
-    let client = client(Some(config.0.clone()), Some("there".to_owned())).await.unwrap();
+    let client =
+        client(&ClusterSource::file(config.0.clone(), Some("there".to_owned()))).await.unwrap();
     let mut seen = Vec::new();
     let found = objects(client, web(), |kind, count| seen.push((kind.to_owned(), count))).await;
     let found = found.unwrap();
@@ -222,7 +223,7 @@ async fn a_service_that_is_not_there_is_named() {
 
 #[tokio::test]
 async fn a_missing_kubeconfig_is_named() {
-    let error = client(Some("no/such/file".into()), None).await.err().unwrap();
+    let error = client(&ClusterSource::file("no/such/file".into(), None)).await.err().unwrap();
     assert!(matches!(&error, LiveError::Unreadable { path, .. } if path.ends_with("file")));
     assert!(error.to_string().starts_with("cannot read the kubeconfig no/such/file: "));
     assert!(error.help().is_some());
@@ -231,7 +232,10 @@ async fn a_missing_kubeconfig_is_named() {
 #[tokio::test]
 async fn an_unknown_context_is_answered_with_those_there_are() {
     let config = kubeconfig("context", "http://127.0.0.1:1");
-    let error = client(Some(config.0.clone()), Some("nowhere".to_owned())).await.err().unwrap();
+    let error = client(&ClusterSource::file(config.0.clone(), Some("nowhere".to_owned())))
+        .await
+        .err()
+        .unwrap();
     assert_eq!(error.to_string(), "the kubeconfig has no context \"nowhere\"");
     assert_eq!(error.help().unwrap(), "choose one of these contexts: here, there");
 }
@@ -239,7 +243,7 @@ async fn an_unknown_context_is_answered_with_those_there_are() {
 #[tokio::test]
 async fn a_kubeconfig_that_is_something_else_is_refused() {
     let config = file("else", "clusters:\n- token: secret-banana\n");
-    let error = client(Some(config.0.clone()), None).await.err().unwrap();
+    let error = client(&ClusterSource::file(config.0.clone(), None)).await.err().unwrap();
     assert!(matches!(error, LiveError::NotYaml { line: Some(2), .. }), "{error}");
     assert!(!error.to_string().contains("banana"), "what is in it may be secret: {error}");
 }
@@ -247,10 +251,10 @@ async fn a_kubeconfig_that_is_something_else_is_refused() {
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named_by_its_address() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let server: Arc<str> = format!("http://{}/", listener.local_addr().unwrap()).into();
+    let server: Arc<str> = format!("http://{}", listener.local_addr().unwrap()).into();
     drop(listener);
     let config = kubeconfig("unreachable", &server);
-    let error = client(Some(config.0.clone()), None).await.err().unwrap();
+    let error = client(&ClusterSource::file(config.0.clone(), None)).await.err().unwrap();
     let expected = format!("cannot reach the API server at {server}: Connection refused");
     assert!(error.to_string().starts_with(&expected), "{error}");
     assert!(error.is_retryable() && error.help().is_some());

@@ -2,7 +2,10 @@
 
 use std::{fmt::Debug, time::Duration};
 
-use evenkeel_k8s::{live::client, watched};
+use evenkeel_k8s::{
+    live::{ClusterSource, client},
+    watched,
+};
 use evenkeel_model::{Gone, PodPhase, Topology, Version};
 use futures_util::StreamExt;
 use k8s_openapi::api::{core::v1 as core, discovery::v1 as discovery};
@@ -259,7 +262,7 @@ fn pods(path: &str) -> (u16, Value) {
 #[tokio::test]
 async fn kube_lists_and_watches_them() {
     let config = kubeconfig("watched", &serve(pods).await);
-    let client = client(Some(config.0.clone()), None).await.unwrap();
+    let client = client(&ClusterSource::file(config.0.clone(), None)).await.unwrap();
     let api: Api<watched::Pod> = Api::all(client);
     let listed = api.list(&ListParams::default()).await.unwrap();
     let names: Vec<_> = listed.items.iter().map(|pod| pod.gone().name.to_string()).collect();

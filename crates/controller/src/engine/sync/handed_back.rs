@@ -5,16 +5,16 @@ use std::sync::Arc;
 
 use evenkeel_model::{SeenService, Service, label};
 
-use super::{Begun, conditions, delete};
+use super::{SyncWork, conditions, delete};
 use crate::engine::{
     Action, ServiceEvent, Settings,
     cache::{Cache, ServiceEntry, Slot},
-    conditions::{Standing, WHY_WITHDRAWN, WITHDRAWN},
-    custody,
+    conditions::{ServiceState, WHY_WITHDRAWN, WITHDRAWN},
     names::Names,
+    ownership,
 };
 
-impl Begun {
+impl SyncWork {
     /// The Service is not ours, or no longer: slices of ours go once others' cover them. Returns how
     /// many stay until then, and are out of date.
     pub(super) fn opt_out(
@@ -29,12 +29,12 @@ impl Begun {
         let (n, covered) = match service.deleting {
             // The garbage collector takes them with the Service.
             true => (0, Vec::new()),
-            false => custody::left_behind(cache, slot, entry, ours),
+            false => ownership::left_behind(cache, slot, entry, ours),
         };
         let stale = n - covered.len();
         let message = why_not_updated(service, stale, ours);
-        let standing = Standing::OptedOut(&message);
-        let conditions = conditions(&entry.seen, Some(&standing).filter(|_| stale > 0), settings);
+        let state = ServiceState::OptedOut(&message);
+        let conditions = conditions(&entry.seen, Some(&state).filter(|_| stale > 0), settings);
         let is_known = conditions.is_none() && settings.conditions;
         if stale > 0 && slot.sums.stale == 0 && !is_known {
             let warning = service.selector.is_none();
@@ -69,7 +69,7 @@ impl Begun {
             return;
         }
         if !recorded {
-            let mut slice = custody::record(service, &settings.topology.controller_name);
+            let mut slice = ownership::record(service, &settings.topology.controller_name);
             slice.name = Names::default().name(service, &slice, |name| slot.is_taken(name));
             self.report.slices_created = 1;
             self.then([Action::Create { slice, trigger: None }]);
@@ -82,7 +82,7 @@ impl Begun {
         }
         self.report.slices_deleted = covered.len();
         self.then(covered.iter().map(|name| delete(slot, name)));
-        self.then(conditions(&entry.seen, Some(&Standing::Withdrawn), settings));
+        self.then(conditions(&entry.seen, Some(&ServiceState::Withdrawn), settings));
     }
 }
 

@@ -1,94 +1,150 @@
-//! Whether somebody writes slices, and how that goes.
+//! Whether a controller is active, and whether its syncs succeed.
 
-use super::{Check, Group, named};
-use crate::status::{
-    LeaseName,
-    facts::{Asked, Cluster, Failure, Lease, Metrics, Syncs},
+use super::{Check, Code, Group, named};
+use crate::{
+    controller::LEASE_NAME,
+    status::facts::{Cluster, Failure, Fetched, Lease, Metrics, Syncs, current_lease},
 };
 
-/// Failures longer ago are history.
+/// Older failures are ignored.
 const RECENT_SECONDS: i64 = 3600;
 
 /// KEP-2433, "Rollout, Upgrade and Rollback Planning": more than this is a reason to roll back.
 const FAILED_PERCENT: u64 = 10;
 
-const START: &str = "start `evenkeel controller`, or `evenkeel up`";
+const START: &str = "start `evenkeel controller` or `evenkeel up`";
 
 pub(super) fn checks(cluster: &Cluster) -> Vec<Check> {
-    let Cluster { lease_name, lease, now, failures, metrics, .. } = cluster;
-    vec![held(lease_name, lease, *now), recent(failures, *now), syncs(metrics)]
+    let Cluster { leases, now, failures, metrics, .. } = cluster;
+    let mut checks = lease(leases, *now);
+    checks.extend([recent(failures, *now), syncs(metrics)]);
+    checks
 }
 
-fn held(name: &LeaseName, lease: &Asked<Option<Lease>>, now: i64) -> Check {
-    let lease = match lease {
+/// One check of the Lease in use, and one for each other that should not be there.
+fn lease(leases: &Fetched<Vec<Lease>>, now: i64) -> Vec<Check> {
+    let leases = match leases {
         Err(problem) => {
-            let text = format!("the lease {name} can't be read: {problem}");
-            return Group::Controller.warning(text, "ask for permission to get leases there");
+            return vec![Group::Controller.not_listed(Code::LeasesNotListed, "leases", problem)];
         }
-        Ok(None) => {
-            let text = format!("there is no lease {name}: no controller has run");
-            return Group::Controller
-                .failed(text, format!("{START}; one with another lease needs --lease"));
-        }
-        Ok(Some(lease)) => lease,
+        Ok(leases) => leases,
     };
-    let holder = lease.holder.as_deref().filter(|holder| !holder.is_empty());
-    let (Some(holder), Some(renewed)) = (holder, lease.renewed) else {
-        let text = format!("nobody holds the lease {name}: the controller has stopped");
-        return Group::Controller.failed(text, START);
+    let Some(current) = current_lease(leases, now) else {
+        return vec![Group::Controller.failed(
+            Code::LeaseNotFound,
+            format!("lease {LEASE_NAME} not found in any namespace: no controller has run"),
+            format!("{START}; use --lease for one with another name"),
+        )];
     };
-    let age = now.saturating_sub(renewed).max(0);
-    match age <= lease.duration_seconds {
-        true => Group::Controller.ok(format!("{holder} leads, and renewed its lease {age} s ago")),
-        false => Group::Controller.failed(
-            format!("{holder} holds the lease {name}, but renewed it {age} s ago"),
-            format!("see whether it runs, and its log; then {START}"),
+    let others = leases.iter().filter(|lease| lease.name != current.name);
+    let mut checks = vec![held(current, now)];
+    if current.is_fresh(now) {
+        checks.extend(others.map(|other| superfluous(current, other, now)));
+    }
+    checks
+}
+
+fn held(lease: &Lease, now: i64) -> Check {
+    let Lease { name, holder, .. } = lease;
+    let holder = holder.as_deref().unwrap_or_default();
+    match lease.age(now) {
+        None => Group::Controller.failed(
+            Code::LeaseNotHeld,
+            format!("lease {name} has no holder: the controller has stopped"),
+            START,
+        ),
+        Some(age) if lease.is_fresh(now) => Group::Controller.ok(
+            Code::LeaderActive,
+            format!("{holder} is leader; lease {name} renewed {} ago", ago(age)),
+        ),
+        Some(age) => Group::Controller.failed(
+            Code::LeaseExpired,
+            format!("lease {name} of {holder} has expired: last renewed {} ago", ago(age)),
+            format!("check that the controller is running and read its log; or {START}"),
         ),
     }
 }
 
-fn recent(failures: &Asked<Vec<Failure>>, now: i64) -> Check {
+/// Beside a Lease that is held, any other is left over, or belongs to a second controller.
+fn superfluous(current: &Lease, other: &Lease, now: i64) -> Check {
+    let Lease { name, holder, .. } = other;
+    let holder = holder.as_deref().unwrap_or_default();
+    if other.is_fresh(now) {
+        return Group::Controller.failed(
+            Code::SeveralLeaders,
+            format!("a second controller is active: {holder} holds lease {name} too"),
+            format!("stop one of them, or let both use the lease {}", current.name),
+        );
+    }
+    let message = match other.age(now) {
+        Some(age) => format!("stale lease {name} of {holder}: last renewed {} ago", ago(age)),
+        None => format!("stale lease {name} without a holder"),
+    };
+    let help = format!(
+        "run `kubectl delete lease -n {} {}` unless a controller uses it",
+        name.namespace, name.name
+    );
+    Group::Controller.warning(Code::StaleLease, message, help)
+}
+
+fn recent(failures: &Fetched<Vec<Failure>>, now: i64) -> Check {
     let failures = match failures {
         Ok(failures) => failures,
-        Err(problem) => return Group::Controller.unknown("events", problem),
+        Err(problem) => {
+            return Group::Controller.not_listed(Code::EventsNotListed, "events", problem);
+        }
     };
     let is_recent =
         |failure: &&Failure| failure.at.is_none_or(|at| now.saturating_sub(at) <= RECENT_SECONDS);
     let recent: Vec<&Failure> = failures.iter().filter(is_recent).collect();
-    let Some(first) = recent.first() else {
-        return Group::Controller.ok("no Event tells of a failed sync in the last hour".to_owned());
+    let Some(Failure { service, message, .. }) = recent.first() else {
+        let message = "no failed syncs in the last hour".to_owned();
+        return Group::Controller.ok(Code::NoRecentSyncFailures, message);
     };
     let mut services: Vec<String> = recent.iter().map(|one| one.service.to_string()).collect();
     services.sort();
     services.dedup();
     Group::Controller.warning(
-        format!("FailedToUpdateEndpointSlices: {}: {}", named(&services), first.message),
-        format!("kubectl describe service -n {} {}", first.service.namespace, first.service.name),
+        Code::RecentSyncFailures,
+        format!("failed syncs in the last hour: {}: {message}", named(&services)),
+        format!("run `kubectl describe service -n {} {}`", service.namespace, service.name),
     )
 }
 
 fn syncs(metrics: &Metrics) -> Check {
     let (url, Syncs { success, stale, error }) = match metrics {
-        Metrics::NotAsked => {
+        Metrics::NotChecked => {
             return Group::Controller.warning(
-                "the controller's metrics were not looked at".to_owned(),
-                "say where they are: --metrics URL; `kubectl port-forward` makes them reachable",
+                Code::MetricsNotChecked,
+                "controller metrics were not checked".to_owned(),
+                "set --metrics URL; `kubectl port-forward` makes them reachable",
             );
         }
         Metrics::Unreachable { url, problem } => {
             return Group::Controller.warning(
-                format!("the controller's metrics can't be read at {url}: {problem}"),
-                "say where they are with --metrics URL, or see whether the controller runs",
+                Code::MetricsUnreachable,
+                format!("cannot read controller metrics at {url}: {problem}"),
+                "check that the controller is running, or set --metrics URL",
             );
         }
         Metrics::Read { url, syncs } => (url, *syncs),
     };
     let all = success + stale + error;
+    let message = format!("{error} of {all} syncs failed");
     match error * 100 > all * FAILED_PERCENT {
         true => Group::Controller.failed(
-            format!("{error} of {all} syncs failed, more than {FAILED_PERCENT} %"),
-            format!("see the controller's log and Events; metrics: {url}"),
+            Code::SyncErrorsHigh,
+            format!("{message}, more than {FAILED_PERCENT} %"),
+            format!("check the controller's log and Events; metrics: {url}"),
         ),
-        false => Group::Controller.ok(format!("{error} of {all} syncs failed")),
+        false => Group::Controller.ok(Code::SyncErrorsLow, message),
     }
+}
+
+/// A duration in its largest whole unit.
+fn ago(seconds: i64) -> String {
+    let units = [(86_400, "d"), (3_600, "h"), (60, "min")];
+    let unit = units.into_iter().find(|(unit, _)| seconds >= 2 * unit);
+    let (unit, name) = unit.unwrap_or((1, "s"));
+    format!("{} {name}", seconds / unit)
 }

@@ -1,65 +1,91 @@
-//! Whether nodes say what hints are made from.
+//! Whether nodes have what hints are computed from.
 
 use std::collections::BTreeSet;
 
-use super::{Check, Group, named};
-use crate::status::facts::{Asked, Node};
+use super::{Check, Code, Group, named};
+use crate::status::facts::{Fetched, Node};
 
-/// Control plane nodes carry no workload, and count for nothing here.
-pub(super) fn checks(nodes: &Asked<Vec<Node>>) -> Vec<Check> {
+/// Control plane nodes carry no workload and are ignored here.
+pub(super) fn checks(nodes: &Fetched<Vec<Node>>) -> Vec<Check> {
     let nodes = match nodes {
         Ok(nodes) => nodes,
-        Err(problem) => return vec![Group::Nodes.unknown("nodes", problem)],
+        Err(problem) => {
+            return vec![Group::Nodes.not_listed(Code::NodesNotListed, "nodes", problem)];
+        }
     };
     let workers: Vec<&Node> = nodes.iter().filter(|node| !node.is_control_plane).collect();
     let ready: Vec<&Node> = workers.iter().copied().filter(|node| node.is_ready).collect();
     let mut checks = vec![are_ready(&workers, &ready)];
     if !ready.is_empty() {
-        checks.extend([have_a_zone(&ready), have_cpu(&ready), zones(&ready)]);
+        checks.extend([are_schedulable(&ready), have_zone(&ready), have_cpu(&ready)]);
+        checks.push(zones(&ready));
     }
     checks
 }
 
 fn are_ready(workers: &[&Node], ready: &[&Node]) -> Check {
-    let silent: Vec<&str> =
-        workers.iter().filter(|node| !node.is_ready).map(|node| &*node.name).collect();
-    match (ready.len(), silent.as_slice()) {
+    let not_ready = names(workers, |node| !node.is_ready);
+    let (n, all) = (ready.len(), workers.len());
+    match (n, not_ready.as_slice()) {
         (0, _) => Group::Nodes.failed(
+            Code::NoReadyNodes,
             "no worker node is ready".to_owned(),
-            "add nodes, or see `kubectl get nodes` for why they are not ready",
+            "add nodes, or run `kubectl describe nodes` to see why they are not ready",
         ),
-        (n, []) => Group::Nodes.ok(format!("all of {n} worker nodes are ready")),
-        (n, silent) => Group::Nodes.warning(
-            format!(
-                "{n} of {} worker nodes are ready; not ready: {}",
-                workers.len(),
-                named(silent)
-            ),
-            "see `kubectl describe node` for why",
+        (_, []) => Group::Nodes.ok(Code::NodesReady, format!("all {n} worker nodes are ready")),
+        (_, not_ready) => Group::Nodes.warning(
+            Code::NodesNotReady,
+            format!("{n} of {all} worker nodes are ready; not ready: {}", named(not_ready)),
+            format!("run `kubectl describe node {}` to see why", not_ready[0]),
         ),
     }
 }
 
-fn have_a_zone(ready: &[&Node]) -> Check {
-    let without: Vec<&str> =
-        ready.iter().filter(|node| node.zone.is_none()).map(|node| &*node.name).collect();
+fn are_schedulable(ready: &[&Node]) -> Check {
+    let cordoned = names(ready, |node| node.is_cordoned);
+    let Some(first) = cordoned.first() else {
+        let message = "no ready node is cordoned".to_owned();
+        return Group::Nodes.ok(Code::NodesSchedulable, message);
+    };
+    let zones = |is_cordoned: bool| -> BTreeSet<&str> {
+        let nodes = ready.iter().filter(|node| node.is_cordoned == is_cordoned);
+        nodes.filter_map(|node| node.zone.as_deref()).collect()
+    };
+    let (with, without) = (zones(true), zones(false));
+    let drained: Vec<&&str> = with.difference(&without).collect();
+    let mut message =
+        format!("{} of {} ready nodes cordoned: {}", cordoned.len(), ready.len(), named(&cordoned));
+    if !drained.is_empty() {
+        message += &format!("; no schedulable node in {}", named(&drained));
+    }
+    let help = format!("run `kubectl uncordon {first}` when its maintenance is done");
+    Group::Nodes.warning(Code::NodesCordoned, message, help)
+}
+
+fn have_zone(ready: &[&Node]) -> Check {
+    let without = names(ready, |node| node.zone.is_none());
     match without.is_empty() {
-        true => Group::Nodes.ok("every ready node has a zone".to_owned()),
+        true => {
+            Group::Nodes.ok(Code::NodesHaveZone, "all ready nodes have a zone label".to_owned())
+        }
         false => Group::Nodes.failed(
-            format!("without the label topology.kubernetes.io/zone: {}", named(&without)),
-            "label them: one node without a zone keeps every Service from Auto hints",
+            Code::NodesWithoutZone,
+            format!("nodes without the label topology.kubernetes.io/zone: {}", named(&without)),
+            "label them: one node without a zone disables Auto hints for every Service",
         ),
     }
 }
 
 fn have_cpu(ready: &[&Node]) -> Check {
-    let without: Vec<&str> =
-        ready.iter().filter(|node| !node.has_cpu).map(|node| &*node.name).collect();
+    let without = names(ready, |node| !node.has_cpu);
     match without.is_empty() {
-        true => Group::Nodes.ok("every ready node says how much CPU it has".to_owned()),
+        true => {
+            Group::Nodes.ok(Code::NodesHaveCpu, "all ready nodes report allocatable CPU".to_owned())
+        }
         false => Group::Nodes.failed(
-            format!("without status.allocatable.cpu: {}", named(&without)),
-            "see their kubelets: one node without CPU keeps every Service from Auto hints",
+            Code::NodesWithoutCpu,
+            format!("nodes without status.allocatable.cpu: {}", named(&without)),
+            "check their kubelets: one node without CPU disables Auto hints for every Service",
         ),
     }
 }
@@ -67,13 +93,18 @@ fn have_cpu(ready: &[&Node]) -> Check {
 fn zones(ready: &[&Node]) -> Check {
     let zones: BTreeSet<&str> = ready.iter().filter_map(|node| node.zone.as_deref()).collect();
     let zones: Vec<&str> = zones.into_iter().collect();
-    match zones.as_slice() {
-        [] | [_] => Group::Nodes.failed(
-            format!("ready nodes are in {} zone", zones.len()),
-            "hints need nodes in at least 2 zones; check the zone labels",
-        ),
+    let help = "topology hints need nodes in at least 2 zones; check the zone labels";
+    let message = match zones.as_slice() {
+        [] => "no ready node has a zone".to_owned(),
+        [zone] => format!("all ready nodes are in one zone: {zone}"),
         many => {
-            Group::Nodes.ok(format!("ready nodes are in {} zones: {}", many.len(), named(many)))
+            let message = format!("ready nodes are in {} zones: {}", many.len(), named(many));
+            return Group::Nodes.ok(Code::NodesInSeveralZones, message);
         }
-    }
+    };
+    Group::Nodes.failed(Code::NodesInOneZone, message, help)
+}
+
+fn names<'a>(nodes: &[&'a Node], filter: impl Fn(&Node) -> bool) -> Vec<&'a str> {
+    nodes.iter().filter(|node| filter(node)).map(|node| &*node.name).collect()
 }

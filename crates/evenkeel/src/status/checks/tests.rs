@@ -5,7 +5,7 @@ use crate::{
     controller::access,
     status::{
         LeaseName,
-        facts::{Condition, Failure, Lease, Metrics, Node, Service, Slice, Syncs},
+        facts::{Condition, Facts, Failure, Lease, Metrics, Node, Service, Slice, Syncs},
     },
 };
 
@@ -13,7 +13,7 @@ const NOW: i64 = 1_800_000_000;
 
 fn node(name: &str, zone: &str) -> Node {
     let zone = (!zone.is_empty()).then(|| zone.to_owned());
-    Node { name: name.into(), is_ready: true, is_control_plane: false, zone, has_cpu: true }
+    Node { name: name.into(), is_ready: true, zone, has_cpu: true, ..Node::default() }
 }
 
 fn key(name: &str) -> ServiceKey {
@@ -37,7 +37,17 @@ fn syncs(success: u64, stale: u64, error: u64) -> Metrics {
 }
 
 fn lease(holder: &str, renewed: i64) -> Lease {
-    Lease { holder: Some(holder.into()), renewed: Some(renewed), duration_seconds: 15 }
+    let name = LeaseName { namespace: "kube-system".into(), name: "evenkeel".into() };
+    Lease { name, holder: Some(holder.into()), renewed: Some(renewed), duration_seconds: 15 }
+}
+
+fn elsewhere(lease: Lease) -> Lease {
+    let name = LeaseName { namespace: "elsewhere".into(), name: "evenkeel".into() };
+    Lease { name, ..lease }
+}
+
+fn all_checks(cluster: Cluster) -> Vec<Check> {
+    checks(&Facts { source: None, cluster: Ok(Box::new(cluster)) })
 }
 
 /// A cluster in which all is well.
@@ -47,8 +57,7 @@ fn healthy() -> Cluster {
         now: NOW,
         access: access::needed().map(|permission| (permission, Answer::Allowed)).collect(),
         nodes: Ok(vec![node("a1", "a"), node("b1", "b")]),
-        lease_name: LeaseName { namespace: "kube-system".into(), name: "evenkeel".into() },
-        lease: Ok(Some(lease("me", NOW - 2))),
+        leases: Ok(vec![lease("me", NOW - 2)]),
         services: Ok(vec![service("web")]),
         slices: Ok(vec![slice("web", label::EVENKEEL, 3)]),
         failures: Ok(vec![]),
@@ -60,138 +69,245 @@ fn healthy() -> Cluster {
 fn found(change: impl FnOnce(&mut Cluster)) -> Vec<Check> {
     let mut cluster = healthy();
     change(&mut cluster);
-    let all = checks(&Facts::Reached(Box::new(cluster)));
-    all.into_iter().filter(|check| check.outcome != Outcome::Ok).collect()
+    all_checks(cluster).into_iter().filter(|check| check.outcome != Outcome::Ok).collect()
 }
 
-/// Expects exactly one finding, of this weight, with these words and something to do about it.
-fn one(outcome: Outcome, words: &str, change: impl FnOnce(&mut Cluster)) {
-    let found = found(change);
-    let [check] = found.as_slice() else { panic!("{words}: {found:?}") };
-    assert_eq!(check.outcome, outcome, "{check:?}");
-    assert!(check.text.contains(words), "{words:?} is not in {:?}", check.text);
-    assert!(check.help.as_ref().is_some_and(|help| !help.is_empty()), "{check:?}");
+type Change = fn(&mut Cluster);
+
+/// A change to a healthy cluster, and the one finding it leads to.
+const FINDINGS: &[(Code, Outcome, &str, Change)] = &[
+    (
+        Code::ApiServerVersionUnknown,
+        Outcome::Failed,
+        "API server does not report its version: Unauthorized",
+        |c| c.version = Err("Unauthorized".into()),
+    ),
+    (
+        Code::PermissionsMissing,
+        Outcome::Failed,
+        "credentials lack permissions the controller needs: list nodes",
+        |c| c.access[0].1 = Answer::Denied,
+    ),
+    (Code::PermissionsMissing, Outcome::Failed, "and 3 more", |c| {
+        c.access.iter_mut().take(8).for_each(|(_, answer)| *answer = Answer::Denied);
+    }),
+    (Code::PermissionsUnknown, Outcome::Warning, "can't be checked: forbidden", |c| {
+        c.access[3].1 = Answer::Unknown("forbidden".into());
+    }),
+    (Code::NodesWithoutZone, Outcome::Failed, "zone: x", |c| nodes(c).push(node("x", ""))),
+    (Code::NodesWithoutCpu, Outcome::Failed, "cpu: x", |c| {
+        nodes(c).push(Node { has_cpu: false, ..node("x", "a") });
+    }),
+    (Code::NodesInOneZone, Outcome::Failed, "in one zone: a", |c| nodes(c).truncate(1)),
+    (Code::NoReadyNodes, Outcome::Failed, "no worker node is ready", |c| nodes(c).clear()),
+    (Code::NodesNotReady, Outcome::Warning, "2 of 3 worker nodes are ready; not ready: x", |c| {
+        nodes(c).push(Node { is_ready: false, ..node("x", "") })
+    }),
+    (Code::NodesCordoned, Outcome::Warning, "1 of 3 ready nodes cordoned: x", |c| {
+        nodes(c).push(Node { is_cordoned: true, ..node("x", "a") });
+    }),
+    (
+        Code::NodesCordoned,
+        Outcome::Warning,
+        "1 of 2 ready nodes cordoned: a1; no schedulable node in a",
+        |c| nodes(c)[0].is_cordoned = true,
+    ),
+    (Code::NodesNotListed, Outcome::Warning, "cannot list nodes: no", |c| {
+        c.nodes = Err("no".into());
+    }),
+    (
+        Code::LeaseNotFound,
+        Outcome::Failed,
+        "lease evenkeel-endpointslice-controller not found",
+        |c| c.leases = Ok(vec![]),
+    ),
+    (Code::LeasesNotListed, Outcome::Warning, "cannot list leases: no", |c| {
+        c.leases = Err("no".into());
+    }),
+    (Code::LeaseNotHeld, Outcome::Failed, "kube-system/evenkeel has no holder", |c| {
+        c.leases = Ok(vec![lease("", NOW)]);
+    }),
+    (
+        Code::LeaseExpired,
+        Outcome::Failed,
+        "lease kube-system/evenkeel of me has expired: last renewed 16 s ago",
+        |c| c.leases = Ok(vec![elsewhere(lease("old", 0)), lease("me", NOW - 16)]),
+    ),
+    (
+        Code::StaleLease,
+        Outcome::Warning,
+        "stale lease elsewhere/evenkeel of old: last renewed 3 d ago",
+        |c| c.leases.as_mut().unwrap().insert(0, elsewhere(lease("old", NOW - 3 * 86_400))),
+    ),
+    (Code::StaleLease, Outcome::Warning, "stale lease elsewhere/evenkeel without a holder", |c| {
+        c.leases.as_mut().unwrap().insert(0, elsewhere(lease("", NOW)));
+    }),
+    (Code::SeveralLeaders, Outcome::Failed, "me holds lease kube-system/evenkeel too", |c| {
+        c.leases.as_mut().unwrap().insert(0, elsewhere(lease("other", NOW)));
+    }),
+    (
+        Code::RecentSyncFailures,
+        Outcome::Warning,
+        "failed syncs in the last hour: shop/web: conflict",
+        |c| c.failures = Ok(vec![failure(Some(NOW - 3600)), failure(Some(NOW))]),
+    ),
+    (Code::RecentSyncFailures, Outcome::Warning, "shop/web", |c| {
+        c.failures = Ok(vec![failure(None)]);
+    }),
+    (Code::EventsNotListed, Outcome::Warning, "cannot list events", |c| {
+        c.failures = Err("no".into());
+    }),
+    (Code::SyncErrorsHigh, Outcome::Failed, "11 of 100 syncs failed, more than 10 %", |c| {
+        c.metrics = syncs(89, 0, 11);
+    }),
+    (Code::SyncErrorsHigh, Outcome::Failed, "1 of 1 syncs failed", |c| c.metrics = syncs(0, 0, 1)),
+    (Code::MetricsNotChecked, Outcome::Warning, "were not checked", |c| {
+        c.metrics = Metrics::NotChecked;
+    }),
+    (Code::MetricsUnreachable, Outcome::Warning, "at http://m: refused", |c| {
+        c.metrics = Metrics::Unreachable { url: "http://m".into(), problem: "refused".into() };
+    }),
+    (
+        Code::TwoSliceManagers,
+        Outcome::Failed,
+        "Evenkeel and kube-controller-manager both write EndpointSlices of shop/web",
+        |c| c.slices.as_mut().unwrap().push(slice("web", label::BUILT_IN, 1)),
+    ),
+    (Code::ServicesWithoutSlices, Outcome::Failed, "no EndpointSlices for shop/web", |c| {
+        c.slices = Ok(vec![slice("web", "somebody", 3)]);
+    }),
+    (Code::SlicesNotListed, Outcome::Warning, "cannot list endpointslices", |c| {
+        c.slices = Err("no".into());
+    }),
+    (Code::ServicesNotListed, Outcome::Warning, "cannot list services", |c| {
+        c.services = Err("no".into());
+    }),
+    (
+        Code::ConditionFalse,
+        Outcome::Warning,
+        "shop/web: TrafficDistributionProgrammed is False (Why): so it is",
+        |c| set_conditions(c, &[(ACCEPTED, true), (PROGRAMMED, false)]),
+    ),
+    (
+        Code::StaleConditions,
+        Outcome::Warning,
+        "conditions of an earlier controller mode on shop/web",
+        |c| {
+            set_conditions(
+                c,
+                &[(ACCEPTED, true), ("evenkeel.dev/TrafficDistributionAccepted", true)],
+            )
+        },
+    ),
+    (Code::StaleConditions, Outcome::Warning, "earlier controller mode on shop/web", |c| {
+        set_conditions(c, &[(PROGRAMMED, false)]);
+        c.slices = Ok(vec![slice("web", label::BUILT_IN, 3)]);
+    }),
+];
+
+const ACCEPTED: &str = "TrafficDistributionAccepted";
+const PROGRAMMED: &str = "TrafficDistributionProgrammed";
+
+fn nodes(cluster: &mut Cluster) -> &mut Vec<Node> {
+    cluster.nodes.as_mut().unwrap()
+}
+
+fn failure(at: Option<i64>) -> Failure {
+    Failure { service: key("web"), at, message: "conflict".into() }
+}
+
+fn set_conditions(cluster: &mut Cluster, conditions: &[(&str, bool)]) {
+    let conditions = conditions.iter().map(|&(kind, status)| condition(kind, status)).collect();
+    cluster.services = Ok(vec![Service { conditions, ..service("web") }]);
 }
 
 #[test]
-fn a_healthy_cluster_passes_every_check() {
-    let all = checks(&Facts::Reached(Box::new(healthy())));
+fn each_problem_is_one_finding_with_a_code_and_something_to_do() {
+    for (code, outcome, words, change) in FINDINGS {
+        let found = found(change);
+        let [check] = found.as_slice() else { panic!("{words}: {found:?}") };
+        assert_eq!((check.code, check.outcome), (*code, *outcome), "{check:?}");
+        assert!(check.message.contains(words), "{words:?} is not in {:?}", check.message);
+        assert!(check.help.as_ref().is_some_and(|help| !help.is_empty()), "{check:?}");
+    }
+}
+
+#[test]
+fn a_healthy_cluster_passes_every_check_and_every_code_is_in_use() {
+    let mut cluster = healthy();
+    set_conditions(&mut cluster, &[(ACCEPTED, true), (PROGRAMMED, true)]);
+    let all = all_checks(cluster);
     assert!(all.iter().all(|check| check.outcome == Outcome::Ok && check.help.is_none()));
     for group in [Group::Api, Group::Access, Group::Nodes, Group::Controller, Group::Services] {
         assert!(all.iter().any(|check| check.group == group), "{group:?}");
     }
+    let mut used: Vec<Code> = all.iter().map(|check| check.code).collect();
+    used.extend(FINDINGS.iter().map(|(code, ..)| *code));
+    used.push(Code::ApiServerUnreachable);
+    let unused: Vec<&Code> = Code::ALL.iter().filter(|code| !used.contains(code)).collect();
+    assert!(unused.is_empty(), "{unused:?}");
 }
 
 #[test]
-fn without_an_api_server_nothing_else_is_looked_at() {
-    let facts = Facts::Unreachable { problem: "no".into(), help: Some("start it".into()) };
-    let all = checks(&facts);
+fn an_unreachable_api_server_is_the_only_finding() {
+    let unreachable = Unreachable { problem: "no".into(), help: Some("start it".into()) };
+    let all = checks(&Facts { source: None, cluster: Err(unreachable) });
     let [check] = all.as_slice() else { panic!("{all:?}") };
-    assert_eq!((check.outcome, check.text.as_str()), (Outcome::Failed, "no"));
+    assert_eq!((check.outcome, check.message.as_str()), (Outcome::Failed, "no"));
+    assert_eq!(check.code, Code::ApiServerUnreachable);
     assert_eq!(check.help.as_deref(), Some("start it"));
 }
 
 #[test]
-fn the_api_and_what_may_be_done_there_are_checked() {
-    one(Outcome::Failed, "Unauthorized", |c| c.version = Err("Unauthorized".into()));
-    one(Outcome::Failed, "may not list nodes", |c| c.access[0].1 = Answer::Denied);
-    one(Outcome::Failed, "and 3 more", |c| {
-        c.access.iter_mut().take(8).for_each(|(_, answer)| *answer = Answer::Denied);
-    });
-    one(Outcome::Warning, "forbidden", |c| c.access[3].1 = Answer::Unknown("forbidden".into()));
-}
-
-#[test]
-fn nodes_need_a_zone_and_cpu_in_two_zones() {
-    fn nodes(c: &mut Cluster) -> &mut Vec<Node> {
-        c.nodes.as_mut().unwrap()
-    }
-    one(Outcome::Failed, "zone: x", |c| nodes(c).push(node("x", "")));
-    one(Outcome::Failed, "cpu: x", |c| {
-        nodes(c).push(Node { has_cpu: false, ..node("x", "a") });
-    });
-    one(Outcome::Failed, "in 1 zone", |c| nodes(c).truncate(1));
-    one(Outcome::Failed, "no worker node is ready", |c| nodes(c).clear());
-    one(Outcome::Warning, "2 of 3 worker nodes are ready; not ready: x", |c| {
-        nodes(c).push(Node { is_ready: false, ..node("x", "") });
-    });
-    one(Outcome::Warning, "nodes can't be listed: no", |c| c.nodes = Err("no".into()));
+fn what_is_harmless_is_no_finding() {
     let control_plane = Node { is_control_plane: true, has_cpu: false, ..node("x", "") };
     assert_eq!(found(|c| nodes(c).push(control_plane)), []);
-}
-
-#[test]
-fn the_lease_must_be_held_and_fresh() {
-    one(Outcome::Failed, "there is no lease kube-system/evenkeel", |c| c.lease = Ok(None));
-    one(Outcome::Warning, "can't be read: no", |c| c.lease = Err("no".into()));
-    one(Outcome::Failed, "nobody holds", |c| c.lease = Ok(Some(Lease::default())));
-    one(Outcome::Failed, "nobody holds", |c| c.lease = Ok(Some(lease("", NOW))));
-    one(Outcome::Failed, "me holds the lease", |c| c.lease = Ok(Some(lease("me", NOW - 16))));
-    assert_eq!(found(|c| c.lease = Ok(Some(lease("me", NOW - 15)))), []);
+    assert_eq!(found(|c| c.leases = Ok(vec![lease("me", NOW - 15)])), []);
     // A clock that is ahead is no fault of the controller.
-    assert_eq!(found(|c| c.lease = Ok(Some(lease("me", NOW + 5)))), []);
-}
-
-#[test]
-fn recent_failures_are_told_and_old_ones_are_not() {
-    let failure = |at| Failure { service: key("web"), at, message: "conflict".into() };
-    one(Outcome::Warning, "FailedToUpdateEndpointSlices: shop/web: conflict", |c| {
-        c.failures = Ok(vec![failure(Some(NOW - 3600)), failure(Some(NOW))]);
-    });
-    one(Outcome::Warning, "shop/web", |c| c.failures = Ok(vec![failure(None)]));
+    assert_eq!(found(|c| c.leases = Ok(vec![lease("me", NOW + 5)])), []);
     assert_eq!(found(|c| c.failures = Ok(vec![failure(Some(NOW - 3601))])), []);
-    one(Outcome::Warning, "events can't be listed", |c| c.failures = Err("no".into()));
-}
-
-#[test]
-fn more_than_ten_percent_failed_syncs_is_a_failure() {
     assert_eq!(found(|c| c.metrics = syncs(0, 0, 0)), []);
     assert_eq!(found(|c| c.metrics = syncs(80, 10, 10)), []);
-    one(Outcome::Failed, "11 of 100 syncs failed", |c| c.metrics = syncs(89, 0, 11));
-    one(Outcome::Failed, "1 of 1 syncs failed", |c| c.metrics = syncs(0, 0, 1));
-    one(Outcome::Warning, "were not looked at", |c| c.metrics = Metrics::NotAsked);
-    one(Outcome::Warning, "at http://m: refused", |c| {
-        c.metrics = Metrics::Unreachable { url: "http://m".into(), problem: "refused".into() };
-    });
-}
-
-#[test]
-fn a_service_has_slices_of_one_controller() {
     let built_in = |endpoints| slice("web", label::BUILT_IN, endpoints);
-    one(Outcome::Failed, "both write slices of shop/web", |c| {
-        c.slices.as_mut().unwrap().push(built_in(1));
-    });
     assert_eq!(found(|c| c.slices.as_mut().unwrap().push(built_in(0))), []);
     assert_eq!(found(|c| c.slices = Ok(vec![built_in(3)])), []);
-    one(Outcome::Failed, "no controller has written slices of shop/web", |c| {
-        c.slices = Ok(vec![slice("web", "somebody", 3)]);
-    });
-    one(Outcome::Warning, "endpointslices can't be listed", |c| c.slices = Err("no".into()));
-    one(Outcome::Warning, "services can't be listed", |c| c.services = Err("no".into()));
+}
+
+/// It leads, although a Lease of an earlier installation comes first.
+#[test]
+fn the_lease_that_is_held_is_reported() {
+    let mut cluster = healthy();
+    cluster.leases.as_mut().unwrap().insert(0, elsewhere(lease("old", NOW - 60)));
+    let all = all_checks(cluster);
+    let leader = all.iter().find(|check| check.code == Code::LeaderActive).unwrap();
+    assert_eq!(leader.message, "me is leader; lease kube-system/evenkeel renewed 2 s ago");
 }
 
 #[test]
-fn services_that_need_no_slices_yet_are_not_missed() {
+fn a_service_that_is_new_or_has_no_selector_needs_no_slices() {
     let new = Service { created: Some(NOW - 9), ..service("new") };
     let bare = Service { has_selector: false, ..service("bare") };
     let mut cluster = healthy();
     cluster.services.as_mut().unwrap().extend([new, bare]);
-    let all = checks(&Facts::Reached(Box::new(cluster)));
+    let all = all_checks(cluster);
     assert!(all.iter().all(|check| check.outcome == Outcome::Ok), "{all:?}");
-    let words = "1 Services have slices, and 1 are too new to have any";
-    assert!(all.iter().any(|check| check.text == words), "{all:?}");
+    let words = "1 Services have EndpointSlices; 1 created just now";
+    assert!(all.iter().any(|check| check.message == words), "{all:?}");
 }
 
 #[test]
-fn conditions_that_are_false_are_listed_with_their_reason() {
-    let with = |conditions| Service { conditions, ..service("web") };
-    one(Outcome::Warning, "shop/web: TrafficDistributionProgrammed is False: Why: so it is", |c| {
-        let kinds =
-            [("TrafficDistributionAccepted", true), ("TrafficDistributionProgrammed", false)];
-        let conditions = kinds.map(|(kind, status)| condition(kind, status));
-        c.services = Ok(vec![with(conditions.into())]);
+fn a_service_that_cannot_be_planned_has_current_conditions_without_slices() {
+    let invalid = Condition { reason: "InvalidService".into(), ..condition(ACCEPTED, false) };
+    let found = found(|c| {
+        c.services = Ok(vec![Service { conditions: vec![invalid], ..service("web") }]);
+        c.slices = Ok(vec![slice("web", label::BUILT_IN, 3)]);
     });
-    let many = found(|c| c.services = Ok(vec![with(vec![condition("X", false); 13])]));
+    assert_eq!(found.iter().map(|check| check.code).collect::<Vec<_>>(), [Code::ConditionFalse]);
+}
+
+#[test]
+fn many_conditions_are_summed_up() {
+    let many = found(|c| set_conditions(c, &[("X", false); 13]));
     assert_eq!(many.len(), 11);
-    assert_eq!(many[10].text, "and 3 more such conditions");
+    assert_eq!(many[10].message, "3 more conditions are False");
 }

@@ -9,18 +9,19 @@ use tokio_util::sync::CancellationToken;
 use crate::error::Error;
 
 pub(crate) const NAME: &str = "api";
-pub(crate) const WHAT: &str = "the Kubernetes API; a sandbox plays nodes, scheduler and workloads";
+pub(crate) const DESCRIPTION: &str =
+    "Kubernetes API; a sandbox simulates nodes, scheduler and workloads";
 
-/// Says where it answers, and where the administrator's kubeconfig is.
+/// `ready` takes the address and the path of the administrator's kubeconfig.
 pub(crate) async fn run(
     settings: Settings,
     ready: oneshot::Sender<(String, PathBuf)>,
     stop: CancellationToken,
 ) -> Result<(), Error> {
-    let tell = |Ready { address, kubeconfig, .. }: Ready| {
+    let on_ready = |Ready { address, kubeconfig, .. }: Ready| {
         let kubeconfig = std::path::absolute(&kubeconfig).unwrap_or(kubeconfig);
-        // Nobody listens any more when all is about to stop.
+        // Nobody receives it during shutdown.
         let _ = ready.send((format!("https://{address}"), kubeconfig));
     };
-    Ok(evenkeel_apiserver::run(settings, tell, stop.cancelled_owned()).await?)
+    Ok(evenkeel_apiserver::run(settings, on_ready, stop.cancelled_owned()).await?)
 }

@@ -1,17 +1,18 @@
 //! The EndpointSlice controller.
 
-use evenkeel_controller::Ready;
+use evenkeel_controller::{Ready, Settings};
 
 use super::Context;
 use crate::error::Error;
 
 pub(super) async fn run(context: Context) -> Result<(), Error> {
     let Context { settings, cluster, ready, stop } = context;
-    let tell = |Ready { admin, .. }: Ready| {
-        let place = admin.map_or(String::new(), |address| format!("http://{address}"));
-        // Nobody listens any more when all is about to stop.
-        let _ = ready.send(place);
+    let on_ready = |Ready { admin, .. }: Ready| {
+        let address = admin.map_or(String::new(), |address| format!("http://{address}"));
+        // Nobody receives it during shutdown.
+        let _ = ready.send(address);
     };
-    let (client, settings) = (cluster.client, settings.controller.clone());
-    Ok(evenkeel_controller::run(client, settings, tell, stop.cancelled_owned()).await?)
+    let address = Some(cluster.address);
+    let settings = Settings { address, ..settings.controller.clone() };
+    Ok(evenkeel_controller::run(cluster.client, settings, on_ready, stop.cancelled_owned()).await?)
 }

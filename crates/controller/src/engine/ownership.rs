@@ -22,13 +22,13 @@ use rustc_hash::FxHashSet;
 
 use super::{
     Scope, Settings,
-    cache::{Cache, Keeper, ServiceEntry, SliceEntry, Slot},
+    cache::{Cache, Manager, ServiceEntry, SliceEntry, Slot},
     conditions::WITHDRAWN,
     coverage::covered,
 };
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Custody {
+pub(super) enum Ownership {
     /// Plan with these.
     Ours,
     /// Take these over first.
@@ -50,26 +50,26 @@ pub(super) fn decide(
     slot: &Slot,
     entry: &ServiceEntry,
     settings: &Settings,
-) -> Custody {
+) -> Ownership {
     let (ours, scope) = (&*settings.topology.controller_name, settings.scope);
-    let theirs: Vec<&SliceEntry> = of(slot, ours, |keeper| keeper == Keeper::BuiltIn);
+    let theirs: Vec<&SliceEntry> = of(slot, ours, |manager| manager == Manager::BuiltIn);
     // Of a Service that is being deleted no new slices are made, so that theirs must serve it.
     if theirs.is_empty() || (entry.seen.service.opted_in && entry.seen.service.deleting) {
-        return Custody::Ours;
+        return Ownership::Ours;
     }
-    let mine: Vec<&SliceEntry> = of(slot, ours, |keeper| keeper == Keeper::Ours);
+    let mine: Vec<&SliceEntry> = of(slot, ours, |manager| manager == Manager::Ours);
     let names = || theirs.iter().map(|entry| Arc::clone(&entry.slice.name)).collect();
     let recorded = mine.iter().any(|entry| is_record(&entry.slice));
     let both_live = are_both_live(&entry.seen.service, &mine, &theirs);
     if entry.seen.service.opted_in && (scope == Scope::Annotated || both_live) {
-        Custody::Replace(names())
+        Ownership::Replace(names())
     } else if !entry.seen.service.opted_in && (recorded || has_withdrawn(&entry.seen) || both_live)
     {
         let mut covered = covered(cache, entry, &mine, &theirs);
         covered.retain(|name| !is_record(&slot.slices[name].slice));
-        Custody::Withdraw { recorded, covered }
+        Ownership::Withdraw { recorded, covered }
     } else {
-        Custody::Adopt(names())
+        Ownership::Adopt(names())
     }
 }
 
@@ -80,10 +80,10 @@ pub(super) fn left_behind(
     entry: &ServiceEntry,
     ours: &str,
 ) -> (usize, Vec<Arc<str>>) {
-    let mine: Vec<&SliceEntry> = of(slot, ours, |keeper| keeper == Keeper::Ours);
+    let mine: Vec<&SliceEntry> = of(slot, ours, |manager| manager == Manager::Ours);
     // Copies of an Endpoints object that nobody updates cover nothing: they go when the Service has
     // a selector again, and are out of date until then.
-    let theirs = |keeper| matches!(keeper, Keeper::BuiltIn | Keeper::Other);
+    let theirs = |manager| matches!(manager, Manager::BuiltIn | Manager::Other);
     let theirs: Vec<&SliceEntry> = of(slot, ours, theirs);
     (mine.len(), covered(cache, entry, &mine, &theirs))
 }
@@ -109,9 +109,9 @@ fn is_record(slice: &Slice) -> bool {
     slice.endpoints.is_empty() && slice.labels.contains_key(label::WITHDRAWN)
 }
 
-fn of<'a>(slot: &'a Slot, ours: &str, wanted: impl Fn(Keeper) -> bool) -> Vec<&'a SliceEntry> {
+fn of<'a>(slot: &'a Slot, ours: &str, wanted: impl Fn(Manager) -> bool) -> Vec<&'a SliceEntry> {
     let live = slot.slices.values().filter(|entry| !entry.deleting);
-    live.filter(|entry| wanted(entry.keeper(ours))).collect()
+    live.filter(|entry| wanted(entry.manager(ours))).collect()
 }
 
 /// Whether the Service's condition says that ours has withdrawn: so did versions before the record.

@@ -8,7 +8,7 @@ use evenkeel_model::{
 };
 use evenkeel_testkit::pod;
 
-pub(crate) struct Desk {
+pub(crate) struct Harness {
     pub(crate) engine: Engine,
     pub(crate) now: Duration,
     pub(crate) writes: VecDeque<Write>,
@@ -17,11 +17,11 @@ pub(crate) struct Desk {
     revision: u64,
 }
 
-impl Desk {
-    pub(crate) fn new(settings: Settings) -> Desk {
+impl Harness {
+    pub(crate) fn new(settings: Settings) -> Harness {
         let mut engine = Engine::new(settings);
         engine.lead(true);
-        Desk {
+        Harness {
             engine,
             now: Duration::ZERO,
             writes: VecDeque::new(),
@@ -32,7 +32,7 @@ impl Desk {
     }
 
     /// Zones `a`, `b`, … with one node of 4 cores each.
-    pub(crate) fn zones(mut self, n: u8) -> Desk {
+    pub(crate) fn zones(mut self, n: u8) -> Harness {
         for index in 0..n {
             let zone = char::from(b'a' + index).to_string();
             let topology = self.engine.topology_mut();

@@ -22,7 +22,7 @@ const BURST: f64 = 25.0;
 const REFILL: SignedDuration = SignedDuration::from_mins(5);
 
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct Correlator {
     records: Recent<Key, Record>,
     buckets: Recent<(ServiceKey, Arc<str>), Bucket>,
     /// The time in the last name given, in nanoseconds: no two Events of ours have one name.
@@ -61,15 +61,15 @@ struct Bucket {
     at: Timestamp,
 }
 
-// === impl Ledger ===
+// === impl Correlator ===
 
-impl Default for Ledger {
-    fn default() -> Ledger {
-        Ledger { records: Recent::new(REMEMBERED), buckets: Recent::new(REMEMBERED), named: 0 }
+impl Default for Correlator {
+    fn default() -> Correlator {
+        Correlator { records: Recent::new(REMEMBERED), buckets: Recent::new(REMEMBERED), named: 0 }
     }
 }
 
-impl Ledger {
+impl Correlator {
     pub(super) fn decide(&mut self, event: &ServiceEvent, now: Timestamp) -> Decision {
         let may_pass = self.may_pass(event, now);
         let key = Key::of(event);
@@ -149,8 +149,12 @@ mod tests {
     }
 
     /// What becomes of the event, and the count its object has then.
-    fn decide(ledger: &mut Ledger, event: &ServiceEvent, seconds: i64) -> (&'static str, i32) {
-        match ledger.decide(event, at(seconds)) {
+    fn decide(
+        correlator: &mut Correlator,
+        event: &ServiceEvent,
+        seconds: i64,
+    ) -> (&'static str, i32) {
+        match correlator.decide(event, at(seconds)) {
             Decision::Create(record) => ("create", record.count),
             Decision::Patch(record) => ("patch", record.count),
             Decision::Drop => ("drop", 0),
@@ -159,7 +163,7 @@ mod tests {
 
     #[test]
     fn the_same_event_counts_on_for_ten_minutes() {
-        let mut ledger = Ledger::default();
+        let mut correlator = Correlator::default();
         let web = event("web", "Disabled", "too few nodes");
         let rows = [
             (&web, 0, ("create", 1)),
@@ -175,53 +179,61 @@ mod tests {
             (&web, 1700, ("patch", 2)),
         ];
         for (event, seconds, expected) in rows {
-            let given = decide(&mut ledger, event, seconds);
+            let given = decide(&mut correlator, event, seconds);
             assert_eq!(given, expected, "{event:?} after {seconds} s");
         }
     }
 
     #[test]
     fn the_object_keeps_its_name_and_first_time_and_no_two_have_one_name() {
-        let mut ledger = Ledger::default();
+        let mut correlator = Correlator::default();
         let web = event("web", "Disabled", "too few nodes");
-        let Decision::Create(first) = ledger.decide(&web, at(0)) else { panic!("is new") };
+        let Decision::Create(first) = correlator.decide(&web, at(0)) else { panic!("is new") };
         let nanoseconds = 1_800_000_000_000_000_000_i64;
         assert_eq!(first.name, format!("web.{nanoseconds:x}"));
         let again = Record { count: 2, last: at(9), ..first.clone() };
-        assert_eq!(ledger.decide(&web, at(9)), Decision::Patch(again));
+        assert_eq!(correlator.decide(&web, at(9)), Decision::Patch(again));
         let other = event("web", "Enabled", "");
-        let Decision::Create(other) = ledger.decide(&other, at(0)) else { panic!("is new") };
+        let Decision::Create(other) = correlator.decide(&other, at(0)) else { panic!("is new") };
         assert_ne!(other.name, first.name);
     }
 
     #[test]
     fn a_service_has_25_events_and_one_more_every_five_minutes() {
-        let mut ledger = Ledger::default();
+        let mut correlator = Correlator::default();
         let nth = |n: i64| event("web", "Failed", &format!("attempt {n}"));
         for n in 0..25 {
-            assert_eq!(decide(&mut ledger, &nth(n), 0), ("create", 1), "{n}");
+            assert_eq!(decide(&mut correlator, &nth(n), 0), ("create", 1), "{n}");
         }
-        assert_eq!(decide(&mut ledger, &nth(25), 299), ("drop", 0));
-        assert_eq!(decide(&mut ledger, &nth(3), 299), ("drop", 0), "an old one too");
-        assert_eq!(decide(&mut ledger, &event("api", "Failed", ""), 299), ("create", 1));
-        assert_eq!(decide(&mut ledger, &nth(3), 300), ("patch", 3), "what was dropped is counted");
-        assert_eq!(decide(&mut ledger, &nth(25), 301), ("drop", 0));
-        assert_eq!(decide(&mut ledger, &nth(25), -9999), ("drop", 0), "the clock is set back");
+        assert_eq!(decide(&mut correlator, &nth(25), 299), ("drop", 0));
+        assert_eq!(decide(&mut correlator, &nth(3), 299), ("drop", 0), "an old one too");
+        assert_eq!(decide(&mut correlator, &event("api", "Failed", ""), 299), ("create", 1));
+        assert_eq!(
+            decide(&mut correlator, &nth(3), 300),
+            ("patch", 3),
+            "what was dropped is counted"
+        );
+        assert_eq!(decide(&mut correlator, &nth(25), 301), ("drop", 0));
+        assert_eq!(decide(&mut correlator, &nth(25), -9999), ("drop", 0), "the clock is set back");
         let later = 1_000_000;
         for n in 25..50 {
-            assert_eq!(decide(&mut ledger, &nth(n), later), ("create", 1), "{n}");
+            assert_eq!(decide(&mut correlator, &nth(n), later), ("create", 1), "{n}");
         }
-        assert_eq!(decide(&mut ledger, &nth(50), later), ("drop", 0), "not more than the burst");
+        assert_eq!(
+            decide(&mut correlator, &nth(50), later),
+            ("drop", 0),
+            "not more than the burst"
+        );
     }
 
     #[test]
     fn only_so_many_are_remembered() {
-        let mut ledger = Ledger::default();
+        let mut correlator = Correlator::default();
         for n in 0..=REMEMBERED {
             let new = event(&format!("web-{n}"), "Failed", "");
-            assert_eq!(decide(&mut ledger, &new, 0), ("create", 1));
+            assert_eq!(decide(&mut correlator, &new, 0), ("create", 1));
         }
-        assert_eq!(decide(&mut ledger, &event("web-1", "Failed", ""), 0), ("patch", 2));
-        assert_eq!(decide(&mut ledger, &event("web-0", "Failed", ""), 0), ("create", 1));
+        assert_eq!(decide(&mut correlator, &event("web-1", "Failed", ""), 0), ("patch", 2));
+        assert_eq!(decide(&mut correlator, &event("web-0", "Failed", ""), 0), ("create", 1));
     }
 }
