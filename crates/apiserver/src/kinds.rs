@@ -1,8 +1,8 @@
 //! The table of kinds, and the strategy of each kind.
 //!
-//! Adding a kind: one [`Kind`] with its properties, one [`Strategy`] for its defaults and validation,
-//! one line in [`KINDS`]. Everything else (verbs, discovery, OpenAPI, tables, selectors) is derived
-//! from these.
+//! Adding a kind: one [`Kind`] with its properties, one [`Strategy`] for its defaults and
+//! validation, one line in [`KINDS`]. Everything else (verbs, discovery, OpenAPI, tables,
+//! selectors) is derived from these.
 
 mod addresses;
 mod configmap;

@@ -8,8 +8,8 @@
 //! ever visible, not even in an error. If it fails for lack of space, writes that shrink the state
 //! are retried without the others (`reserved`).
 //!
-//! Resources held by a write until it is decided are passed along (see [`OnDecided`]): the client may
-//! be gone by then.
+//! Resources held by a write until it is decided are passed along (see [`OnDecided`]): the client
+//! may be gone by then.
 
 mod commit;
 pub(crate) mod probe;
@@ -45,8 +45,8 @@ pub struct WriteHandle {
     queue: mpsc::Sender<Pending>,
 }
 
-/// The writer's thread. It stops when it or all [`WriteHandle`] are dropped, after processing what was
-/// sent.
+/// The writer's thread. It stops when it or all [`WriteHandle`] are dropped, after processing what
+/// was sent.
 #[derive(Debug)]
 pub struct Writer {
     thread: Option<JoinHandle<()>>,
@@ -100,8 +100,8 @@ impl std::fmt::Debug for WriteRequest {
 }
 
 impl WriteHandle {
-    /// WriteHandle, and returns the result once it is durable. Dropping the future does not cancel the
-    /// write.
+    /// WriteHandle, and returns the result once it is durable. Dropping the future does not cancel
+    /// the write.
     pub async fn write(&self, request: impl Into<WriteRequest>) -> WriteResult {
         let (answer, answered) = oneshot::channel();
         let sent = self.queue.send(Pending::Write(request.into(), answer)).await;

@@ -2,8 +2,8 @@
 //!
 //! As in Kubernetes, a certificate not signed by our CA does not fail the handshake: the client
 //! gets a 401 that it understands, and a token beside it still counts. The handshake only checks
-//! that the client has the key; [`CertificateVerifier`] then verifies the certificate, once per connection, also
-//! for a resumed one. Expiry is checked again with each request.
+//! that the client has the key; [`CertificateVerifier`] then verifies the certificate, once per
+//! connection, also for a resumed one. Expiry is checked again with each request.
 
 use std::sync::Arc;
 
@@ -90,7 +90,8 @@ fn named(own: &CertificateDer<'_>) -> Option<Certificate> {
     (!name.is_empty()).then(|| Certificate::Of { user: Arc::new(user.authenticated()), ends })
 }
 
-/// Leaves the verification of the certificate to [`CertificateVerifier::verify`]; checks signatures.
+/// Leaves the verification of the certificate to [`CertificateVerifier::verify`]; checks
+/// signatures.
 #[derive(Debug)]
 struct AnyOwned(Arc<dyn ClientCertVerifier>);
 

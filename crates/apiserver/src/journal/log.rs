@@ -280,7 +280,7 @@ impl<D: Files> Log<D> {
         if self.full {
             // Reserves the available space before anything else takes it.
             self.refill();
-            // A failure leaves it full, as it was.
+            // On failure the disk still counts as full.
             let _ = self.regain();
         } else {
             self.keep_reserve();
@@ -365,7 +365,7 @@ impl<D: Files> Journal for Log<D> {
         if self.is_snapshotting() {
             return;
         }
-        // What is still so shows in `is_writable`.
+        // `is_writable` shows the result.
         let _ = if self.full { self.regain() } else { self.writable().map(drop) };
     }
 }

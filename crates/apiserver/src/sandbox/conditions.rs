@@ -74,7 +74,7 @@ pub(super) fn set_of_node(
     let Some(old) = old else { return conditions.push(new) };
     if old.status == new.status {
         new.last_transition_time = old.last_transition_time.take().or(new.last_transition_time);
-        // Heartbeats are the lease's: a condition that says the same is left as it is.
+        // The Lease is the heartbeat: an equal condition is not rewritten.
         new.last_heartbeat_time = old.last_heartbeat_time.take().or(new.last_heartbeat_time);
     }
     *old = new;

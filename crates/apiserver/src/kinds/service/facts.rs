@@ -66,7 +66,7 @@ pub(crate) fn is_externally_accessible(service: &Value) -> bool {
         || service_type(service) == "ClusterIP" && !external_ips(service).is_empty()
 }
 
-/// Whether load balancers must be able to ask nodes where the endpoints are.
+/// Whether load balancers must be able to check which nodes have endpoints.
 pub(crate) fn needs_health_check(service: &Value) -> bool {
     is_load_balancer(service) && text(service, &["spec", "externalTrafficPolicy"]) == "Local"
 }
