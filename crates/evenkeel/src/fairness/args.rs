@@ -30,7 +30,7 @@ pub(crate) struct SimulateArgs {
     /// Scenario file in YAML, or - for stdin
     #[arg(value_name = "SCENARIO")]
     pub scenario: PathBuf,
-    /// Write a chart of the seats in use over time as SVG
+    /// Write a chart of waiting times and seats by flow as SVG
     #[arg(long, value_name = "FILE")]
     pub svg: Option<PathBuf>,
     /// Seed to use instead of the scenario's
@@ -158,6 +158,7 @@ Examples:
   evenkeel fairness simulate scenario.yaml --seed 7 --duration 10m -o json
 
 A scenario:
+  name: One elephant                 # title of the chart; default: the name of the file
   server: {concurrencyLimit: 10}     # seats
   duration: 60s
   warmup: 5s                         # simulated, but not measured

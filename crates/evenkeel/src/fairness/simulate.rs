@@ -11,6 +11,7 @@ use evenkeel_fairness::{
 };
 use serde::Serialize;
 
+use self::svg::Picture;
 use super::{
     args::{FairnessOutput, SimulateArgs},
     scenario::{self, Comparison, Overrides},
@@ -33,7 +34,13 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<(), Error> {
     let comparison = scenario::read(&args.scenario, &text, overrides)?;
     let outcomes = outcomes(&comparison)?;
     if let Some(path) = &args.svg {
-        fs::write(path, svg::render(&outcomes, comparison.scenario.warmup.as_secs_f64()))
+        let picture = Picture {
+            title: &comparison.name,
+            seed: comparison.scenario.seed,
+            warmup: comparison.scenario.warmup.as_secs_f64(),
+            outcomes: &outcomes,
+        };
+        fs::write(path, svg::render(picture))
             .map_err(|source| Error::Write { path: path.clone(), source })?;
     }
     let text = match args.output {
@@ -44,7 +51,7 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<(), Error> {
 }
 
 fn outcomes(comparison: &Comparison) -> Result<Vec<Outcome>, Error> {
-    let Comparison { scenario, configurations } = comparison;
+    let Comparison { scenario, configurations, .. } = comparison;
     let millis = u64::try_from(scenario.duration.as_millis()).unwrap_or(u64::MAX);
     let total = millis.saturating_mul(configurations.len() as u64);
     let progress = Progress::new(Some(total), "simulating milliseconds");

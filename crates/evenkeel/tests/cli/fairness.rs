@@ -76,22 +76,56 @@ fn the_spike_leaves_critical_requests_alone() {
     }
 }
 
+/// The header of `tenants/tenants.yaml`: no tenant can starve another, and health checks never wait.
 #[test]
-fn the_picture_is_well_formed_and_names_every_level() {
-    let level = "<&\\\"'>";
-    let rest = format!("configurations: [{{name: \"{level}\", default: kubernetes}}]");
+fn a_tenant_that_floods_the_example_does_not_delay_another() {
+    let scenario = "examples/fairness/tenants-load.yaml";
+    let outcomes = json(&["simulate", scenario, "--duration", "25s"]);
+    let wait = |configuration: usize, flow: usize, name: &str, quantile: &str| {
+        let flow = &outcomes[configuration]["flows"][flow];
+        assert_eq!(flow["flow"], name);
+        flow["wait"][quantile].as_f64().unwrap()
+    };
+    let p99 = wait(0, 1, "modest", "p99");
+    assert!(p99 < 0.5, "{p99}");
+    assert_eq!(wait(0, 2, "health", "max"), 0.0);
+    // The same load without a distinguisher.
+    let (p50, health) = (wait(1, 1, "modest", "p50"), wait(1, 2, "health", "p50"));
+    assert!(p50 > 10.0 * p99 && health > 0.1, "{p50} {health}");
+}
+
+#[test]
+fn the_picture_is_well_formed_and_shows_every_flow_of_every_configuration() {
+    let name = "<&\\\"'>";
+    let configuration = |name| format!("{{name: \"{name}\", default: kubernetes}}");
+    let rest = format!(
+        "name: \"{name}\"\nwarmup: 1s\nconfigurations: [{}, {}]",
+        configuration(name),
+        configuration("second")
+    );
     let text = SMALL.replace(", FLOW", "").replace("REST", &rest);
     let (scenario, svg) = (file("picture.yaml", &text), file("picture.svg", ""));
     let svg = svg.to_str().unwrap();
-    fairness(&["simulate", scenario.to_str().unwrap(), "--svg", svg]);
-    let svg = fs::read_to_string(svg).unwrap();
+    let draw = || {
+        fairness(&["simulate", scenario.to_str().unwrap(), "--svg", svg]);
+        fs::read_to_string(svg).unwrap()
+    };
+    let svg = draw();
     well_formed(&svg);
-    assert!(svg.contains("&lt;&amp;&quot;&apos;&gt; (profile default)"), "{svg}");
-    let levels =
-        ["catch-all", "exempt", "global-default", "leader-election", "node-high", "system"];
-    for level in levels.iter().chain(&["workload-high", "workload-low"]) {
-        assert!(svg.contains(&format!(">{level}</text>")), "no {level} in the legend");
+    assert_eq!(
+        svg.matches("&lt;&amp;&quot;&apos;&gt;</t").count(),
+        3,
+        "title, heading, name: {svg}"
+    );
+    for part in
+        ["Waiting time, p50", "Waiting time, p99", "time (s)", "warm-up", "seats of the server"]
+    {
+        assert!(svg.contains(part), "no {part:?}");
     }
+    assert_eq!(svg.matches("class=\"configuration\"").count(), 2);
+    assert_eq!(svg.matches("class=\"panel\"").count(), 6);
+    assert!(svg.contains(">a</text>"), "the flow is in the legend");
+    assert_eq!(svg, draw(), "the same scenario gives the same picture");
 }
 
 /// Tags nest, attributes are quoted, and there is no bare `&` or `<`.

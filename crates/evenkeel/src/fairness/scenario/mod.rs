@@ -24,6 +24,7 @@ use crate::error::Error;
 /// A scenario, and the configurations to compare.
 #[derive(Debug)]
 pub(super) struct Comparison {
+    pub name: String,
     pub scenario: Scenario,
     pub configurations: Vec<(String, &'static str, Setup)>,
 }
@@ -93,7 +94,14 @@ pub(super) fn read(path: &Path, text: &str, overrides: Overrides) -> Result<Comp
         seed: spec.seed,
         flows: spec.flows.iter().map(FlowSpec::flow).collect(),
     };
-    Ok(Comparison { scenario, configurations })
+    let name = spec.name.unwrap_or_else(|| name_of(path));
+    Ok(Comparison { name, scenario, configurations })
+}
+
+/// The default name of a scenario.
+fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().filter(|_| path != Path::new("-"));
+    stem.map_or_else(|| "scenario".to_owned(), |stem| stem.to_string_lossy().into_owned())
 }
 
 fn wrong(path: &Path, field: &str, problem: String) -> Error {

@@ -21,6 +21,8 @@ const WAIT_LIMIT: Duration = Duration::from_secs(15);
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(super) struct ScenarioSpec {
+    /// The title of the picture.
+    pub(super) name: Option<String>,
     pub(super) server: ServerSpec,
     pub(super) duration: Span,
     #[serde(default)]
