@@ -113,7 +113,7 @@ fn queues_grow_and_shrink_and_no_request_is_lost() {
             for n in 0..12 {
                 match server.admit_with("a", &n.to_string(), crate::support::cost(1)) {
                     Admission::Dispatched(handle) | Admission::Waiting(handle) => {
-                        handles.push(handle)
+                        handles.push(handle);
                     }
                     Admission::Rejected { .. } => panic!("queues are long"),
                 }

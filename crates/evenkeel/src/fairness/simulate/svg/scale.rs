@@ -128,8 +128,8 @@ mod tests {
         let cases: [(&[f64], WaitScale); 6] = [
             (&[], WaitScale::Linear(1e-3)),
             (&[0.0, 0.0], WaitScale::Linear(1e-3)),
-            (&[0.1, 0.2], WaitScale::Linear(0.21)),
-            (&[0.0, 0.1, 0.2], WaitScale::Linear(0.21)),
+            (&[0.1, 0.2], WaitScale::Linear(0.2 * 1.05)),
+            (&[0.0, 0.1, 0.2], WaitScale::Linear(0.2 * 1.05)),
             (&[0.002, 0.44], WaitScale::Log { low: -3, high: 0 }),
             (&[1e-7, 0.0002, 2000.0], WaitScale::Log { low: -2, high: 4 }),
         ];
