@@ -60,7 +60,7 @@ pub(crate) async fn ask<T: DeserializeOwned>(
 ) -> Result<T, Failure> {
     let request = request.map_err(|error| Failure::Unsendable(error.to_string()))?;
     let asked = tokio::time::timeout(PATIENCE, exchange(client, request)).await;
-    asked.unwrap_or_else(|_| Err(Failure::Lost(format!("no answer within {PATIENCE:?}"))))
+    asked.unwrap_or_else(|_| Err(Failure::Lost(format!("timed out after {PATIENCE:?}"))))
 }
 
 /// What went wrong, in one line: kube's own words repeat the whole answer.
@@ -85,7 +85,7 @@ async fn exchange<T: DeserializeOwned>(
         return Err(refused(status.as_u16(), after, &body));
     }
     serde_json::from_slice(&body)
-        .map_err(|error| Failure::Lost(format!("the answer can't be read: {error}")))
+        .map_err(|error| Failure::Lost(format!("invalid response: {error}")))
 }
 
 fn wait(seconds: u64) -> Duration {

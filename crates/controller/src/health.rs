@@ -89,7 +89,7 @@ impl Vitals {
         if silent < PATIENCE {
             return Ok(());
         }
-        Err(format!("no sign of the engine for {} s", silent.as_secs()))
+        Err(format!("engine has not responded for {} s", silent.as_secs()))
     }
 
     fn is_synced(&self) -> Result<(), String> {
@@ -113,7 +113,7 @@ mod tests {
         let vitals = Vitals::new(start);
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(vitals.is_alive(at(29)), Ok(()));
-        assert_eq!(vitals.is_alive(at(31)), Err("no sign of the engine for 31 s".to_owned()));
+        assert_eq!(vitals.is_alive(at(31)), Err("engine has not responded for 31 s".to_owned()));
         vitals.beat(at(20));
         assert_eq!(vitals.is_alive(at(31)), Ok(()));
         assert!(vitals.is_alive(at(50)).is_err());

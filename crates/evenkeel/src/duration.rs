@@ -21,7 +21,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let end = text.find(|c: char| c.is_alphabetic()).unwrap_or(text.len());
     let (number, unit) = text.split_at(end);
     let Some((_, seconds)) = UNITS.iter().find(|(name, _)| *name == unit) else {
-        return Err(format!("{text:?} has no valid unit; use ns, us, ms, s, m or h, as in 1.5s"));
+        return Err(format!("{text:?} has no known unit; use ns, us, ms, s, m or h, as in 1.5s"));
     };
     let number: f64 = number.trim().parse().map_err(|_| format!("{text:?} is not a duration"))?;
     let seconds = number * seconds;

@@ -191,7 +191,7 @@ impl Job {
     fn status_conflict(&mut self, cache: &Cache, id: u32, uid: &Arc<str>) {
         let service = cache.slots.get(id).and_then(|slot| slot.service.as_ref());
         if service.is_some_and(|service| service.seen.version.uid == *uid) {
-            let message = "the status of the Service changed meanwhile".to_owned();
+            let message = "the status of the Service was changed by another process".to_owned();
             self.ends(JobEnd::Failed(message));
         }
     }

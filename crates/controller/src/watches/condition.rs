@@ -74,11 +74,12 @@ impl Conditions {
         let name = resource.name();
         if let Some(Failing { since, error }) = &condition.failing {
             let seconds = now.saturating_duration_since(*since).as_secs();
-            return Some(format!("no watch of {name} for {seconds} s: {error}"));
+            return Some(format!("watch of {name} has been down for {seconds} s: {error}"));
         }
         let silent = now.saturating_duration_since(condition.seen);
-        (silent > self.stale_after)
-            .then(|| format!("stale watch of {name}: no sign of life for {} s", silent.as_secs()))
+        (silent > self.stale_after).then(|| {
+            format!("watch of {name} is stale: nothing received for {} s", silent.as_secs())
+        })
     }
 
     fn of(&self, resource: Resource) -> &Mutex<Condition> {
@@ -100,7 +101,7 @@ mod tests {
         assert_eq!(problem(0), None);
         assert!(fail(0), "the first is logged");
         assert!(!fail(59));
-        assert_eq!(problem(59).as_deref(), Some("no watch of pods for 59 s: gone"));
+        assert_eq!(problem(59).as_deref(), Some("watch of pods has been down for 59 s: gone"));
         assert!(fail(60), "a minute later it is logged again");
         conditions.alive(Resource::Pods, at(61));
         assert!(problem(62).is_some(), "a list has come, and no watch yet");
@@ -110,7 +111,7 @@ mod tests {
         assert_eq!(failed_for, Some(Duration::from_secs(63)));
         assert_eq!(problem(63), None, "nothing has changed, and all is well");
         assert!(!fail(64), "what was well in between does not flood the log");
-        assert_eq!(problem(66).as_deref(), Some("no watch of pods for 2 s: gone"));
+        assert_eq!(problem(66).as_deref(), Some("watch of pods has been down for 2 s: gone"));
     }
 
     #[test]
@@ -120,7 +121,7 @@ mod tests {
         let conditions = Conditions::new(&WatchSettings::default(), start);
         let problem = |resource, seconds| conditions.problem(resource, at(seconds));
         assert_eq!(problem(Resource::Nodes, 35), None);
-        let stale = "stale watch of nodes: no sign of life for 36 s";
+        let stale = "watch of nodes is stale: nothing received for 36 s";
         assert_eq!(problem(Resource::Nodes, 36).as_deref(), Some(stale));
         conditions.alive(Resource::Nodes, at(20));
         assert_eq!(problem(Resource::Nodes, 36), None);

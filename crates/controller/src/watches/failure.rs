@@ -93,7 +93,7 @@ impl fmt::Display for Failure {
         match &self.cause {
             Cause::Request(error) => f.write_str(&in_short(error)),
             Cause::Status(status) => write!(f, "{} ({})", status.message, status.code),
-            Cause::NoAnswer { within } => write!(f, "no answer within {within:?}"),
+            Cause::NoAnswer { within } => write!(f, "timed out after {within:?}"),
             Cause::Silent { since } => write!(f, "nothing received for {} s", since.as_secs()),
             Cause::TooShort => f.write_str("ended at once without an event"),
             Cause::NoVersion => f.write_str("no resourceVersion received"),

@@ -158,7 +158,7 @@ async fn a_watch_that_does_not_end_in_time_is_given_up_and_well_once_there_is_an
     let asked = running.asked(3).await;
     assert!(asked[2].ends_with("resourceVersion=8"), "{asked:?}");
     let problem = running.problem().unwrap();
-    assert!(problem.starts_with("no watch of nodes for "), "{problem}");
+    assert!(problem.starts_with("watch of nodes has been down for "), "{problem}");
     assert!(problem.contains(" s: watch failed: "), "{problem}");
     running.asked(4).await;
     let established = async {
@@ -189,7 +189,7 @@ async fn a_watch_that_cannot_list_is_in_trouble() {
     let mut running = Running::new(vec![forbidden(), forbidden(), Answer::never()]).await;
     running.asked(3).await;
     let problem = running.problem().unwrap();
-    assert!(problem.starts_with("no watch of nodes for "), "{problem}");
+    assert!(problem.starts_with("watch of nodes has been down for "), "{problem}");
     assert!(problem.ends_with(" s: list failed: nodes is forbidden (403)"), "{problem}");
     assert_eq!(running.watch.conditions.problem(Resource::Pods, Instant::now()), None);
 }

@@ -216,7 +216,7 @@ async fn a_server_that_does_not_answer_in_ten_seconds_leaves_the_end_unknown() {
     let mut writes = Writes::new(Client::try_from(config).unwrap());
     let start = Instant::now();
     let outcome = act(&mut writes, create("web-1")).await;
-    let message = "no answer within 10s".to_owned();
+    let message = "timed out after 10s".to_owned();
     assert_eq!(outcome, Outcome::Unknown { after: None, message });
     assert_eq!(start.elapsed().as_secs(), 10);
 }

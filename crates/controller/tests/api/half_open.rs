@@ -42,7 +42,7 @@ async fn check(test: &str, stall: Stall, election: Option<lease::Settings>) {
     let (took, said) = controller.readyz(500).await;
     assert!(took < SOON, "red after {took:?}: {said}");
     let (_, why) = controller.answers("/readyz/watch-pods", 500).await;
-    assert!(why.contains("no watch of pods for "), "{why}");
+    assert!(why.contains("watch of pods has been down for "), "{why}");
     proxy.open();
     let took = cluster.endpoints(2).await;
     assert!(took < SOON, "2 endpoints after {took:?}");

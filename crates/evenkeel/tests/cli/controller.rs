@@ -21,7 +21,7 @@ fn wrong_settings_are_refused_with_what_to_do() {
         (&["--feature-gates", "Nope=true"], &["Nope", "ServiceTrafficDistribution"]),
         (&["--feature-gates", "TopologyAwareHints"], &["NAME=true or NAME=false"]),
         (&["--leader-elect-lease-duration", "5s"], &["must be more than the renew deadline"]),
-        (&["--leader-elect-retry-period", "10"], &["has no valid unit"]),
+        (&["--leader-elect-retry-period", "10"], &["has no known unit"]),
         (&["--max-endpoints-per-slice", "2000"], &["1 to 1000"]),
         (&["--concurrent-service-endpoint-syncs", "0"], &["from 1 up"]),
         (&["--services", "some"], &["all", "annotated"]),
