@@ -14,7 +14,10 @@ use kube::Resource;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::manifest::{ManifestError, Problem};
+use crate::{
+    RawServices,
+    manifest::{ManifestError, Problem},
+};
 
 /// Where an object was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,6 +66,8 @@ pub struct Objects {
     /// How many objects of which other kinds were passed over.
     pub skipped: BTreeMap<String, usize>,
     pub notes: Vec<Note>,
+    /// Services of manifests, field by field. `None`: nobody needs them.
+    pub raw_services: Option<RawServices>,
 }
 
 // === impl Origin ===
@@ -187,8 +192,7 @@ fn key(meta: &ObjectMeta) -> (Box<str>, Box<str>) {
 impl Objects {
     /// How many objects there are, skipped ones left out.
     pub fn len(&self) -> usize {
-        let Objects { services, nodes, pods, slices, events, autoscalers, skipped: _, notes: _ } =
-            self;
+        let Objects { services, nodes, pods, slices, events, autoscalers, .. } = self;
         let rest = slices.len() + events.len() + autoscalers.len();
         services.len() + nodes.len() + pods.len() + rest
     }

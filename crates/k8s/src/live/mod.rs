@@ -7,11 +7,13 @@
 mod client;
 mod error;
 mod list;
+mod raw;
 mod transport;
 
 pub use self::{
     client::{client, controller_client},
     error::{LiveError, innermost, is_unreachable},
     list::{Scope, objects},
+    raw::raw_services,
     transport::{Timeouts, long_lived},
 };
