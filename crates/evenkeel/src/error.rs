@@ -71,6 +71,10 @@ pub(crate) enum Error {
     Replicas { given: String },
     #[error("{}: {field}: {problem}", path.display())]
     Traffic { path: PathBuf, field: String, problem: String },
+    #[error("{}: not found: {}", path.display(), unknown.join(", "))]
+    TrafficNames { path: PathBuf, unknown: Vec<String> },
+    #[error("Service {key} changed while it was read")]
+    ServiceChanged { key: String },
     #[error("{}: {field}: {problem}", path.display())]
     Scenario { path: PathBuf, field: String, problem: String },
     #[error("{}: {field}: {problem}", path.display())]
@@ -157,6 +161,10 @@ impl Error {
                 )
             }),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the form".to_owned()),
+            Error::TrafficNames { .. } => {
+                Some("correct the names, or remove them from the file".to_owned())
+            }
+            Error::ServiceChanged { .. } => Some("run the command again".to_owned()),
             Error::Scenario { .. } => {
                 Some("see `evenkeel fairness simulate --help` for the form".to_owned())
             }
@@ -182,6 +190,7 @@ impl Error {
             Error::Sample { .. } | Error::Checks { .. } => true,
             Error::Live(_) | Error::Stdout(_) | Error::Encode { .. } => true,
             Error::NoService { .. } | Error::NoPlace { .. } | Error::Write { .. } => true,
+            Error::ServiceChanged { .. } => true,
             Error::Findings { unreadable, .. } => !unreadable,
             _ => false,
         };

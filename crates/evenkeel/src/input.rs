@@ -7,7 +7,7 @@ use std::{
 };
 
 use evenkeel_k8s::{
-    Objects,
+    Objects, RawServices,
     live::{self, Scope},
     manifest, snapshot,
 };
@@ -31,24 +31,41 @@ pub(crate) struct Input {
 }
 
 pub(crate) fn read(args: &InputArgs, wanted: Wanted<'_>) -> Result<Input, Error> {
-    let (objects, namespace) = if args.filename.is_empty() {
-        read_cluster(args, wanted)?
-    } else {
-        let namespace = args.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        (read_files(&args.filename)?, namespace)
-    };
-    tell_notes(&objects);
-    let _progress = Progress::new(None, "putting objects together");
-    Ok(Input { snapshot: snapshot::build(objects)?, namespace })
+    read_into(args, wanted, Objects::default()).map(|(input, _)| input)
 }
 
-fn read_files(given: &[PathBuf]) -> Result<Objects, Error> {
+/// Also gives the Services field by field, as they were read.
+pub(crate) fn read_whole(
+    args: &InputArgs,
+    wanted: Wanted<'_>,
+) -> Result<(Input, RawServices), Error> {
+    let raw_services = Some(RawServices::default());
+    read_into(args, wanted, Objects { raw_services, ..Objects::default() })
+}
+
+fn read_into(
+    args: &InputArgs,
+    wanted: Wanted<'_>,
+    into: Objects,
+) -> Result<(Input, RawServices), Error> {
+    let (mut objects, namespace) = if args.filename.is_empty() {
+        read_cluster(args, wanted, into)?
+    } else {
+        let namespace = args.namespace.clone().unwrap_or_else(|| "default".to_owned());
+        (read_files(&args.filename, into)?, namespace)
+    };
+    tell_notes(&objects);
+    let raw = objects.raw_services.take().unwrap_or_default();
+    let _progress = Progress::new(None, "putting objects together");
+    Ok((Input { snapshot: snapshot::build(objects)?, namespace }, raw))
+}
+
+fn read_files(given: &[PathBuf], mut objects: Objects) -> Result<Objects, Error> {
     let mut files = Vec::new();
     for path in given {
         files.extend(expand(path)?);
     }
     let progress = Progress::new(Some(files.len() as u64), "reading");
-    let mut objects = Objects::default();
     for (position, path) in (1..).zip(&files) {
         progress.say(path.display().to_string());
         progress.at(position);
@@ -99,7 +116,11 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Error> {
     Ok((name, text))
 }
 
-fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<(Objects, String), Error> {
+fn read_cluster(
+    args: &InputArgs,
+    wanted: Wanted<'_>,
+    into: Objects,
+) -> Result<(Objects, String), Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -115,7 +136,12 @@ fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<(Objects, String
         };
         let progress = Progress::new(None, "asking the cluster");
         let tell = |kind: &str, n: usize| progress.say(format!("read {n} {kind}"));
+        let raw_services = match into.raw_services {
+            Some(_) => Some(live::raw_services(&client, &scope).await?),
+            None => None,
+        };
         let objects = live::objects(client, scope, tell).await?;
+        let objects = Objects { raw_services, ..objects };
         Ok((objects, namespace))
     })
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use evenkeel_model::{Endpoint, Said, ServiceState, Snapshot};
 
 use super::{
-    Caveat, Figures, Forecast, Forecasts, TrafficProfile, ZoneLost,
+    Caveat, Figures, Forecast, Forecasts, Price, TrafficProfile, ZoneLost,
     cluster::{self, Cluster, ZonePart, moved},
     patch,
     pool::Pool,
+    profile::Traffic,
     recommend::{self, Subject},
     replicas,
     spread::{Clients, spread},
@@ -25,6 +26,7 @@ pub struct Scenario<'a> {
     snapshot: &'a Snapshot,
     settings: &'a Settings,
     profile: &'a TrafficProfile,
+    price: Price,
     zones: Vec<ZonePart>,
     whole: Cluster,
     /// The cluster without each of the zones that have a name.
@@ -40,19 +42,18 @@ struct Case<'a> {
     is_real: bool,
     /// Auto hints are there already, which moves the threshold.
     hinted: bool,
-    /// Replicas that found no node.
-    not_placed: usize,
-    /// Gigabytes of each zone.
-    gb: Vec<f64>,
+    /// Replicas that no node takes.
+    unschedulable: usize,
+    traffic: Traffic,
     /// What an endpoint takes when traffic is even.
     fair: f64,
 }
 
-/// Where to look: the cluster, and the traffic of its zones.
+/// A cluster, whole or without a zone, and the traffic of each of its zones.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Demand<'a> {
     cluster: &'a Cluster,
-    gb: &'a [f64],
+    by_zone: &'a [f64],
 }
 
 impl<'a> Scenario<'a> {
@@ -63,7 +64,13 @@ impl<'a> Scenario<'a> {
     ) -> Self {
         let (whole, zones) = cluster::whole(snapshot, settings);
         let lost = whole.named_zones().map(|zone| whole.without(zone, snapshot, settings));
-        Scenario { lost: lost.collect(), snapshot, settings, profile, zones, whole }
+        let price = profile.price();
+        Scenario { lost: lost.collect(), snapshot, settings, profile, price, zones, whole }
+    }
+
+    /// The zones that clients are in, each with its share of the CPU.
+    pub fn client_zones(&self) -> &[(Arc<str>, f64)] {
+        &self.zones
     }
 
     /// Forecasts one Service, with another number of replicas if wanted.
@@ -75,53 +82,59 @@ impl<'a> Scenario<'a> {
         let others: Vec<Forecast> =
             others.map(|policy| self.policy(&case, policy, Some(&none))).collect();
         let policies: Vec<Forecast> = std::iter::once(none).chain(others).collect();
-        let subject = Subject {
-            service,
-            current: case.current,
-            forecasts: &policies,
-            endpoints: case.pool.ready(),
-            has_zones: self.whole.named_zones().next().is_some(),
-            traffic: case.gb.iter().sum(),
-            mostly_from: TrafficProfile::mostly_from(
-                &case.gb,
-                &self.zones,
-                self.settings.assign_threshold,
-            ),
-            capacity: self.whole.capacity.as_ref().ok(),
-            settings: self.settings,
-        };
+        let (recommendation, trades) = recommend::recommend(&self.subject(&case, &policies));
         Forecasts {
             namespace: Arc::clone(&service.key.namespace),
             service: Arc::clone(&service.key.name),
             current: case.current,
             endpoints: case.pool.ready(),
             replicas,
-            gb_per_month: case.gb.iter().sum(),
+            gb_per_month: case.traffic.is_known.then(|| case.traffic.total()),
             caveats: self.caveats(&case, &policies),
-            recommendation: recommend::recommend(&subject),
+            recommendation,
+            trades,
             policies,
+        }
+    }
+
+    fn subject<'s>(&'s self, case: &Case<'s>, forecasts: &'s [Forecast]) -> Subject<'s> {
+        let by_zone = &case.traffic.by_zone;
+        let threshold = self.settings.assign_threshold;
+        let pods = &case.state.pods;
+        Subject {
+            service: &case.state.service,
+            current: case.current,
+            forecasts,
+            endpoints: case.pool.ready(),
+            is_daemon_set: !pods.is_empty() && pods.iter().all(|pod| pod.daemon_set),
+            has_zones: self.whole.named_zones().next().is_some(),
+            traffic: case.traffic.total(),
+            mostly_from: TrafficProfile::mostly_from(by_zone, &self.zones, threshold),
+            price: &self.price,
+            capacity: self.whole.capacity.as_ref().ok(),
+            settings: self.settings,
         }
     }
 
     fn case<'s>(&self, state: &'s ServiceState, replicas: Option<u32>) -> Case<'s> {
         let mut pool = Pool::new(state, self.settings);
         let hinted = pool.in_force();
-        let mut not_placed = 0;
+        let mut unschedulable = 0;
         if let Some(n) = replicas {
             let endpoints = workload(&mut pool, state);
             replicas::scale(endpoints, n as usize, state, self.snapshot);
-            not_placed = (n as usize) - endpoints.len();
+            unschedulable = (n as usize) - endpoints.len();
         }
-        let gb = self.profile.of_service(&state.service.key.to_string(), &self.zones);
+        let traffic = self.profile.of_service(&state.service.key.to_string(), &self.zones);
         Case {
             current: policy::asked(&state.service, self.settings.gates).policy,
             is_real: replicas.is_none(),
             hinted,
-            not_placed,
-            fair: gb.iter().sum::<f64>() / pool.len().max(1) as f64,
+            unschedulable,
+            fair: traffic.total() / pool.len().max(1) as f64,
             state,
             pool,
-            gb,
+            traffic,
         }
     }
 
@@ -133,7 +146,7 @@ impl<'a> Scenario<'a> {
             return Forecast { policy, cannot_act, once_applied: None, ..none.clone() };
         }
         let counts = self.hints_count(case, policy);
-        let here = Place { cluster: &self.whole, gb: &case.gb };
+        let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let (hints, endpoints) =
             self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
         let given = self.figures(case, here, &endpoints, counts, None);
@@ -171,8 +184,8 @@ impl<'a> Scenario<'a> {
     ) -> Vec<ZoneLost> {
         let zones = self.lost.iter().zip(self.whole.named_zones()).enumerate();
         let figures = |(index, (cluster, zone))| {
-            let gb = moved(&case.gb, &self.zones, index);
-            let here = Place { cluster, gb: &gb };
+            let by_zone = moved(&case.traffic.by_zone, &self.zones, index);
+            let here = Demand { cluster, by_zone: &by_zone };
             let left = case.pool.without(zone);
             let (_, endpoints) = self.hint(case, policy, cluster, left, was_hinted);
             let figures = self.figures(case, here, &endpoints, counts, Some(case.fair));
@@ -207,61 +220,64 @@ impl<'a> Scenario<'a> {
     fn figures(
         &self,
         case: &Case<'_>,
-        here: Place<'_>,
+        here: Demand<'_>,
         endpoints: &[Endpoint],
         hints_count: bool,
         fair: Option<f64>,
     ) -> Figures {
-        let Place { cluster, gb } = here;
-        let clients = Clients { zones: &cluster.zones, gb, nodes: &cluster.nodes, hints_count };
+        let Demand { cluster, by_zone } = here;
+        let clients =
+            Clients { zones: &cluster.zones, gb: by_zone, nodes: &cluster.nodes, hints_count };
         let spread =
             spread(clients, endpoints, case.state.service.exposure.internal, self.settings);
         let served = spread.served_gb();
-        let total: f64 = case.gb.iter().sum();
-        let part = |of: f64, gb: f64| if of > 0.0 { gb / of } else { 0.0 };
-        let worst = spread.worst(fair.unwrap_or(served / endpoints.len().max(1) as f64));
-        let price = &self.profile.price;
+        let share = |of: f64, gb: f64| if of > 0.0 { gb / of } else { 0.0 };
+        let busiest = spread.worst(fair.unwrap_or(served / endpoints.len().max(1) as f64));
         let name = |index: usize| EndpointName::new(&endpoints[index], &self.snapshot.topology);
         // Without any zone left, there is nobody to send traffic and nobody to serve it.
-        let gone = if gb.is_empty() { total } else { 0.0 };
+        let gone = if by_zone.is_empty() { case.traffic.total() } else { 0.0 };
+        let cross_zone_gb = case.traffic.is_known.then_some(spread.cross_zone_gb);
         Figures {
-            in_zone_share: part(served, spread.in_zone_gb),
-            worst_load: worst.map_or(0.0, |(_, load)| load),
-            worst_endpoint: worst.map(|(index, _)| name(index)),
-            cross_zone_gb: spread.cross_zone_gb,
-            unknown_gb: spread.unknown_gb,
-            cost: spread.cross_zone_gb * (price.out_per_gb + price.in_per_gb),
-            unserved_share: part(total, spread.unserved_gb + gone),
+            in_zone_share: share(served, spread.in_zone_gb),
+            cross_zone_share: share(served, spread.cross_zone_gb),
+            unknown_zone_share: share(served, spread.unknown_gb),
+            unserved_share: share(case.traffic.total(), spread.unserved_gb + gone),
+            max_load: busiest.map_or(0.0, |(_, load)| load),
+            busiest_endpoint: busiest.map(|(index, _)| name(index)),
+            cross_zone_gb,
+            cost: cross_zone_gb.map(|gb| gb * self.price.per_gb()),
         }
     }
 
     fn caveats(&self, case: &Case<'_>, policies: &[Forecast]) -> Vec<Said<Caveat>> {
         let now = policies.iter().find(|f| f.policy == case.current);
-        let behind = now.and_then(|f| f.once_applied.as_ref()).map(|then| Caveat::HintsBehind {
+        let outdated = now.and_then(|f| f.once_applied.as_ref());
+        let outdated = outdated.map(|then| Caveat::HintsOutdated {
             in_zone_share: then.in_zone_share,
-            worst_load: then.worst_load,
+            max_load: then.max_load,
         });
-        let unknown = now.map_or(0.0, |f| f.figures.unknown_gb);
-        let unknown = (unknown > 0.0).then_some(Caveat::UnknownZones { gb: unknown });
-        let others = now.filter(|f| self.is_undone(case, f));
-        let others = others.map(|_| Caveat::OthersSlices { endpoints: case.pool.foreign.len() });
-        let not_placed = (case.not_placed > 0).then_some(Caveat::NotAllPlaced {
+        let share = now.map_or(0.0, |f| f.figures.unknown_zone_share);
+        let unknown = (share > 0.0).then_some(Caveat::UnknownZone { share });
+        let unmanaged = now.filter(|f| self.is_limited(case, f));
+        let unmanaged =
+            unmanaged.map(|_| Caveat::UnmanagedSlices { endpoints: case.pool.foreign.len() });
+        let unschedulable = (case.unschedulable > 0).then_some(Caveat::ReplicasUnschedulable {
             endpoints: case.pool.len(),
-            not_placed: case.not_placed,
+            unschedulable: case.unschedulable,
         });
-        let all = [behind, others, not_placed, unknown];
+        let all = [outdated, unmanaged, unschedulable, unknown];
         all.into_iter().flatten().map(Said::from).collect()
     }
 
-    /// Whether slices of others keep the policy in force from what it would do.
-    fn is_undone(&self, case: &Case<'_>, now: &Forecast) -> bool {
+    /// Whether unmanaged slices limit what the policy in force does.
+    fn is_limited(&self, case: &Case<'_>, now: &Forecast) -> bool {
         let pool = &case.pool;
         if pool.foreign.is_empty() || now.policy == Policy::None || now.cannot_act.is_some() {
             return false;
         }
         let (_, endpoints) =
             self.hint(case, now.policy, &self.whole, pool.all_managed(), case.hinted);
-        let here = Place { cluster: &self.whole, gb: &case.gb };
+        let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let alone = self.figures(case, here, &endpoints, self.hints_count(case, now.policy), None);
         !alone.is_close(now.settled())
     }
