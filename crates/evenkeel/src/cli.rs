@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use evenkeel_topology::ServerVersion;
 
 use crate::{
     apiserver::ApiserverArgs, controller::ControllerArgs, fairness::FairnessCommand,
@@ -112,14 +113,17 @@ pub(crate) struct InputArgs {
     /// The kubeconfig's context to use
     #[arg(long, value_name = "NAME")]
     pub context: Option<String>,
+    /// The API server's version, as in 1.33 [default: the cluster's; with -f, the newest]
+    #[arg(long, value_name = "VERSION")]
+    pub server_version: Option<ServerVersion>,
 }
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Settings")]
 pub(crate) struct SettingsArgs {
-    /// Which rules hold: ours, or exactly those of today's Kubernetes
+    /// Whose rules apply: those of the data plane in use, Evenkeel's, or Kubernetes'
     #[arg(long, value_enum, default_value_t)]
-    pub profile: Profile,
+    pub profile: ProfileChoice,
     /// Feature gates, as in TopologyAwareHints=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
@@ -144,6 +148,20 @@ pub(crate) enum Output {
     Yaml,
 }
 
+/// Whose rules `explain`, `analyze` and `plan` go by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProfileChoice {
+    /// Hints: whoever manages the Service's slices; routing: the proxy that nodes report
+    #[default]
+    Auto,
+    /// Evenkeel's rules
+    #[value(alias = "default")]
+    Evenkeel,
+    /// Exactly the rules of today's Kubernetes
+    Kubernetes,
+}
+
+/// Whose rules the controller applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Profile {
     #[default]

@@ -10,7 +10,7 @@ use evenkeel_k8s::{
 };
 use evenkeel_model::{Id, ServiceKey};
 use evenkeel_topology::{
-    Settings,
+    Environment, Server, Settings,
     explain::{From, explain},
 };
 use kube::Client;
@@ -22,17 +22,19 @@ use crate::{
     input::{self, Input, Wanted},
     output, printer,
     progress::Progress,
-    settings::settings,
+    settings::environment,
 };
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
-    let settings = settings(&args.settings)?;
+    // Wrong settings are told before a cluster is read.
+    environment(&args.settings, Server::default())?;
     let name = find::service_name(&args.service)?;
     let input = input::read(&args.input, Wanted::One(name))?;
     let state = find::service(&input, name)?;
     let from = from(args, &input)?;
     let progress = Progress::new(None, "explaining");
-    let explanation = explain(&input.snapshot, state, &from, &settings);
+    let environment = environment(&args.settings, input.server)?;
+    let explanation = explain(&input.snapshot, state, &from, &environment);
     drop(progress);
     let text = match args.output {
         Output::Table => text::render(&explanation, false),
@@ -49,12 +51,18 @@ pub(crate) async fn live(
     key: ServiceKey,
     settings: &Settings,
 ) -> Result<String, Error> {
+    let reported = input::server_version(&client).await.map(Server::reported);
     let objects = live::objects(client, Scope::Service(key.clone()), |_, _| ()).await?;
     let snapshot = snapshot::build(objects)?;
     let Some(state) = snapshot.service(&key) else {
         return Err(LiveError::NoService { key }.into());
     };
-    Ok(text::render(&explain(&snapshot, state, &From::default(), settings), false))
+    // The controller's settings say how hints are written, not how nodes route.
+    let adjust = |given: &mut Settings| {
+        *given = Settings { node_hint_rule: given.node_hint_rule, ..settings.clone() };
+    };
+    let environment = Environment::new(None, reported.unwrap_or_default(), adjust)?;
+    Ok(text::render(&explain(&snapshot, state, &From::default(), &environment), false))
 }
 
 /// The places to look from, known to exist.

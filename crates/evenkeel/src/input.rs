@@ -12,6 +12,8 @@ use evenkeel_k8s::{
     manifest, snapshot,
 };
 use evenkeel_model::{ServiceKey, Snapshot};
+use evenkeel_topology::{Server, ServerVersion};
+use kube::Client;
 
 use crate::{cli::InputArgs, error::Error, printer, progress::Progress};
 
@@ -23,11 +25,12 @@ pub(crate) enum Wanted<'a> {
     All,
 }
 
-/// What was read, and the namespace that names without one are in.
+/// What was read, the namespace of names without one, and the API server's version.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub snapshot: Snapshot,
     pub namespace: String,
+    pub server: Server,
 }
 
 pub(crate) fn read(args: &InputArgs, wanted: Wanted<'_>) -> Result<Input, Error> {
@@ -48,16 +51,18 @@ fn read_into(
     wanted: Wanted<'_>,
     into: Objects,
 ) -> Result<(Input, RawServices), Error> {
-    let (mut objects, namespace) = if args.filename.is_empty() {
+    let (mut objects, namespace, reported) = if args.filename.is_empty() {
         read_cluster(args, wanted, into)?
     } else {
         let namespace = args.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        (read_files(&args.filename, into)?, namespace)
+        (read_files(&args.filename, into)?, namespace, None)
     };
+    let given = args.server_version.map(Server::given);
+    let server = given.or(reported.map(Server::reported)).unwrap_or_default();
     tell_notes(&objects);
     let raw = objects.raw_services.take().unwrap_or_default();
     let _progress = Progress::new(None, "putting objects together");
-    Ok((Input { snapshot: snapshot::build(objects)?, namespace }, raw))
+    Ok((Input { snapshot: snapshot::build(objects)?, namespace, server }, raw))
 }
 
 fn read_files(given: &[PathBuf], mut objects: Objects) -> Result<Objects, Error> {
@@ -116,11 +121,10 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Error> {
     Ok((name, text))
 }
 
-fn read_cluster(
-    args: &InputArgs,
-    wanted: Wanted<'_>,
-    into: Objects,
-) -> Result<(Objects, String), Error> {
+/// Objects, the namespace of names without one, and the version that the API server reports.
+type Looked = (Objects, String, Option<ServerVersion>);
+
+fn read_cluster(args: &InputArgs, wanted: Wanted<'_>, into: Objects) -> Result<Looked, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -136,14 +140,19 @@ fn read_cluster(
         };
         let progress = Progress::new(None, "asking the cluster");
         let tell = |kind: &str, n: usize| progress.say(format!("read {n} {kind}"));
+        let reported = server_version(&client).await;
         let raw_services = match into.raw_services {
             Some(_) => Some(live::raw_services(&client, &scope).await?),
             None => None,
         };
         let objects = live::objects(client, scope, tell).await?;
-        let objects = Objects { raw_services, ..objects };
-        Ok((objects, namespace))
+        Ok((Objects { raw_services, ..objects }, namespace, reported))
     })
+}
+
+/// `None` where it can't be read: not everyone may ask, and proxies need not know.
+pub(crate) async fn server_version(client: &Client) -> Option<ServerVersion> {
+    client.apiserver_version().await.ok()?.git_version.parse().ok()
 }
 
 /// One line for all kinds that were passed over, and one for each list that could not be read.

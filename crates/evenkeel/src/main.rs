@@ -9,6 +9,7 @@ mod cli;
 mod controller;
 mod duration;
 mod error;
+mod exit;
 mod explain;
 mod fairness;
 mod find;

@@ -1,14 +1,37 @@
 //! Raw arguments to checked settings.
 
-use evenkeel_topology::{Gates, Settings, UnknownCpu};
+use evenkeel_topology::{Environment, Gates, Profile as Rules, Server, Settings, UnknownCpu};
 
 use crate::{
-    cli::{Profile, SettingsArgs, UnknownCpuArg},
+    cli::{Profile, ProfileChoice, SettingsArgs, UnknownCpuArg},
     error::Error,
 };
 
+/// The rules for all Services of a cluster. Flags hold under every profile.
+pub(crate) fn environment(args: &SettingsArgs, server: Server) -> Result<Environment, Error> {
+    gates(&mut Gates::ALL_ON.clone(), &args.feature_gates)?;
+    let requested = match args.profile {
+        ProfileChoice::Auto => None,
+        ProfileChoice::Evenkeel => Some(Rules::Evenkeel),
+        ProfileChoice::Kubernetes => Some(Rules::Kubernetes),
+    };
+    Ok(Environment::new(requested, server, |settings| adjust(settings, args))?)
+}
+
+/// One set of settings for all Services, whatever their data plane.
 pub(crate) fn settings(args: &SettingsArgs) -> Result<Settings, Error> {
-    let mut settings = profile(args.profile);
+    let mut settings = match args.profile {
+        ProfileChoice::Auto | ProfileChoice::Evenkeel => Settings::default(),
+        ProfileChoice::Kubernetes => Settings::kubernetes(),
+    };
+    gates(&mut settings.gates, &args.feature_gates)?;
+    adjust(&mut settings, args);
+    settings.validate()?;
+    Ok(settings)
+}
+
+/// Puts explicit settings in place. Gates are known to be right.
+fn adjust(settings: &mut Settings, args: &SettingsArgs) {
     if let Some(threshold) = args.assign_threshold {
         settings.assign_threshold = threshold;
         // Raising one alone must not put it above the other.
@@ -23,9 +46,7 @@ pub(crate) fn settings(args: &SettingsArgs) -> Result<Settings, Error> {
             UnknownCpuArg::OneCore => UnknownCpu::OneCorePerNode,
         };
     }
-    gates(&mut settings.gates, &args.feature_gates)?;
-    settings.validate()?;
-    Ok(settings)
+    let _ = gates(&mut settings.gates, &args.feature_gates);
 }
 
 pub(crate) fn profile(profile: Profile) -> Settings {

@@ -33,7 +33,7 @@ pub use crate::{
     names::{Id, Names, NodeId, Topology, ZoneId},
     node::Node,
     pod::{ContainerPort, Pod, PodPhase},
-    reason::{Reason, Said, harmless},
+    reason::{Reason, WithMessage, harmless},
     seen::{Condition, Gone, SeenPod, SeenService, SeenSlice, Version, Watched},
     selection::{Selection, Share, Viewpoint},
     service::{

@@ -1,7 +1,7 @@
 //! The form of a reason: a code, its parameters, and one sentence.
 //!
 //! Reasons are enums with fields, in the crate that decides. They serialise with the tag `code`
-//! beside their fields; codes and field names are API, sentences are not. [`Said`] is what leaves
+//! beside their fields; codes and field names are API, sentences are not. [`WithMessage`] is what leaves
 //! the system: all three together.
 
 use std::{borrow::Cow, fmt::Display};
@@ -13,16 +13,16 @@ pub trait Reason: Display + Serialize {}
 
 /// A reason with its sentence, as `-o json`, conditions and the dashboard show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Said<R> {
+pub struct WithMessage<R> {
     #[serde(flatten)]
     pub reason: R,
     pub message: String,
 }
 
-impl<R: Reason> From<R> for Said<R> {
+impl<R: Reason> From<R> for WithMessage<R> {
     fn from(reason: R) -> Self {
         let message = harmless(&reason.to_string()).into_owned();
-        Said { reason, message }
+        WithMessage { reason, message }
     }
 }
 

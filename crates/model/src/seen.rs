@@ -41,7 +41,7 @@ pub struct SeenSlice {
     pub namespace: Arc<str>,
     pub slice: Slice,
     pub version: Version,
-    /// Asked to be deleted, and only waiting for its finalizers.
+    /// RequestedPolicy to be deleted, and only waiting for its finalizers.
     pub deleting: bool,
 }
 

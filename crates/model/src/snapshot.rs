@@ -43,6 +43,23 @@ pub struct Snapshot {
     pub orphans: Vec<ServiceKey>,
 }
 
+// === impl ServiceState ===
+
+impl ServiceState {
+    /// A Service with nothing else known about it.
+    pub fn new(service: Service) -> Self {
+        ServiceState {
+            service,
+            slices: Vec::new(),
+            pods: Vec::new(),
+            events: Vec::new(),
+            autoscaler: None,
+        }
+    }
+}
+
+// === impl Snapshot ===
+
 impl Snapshot {
     pub fn service(&self, key: &ServiceKey) -> Option<&ServiceState> {
         let found = self.services.binary_search_by(|s| s.service.key.cmp(key));

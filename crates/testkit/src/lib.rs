@@ -3,7 +3,7 @@
 //! ```text
 //!   Cluster ──┐
 //!   Service ──┼──► World ──sync──► slices ──select_from(node)──► Reached
-//!   Pods   ───┘      └─ one round of a controller: plan, apply, note in the ledger
+//!   Pods   ───┘      └─ one round of a controller: plan, apply, note in the auto_services
 //! ```
 //!
 //! Names follow a scheme: zone `a` has the nodes `node-a1`, `node-a2`, … and the Pods `pod-a1`,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evenkeel_model::{Candidate, Endpoint, Pod, Selection, Service, Slice, Viewpoint};
 use evenkeel_topology::{
     Plan, Rule, Settings, Sync,
-    overload::{Ledger, Resync},
+    overload::{AutoServices, Resync},
     plan::{HintOutcome, plan},
     policy, select,
 };
@@ -19,7 +19,7 @@ pub struct World {
     pub pods: Vec<Pod>,
     pub slices: Vec<Slice>,
     pub settings: Settings,
-    pub ledger: Ledger,
+    pub auto_services: AutoServices,
     /// Pods ever made, by zone: names and addresses are not used again.
     made: BTreeMap<String, usize>,
 }
@@ -46,7 +46,7 @@ impl World {
             pods: Vec::new(),
             slices: Vec::new(),
             settings,
-            ledger: Ledger::default(),
+            auto_services: AutoServices::default(),
             made: BTreeMap::new(),
         }
     }
@@ -92,27 +92,29 @@ impl World {
             nodes: &self.cluster.table(),
             capacity: capacity.as_ref(),
             existing: &self.slices.iter().collect::<Vec<_>>(),
-            populated: self.ledger.is_populated(&self.service.key),
+            populated: self.auto_services.is_populated(&self.service.key),
             settings: &self.settings,
         })
     }
 
-    /// One round of a controller: plans, applies the plan, and notes in the ledger how it came out.
+    /// One round of a controller: plans, applies the plan, and notes in the auto_services how it came out.
     pub fn sync(&mut self) -> Plan {
         let plan = self.plan();
         self.slices = apply(&plan, &self.slices, &self.service.key.name);
         for family in &plan.families {
-            let (key, ledger) = (&self.service.key, &mut self.ledger);
+            let (key, auto_services) = (&self.service.key, &mut self.auto_services);
             match &family.hints {
-                HintOutcome::Auto(counts) => ledger.hinted(key, family.family, counts.clone()),
+                HintOutcome::Auto(counts) => {
+                    auto_services.hinted(key, family.family, counts.clone())
+                }
                 HintOutcome::AutoRefused(_) => {
                     let of_family = |s: &&Slice| s.address_type == family.family;
                     let slices = self.slices.iter().filter(of_family);
                     let ready = slices.flat_map(|s| &s.endpoints).filter(|e| e.is_ready());
                     let n = u32::try_from(ready.count()).expect("few endpoints");
-                    ledger.refused(key, family.family, n);
+                    auto_services.refused(key, family.family, n);
                 }
-                _ => ledger.removed(key, family.family),
+                _ => auto_services.removed(key, family.family),
             }
         }
         plan
@@ -121,7 +123,7 @@ impl World {
     /// Why the Service is to be looked at again after a change of nodes, if it is.
     pub fn resync(&self) -> Option<Resync> {
         let capacity = self.cluster.measure(&self.settings).ok();
-        let due = self.ledger.resync(capacity.as_ref(), &self.settings);
+        let due = self.auto_services.resync(capacity.as_ref(), &self.settings);
         due.first().map(|(_, why)| *why)
     }
 

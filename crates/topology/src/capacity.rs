@@ -27,7 +27,7 @@ pub struct ZoneCapacity {
     pub nodes: u32,
 }
 
-/// The zones that Auto shares endpoints out to: two or more, sorted by name.
+/// The zones that Auto allocates endpoints to: two or more, sorted by name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capacity {
     zones: Vec<ZoneCapacity>,

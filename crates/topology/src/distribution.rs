@@ -24,7 +24,7 @@ pub fn assign(drafts: &mut [Draft<'_>], node_hints: bool) {
     }
 }
 
-/// The hints that `endpoint` ought to have.
+/// The desired hints of `endpoint`.
 pub fn own_place(endpoint: &Endpoint, node_hints: bool) -> Option<Hints> {
     let hints = Hints {
         zones: endpoint.zone.into_iter().collect(),

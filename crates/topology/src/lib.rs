@@ -16,6 +16,7 @@
 
 pub mod auto;
 pub mod capacity;
+mod data_plane;
 pub mod distribution;
 mod draft;
 pub mod explain;
@@ -27,17 +28,20 @@ pub mod policy;
 mod reason;
 pub mod select;
 mod settings;
+pub mod version;
 pub mod whatif;
 
 pub use crate::{
     capacity::{Capacity, measure},
+    data_plane::{DataPlane, Environment, Profile, ProfileReason, Rules},
     draft::{Draft, Role},
     moves::{Move, MoveReason},
     plan::{Plan, Sync, plan},
-    policy::{Asked, Policy, PolicyReason},
+    policy::{Policy, PolicyReason, RequestedPolicy},
     reason::{HintEvent, NoHints},
     select::{Rule, Selected, select},
     settings::{
         Assignment, EnabledEvent, Gates, NodeHintRule, Settings, SettingsError, UnknownCpu,
     },
+    version::{Server, ServerVersion},
 };

@@ -37,12 +37,12 @@ pub enum MoveReason {
     /// The zone has no capacity any more: nobody is there to use the endpoint.
     ZoneWithoutCapacity,
     /// Only under [`crate::Assignment::WholeSlices`]: a slice that is written starts anew.
-    SharedOutAnew,
+    Reallocated,
     /// Hints are taken off altogether.
     HintsRefused {
         why: NoHints,
     },
-    NoLongerAsked,
+    NoLongerRequested,
     /// The policy gives each endpoint to the zone it is in.
     OwnZone,
 }
@@ -84,14 +84,14 @@ fn reason(
 ) -> MoveReason {
     match hints {
         HintOutcome::AutoRefused(why) => MoveReason::HintsRefused { why: why.clone() },
-        HintOutcome::NotAsked => MoveReason::NoLongerAsked,
+        HintOutcome::NotRequested => MoveReason::NoLongerRequested,
         HintOutcome::OwnZone | HintOutcome::OwnNode => MoveReason::OwnZone,
         HintOutcome::Auto(_) => {
             let zones = sync.capacity.map(crate::Capacity::zones).unwrap_or_default();
             match below {
                 _ if !zones.iter().any(|zone| zone.zone == from) => MoveReason::ZoneWithoutCapacity,
                 Some(below) => below.clone(),
-                None => MoveReason::SharedOutAnew,
+                None => MoveReason::Reallocated,
             }
         }
     }
@@ -131,9 +131,9 @@ impl fmt::Display for MoveReason {
                 write!(f, "zone {zone} would have {had} of the {minimum} endpoints it needs")
             }
             MoveReason::ZoneWithoutCapacity => write!(f, "no node of the zone is ready"),
-            MoveReason::SharedOutAnew => write!(f, "its slice was shared out anew"),
+            MoveReason::Reallocated => write!(f, "its slice was reallocated"),
             MoveReason::HintsRefused { why } => write!(f, "hints are taken off: {why}"),
-            MoveReason::NoLongerAsked => write!(f, "hints are no longer asked for"),
+            MoveReason::NoLongerRequested => write!(f, "hints are no longer requested"),
             MoveReason::OwnZone => write!(f, "each endpoint is meant for the zone it is in"),
         }
     }

@@ -16,7 +16,7 @@ use crate::{
 
 /// What became of one address family of a Service that asked for Auto.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Standing {
+enum AutoState {
     Hinted(ZoneCounts),
     /// No hints so far, with this many ready endpoints.
     Refused {
@@ -26,14 +26,14 @@ enum Standing {
 
 #[derive(Clone, Debug, Default)]
 struct Entry {
-    families: BTreeMap<AddressType, Standing>,
+    families: BTreeMap<AddressType, AutoState>,
     /// Hints were given and not taken back since, in any family. Events hang on it.
     populated: bool,
 }
 
 /// The Services in Auto mode and where they stand.
 #[derive(Clone, Debug, Default)]
-pub struct Ledger {
+pub struct AutoServices {
     services: BTreeMap<ServiceKey, Entry>,
 }
 
@@ -44,20 +44,20 @@ pub enum Resync {
     NowPossible,
 }
 
-// === impl Ledger ===
+// === impl AutoServices ===
 
-impl Ledger {
+impl AutoServices {
     /// Hints were given.
     pub fn hinted(&mut self, service: &ServiceKey, family: AddressType, counts: ZoneCounts) {
         let entry = self.services.entry(service.clone()).or_default();
-        entry.families.insert(family, Standing::Hinted(counts));
+        entry.families.insert(family, AutoState::Hinted(counts));
         entry.populated = true;
     }
 
     /// Hints were asked for and could not be given.
     pub fn refused(&mut self, service: &ServiceKey, family: AddressType, endpoints: u32) {
         let entry = self.services.entry(service.clone()).or_default();
-        entry.families.insert(family, Standing::Refused { endpoints });
+        entry.families.insert(family, AutoState::Refused { endpoints });
         entry.populated = false;
     }
 
@@ -93,9 +93,9 @@ impl Ledger {
             let capacity = capacity.map_err(NoHints::clone)?;
             bounds(capacity, endpoints, settings.assign_threshold).map(drop)
         };
-        let is_otherwise = move |standing: &Standing| match standing {
-            Standing::Refused { endpoints } => why(before, *endpoints) != why(after, *endpoints),
-            Standing::Hinted(_) => false,
+        let is_otherwise = move |state: &AutoState| match state {
+            AutoState::Refused { endpoints } => why(before, *endpoints) != why(after, *endpoints),
+            AutoState::Hinted(_) => false,
         };
         let services = self.services.iter();
         let otherwise = move |entry: &Entry| entry.families.values().any(is_otherwise);
@@ -109,7 +109,7 @@ impl Ledger {
         settings: &Settings,
     ) -> Vec<(&ServiceKey, Resync)> {
         let due = |entry: &Entry| {
-            let of = |f: &Standing| resync_family(f, capacity, settings);
+            let of = |f: &AutoState| resync_family(f, capacity, settings);
             let mut all = entry.families.values().filter_map(of);
             let first = all.next()?;
             Some(if all.any(|r| r == Resync::Overloaded) { Resync::Overloaded } else { first })
@@ -120,19 +120,19 @@ impl Ledger {
 }
 
 fn resync_family(
-    standing: &Standing,
+    state: &AutoState,
     capacity: Option<&Capacity>,
     settings: &Settings,
 ) -> Option<Resync> {
-    match (standing, capacity) {
-        (Standing::Hinted(counts), _) => {
+    match (state, capacity) {
+        (AutoState::Hinted(counts), _) => {
             is_overloaded(counts, capacity, settings.keep_threshold).then_some(Resync::Overloaded)
         }
-        (Standing::Refused { endpoints }, Some(capacity)) if settings.resync_when_possible => {
+        (AutoState::Refused { endpoints }, Some(capacity)) if settings.resync_when_possible => {
             let possible = bounds(capacity, *endpoints, settings.assign_threshold).is_ok();
             possible.then_some(Resync::NowPossible)
         }
-        (Standing::Refused { .. }, _) => None,
+        (AutoState::Refused { .. }, _) => None,
     }
 }
 

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use evenkeel_model::{AddressType, Id, Node, NodeId, Pod, Service, Slice};
 
 use crate::{
-    Asked, Capacity, Draft, EnabledEvent, HintEvent, NoHints, Policy, Role, Settings, auto,
-    distribution,
+    Capacity, Draft, EnabledEvent, HintEvent, NoHints, Policy, RequestedPolicy, Role, Settings,
+    auto, distribution,
     draft::remove_hints,
     moves::{Move, moves},
     pack::{Packed, pack},
@@ -34,7 +34,7 @@ pub struct Sync<'a> {
     /// The slices this controller manages for the Service, in the order of their names: which
     /// endpoint moves first depends on it.
     pub existing: &'a [&'a Slice],
-    /// Hints were given before ([`crate::overload::Ledger::is_populated`]); see [`EnabledEvent`].
+    /// Hints were given before ([`crate::overload::AutoServices::is_populated`]); see [`EnabledEvent`].
     pub populated: bool,
     pub settings: &'a Settings,
 }
@@ -65,7 +65,7 @@ pub struct FamilyPlan {
 #[derive(Clone, Debug, PartialEq)]
 pub enum HintOutcome {
     /// None are wanted.
-    NotAsked,
+    NotRequested,
     Auto(auto::ZoneCounts),
     AutoRefused(NoHints),
     OwnZone,
@@ -74,7 +74,7 @@ pub enum HintOutcome {
 
 /// Plans one Service.
 pub fn plan(sync: &Sync<'_>) -> Plan {
-    let asked = policy::asked(sync.service, sync.settings.gates);
+    let requested = policy::requested(sync.service, sync.settings.gates);
     let mut plan = Plan::default();
     let mut populated = sync.populated;
     for &family in &sync.service.families {
@@ -83,7 +83,7 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
         let mut packed = pack(sync, family, &existing);
         let own = existing.iter().filter(|s| s.owner.as_deref() == Some(&*sync.service.uid));
         let in_force = auto::in_force(own.flat_map(|s| &s.endpoints));
-        let hints = hint(&mut packed.drafts, &asked, in_force, sync);
+        let hints = hint(&mut packed.drafts, &requested, in_force, sync);
         let known = match sync.settings.enabled_event {
             EnabledEvent::WhenNewInSlices => in_force,
             EnabledEvent::WhenNotRemembered => populated,
@@ -105,14 +105,14 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
 /// Gives hints to the slices of one family, as the policy wants them.
 pub fn hint(
     drafts: &mut [Draft<'_>],
-    asked: &Asked,
+    requested: &RequestedPolicy,
     in_force: bool,
     sync: &Sync<'_>,
 ) -> HintOutcome {
-    match asked.policy {
+    match requested.policy {
         Policy::None => {
             remove_hints(drafts);
-            HintOutcome::NotAsked
+            HintOutcome::NotRequested
         }
         Policy::Auto => match auto::assign(drafts, sync.capacity, in_force, sync.settings) {
             Ok(counts) => HintOutcome::Auto(counts),
@@ -140,8 +140,8 @@ fn event(
     match hints {
         HintOutcome::Auto(_) => (!known).then_some(HintEvent::Enabled { family }),
         HintOutcome::AutoRefused(why) => Some(HintEvent::Disabled { family, why: why.clone() }),
-        HintOutcome::NotAsked | HintOutcome::OwnZone | HintOutcome::OwnNode => {
-            let why = NoHints::NoLongerAsked;
+        HintOutcome::NotRequested | HintOutcome::OwnZone | HintOutcome::OwnNode => {
+            let why = NoHints::NoLongerRequested;
             populated.then_some(HintEvent::Disabled { family, why })
         }
     }

@@ -1,4 +1,4 @@
-//! Which policy a Service asks for: annotations before the field, gates before both.
+//! Which policy a Service requests: annotations before the field, gates before both.
 //!
 //! Source: KEP-4444 ("Risks and Mitigations": the annotation takes precedence) and KEP-2433. The
 //! older annotation `topology-aware-hints` beats `topology-mode`; only `Auto` and `auto` count, as
@@ -9,31 +9,32 @@ use std::{fmt, sync::Arc};
 use evenkeel_model::{Reason, Service, TrafficPolicy, label};
 use serde::Serialize;
 
-use crate::Gates;
+use crate::{Gates, ServerVersion};
 
-/// How traffic to a Service is to be kept near.
+/// Which endpoints of a Service are preferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Policy {
     /// No preference: any endpoint of the cluster.
     #[serde(rename = "none")]
     None,
-    /// Endpoints are shared out among zones in proportion to their CPU.
+    /// Endpoints are allocated to zones in proportion to their CPU.
     Auto,
     PreferSameZone,
     PreferSameNode,
 }
 
-/// What the Service asked for and what became of it. Codes and fields are API.
+/// Which policy the Service sets, or why it has none. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "code")]
 #[non_exhaustive]
 pub enum PolicyReason {
-    NotAsked,
-    AskedByAnnotation {
+    /// Neither the field nor an annotation is set.
+    NotSet,
+    SetByAnnotation {
         annotation: &'static str,
         value: Arc<str>,
     },
-    AskedByField {
+    SetByField {
         value: Arc<str>,
     },
     /// A value that no heuristic here knows: no hints.
@@ -45,10 +46,15 @@ pub enum PolicyReason {
         gate: &'static str,
         value: Arc<str>,
     },
+    /// The API server is older than `version`, the first that accepts the value.
+    UnavailableBefore {
+        value: Arc<str>,
+        version: ServerVersion,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Asked {
+pub struct RequestedPolicy {
     pub policy: Policy,
     pub why: PolicyReason,
 }
@@ -57,12 +63,12 @@ pub struct Asked {
 pub const FIELD: &str = "spec.trafficDistribution";
 
 /// The policy in force for `service`.
-pub fn asked(service: &Service, gates: Gates) -> Asked {
+pub fn requested(service: &Service, gates: Gates) -> RequestedPolicy {
     if let Some((annotation, value)) = auto_annotation(service) {
         return if gates.topology_aware_hints {
-            Asked {
+            RequestedPolicy {
                 policy: Policy::Auto,
-                why: PolicyReason::AskedByAnnotation { annotation, value },
+                why: PolicyReason::SetByAnnotation { annotation, value },
             }
         } else {
             // Kubernetes lets no field take over from an annotation that asks for Auto.
@@ -74,14 +80,14 @@ pub fn asked(service: &Service, gates: Gates) -> Asked {
         (Some(value), _) => (label::TRAFFIC_DISTRIBUTION, value),
         (None, Some(value)) => (FIELD, value),
         (None, None) => {
-            return Asked { policy: Policy::None, why: PolicyReason::NotAsked };
+            return RequestedPolicy { policy: Policy::None, why: PolicyReason::NotSet };
         }
     };
     distribution(place, Arc::clone(value), gates)
 }
 
 /// The policy named by a value of `trafficDistribution`.
-fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> Asked {
+fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> RequestedPolicy {
     if !gates.service_traffic_distribution {
         return gate_off("ServiceTrafficDistribution", value);
     }
@@ -90,18 +96,18 @@ fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> Asked {
         "PreferSameNode" => Policy::PreferSameNode,
         _ => {
             let why = PolicyReason::UnknownValue { place, value };
-            return Asked { policy: Policy::None, why };
+            return RequestedPolicy { policy: Policy::None, why };
         }
     };
     if &*value != "PreferClose" && !gates.prefer_same_traffic_distribution {
         return gate_off("PreferSameTrafficDistribution", value);
     }
     let why = if place == FIELD {
-        PolicyReason::AskedByField { value }
+        PolicyReason::SetByField { value }
     } else {
-        PolicyReason::AskedByAnnotation { annotation: place, value }
+        PolicyReason::SetByAnnotation { annotation: place, value }
     };
-    Asked { policy, why }
+    RequestedPolicy { policy, why }
 }
 
 /// The annotation that asks for Auto, if one does.
@@ -119,7 +125,7 @@ pub fn hints_count(service: &Service, gates: Gates) -> bool {
         || (gates.topology_aware_hints && auto_annotation(service).is_some())
 }
 
-/// Why a policy can have no effect on a Service, whatever is asked. Codes and fields are API.
+/// Why a policy has no effect on a Service. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "code")]
 #[non_exhaustive]
@@ -135,9 +141,13 @@ pub enum CannotAct {
     GateOff {
         gate: &'static str,
     },
+    /// The API server is older than `version`, the first that accepts the policy.
+    UnavailableBefore {
+        version: ServerVersion,
+    },
 }
 
-/// Whether `policy` can have an effect on `service`. That nothing is asked always can.
+/// Whether `policy` can have an effect on `service`. [`Policy::None`] always can.
 pub fn can_act(service: &Service, policy: Policy, gates: Gates) -> Result<(), CannotAct> {
     let gate = match policy {
         Policy::None => return Ok(()),
@@ -164,8 +174,8 @@ pub fn can_act(service: &Service, policy: Policy, gates: Gates) -> Result<(), Ca
     }
 }
 
-fn gate_off(gate: &'static str, value: Arc<str>) -> Asked {
-    Asked { policy: Policy::None, why: PolicyReason::GateOff { gate, value } }
+fn gate_off(gate: &'static str, value: Arc<str>) -> RequestedPolicy {
+    RequestedPolicy { policy: Policy::None, why: PolicyReason::GateOff { gate, value } }
 }
 
 // === impl Policy ===
@@ -198,7 +208,7 @@ impl fmt::Display for CannotAct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CannotAct::ExternalName => {
-                write!(f, "the Service is a name outside the cluster and has no endpoints")
+                write!(f, "the Service is an ExternalName and has no endpoints")
             }
             CannotAct::Headless => {
                 write!(f, "the Service is headless: clients get all addresses by DNS")
@@ -210,6 +220,9 @@ impl fmt::Display for CannotAct {
                 write!(f, "internalTrafficPolicy: Local keeps traffic on its node")
             }
             CannotAct::GateOff { gate } => write!(f, "feature gate {gate} is off"),
+            CannotAct::UnavailableBefore { version } => {
+                write!(f, "needs Kubernetes {version} or newer")
+            }
         }
     }
 }
@@ -221,19 +234,21 @@ impl Reason for PolicyReason {}
 impl fmt::Display for PolicyReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            PolicyReason::NotAsked => {
-                write!(f, "neither {FIELD} nor an annotation asks for near traffic")
+            PolicyReason::NotSet => {
+                write!(f, "no topology preference set")
             }
-            PolicyReason::AskedByAnnotation { annotation, value } => {
+            PolicyReason::SetByAnnotation { annotation, value } => {
                 write!(f, "annotation {annotation}: {value}")
             }
-            PolicyReason::AskedByField { value } => write!(f, "{FIELD}: {value}"),
-            PolicyReason::UnknownValue { place, value } => write!(
-                f,
-                "{place}: {value} is not a value known here, so it has no effect; known are PreferSameZone, PreferClose and PreferSameNode"
-            ),
+            PolicyReason::SetByField { value } => write!(f, "{FIELD}: {value}"),
+            PolicyReason::UnknownValue { place, value } => {
+                write!(f, "{place}: {value} is an unknown value and has no effect")
+            }
             PolicyReason::GateOff { gate, value } => {
                 write!(f, "{value} has no effect while feature gate {gate} is off")
+            }
+            PolicyReason::UnavailableBefore { value, version } => {
+                write!(f, "{value} needs Kubernetes {version} or newer")
             }
         }
     }

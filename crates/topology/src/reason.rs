@@ -1,11 +1,11 @@
-//! Why hints are not given, and the Events that say so. The only place that words either.
+//! Why hints are not given, and the Events that report it: the only place with their sentences.
 
 use std::{fmt, sync::Arc};
 
 use evenkeel_model::{AddressType, Reason};
 use serde::Serialize;
 
-/// Why a Service that asked for Auto has no hints. Codes and fields are API.
+/// Why a Service under policy Auto has no hints. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code")]
 #[non_exhaustive]
@@ -39,8 +39,8 @@ pub enum NoHints {
     EndpointWithoutZone {
         address: Arc<str>,
     },
-    /// The annotation that asked for hints is gone.
-    NoLongerAsked,
+    /// The annotation that requested hints is gone.
+    NoLongerRequested,
 }
 
 /// An Event on the Service, worded as Kubernetes words it.
@@ -69,20 +69,20 @@ impl fmt::Display for NoHints {
             NoHints::OneZoneOnly { zone } => {
                 write!(f, "ready worker nodes are in one zone only, {zone}")
             }
-            NoHints::TooManyZones { zones } => write!(f, "{zones} zones are more than 65535"),
+            NoHints::TooManyZones { zones } => write!(f, "{zones} zones exceed the limit of 65535"),
             NoHints::NotEnoughEndpoints { endpoints, zones } => {
                 let endpoints = count(*endpoints, "ready endpoint");
-                write!(f, "{endpoints} can't serve {zones} zones: each needs one")
+                write!(f, "{endpoints} can't cover {zones} zones: each needs one")
             }
             NoHints::Overload { endpoints, zones, required, threshold } => write!(
                 f,
-                "{endpoints} ready endpoints can't be shared out over {zones} zones with at most {} % overload: zones would need {required}",
+                "{endpoints} ready endpoints can't be allocated to {zones} zones with at most {} % overload: {required} are needed",
                 percent(*threshold)
             ),
             NoHints::EndpointWithoutZone { address } => {
-                write!(f, "endpoint {address} is in no zone")
+                write!(f, "endpoint {address} has no zone")
             }
-            NoHints::NoLongerAsked => write!(f, "the Service no longer asks for Auto"),
+            NoHints::NoLongerRequested => write!(f, "the Service no longer requests Auto"),
         }
     }
 }
@@ -108,7 +108,7 @@ impl NoHints {
             NoHints::EndpointWithoutZone { .. } => {
                 "One or more endpoints do not have a zone specified".to_owned()
             }
-            NoHints::NoLongerAsked => "Topology Aware Hints has been disabled".to_owned(),
+            NoHints::NoLongerRequested => "Topology Aware Hints has been disabled".to_owned(),
         }
     }
 }

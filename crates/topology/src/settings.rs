@@ -108,6 +108,18 @@ impl Gates {
         *gate = on;
         Ok(())
     }
+
+    /// The gates that are on in both.
+    #[must_use]
+    pub fn and(self, other: Gates) -> Gates {
+        Gates {
+            topology_aware_hints: self.topology_aware_hints && other.topology_aware_hints,
+            service_traffic_distribution: self.service_traffic_distribution
+                && other.service_traffic_distribution,
+            prefer_same_traffic_distribution: self.prefer_same_traffic_distribution
+                && other.prefer_same_traffic_distribution,
+        }
+    }
 }
 
 // === impl Settings ===

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use evenkeel_model::{Node, ServiceKey, Topology};
 use evenkeel_topology::{
     Settings,
-    overload::{Ledger, Resync},
+    overload::{AutoServices, Resync},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ enum Op {
 pub(super) fn run(case: &Case) -> Vec<String> {
     let mut topology = Topology::default();
     let mut nodes: Option<Vec<Node>> = None;
-    let mut ledger = Ledger::default();
+    let mut auto_services = AutoServices::default();
     let mut seen = BTreeSet::new();
     let mut diffs = Vec::new();
     for (number, step) in case.steps.iter().enumerate() {
@@ -46,17 +46,17 @@ pub(super) fn run(case: &Case) -> Vec<String> {
                 let counts = zones.iter();
                 let counts = counts.map(|(z, n)| (topology.zones.intern(z), *n)).collect();
                 let key = key(service);
-                ledger.hinted(&key, world::address_type(address_type), counts);
+                auto_services.hinted(&key, world::address_type(address_type), counts);
                 seen.insert(key);
             }
             Op::RemoveHints { service, address_type } => {
-                ledger.removed(&key(service), world::address_type(address_type));
+                auto_services.removed(&key(service), world::address_type(address_type));
             }
         }
         let capacity = world::capacity(&topology, nodes.as_deref());
-        let due = ledger.resync(capacity.as_ref().ok(), &Settings::kubernetes());
+        let due = auto_services.resync(capacity.as_ref().ok(), &Settings::kubernetes());
         let overloaded = due.iter().filter(|(_, why)| *why == Resync::Overloaded);
-        let populated = seen.iter().filter(|key| ledger.is_populated(key));
+        let populated = seen.iter().filter(|key| auto_services.is_populated(key));
         let got = json!({
             "overloaded": overloaded.map(|(key, _)| key.to_string()).collect::<Vec<_>>(),
             "populated": populated.map(ToString::to_string).collect::<Vec<_>>(),

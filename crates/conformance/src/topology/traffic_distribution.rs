@@ -81,7 +81,7 @@ fn hint(traffic_distribution: Option<&str>, drafts: &mut [Draft<'_>]) {
         exposure: Exposure::default(),
         deleting: false,
     };
-    let asked = policy::asked(&service, settings.gates);
+    let requested = policy::requested(&service, settings.gates);
     let sync = Sync {
         service: &service,
         pods: &[],
@@ -91,7 +91,7 @@ fn hint(traffic_distribution: Option<&str>, drafts: &mut [Draft<'_>]) {
         populated: false,
         settings: &settings,
     };
-    plan::hint(drafts, &asked, false, &sync);
+    plan::hint(drafts, &requested, false, &sync);
 }
 
 fn hints_of(topology: &Topology, endpoint: &Endpoint) -> Value {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use evenkeel_model::{Condition, Reason, SeenService};
 use evenkeel_topology::{
-    Asked, PolicyReason,
+    PolicyReason, RequestedPolicy,
     plan::{FamilyPlan, HintOutcome},
 };
 
@@ -30,7 +30,7 @@ pub(super) enum Standing<'a> {
     /// It is no longer ours, and slices of ours are still there.
     OptedOut(&'a str),
     Planned {
-        asked: &'a Asked,
+        requested: &'a RequestedPolicy,
         families: &'a [FamilyPlan],
         ready: usize,
         unhinted: usize,
@@ -64,13 +64,14 @@ pub(super) fn wanted(standing: &Standing<'_>, scope: Scope) -> Vec<Condition> {
         Standing::Wrong(problem) => vec![condition(ACCEPTED, false, "InvalidService", problem)],
         Standing::Withdrawn => vec![condition(PROGRAMMED, false, WITHDRAWN, WHY_WITHDRAWN)],
         Standing::OptedOut(why) => vec![condition(PROGRAMMED, false, "OptedOut", why)],
-        Standing::Planned { asked, families, ready, unhinted, foreign, altered } => {
-            let known = match asked.why {
-                PolicyReason::NotAsked => return Vec::new(),
-                PolicyReason::AskedByAnnotation { .. } | PolicyReason::AskedByField { .. } => true,
+        Standing::Planned { requested, families, ready, unhinted, foreign, altered } => {
+            let known = match requested.why {
+                PolicyReason::NotSet => return Vec::new(),
+                PolicyReason::SetByAnnotation { .. } | PolicyReason::SetByField { .. } => true,
                 _ => false,
             };
-            let accepted = condition(ACCEPTED, known, &code(&asked.why), &asked.why.to_string());
+            let accepted =
+                condition(ACCEPTED, known, &code(&requested.why), &requested.why.to_string());
             let (status, reason, message) =
                 programmed(known, families, (*ready, *unhinted), (*foreign, *altered));
             vec![accepted, condition(PROGRAMMED, status, &reason, &message)]
@@ -128,12 +129,12 @@ fn programmed(
 }
 
 /// Why a Service has the hints it has, or none.
-pub(super) fn hints_reason(asked: &Asked, families: &[FamilyPlan]) -> String {
+pub(super) fn hints_reason(requested: &RequestedPolicy, families: &[FamilyPlan]) -> String {
     let refused = families.iter().find_map(|family| match &family.hints {
         HintOutcome::AutoRefused(why) => Some(code(why)),
         _ => None,
     });
-    refused.unwrap_or_else(|| code(&asked.why))
+    refused.unwrap_or_else(|| code(&requested.why))
 }
 
 /// How the conditions of a Service must change.

@@ -41,7 +41,7 @@ pub use self::{
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use evenkeel_model::{Node, SeenPod, SeenService, SeenSlice, ServiceKey, Topology, Watched};
-use evenkeel_topology::{Capacity, NoHints, measure, overload::Ledger};
+use evenkeel_topology::{Capacity, NoHints, measure, overload::AutoServices};
 use rustc_hash::FxHashMap;
 
 use self::{
@@ -62,7 +62,7 @@ pub struct Engine {
     settings: Settings,
     cache: Cache,
     queue: Queue,
-    ledger: Ledger,
+    auto_services: AutoServices,
     capacity: Result<Capacity, NoHints>,
     /// Syncs under way, by the slot they are about.
     jobs: FxHashMap<u32, Job>,
@@ -83,7 +83,7 @@ impl Engine {
             settings,
             cache: Cache::default(),
             queue: Queue::default(),
-            ledger: Ledger::default(),
+            auto_services: AutoServices::default(),
             capacity: Err(NoHints::NodesUnknown),
             jobs: FxHashMap::default(),
             tickets: FxHashMap::default(),
@@ -252,7 +252,7 @@ impl Engine {
         }
         let capacity = self.capacity.as_ref();
         let ground = Ground { capacity, settings: &self.settings };
-        let begun = sync::begin(&mut self.cache, &mut self.ledger, id, &ground);
+        let begun = sync::begin(&mut self.cache, &mut self.auto_services, id, &ground);
         let Some(mut begun) = begun else {
             self.queue.finish(id, now, End::Settled { rest: Duration::ZERO }, &self.backoff());
             self.forget_if_empty(id);
@@ -358,11 +358,11 @@ impl Engine {
         if capacity == self.capacity {
             return;
         }
-        let due = self.ledger.resync(capacity.as_ref().ok(), settings);
+        let due = self.auto_services.resync(capacity.as_ref().ok(), settings);
         let mut due: Vec<ServiceKey> = due.into_iter().map(|(key, _)| key.clone()).collect();
         // Where there is another reason for having no hints, Services are to say so.
         let (before, after) = (self.capacity.as_ref(), capacity.as_ref());
-        due.extend(self.ledger.refused_otherwise(before, after, settings).cloned());
+        due.extend(self.auto_services.refused_otherwise(before, after, settings).cloned());
         for ServiceKey { namespace, name } in due {
             self.cache.touched.extend(self.cache.slots.id(&(namespace, name)));
         }
@@ -377,7 +377,7 @@ impl Engine {
         self.queue.forget(id);
         self.stale.remove(&id);
         if let Some((namespace, name)) = name {
-            self.ledger.forget(&ServiceKey { namespace, name });
+            self.auto_services.forget(&ServiceKey { namespace, name });
         }
         true
     }

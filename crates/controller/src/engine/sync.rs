@@ -13,7 +13,7 @@ use std::{sync::Arc, time::Duration};
 use evenkeel_model::{Endpoint, Hints, Pod, SeenService, ServiceKey, Slice};
 use evenkeel_topology::{
     Capacity, NoHints, Plan, Policy,
-    overload::Ledger,
+    overload::AutoServices,
     plan::{self, FamilyPlan, HintOutcome},
     policy,
 };
@@ -60,7 +60,7 @@ pub(super) struct Ground<'a> {
 
 pub(super) fn begin(
     cache: &mut Cache,
-    ledger: &mut Ledger,
+    auto_services: &mut AutoServices,
     id: u32,
     ground: &Ground<'_>,
 ) -> Option<Begun> {
@@ -75,7 +75,7 @@ pub(super) fn begin(
         return Some(begun);
     }
     if !is_ours(&entry.seen, ground.settings.scope) {
-        ledger.forget(key);
+        auto_services.forget(key);
         let stale = begun.opt_out(cache, slot, entry, ground.settings);
         cache.slots.get_mut(id)?.sums = Sums { stale, ..Sums::default() };
         return Some(begun);
@@ -92,7 +92,7 @@ pub(super) fn begin(
             return Some(begun);
         }
         Custody::Withdraw { recorded, covered } => {
-            ledger.forget(key);
+            auto_services.forget(key);
             begun.withdraw(slot, entry, recorded, &covered, ground.settings);
             let sums = Sums { withdrawn: true, ..Sums::default() };
             cache.slots.get_mut(id)?.sums = sums;
@@ -105,7 +105,7 @@ pub(super) fn begin(
         begun.then(conditions(&entry.seen, Some(&Standing::Wrong(problem)), ground.settings));
         return Some(begun);
     }
-    planned(cache, ledger, id, ground, &mut begun)?;
+    planned(cache, auto_services, id, ground, &mut begun)?;
     Some(begun)
 }
 
@@ -121,7 +121,7 @@ fn is_ours(seen: &SeenService, scope: Scope) -> bool {
 
 fn planned(
     cache: &mut Cache,
-    ledger: &mut Ledger,
+    auto_services: &mut AutoServices,
     id: u32,
     ground: &Ground<'_>,
     begun: &mut Begun,
@@ -132,13 +132,13 @@ fn planned(
     let slot = cache.slots.get(id)?;
     let entry = slot.service.as_ref()?;
     let pods = cache.pods_of(entry);
-    let mut plan = plan(cache, slot, entry, &pods, ledger, ground);
+    let mut plan = plan(cache, slot, entry, &pods, auto_services, ground);
     // Kubernetes' way of sharing out anew may come to what is there already.
     let is_there = |slice: &Slice| slot.slices[&slice.name].slice == *slice;
     let same = plan.update.extract_if(.., |slice| is_there(slice)).map(|slice| slice.name);
     plan.unchanged.extend(same);
-    let asked = policy::asked(&entry.seen.service, ground.settings.topology.gates);
-    begun.report.policy = asked.policy;
+    let requested = policy::requested(&entry.seen.service, ground.settings.topology.gates);
+    begun.report.policy = requested.policy;
     begun.report.traffic_distribution = known_distribution(&entry.seen);
     begun.report.without_node = plan.without_node.len();
     if pods.len() >= LARGE {
@@ -147,16 +147,16 @@ fn planned(
     // At every sync, as Kubernetes does: what this one has seen triggers none of the next.
     let trigger = triggers.advance(entry.seen.created, &pods);
     let after = After::of(&plan, slot, ground.settings.topology.max_endpoints_per_slice);
-    note(ledger, &entry.seen.service.key, &plan, &after);
+    note(auto_services, &entry.seen.service.key, &plan, &after);
     let waiting = plan.without_node.clone();
     if slot.without_node.as_ref().is_some_and(|before| *before != waiting) {
         begun.events.extend(left_out(&cache.topology, &entry.seen, &waiting, &pods));
     }
     let standing = Standing::Planned {
-        asked: &asked,
+        requested: &requested,
         families: &plan.families,
         ready: after.ready.values().sum(),
-        unhinted: if asked.policy == Policy::None { 0 } else { after.unhinted },
+        unhinted: if requested.policy == Policy::None { 0 } else { after.unhinted },
         foreign: foreign(slot, &ground.settings.topology.controller_name),
         altered: after.altered.as_ref(),
     };
@@ -165,7 +165,7 @@ fn planned(
     let is_known = told.is_empty() && conditions.is_none() && ground.settings.conditions;
     begun.events.extend(events(&entry.seen, &plan, &mut told, is_known));
     begun.count(&plan, slot);
-    begun.report.hints_reason = conditions::hints_reason(&asked, &plan.families);
+    begun.report.hints_reason = conditions::hints_reason(&requested, &plan.families);
     begun.write(slot, entry, plan, trigger);
     begun.then(conditions);
     let slot = cache.slots.get_mut(id)?;
@@ -179,7 +179,7 @@ fn plan(
     slot: &Slot,
     entry: &ServiceEntry,
     pods: &[(&Pod, Option<i64>)],
-    ledger: &Ledger,
+    auto_services: &AutoServices,
     ground: &Ground<'_>,
 ) -> Plan {
     let settings = &ground.settings.topology;
@@ -194,21 +194,21 @@ fn plan(
         nodes: &cache.nodes,
         capacity: ground.capacity,
         existing: &existing,
-        populated: ledger.is_populated(&entry.seen.service.key),
+        populated: auto_services.is_populated(&entry.seen.service.key),
         settings,
     })
 }
 
-/// Notes in the ledger how hints came out, for when nodes change.
-fn note(ledger: &mut Ledger, key: &ServiceKey, plan: &Plan, after: &After) {
+/// Notes in the auto_services how hints came out, for when nodes change.
+fn note(auto_services: &mut AutoServices, key: &ServiceKey, plan: &Plan, after: &After) {
     for family in &plan.families {
         match &family.hints {
-            HintOutcome::Auto(counts) => ledger.hinted(key, family.family, counts.clone()),
+            HintOutcome::Auto(counts) => auto_services.hinted(key, family.family, counts.clone()),
             HintOutcome::AutoRefused(_) => {
                 let ready = after.ready.get(&family.family).copied().unwrap_or_default();
-                ledger.refused(key, family.family, u32::try_from(ready).unwrap_or(u32::MAX));
+                auto_services.refused(key, family.family, u32::try_from(ready).unwrap_or(u32::MAX));
             }
-            _ => ledger.removed(key, family.family),
+            _ => auto_services.removed(key, family.family),
         }
     }
 }

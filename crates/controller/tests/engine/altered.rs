@@ -55,7 +55,7 @@ fn hints_that_the_server_dropped_are_not_programmed_and_not_sent_again() {
     let mut desk = three_zones();
     desk.service(service("web").distribution("PreferSameNode"));
     let (said, slices, n_writes) = run(&mut desk, without_nodes);
-    assert_eq!(said, ["Accepted=true AskedByField", "Programmed=false EndpointSlicesAltered"]);
+    assert_eq!(said, ["Accepted=true SetByField", "Programmed=false EndpointSlicesAltered"]);
     assert_eq!(n_writes, 1);
     assert!(desk.reports.iter().any(|report| report.altered.is_some()));
     // The watch shows what the answer has told already.
@@ -81,7 +81,7 @@ fn labels_that_a_webhook_adds_change_nothing() {
         slice.labels.insert("team".into(), "x".into());
     };
     let (said, _, n_writes) = run(&mut desk, label);
-    assert_eq!(said, ["Accepted=true AskedByField", "Programmed=true HintsInForce"]);
+    assert_eq!(said, ["Accepted=true SetByField", "Programmed=true HintsInForce"]);
     assert_eq!(n_writes, 1);
     desk.pod("web", "pod-a2", "a", 9);
     let (_, slices, n_writes) = run(&mut desk, label);

@@ -84,7 +84,7 @@ fn conditions_of(desk: &Desk) -> Vec<evenkeel_model::Condition> {
     vec![
         said(
             "TrafficDistributionAccepted",
-            "AskedByAnnotation",
+            "SetByAnnotation",
             "annotation service.kubernetes.io/topology-mode: Auto",
         ),
         said(

@@ -35,17 +35,14 @@ fn conditions_say_what_is_asked_and_what_came_of_it() {
     let none = service("nobody");
     let cases: Vec<(Service, &[&str])> = vec![
         (service("web"), &[]),
-        (
-            service("web").auto(),
-            &["Accepted=true AskedByAnnotation", "Programmed=true HintsInForce"],
-        ),
+        (service("web").auto(), &["Accepted=true SetByAnnotation", "Programmed=true HintsInForce"]),
         (
             service("web").distribution("PreferSameZone"),
-            &["Accepted=true AskedByField", "Programmed=true HintsInForce"],
+            &["Accepted=true SetByField", "Programmed=true HintsInForce"],
         ),
         (
             service("web").distribution("PreferSameNode"),
-            &["Accepted=true AskedByField", "Programmed=true HintsInForce"],
+            &["Accepted=true SetByField", "Programmed=true HintsInForce"],
         ),
         (
             service("web").distribution("example.com/Best"),
@@ -53,9 +50,9 @@ fn conditions_say_what_is_asked_and_what_came_of_it() {
         ),
         (
             none.clone().distribution("PreferClose"),
-            &["Accepted=true AskedByField", "Programmed=false NoReadyEndpoints"],
+            &["Accepted=true SetByField", "Programmed=false NoReadyEndpoints"],
         ),
-        (none.auto(), &["Accepted=true AskedByAnnotation", "Programmed=false NotEnoughEndpoints"]),
+        (none.auto(), &["Accepted=true SetByAnnotation", "Programmed=false NotEnoughEndpoints"]),
     ];
     for (service, expected) in cases {
         let what = format!("{:?} {:?}", service.annotations, service.traffic_distribution);
@@ -84,7 +81,7 @@ fn conditions_go_with_what_they_are_about() {
         conditions: vec![evenkeel_model::Condition {
             kind: "TrafficDistributionAccepted".into(),
             status: true,
-            reason: "AskedByAnnotation".into(),
+            reason: "SetByAnnotation".into(),
             message: "x".into(),
         }],
         ..seen(service("web"))
@@ -126,7 +123,7 @@ fn a_report_tells_which_hints_changed_and_when_a_failure_is_retried() {
     desk.service(service("web").auto());
     desk.run();
     let first = desk.reports[0].clone();
-    assert_eq!((first.hints_changed, &*first.hints_reason), (3, "AskedByAnnotation"));
+    assert_eq!((first.hints_changed, &*first.hints_reason), (3, "SetByAnnotation"));
     desk.reports.clear();
     desk.pod("web", "pod-a2", "a", 8);
     desk.run();

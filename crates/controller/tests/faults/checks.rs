@@ -106,8 +106,8 @@ fn programmed_is_true(
     if !says.is_some_and(|condition| condition.status) {
         return Ok(());
     }
-    let asked = evenkeel_topology::policy::asked(&seen.service, settings.topology.gates);
-    let by_node = asked.policy == evenkeel_topology::Policy::PreferSameNode;
+    let requested = evenkeel_topology::policy::requested(&seen.service, settings.topology.gates);
+    let by_node = requested.policy == evenkeel_topology::Policy::PreferSameNode;
     let ours = slices_of(store, &seen.service, &[&settings.topology.controller_name]);
     let ready = ours.iter().flat_map(|seen| &seen.slice.endpoints).filter(|e| e.is_ready());
     let hinted =

@@ -1,12 +1,12 @@
-//! An explanation as text for people.
+//! An explanation as text.
 
 use std::{collections::BTreeMap, fmt::Write};
 
 use evenkeel_model::TrafficPolicy;
 use evenkeel_topology::{
-    NoHints,
+    DataPlane, NoHints,
     explain::{
-        Client, Coverage, EndpointName, Explanation, FamilyView, LeftOutReason, Outcome,
+        Client, Coverage, EndpointName, ExcludedReason, Explanation, FamilyView, Outcome,
         RuleReason, Status, Traffic, View,
     },
 };
@@ -16,11 +16,11 @@ use crate::{
     table::{Table, percent},
 };
 
-/// So many endpoints of a view are listed one by one, unless all are wanted.
+/// Endpoints of a view that are listed, unless `wide` shows all.
 const LISTED: usize = 10;
 
-/// On the command line nodes are not unknown *yet*: they were left out.
-const NO_NODES: &str = "no Nodes were given";
+/// On the command line nodes are not unknown *yet*: the input lacks them.
+const NO_NODES: &str = "the input has no Nodes";
 
 pub(crate) fn render(explanation: &Explanation, wide: bool) -> String {
     let mut text = String::new();
@@ -40,6 +40,11 @@ fn head(explanation: &Explanation, text: &mut String) {
     let Explanation { namespace, service, policy, because, .. } = explanation;
     let name = styled(HEADING, format_args!("{namespace}/{service}"));
     let _ = writeln!(text, "{name}: policy {policy} ({})", because.message);
+    let DataPlane { hints, routing } = &explanation.data_plane;
+    for (what, rules) in [("hints:  ", hints), ("routing:", routing)] {
+        let _ = writeln!(text, "  {what}  {} rules ({})", rules.profile, rules.because.message);
+    }
+    let _ = writeln!(text, "  server:   {}", explanation.server);
     let local = |policy: TrafficPolicy| policy == TrafficPolicy::Local;
     if local(explanation.internal_traffic_policy) {
         let _ = writeln!(text, "  internalTrafficPolicy: Local");
@@ -52,15 +57,15 @@ fn head(explanation: &Explanation, text: &mut String) {
 fn zones(explanation: &Explanation, text: &mut String) {
     if let Some(problem) = &explanation.no_capacity {
         let _ = match &problem.reason {
-            NoHints::NodesUnknown => writeln!(text, "\nZone capacity is not known: {NO_NODES}"),
+            NoHints::NodesUnknown => writeln!(text, "\nZone capacity is unknown: {NO_NODES}"),
             NoHints::OneZoneOnly { zone } => {
                 writeln!(text, "\nAll ready worker nodes are in one zone, {zone}")
             }
-            _ => writeln!(text, "\nZone capacity is not known: {}", problem.message),
+            _ => writeln!(text, "\nZone capacity is unknown: {}", problem.message),
         };
         return;
     }
-    let mut table = Table::new(&["ZONE", "NODES", "CPU", "PART OF CPU"]);
+    let mut table = Table::new(&["ZONE", "NODES", "CPU", "CPU SHARE"]);
     for zone in &explanation.zones {
         table.row([
             zone.name.to_string(),
@@ -83,11 +88,11 @@ fn family_text(family: &FamilyView, wide: bool, text: &mut String) {
     let FamilyView { endpoints, ready, .. } = family;
     let _ = writeln!(text, "\n{title}: {endpoints} endpoints, {ready} ready");
     let _ = writeln!(text, "  hints in force:  {in_force}");
-    let wanted = match &family.hints.ought.reason {
+    let wanted = match &family.hints.desired.reason {
         Outcome::Refused { why: NoHints::NodesUnknown } => format!("none: {NO_NODES}"),
-        _ => family.hints.ought.message.clone(),
+        _ => family.hints.desired.message.clone(),
     };
-    let _ = writeln!(text, "  hints wanted:    {wanted}");
+    let _ = writeln!(text, "  desired hints:   {wanted}");
     differences(family, wide, text);
     for view in &family.views {
         view_text(view, wide, text);
@@ -107,20 +112,20 @@ fn differences(family: &FamilyView, wide: bool, text: &mut String) {
     let listed = if wide { usize::MAX } else { LISTED };
     for difference in hints.differences.iter().take(listed) {
         let name = name(&difference.endpoint);
-        let (has, ought) = (words(&difference.has), words(&difference.ought));
-        let _ = writeln!(text, "    {name}: has {has}, ought to have {ought}");
+        let (has, desired) = (words(&difference.has), words(&difference.desired));
+        let _ = writeln!(text, "    {name}: has {has}, desired {desired}");
     }
     more(hints.differences.len(), listed, text);
     if !hints.missing_pods.is_empty() {
         let pods = words(&hints.missing_pods);
-        let _ = writeln!(text, "    ready Pods in no slice: {pods}");
+        let _ = writeln!(text, "    ready Pods missing from the slices: {pods}");
     }
     if !hints.stale.is_empty() {
         let mut names: Vec<String> = hints.stale.iter().take(listed).map(name).collect();
         if hints.stale.len() > listed {
             names.push(format!("and {} more", hints.stale.len() - listed));
         }
-        let _ = writeln!(text, "    endpoints that no Pod backs: {}", names.join(", "));
+        let _ = writeln!(text, "    endpoints without a Pod: {}", names.join(", "));
     }
 }
 
@@ -139,12 +144,12 @@ fn view_text(view: &View, wide: bool, text: &mut String) {
     };
     let client = styled(HEADING, client(view));
     let _ = writeln!(text, "\n  {client}: {}{share}", view.rule.message);
-    let nobody_else = matches!(view.rule.reason, RuleReason::EachNodeItsOwn { .. });
+    let nobody_else = matches!(view.rule.reason, RuleReason::OwnNodeEndpoints { .. });
     if !view.except_nodes.is_empty() && !nobody_else {
         let some: Vec<&str> = view.except_nodes.iter().take(LISTED).map(AsRef::as_ref).collect();
         let more = if view.except_nodes.len() > LISTED { " and others" } else { "" };
         let nodes = some.join(", ");
-        let _ = writeln!(text, "    on {nodes}{more}: the node's own endpoints only; elsewhere:");
+        let _ = writeln!(text, "    on {nodes}{more}: only the endpoints on the node; elsewhere:");
     }
     let listed = if wide { usize::MAX } else { LISTED };
     if !view.uses.is_empty() {
@@ -160,27 +165,27 @@ fn view_text(view: &View, wide: bool, text: &mut String) {
 }
 
 fn left_out(view: &View, wide: bool, text: &mut String) {
-    if view.leaves_out.is_empty() {
+    if view.excluded.is_empty() {
         return;
     }
     if wide {
-        let mut table = Table::new(&["LEFT OUT", "POD", "NODE", "ZONE", "WHY"]);
-        for left in &view.leaves_out {
+        let mut table = Table::new(&["NOT USED", "POD", "NODE", "ZONE", "REASON"]);
+        for left in &view.excluded {
             table.row(cells(&left.endpoint).into_iter().chain([left.why.message.clone()]));
         }
         text.push_str(&table.render("    "));
         return;
     }
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    for left in &view.leaves_out {
+    for left in &view.excluded {
         let why = match &left.why.reason {
-            LeftOutReason::HintedForNodes { .. } => "hinted for other nodes",
+            ExcludedReason::HintedForNodes { .. } => "hinted for other nodes",
             _ => &left.why.message,
         };
         *reasons.entry(why).or_default() += 1;
     }
     let reasons: Vec<String> = reasons.iter().map(|(why, n)| format!("{n} {why}")).collect();
-    let line = format!("    left out: {}", reasons.join("; "));
+    let line = format!("    not used: {}", reasons.join("; "));
     let _ = writeln!(text, "{}", styled(DIM, line));
 }
 
@@ -232,7 +237,7 @@ fn checks(explanation: &Explanation, text: &mut String) {
         let (style, word) = match check.status {
             Status::Ok => (GOOD, "ok"),
             Status::Failed => (BAD, "FAILED"),
-            Status::NotApplicable => (DIM, "-"),
+            Status::NotApplicable => (DIM, "–"),
             Status::Unknown => (DIM, "?"),
         };
         let word = styled(style, format_args!("{word:<6}"));

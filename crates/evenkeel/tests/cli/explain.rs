@@ -1,6 +1,8 @@
+use std::fs;
+
 use serde_json::Value;
 
-use crate::run::{evenkeel, golden, on_example};
+use crate::run::{evenkeel, golden, on_example, root};
 
 fn json(args: &[&str]) -> Value {
     serde_json::from_str(&on_example(args)).unwrap()
@@ -29,7 +31,7 @@ fn a_zone_without_endpoints_and_an_autoscaler_are_warned_of() {
 #[test]
 fn node_preference_shows_which_nodes_use_their_own() {
     let text = on_example(&["explain", "dns-cache", "--from-zone", "zone-a"]);
-    assert!(text.contains("on node-a1, node-a2: the node's own endpoints only"), "{text}");
+    assert!(text.contains("on node-a1, node-a2: only the endpoints on the node"), "{text}");
     let text = on_example(&["explain", "dns-cache", "--from-node", "node-b1"]);
     assert!(
         text.contains("from node node-b1 in zone-b: endpoints hinted for node node-b1"),
@@ -42,7 +44,7 @@ fn node_preference_shows_which_nodes_use_their_own() {
 fn local_traffic_is_shown_by_node() {
     let text = on_example(&["explain", "metrics-agent"]);
     assert!(text.contains("endpoints on node node-a1 only (Local)"), "{text}");
-    assert!(text.contains("from other nodes: nothing: no endpoint on the node (Local)"), "{text}");
+    assert!(text.contains("from other nodes: none: no endpoint on the node (Local)"), "{text}");
 }
 
 #[test]
@@ -86,10 +88,10 @@ fn shares_sum_to_one_in_every_view() {
 #[test]
 fn reasons_carry_code_fields_and_message() {
     let explanation = json(&["explain", "cart", "-o", "json"]);
-    let ought = &explanation["families"][0]["hints"]["ought"];
-    assert_eq!(ought["code"], "Refused");
-    assert_eq!(ought["why"]["code"], "Overload");
-    assert_eq!((&ought["why"]["endpoints"], &ought["why"]["zones"]), (&4.into(), &3.into()));
+    let desired = &explanation["families"][0]["hints"]["desired"];
+    assert_eq!(desired["code"], "Refused");
+    assert_eq!(desired["why"]["code"], "Overload");
+    assert_eq!((&desired["why"]["endpoints"], &desired["why"]["zones"]), (&4.into(), &3.into()));
     assert_eq!(explanation["advice"]["code"], "Scale");
     assert_eq!(explanation["advice"]["next"], 6);
 }
@@ -109,9 +111,9 @@ fn what_was_not_given_is_said_so() {
         (format!("{folder}/services.yaml"), format!("{folder}/endpointslices.yaml"));
     let ran = evenkeel(&["explain", "web", "-n", "shop", "-f", &services, "-f", &slices], b"");
     for words in [
-        "Zone capacity is not known: no Nodes were given",
-        "hints wanted:    none: no Nodes were given",
-        "?       no Events about the Service were given",
+        "Zone capacity is unknown: the input has no Nodes",
+        "desired hints:   none: the input has no Nodes",
+        "?       no Events about the Service found",
     ] {
         assert!(ran.stdout.contains(words), "{words}: {}", ran.stdout);
     }
@@ -127,8 +129,8 @@ fn yaml_says_what_json_says() {
 
 #[test]
 fn manifests_are_read_from_stdin_and_from_several_files() {
-    let folder = crate::run::root().join("examples/three-zones");
-    let read = |file| std::fs::read(folder.join(file)).unwrap();
+    let folder = root().join("examples/three-zones");
+    let read = |file| fs::read(folder.join(file)).unwrap();
     let services = read("services.yaml");
     let ran = evenkeel(
         &[
@@ -147,7 +149,7 @@ fn manifests_are_read_from_stdin_and_from_several_files() {
     );
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
-        ran.stdout.contains("hints wanted:    kept: zone-a 2, zone-b 2, zone-c 2"),
+        ran.stdout.contains("desired hints:   kept: zone-a 2, zone-b 2, zone-c 2"),
         "{}",
         ran.stdout
     );
@@ -178,4 +180,59 @@ fn completions_know_the_commands() {
         assert_eq!(ran.code, 0);
         assert!(ran.stdout.contains("from-zone"), "{shell}");
     }
+}
+
+/// The example's slices are written by Kubernetes' own controller.
+#[test]
+fn the_rules_are_those_of_whoever_manages_the_slices() {
+    let plane = |args: &[&str]| {
+        let all = [&["explain", "web", "-o", "json"], args].concat();
+        let plane = json(&all)["dataPlane"].clone();
+        let part = |name: &str| {
+            let text = |field: &str| plane[name][field].as_str().unwrap().to_owned();
+            (text("profile"), text("code"))
+        };
+        (part("hints"), part("routing"))
+    };
+    let rules = |profile: &str, code: &str| (profile.to_owned(), code.to_owned());
+    let routing = rules("kubernetes", "NoProxyReported");
+    assert_eq!(plane(&[]), (rules("kubernetes", "SlicesManagedBy"), routing.clone()));
+    assert_eq!(plane(&["--profile", "auto"]).1, routing);
+    let requested = rules("evenkeel", "Requested");
+    assert_eq!(plane(&["--profile", "evenkeel"]), (requested.clone(), requested));
+
+    let read = |file| fs::read_to_string(root().join("examples/three-zones").join(file)).unwrap();
+    let ours = read("endpointslices.yaml")
+        .replace("endpointslice-controller.k8s.io", "endpointslice-controller.evenkeel.dev");
+    let objects = [read("services.yaml"), read("nodes.yaml"), ours].join("\n---\n");
+    let ran = evenkeel(&["explain", "web", "-n", "shop", "-f", "-"], objects.as_bytes());
+    let lines = "
+  hints:    Evenkeel rules (slices are managed by endpointslice-controller.evenkeel.dev)
+  routing:  Kubernetes rules (no node reports Evenkeel's proxy)
+";
+    assert!(ran.stdout.contains(lines), "{}{}", ran.stdout, ran.stderr);
+}
+
+#[test]
+fn no_value_is_advised_that_the_api_server_rejects() {
+    let advice = |version: &[&str]| {
+        let args = [&["explain", "payments", "-o", "json"], version].concat();
+        let explanation = json(&args);
+        let server = explanation["server"].clone();
+        (explanation["advice"]["message"].as_str().unwrap().to_owned(), server)
+    };
+    let (newest, server) = advice(&[]);
+    assert!(newest.contains("trafficDistribution: PreferSameZone"), "{newest}");
+    assert_eq!(server, serde_json::json!({"version": "1.34", "source": "assumed"}));
+    let (older, server) = advice(&["--server-version", "1.33"]);
+    assert!(older.contains("trafficDistribution: PreferClose"), "{older}");
+    assert_eq!(server, serde_json::json!({"version": "1.33", "source": "flag"}));
+    let (oldest, _) = advice(&["--server-version", "v1.30.2"]);
+    assert_eq!(oldest, "Upgrade to Kubernetes 1.31 or newer to use PreferSameZone");
+
+    let text = on_example(&["explain", "search", "--server-version", "1.33"]);
+    assert!(text.contains("policy none (PreferSameZone needs Kubernetes 1.34 or newer)"), "{text}");
+    let ran = evenkeel(&["explain", "web", "-f", "-", "--server-version", "new"], b"");
+    assert_eq!(ran.code, 2);
+    assert!(ran.stderr.contains("not a version of Kubernetes"), "{}", ran.stderr);
 }

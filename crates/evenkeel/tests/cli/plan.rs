@@ -137,7 +137,7 @@ fn the_replica_counts_that_surprise_users_are_foretold() {
             let args = ["plan", "--replicas", &replicas, "--profile", profile, "-o", "json"];
             policy(&json(&args), "Auto")["hints"]["code"].as_str().unwrap().to_owned()
         };
-        let lost = |lost: bool| if lost { "Refused" } else { "SharedOut" };
+        let lost = |lost: bool| if lost { "Refused" } else { "Allocated" };
         assert_eq!(code("kubernetes"), lost([4, 5, 8, 11].contains(&n)), "kubernetes at {n}");
         assert_eq!(code("evenkeel"), lost([4, 5, 8].contains(&n)), "evenkeel at {n}");
     }
@@ -313,7 +313,7 @@ fn a_policy_that_cannot_act_says_why() {
 #[test]
 fn a_refusal_is_told_once() {
     let text = on_example(&["plan", "cart", "--replicas", "cart=4"]);
-    assert_eq!(text.matches("can't be shared out").count(), 1, "{text}");
+    assert_eq!(text.matches("can't be allocated").count(), 1, "{text}");
 }
 
 #[test]

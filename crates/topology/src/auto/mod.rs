@@ -1,4 +1,4 @@
-//! Auto: ready endpoints are shared out among zones in proportion to the zones' CPU, unless that
+//! Auto: ready endpoints are allocated to zones in proportion to the zones' CPU, unless that
 //! would overload one.
 //!
 //! Source: KEP-2433 ("EndpointSlice Controller", "Overload") and the docs page's first three

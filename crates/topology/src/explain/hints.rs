@@ -1,9 +1,9 @@
-//! Hints in force against hints that ought to be.
+//! Hints in force against desired hints.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
 use evenkeel_model::{
-    AddressType, Endpoint, Hints, Pod, Reason, Said, Selectable, Slice, Topology,
+    AddressType, Endpoint, Hints, Pod, Reason, Selectable, Slice, Topology, WithMessage,
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
@@ -29,9 +29,9 @@ pub enum Coverage {
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Outcome {
-    NotAsked,
-    /// Auto: shared out, with the number for each zone.
-    SharedOut {
+    NotRequested,
+    /// Auto: allocated, with the number of endpoints for each zone.
+    Allocated {
         zones: BTreeMap<Arc<str>, u32>,
         kept: bool,
     },
@@ -40,25 +40,25 @@ pub enum Outcome {
     },
     OwnZone,
     OwnNode,
-    /// The Service has no selector: its slices are somebody else's.
-    NobodyGives,
+    /// The Service has no selector: no controller writes its slices.
+    NotManaged,
 }
 
-/// One endpoint whose hints are not what they ought to be.
+/// One endpoint whose hints differ from the desired ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Difference {
     #[serde(flatten)]
     pub endpoint: EndpointName,
     pub has: Vec<Arc<str>>,
-    pub ought: Vec<Arc<str>>,
+    pub desired: Vec<Arc<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HintsView {
     pub in_force: Coverage,
-    pub ought: Said<Outcome>,
-    /// Empty when hints are as they ought to be.
+    pub desired: WithMessage<Outcome>,
+    /// Empty when hints match the desired state.
     pub differences: Vec<Difference>,
     /// Ready Pods that are in no slice yet.
     pub missing_pods: Vec<Arc<str>>,
@@ -67,7 +67,7 @@ pub struct HintsView {
 }
 
 /// What the controller would write, and for which endpoints that is known.
-struct Ought {
+struct Desired {
     outcome: HintOutcome,
     endpoints: Vec<Endpoint>,
     /// From Pods: `None` when they are not known; else the Pods that wait for their node.
@@ -78,55 +78,56 @@ pub(super) fn view(subject: &Subject<'_>, family: AddressType) -> HintsView {
     let ready: Vec<&Endpoint> = subject.listed(family).filter(|e| e.ready()).collect();
     let in_force = coverage(&ready);
     if subject.state.service.selector.is_none() {
-        return HintsView { in_force, ..nobodys() };
+        return HintsView { in_force, ..not_managed() };
     }
     let kept = auto::in_force(ready.iter().copied());
-    let ought = ought(subject, family, kept);
+    let desired = desired(subject, family, kept);
     let topology = &subject.snapshot.topology;
     let known: FxHashSet<_> = subject.listed(family).map(Endpoint::address).collect();
-    let missing = ought.endpoints.iter().filter(|e| e.is_ready() && !known.contains(&e.address()));
+    let missing =
+        desired.endpoints.iter().filter(|e| e.is_ready() && !known.contains(&e.address()));
     HintsView {
         in_force,
-        differences: differences(&ready, &ought.endpoints, topology),
+        differences: differences(&ready, &desired.endpoints, topology),
         missing_pods: missing.filter_map(|e| Some(Arc::clone(&e.target.as_ref()?.name))).collect(),
-        stale: stale(subject, family, &ought),
-        ought: outcome(ought.outcome, kept, topology).into(),
+        stale: stale(subject, family, &desired),
+        desired: outcome(desired.outcome, kept, topology).into(),
     }
 }
 
-fn nobodys() -> HintsView {
+fn not_managed() -> HintsView {
     HintsView {
         in_force: Coverage::NoEndpoints,
-        ought: Outcome::NobodyGives.into(),
+        desired: Outcome::NotManaged.into(),
         differences: Vec::new(),
         missing_pods: Vec::new(),
         stale: Vec::new(),
     }
 }
 
-fn differences(ready: &[&Endpoint], ought: &[Endpoint], topology: &Topology) -> Vec<Difference> {
-    let ought: FxHashMap<_, _> = ought.iter().map(|e| (e.address(), e)).collect();
+fn differences(ready: &[&Endpoint], desired: &[Endpoint], topology: &Topology) -> Vec<Difference> {
+    let desired: FxHashMap<_, _> = desired.iter().map(|e| (e.address(), e)).collect();
     // Hints that are there but empty say no more than none.
     let alike = |a: &Endpoint, b: &Endpoint| {
         a.zone_hints() == b.zone_hints() && a.node_hints() == b.node_hints()
     };
     let difference = |has: &&Endpoint| {
-        let ought = ought.get(&has.address())?;
-        (!alike(has, ought)).then(|| Difference {
+        let desired = desired.get(&has.address())?;
+        (!alike(has, desired)).then(|| Difference {
             endpoint: EndpointName::new(has, topology),
             has: names(has.hints.as_ref(), topology),
-            ought: names(ought.hints.as_ref(), topology),
+            desired: names(desired.hints.as_ref(), topology),
         })
     };
     ready.iter().filter_map(difference).collect()
 }
 
 /// Endpoints that the controller would take out of its slices.
-fn stale(subject: &Subject<'_>, family: AddressType, ought: &Ought) -> Vec<EndpointName> {
-    let Some(waiting) = &ought.waiting else {
+fn stale(subject: &Subject<'_>, family: AddressType, desired: &Desired) -> Vec<EndpointName> {
+    let Some(waiting) = &desired.waiting else {
         return Vec::new();
     };
-    let backed: FxHashSet<_> = ought.endpoints.iter().map(Endpoint::address).collect();
+    let backed: FxHashSet<_> = desired.endpoints.iter().map(Endpoint::address).collect();
     let waits = |e: &Endpoint| e.target.as_ref().is_some_and(|pod| waiting.contains(&pod.name));
     let slices = subject.state.slices.iter().filter(|s| s.address_type == family);
     let managed = slices.filter(|s| subject.manages(s)).flat_map(|s| &s.endpoints);
@@ -136,7 +137,7 @@ fn stale(subject: &Subject<'_>, family: AddressType, ought: &Ought) -> Vec<Endpo
 
 /// The endpoints with the hints that the policy gives them: from Pods where they are known, else
 /// from the slices as they are.
-fn ought(subject: &Subject<'_>, family: AddressType, in_force: bool) -> Ought {
+fn desired(subject: &Subject<'_>, family: AddressType, in_force: bool) -> Desired {
     let state = subject.state;
     let managed = state.slices.iter().filter(|s| subject.manages(s));
     let existing: Vec<&Slice> = managed.collect();
@@ -156,20 +157,20 @@ fn ought(subject: &Subject<'_>, family: AddressType, in_force: bool) -> Ought {
     let slices = existing.iter().copied().filter(|s| s.address_type == family);
     let mut drafts: Vec<Draft<'_>> =
         slices.map(|slice| Draft { role: Role::Unchanged, slice: Cow::Borrowed(slice) }).collect();
-    let outcome = plan::hint(&mut drafts, &subject.asked, in_force, &sync);
+    let outcome = plan::hint(&mut drafts, &subject.requested, in_force, &sync);
     let endpoints = of_family(drafts.iter().map(|d| &*d.slice), family);
-    Ought { outcome, endpoints, waiting: None }
+    Desired { outcome, endpoints, waiting: None }
 }
 
-fn from_pods(sync: &Sync<'_>, family: AddressType) -> Ought {
+fn from_pods(sync: &Sync<'_>, family: AddressType) -> Desired {
     let plan = plan(sync);
     let outcome = plan.families.iter().find(|f| f.family == family);
-    let outcome = outcome.map_or(HintOutcome::NotAsked, |f| f.hints.clone());
+    let outcome = outcome.map_or(HintOutcome::NotRequested, |f| f.hints.clone());
     let unchanged: FxHashSet<&Arc<str>> = plan.unchanged.iter().collect();
     let unchanged = sync.existing.iter().copied().filter(|s| unchanged.contains(&s.name));
     let slices = plan.create.iter().chain(&plan.update).chain(unchanged);
     let endpoints = of_family(slices, family);
-    Ought { outcome, endpoints, waiting: Some(plan.without_node.into_iter().collect()) }
+    Desired { outcome, endpoints, waiting: Some(plan.without_node.into_iter().collect()) }
 }
 
 fn of_family<'a>(slices: impl Iterator<Item = &'a Slice>, family: AddressType) -> Vec<Endpoint> {
@@ -187,14 +188,14 @@ fn coverage(ready: &[&Endpoint]) -> Coverage {
     }
 }
 
-/// The outcome in words' form; `kept`: hints were in force before.
+/// The outcome with names instead of ids; `kept`: hints were in force before.
 pub(crate) fn outcome(outcome: HintOutcome, kept: bool, topology: &Topology) -> Outcome {
     match outcome {
-        HintOutcome::NotAsked => Outcome::NotAsked,
+        HintOutcome::NotRequested => Outcome::NotRequested,
         HintOutcome::OwnZone => Outcome::OwnZone,
         HintOutcome::OwnNode => Outcome::OwnNode,
         HintOutcome::AutoRefused(why) => Outcome::Refused { why },
-        HintOutcome::Auto(counts) => Outcome::SharedOut {
+        HintOutcome::Auto(counts) => Outcome::Allocated {
             zones: counts
                 .iter()
                 .map(|(zone, n)| (Arc::clone(topology.zones.name(zone)), n))
@@ -204,7 +205,7 @@ pub(crate) fn outcome(outcome: HintOutcome, kept: bool, topology: &Topology) -> 
     }
 }
 
-/// Hints as words: zones, then `node/NAME`.
+/// Hints by name: zones, then `node/NAME`.
 fn names(hints: Option<&Hints>, topology: &Topology) -> Vec<Arc<str>> {
     let Some(hints) = hints else {
         return Vec::new();
@@ -221,16 +222,16 @@ impl Reason for Outcome {}
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Outcome::NotAsked => write!(f, "none"),
-            Outcome::SharedOut { zones, kept } => {
+            Outcome::NotRequested => write!(f, "none"),
+            Outcome::Allocated { zones, kept } => {
                 let zones: Vec<String> = zones.iter().map(|(z, n)| format!("{z} {n}")).collect();
-                let how = if *kept { "kept" } else { "shared out by CPU" };
+                let how = if *kept { "kept" } else { "allocated by CPU" };
                 write!(f, "{how}: {}", zones.join(", "))
             }
             Outcome::Refused { why } => write!(f, "none: {why}"),
             Outcome::OwnZone => write!(f, "each endpoint for its own zone"),
             Outcome::OwnNode => write!(f, "each endpoint for its own node and zone"),
-            Outcome::NobodyGives => write!(f, "none: the Service has no selector"),
+            Outcome::NotManaged => write!(f, "none: the Service has no selector"),
         }
     }
 }

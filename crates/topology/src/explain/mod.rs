@@ -15,8 +15,8 @@ mod warnings;
 use std::sync::Arc;
 
 use evenkeel_model::{
-    AddressType, Endpoint, Said, Selectable, ServiceState, Slice, Snapshot, Topology,
-    TrafficPolicy, ZoneId,
+    AddressType, Endpoint, Selectable, ServiceState, Slice, Snapshot, Topology, TrafficPolicy,
+    WithMessage, ZoneId,
 };
 use rustc_hash::FxHashSet;
 use serde::Serialize;
@@ -26,11 +26,11 @@ pub use self::{
     advice::Advice,
     checks::{Check, Finding, Status},
     hints::{Coverage, Difference, HintsView, Outcome},
-    views::{Client, LeftOut, LeftOutReason, RuleReason, Traffic, Use, View},
+    views::{Client, Excluded, ExcludedReason, RuleReason, Traffic, Use, View},
     warnings::Warning,
 };
 use crate::{
-    Capacity, NoHints, Policy, PolicyReason, Settings,
+    Capacity, DataPlane, Environment, NoHints, Policy, PolicyReason, Server, Settings,
     capacity::{ZoneCapacity, is_counted},
     measure,
     plan::NodeTable,
@@ -49,19 +49,21 @@ pub struct From {
 pub struct Explanation {
     pub namespace: Arc<str>,
     pub service: Arc<str>,
+    pub data_plane: DataPlane,
+    pub server: Server,
     pub policy: Policy,
-    pub because: Said<PolicyReason>,
+    pub because: WithMessage<PolicyReason>,
     pub internal_traffic_policy: TrafficPolicy,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_traffic_policy: Option<TrafficPolicy>,
     pub zones: Vec<ZoneView>,
-    /// Why zones have no capacity to share endpoints out by.
+    /// Why the capacity of zones is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub no_capacity: Option<Said<NoHints>>,
+    pub no_capacity: Option<WithMessage<NoHints>>,
     pub families: Vec<FamilyView>,
     pub checks: Vec<Check>,
-    pub warnings: Vec<Said<Warning>>,
-    pub advice: Said<Advice>,
+    pub warnings: Vec<WithMessage<Warning>>,
+    pub advice: WithMessage<Advice>,
 }
 
 /// A zone with its part of the cluster's CPU.
@@ -111,8 +113,9 @@ pub(crate) struct Subject<'a> {
     pub state: &'a ServiceState,
     pub nodes: NodeTable,
     pub capacity: Result<Capacity, NoHints>,
-    pub asked: policy::Asked,
+    pub requested: policy::RequestedPolicy,
     pub settings: &'a Settings,
+    pub environment: &'a Environment,
 }
 
 /// Explains one Service of the snapshot, as seen from all zones or from where `from` says.
@@ -120,15 +123,18 @@ pub fn explain(
     snapshot: &Snapshot,
     state: &ServiceState,
     from: &From,
-    settings: &Settings,
+    environment: &Environment,
 ) -> Explanation {
+    let data_plane = environment.data_plane(state);
+    let settings = &environment.settings(&data_plane);
     let subject = Subject {
         snapshot,
         state,
         nodes: snapshot.nodes.iter().cloned().collect(),
         capacity: capacity(snapshot, settings),
-        asked: policy::asked(&state.service, settings.gates),
+        requested: environment.requested(&state.service, settings),
         settings,
+        environment,
     };
     let families: Vec<FamilyView> =
         subject.families().into_iter().map(|f| family_view(&subject, f, from)).collect();
@@ -136,14 +142,16 @@ pub fn explain(
     Explanation {
         namespace: Arc::clone(&service.key.namespace),
         service: Arc::clone(&service.key.name),
-        policy: subject.asked.policy,
-        because: subject.asked.why.clone().into(),
+        data_plane,
+        server: environment.server,
+        policy: subject.requested.policy,
+        because: subject.requested.why.clone().into(),
         internal_traffic_policy: service.exposure.internal,
         external_traffic_policy: service.exposure.external,
         zones: subject.capacity.iter().flat_map(Capacity::zones).map(zone_view).collect(),
-        no_capacity: subject.capacity.as_ref().err().cloned().map(Said::from),
+        no_capacity: subject.capacity.as_ref().err().cloned().map(WithMessage::from),
         checks: checks::checks(&subject, &families),
-        warnings: warnings::warnings(&subject).into_iter().map(Said::from).collect(),
+        warnings: warnings::warnings(&subject).into_iter().map(WithMessage::from).collect(),
         advice: advice::advice(&subject, &families).into(),
         families,
     }

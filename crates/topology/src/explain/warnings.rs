@@ -1,4 +1,4 @@
-//! What the docs page warns of ("Constraints"), where it holds for this cluster.
+//! The constraints of the docs page ("Constraints"), where they apply to this cluster.
 
 use std::{fmt, sync::Arc};
 
@@ -15,7 +15,7 @@ use crate::{
     reason::{count, percent},
 };
 
-/// A circumstance under which near traffic may not do what was hoped. Codes and fields are API.
+/// A circumstance that limits what the policy achieves. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
@@ -24,10 +24,10 @@ pub enum Warning {
         unready: usize,
         workers: usize,
     },
-    PodsConfined {
+    PodsRestrictedToNodes {
         pods: usize,
     },
-    /// Clients of the zone take more than `load` times their fair part of its endpoints.
+    /// Clients of the zone load its endpoints with `load` times their fair share.
     ZoneOverloaded {
         zone: Arc<str>,
         endpoints: u32,
@@ -40,25 +40,25 @@ pub enum Warning {
         autoscaler: Arc<str>,
         max_replicas: u32,
     },
-    /// Auto takes hints off between the autoscaler's bounds.
-    HintsComeAndGo {
+    /// Auto removes hints at these numbers between the autoscaler's bounds.
+    HintsUnstable {
         replicas: Vec<u32>,
     },
-    LocalIgnoresHints,
+    LocalPolicyIgnoresHints,
     Headless,
 }
 
 pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let service = &subject.state.service;
-    if subject.asked.policy == Policy::None || service.external_name {
+    if subject.requested.policy == Policy::None || service.external_name {
         return warnings;
     }
     if service.cluster_ip_none {
         warnings.push(Warning::Headless);
     }
     if service.exposure.uses_local() {
-        warnings.push(Warning::LocalIgnoresHints);
+        warnings.push(Warning::LocalPolicyIgnoresHints);
     }
     let (unready, workers) = subject.unready_workers();
     if unready * 5 > workers {
@@ -66,17 +66,17 @@ pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Warning> {
     }
     let confined = subject.state.pods.iter().filter(|pod| pod.confined).count();
     if confined > 0 {
-        warnings.push(Warning::PodsConfined { pods: confined });
+        warnings.push(Warning::PodsRestrictedToNodes { pods: confined });
     }
     warnings.extend(zones(subject));
     warnings.extend(autoscaling(subject));
     warnings
 }
 
-/// Zones whose own endpoints are too few for their part of the CPU: under PreferSameZone and
-/// PreferSameNode nothing evens that out.
+/// Zones with too few endpoints for their share of the CPU. PreferSameZone and PreferSameNode don't
+/// balance that.
 fn zones(subject: &Subject<'_>) -> Vec<Warning> {
-    if subject.asked.policy == Policy::Auto {
+    if subject.requested.policy == Policy::Auto {
         return Vec::new();
     }
     let warning = |ZoneLoad { zone, endpoints, load }: ZoneLoad| match load {
@@ -97,14 +97,14 @@ fn autoscaling(subject: &Subject<'_>) -> Vec<Warning> {
         autoscaler: Arc::clone(&autoscaler.name),
         max_replicas: autoscaler.max_replicas,
     }];
-    if let (Policy::Auto, Ok(capacity)) = (subject.asked.policy, &subject.capacity) {
+    if let (Policy::Auto, Ok(capacity)) = (subject.requested.policy, &subject.capacity) {
         let threshold = subject.settings.keep_threshold;
-        // Beyond some dozens of replicas hints always fit; a list that long helps nobody.
+        // Beyond some dozens of replicas hints always fit.
         let last = autoscaler.max_replicas.min(100);
         let lost = |n: &u32| next_possible(capacity, *n, threshold, *n).is_none();
         let replicas: Vec<u32> = (autoscaler.min_replicas..=last).filter(lost).collect();
         if !replicas.is_empty() {
-            warnings.push(Warning::HintsComeAndGo { replicas });
+            warnings.push(Warning::HintsUnstable { replicas });
         }
     }
     warnings
@@ -119,36 +119,36 @@ impl fmt::Display for Warning {
         match self {
             Warning::ManyNodesUnready { unready, workers } => write!(
                 f,
-                "{unready} of {workers} worker nodes are not ready and don't count towards their zone"
+                "{unready} of {workers} worker nodes are not ready and don't count for the capacity of their zone"
             ),
-            Warning::PodsConfined { pods } => write!(
+            Warning::PodsRestrictedToNodes { pods } => write!(
                 f,
-                "node selectors or affinity bind {} to some nodes, which zone capacity does not know",
+                "{} restricted to some nodes by selector or affinity; zone capacity counts all nodes",
                 count(*pods as u64, "Pod")
             ),
             Warning::ZoneOverloaded { zone, endpoints, load } => write!(
                 f,
-                "{zone} has {} of its own: each would take {} % of its fair share",
+                "{zone} has {}: clients in the zone load it to {} % of its fair share",
                 count(*endpoints, "endpoint"),
                 percent(*load).round()
             ),
             Warning::ZoneWithoutEndpoint { zone } => {
-                write!(f, "{zone} has no endpoint of its own, so its clients go anywhere")
+                write!(f, "{zone} has no endpoint: its clients use other zones")
             }
             Warning::Autoscaled { autoscaler, max_replicas } => write!(
                 f,
-                "autoscaler {autoscaler} (up to {max_replicas}) sees the average of all zones, and may add Pods where they don't help"
+                "autoscaler {autoscaler} (up to {max_replicas}) scales by the average of all zones and may add Pods in the wrong zone"
             ),
-            Warning::HintsComeAndGo { replicas } => {
+            Warning::HintsUnstable { replicas } => {
                 let replicas: Vec<String> = replicas.iter().map(ToString::to_string).collect();
-                write!(f, "hints are lost at {} replicas", replicas.join(", "))
+                write!(f, "Auto removes hints at {} replicas", replicas.join(", "))
             }
-            Warning::LocalIgnoresHints => {
+            Warning::LocalPolicyIgnoresHints => {
                 write!(f, "traffic under policy Local stays on its node and ignores hints")
             }
             Warning::Headless => write!(
                 f,
-                "the Service is headless: clients get all addresses by DNS, and no proxy obeys hints"
+                "the Service is headless: clients get all addresses by DNS, and no proxy applies hints"
             ),
         }
     }

@@ -20,7 +20,7 @@ mod why;
 
 use std::sync::Arc;
 
-use evenkeel_model::Said;
+use evenkeel_model::WithMessage;
 use serde::Serialize;
 
 pub use self::{
@@ -33,7 +33,7 @@ pub use self::{
     why::Why,
 };
 use crate::{
-    Policy,
+    DataPlane, Policy,
     explain::{EndpointName, Outcome},
     policy::CannotAct,
 };
@@ -45,6 +45,8 @@ pub struct Forecasts {
     pub namespace: Arc<str>,
     pub service: Arc<str>,
     pub current: Policy,
+    /// Whose rules the forecasts follow.
+    pub data_plane: DataPlane,
     /// Ready endpoints: those that exist, or as many as `--replicas` sets.
     pub endpoints: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +55,7 @@ pub struct Forecasts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gb_per_month: Option<f64>,
     pub policies: Vec<Forecast>,
-    pub caveats: Vec<Said<Caveat>>,
+    pub caveats: Vec<WithMessage<Caveat>>,
     /// The default answer. It never sends more traffic across zones than the policy in force.
     pub recommendation: Recommendation,
     /// Policies that cost more than the recommended one, and what they give in return.
@@ -67,12 +69,12 @@ pub struct Forecast {
     pub policy: Policy,
     /// Why the policy can have no effect; its figures are then those of none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cannot_act: Option<Said<CannotAct>>,
+    pub cannot_act: Option<WithMessage<CannotAct>>,
     /// The hints that the policy assigns.
-    pub hints: Said<Outcome>,
+    pub hints: WithMessage<Outcome>,
     /// Auto: the other outcome, where it depends on whether hints are in force already.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub otherwise: Option<Said<Outcome>>,
+    pub otherwise: Option<WithMessage<Outcome>>,
     /// For the policy in force: with the hints that are there now.
     #[serde(flatten)]
     pub figures: Figures,

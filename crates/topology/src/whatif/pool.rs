@@ -8,7 +8,7 @@ use std::{
 use evenkeel_model::{AddressType, Endpoint, Selectable, Service, ServiceState, Slice, ZoneId};
 
 use crate::{
-    Asked, Draft, Policy, PolicyReason, Role, Settings, Sync, auto,
+    Draft, Policy, PolicyReason, RequestedPolicy, Role, Settings, Sync, auto,
     plan::{self, HintOutcome, NodeTable},
 };
 
@@ -111,8 +111,8 @@ impl Pool {
             populated: in_force,
             settings,
         };
-        let asked = Asked { policy, why: PolicyReason::NotAsked };
-        let hints = plan::hint(&mut drafts, &asked, in_force, &sync);
+        let requested = RequestedPolicy { policy, why: PolicyReason::NotSet };
+        let hints = plan::hint(&mut drafts, &requested, in_force, &sync);
         let [draft] = drafts;
         let mut endpoints = draft.slice.into_owned().endpoints;
         endpoints.extend(self.foreign);

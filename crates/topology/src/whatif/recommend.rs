@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Said, Service};
+use evenkeel_model::{Service, WithMessage};
 use serde::Serialize;
 
 use super::{Forecast, Money, Price, TRACE, Trade, Why, trade};
@@ -21,7 +21,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Recommendation {
     pub policy: Policy,
-    pub why: Said<Why>,
+    pub why: WithMessage<Why>,
 }
 
 /// What a recommendation is made from.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Endpoint, Said, ServiceState, Snapshot};
+use evenkeel_model::{Endpoint, ServiceState, Snapshot, WithMessage};
 
 use super::{
     Caveat, Figures, Forecast, Forecasts, Price, TrafficProfile, ZoneLost,
@@ -15,16 +15,16 @@ use super::{
     spread::{Clients, spread},
 };
 use crate::{
-    Policy, Settings,
+    DataPlane, Environment, Policy, Profile, Settings,
     explain::{EndpointName, Outcome, outcome},
-    policy,
+    policy::{self, CannotAct},
 };
 
 /// The cluster as forecasts see it, shared by all Services.
 #[derive(Debug)]
 pub struct Scenario<'a> {
     snapshot: &'a Snapshot,
-    settings: &'a Settings,
+    environment: &'a Environment,
     profile: &'a TrafficProfile,
     price: Price,
     zones: Vec<ZonePart>,
@@ -36,6 +36,8 @@ pub struct Scenario<'a> {
 /// What all forecasts of one Service share.
 struct Case<'a> {
     state: &'a ServiceState,
+    data_plane: DataPlane,
+    settings: Settings,
     pool: Pool,
     current: Policy,
     /// Endpoints are as they are, not planned.
@@ -60,12 +62,14 @@ impl<'a> Scenario<'a> {
     pub fn new(
         snapshot: &'a Snapshot,
         profile: &'a TrafficProfile,
-        settings: &'a Settings,
+        environment: &'a Environment,
     ) -> Self {
+        // Both profiles measure capacity alike.
+        let settings = environment.of(Profile::Kubernetes);
         let (whole, zones) = cluster::whole(snapshot, settings);
         let lost = whole.named_zones().map(|zone| whole.without(zone, snapshot, settings));
         let price = profile.price();
-        Scenario { lost: lost.collect(), snapshot, settings, profile, price, zones, whole }
+        Scenario { lost: lost.collect(), snapshot, environment, profile, price, zones, whole }
     }
 
     /// The zones that clients are in, each with its share of the CPU.
@@ -83,6 +87,7 @@ impl<'a> Scenario<'a> {
             others.map(|policy| self.policy(&case, policy, Some(&none))).collect();
         let policies: Vec<Forecast> = std::iter::once(none).chain(others).collect();
         let (recommendation, trades) = recommend::recommend(&self.subject(&case, &policies));
+        let caveats = self.caveats(&case, &policies);
         Forecasts {
             namespace: Arc::clone(&service.key.namespace),
             service: Arc::clone(&service.key.name),
@@ -90,16 +95,17 @@ impl<'a> Scenario<'a> {
             endpoints: case.pool.ready(),
             replicas,
             gb_per_month: case.traffic.is_known.then(|| case.traffic.total()),
-            caveats: self.caveats(&case, &policies),
+            data_plane: case.data_plane,
+            caveats,
             recommendation,
             trades,
             policies,
         }
     }
 
-    fn subject<'s>(&'s self, case: &Case<'s>, forecasts: &'s [Forecast]) -> Subject<'s> {
+    fn subject<'s>(&'s self, case: &'s Case<'s>, forecasts: &'s [Forecast]) -> Subject<'s> {
         let by_zone = &case.traffic.by_zone;
-        let threshold = self.settings.assign_threshold;
+        let threshold = case.settings.assign_threshold;
         let pods = &case.state.pods;
         Subject {
             service: &case.state.service,
@@ -112,12 +118,14 @@ impl<'a> Scenario<'a> {
             mostly_from: TrafficProfile::mostly_from(by_zone, &self.zones, threshold),
             price: &self.price,
             capacity: self.whole.capacity.as_ref().ok(),
-            settings: self.settings,
+            settings: &case.settings,
         }
     }
 
     fn case<'s>(&self, state: &'s ServiceState, replicas: Option<u32>) -> Case<'s> {
-        let mut pool = Pool::new(state, self.settings);
+        let data_plane = self.environment.data_plane(state);
+        let settings = self.environment.settings(&data_plane);
+        let mut pool = Pool::new(state, &settings);
         let hinted = pool.in_force();
         let mut unschedulable = 0;
         if let Some(n) = replicas {
@@ -127,22 +135,34 @@ impl<'a> Scenario<'a> {
         }
         let traffic = self.profile.of_service(&state.service.key.to_string(), &self.zones);
         Case {
-            current: policy::asked(&state.service, self.settings.gates).policy,
+            current: self.environment.requested(&state.service, &settings).policy,
             is_real: replicas.is_none(),
             hinted,
             unschedulable,
             fair: traffic.total() / pool.len().max(1) as f64,
             state,
+            data_plane,
+            settings,
             pool,
             traffic,
         }
     }
 
+    /// Why `policy` can have no effect. That the API server is too old is told with the version.
+    fn cannot_act(&self, case: &Case<'_>, policy: Policy) -> Option<CannotAct> {
+        let why = policy::can_act(&case.state.service, policy, case.settings.gates).err()?;
+        if let CannotAct::GateOff { gate } = &why
+            && let Some(version) = self.environment.missing(gate)
+        {
+            return Some(CannotAct::UnavailableBefore { version });
+        }
+        Some(why)
+    }
+
     /// `none`: the forecast of no policy, once there is one.
     fn policy(&self, case: &Case<'_>, policy: Policy, none: Option<&Forecast>) -> Forecast {
-        let cannot_act = policy::can_act(&case.state.service, policy, self.settings.gates).err();
-        if let (Some(why), Some(none)) = (&cannot_act, none) {
-            let cannot_act = Some(why.clone().into());
+        if let (Some(why), Some(none)) = (self.cannot_act(case, policy), none) {
+            let cannot_act = Some(why.into());
             return Forecast { policy, cannot_act, once_applied: None, ..none.clone() };
         }
         let counts = self.hints_count(case, policy);
@@ -166,7 +186,7 @@ impl<'a> Scenario<'a> {
 
     /// Whether proxies look at hints under `policy`. With headless Services, none is between.
     fn hints_count(&self, case: &Case<'_>, policy: Policy) -> bool {
-        let (service, gates) = (&case.state.service, self.settings.gates);
+        let (service, gates) = (&case.state.service, case.settings.gates);
         !service.cluster_ip_none
             && if policy == case.current {
                 policy::hints_count(service, gates)
@@ -194,7 +214,12 @@ impl<'a> Scenario<'a> {
         zones.map(figures).collect()
     }
 
-    fn otherwise(&self, case: &Case<'_>, policy: Policy, hints: &Outcome) -> Option<Said<Outcome>> {
+    fn otherwise(
+        &self,
+        case: &Case<'_>,
+        policy: Policy,
+        hints: &Outcome,
+    ) -> Option<WithMessage<Outcome>> {
         if policy != Policy::Auto {
             return None;
         }
@@ -212,7 +237,7 @@ impl<'a> Scenario<'a> {
         in_force: bool,
     ) -> (Outcome, Vec<Endpoint>) {
         let service = &case.state.service;
-        let (hints, endpoints) = pool.hint(policy, service, cluster, in_force, self.settings);
+        let (hints, endpoints) = pool.hint(policy, service, cluster, in_force, &case.settings);
         (outcome(hints, in_force, &self.snapshot.topology), endpoints)
     }
 
@@ -229,7 +254,7 @@ impl<'a> Scenario<'a> {
         let clients =
             Clients { zones: &cluster.zones, gb: by_zone, nodes: &cluster.nodes, hints_count };
         let spread =
-            spread(clients, endpoints, case.state.service.exposure.internal, self.settings);
+            spread(clients, endpoints, case.state.service.exposure.internal, &case.settings);
         let served = spread.served_gb();
         let share = |of: f64, gb: f64| if of > 0.0 { gb / of } else { 0.0 };
         let busiest = spread.worst(fair.unwrap_or(served / endpoints.len().max(1) as f64));
@@ -249,7 +274,7 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    fn caveats(&self, case: &Case<'_>, policies: &[Forecast]) -> Vec<Said<Caveat>> {
+    fn caveats(&self, case: &Case<'_>, policies: &[Forecast]) -> Vec<WithMessage<Caveat>> {
         let now = policies.iter().find(|f| f.policy == case.current);
         let outdated = now.and_then(|f| f.once_applied.as_ref());
         let outdated = outdated.map(|then| Caveat::HintsOutdated {
@@ -266,7 +291,7 @@ impl<'a> Scenario<'a> {
             unschedulable: case.unschedulable,
         });
         let all = [outdated, unmanaged, unschedulable, unknown];
-        all.into_iter().flatten().map(Said::from).collect()
+        all.into_iter().flatten().map(WithMessage::from).collect()
     }
 
     /// Whether unmanaged slices limit what the policy in force does.
@@ -289,5 +314,5 @@ fn workload<'p>(pool: &'p mut Pool, state: &ServiceState) -> &'p mut Vec<Endpoin
 }
 
 fn was_hinted(hints: &Outcome) -> bool {
-    matches!(hints, Outcome::SharedOut { .. })
+    matches!(hints, Outcome::Allocated { .. })
 }

@@ -6,7 +6,7 @@
 
 use std::{fmt, sync::Arc};
 
-use evenkeel_model::{Reason, Said};
+use evenkeel_model::{Reason, WithMessage};
 use serde::Serialize;
 
 use super::{Forecast, Money, TRACE, recommend::Subject};
@@ -21,7 +21,7 @@ pub struct Trade {
     /// More a month than the recommended policy, where traffic is given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<Money>,
-    pub benefits: Vec<Said<Benefit>>,
+    pub benefits: Vec<WithMessage<Benefit>>,
 }
 
 /// What a more expensive policy gives in return. Codes and fields are API.

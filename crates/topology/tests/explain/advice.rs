@@ -98,13 +98,13 @@ fn what_can_t_be_kept_near_is_left_alone() {
 fn a_policy_is_advised_that_can_act_and_overloads_no_zone() {
     let skewed = [("a", 2), ("b", 1), ("c", 1)];
     check([
-        ("AskForIt", even(web())),
-        ("AskForAuto", three(web(), &[("a", 4), ("b", 1), ("c", 1)])),
-        ("SpreadFirst", three(web(), &skewed)),
+        ("SetPreferSameZone", even(web())),
+        ("SetAuto", three(web(), &[("a", 4), ("b", 1), ("c", 1)])),
+        ("SpreadPods", three(web(), &skewed)),
         ("UseKnownValue", even(web().distribution("Nearby"))),
-        ("SpreadFirst", three(web().distribution("Nearby"), &skewed)),
-        ("TurnGateOn", gates_off(even(near()))),
-        ("TurnGateOn", gates_off(even(web()))),
+        ("SpreadPods", three(web().distribution("Nearby"), &skewed)),
+        ("EnableFeatureGate", gates_off(even(near()))),
+        ("EnableFeatureGate", gates_off(even(web()))),
         ("RelaxLocalPolicy", even(web().internal(TrafficPolicy::Local))),
         ("ScaleOrPreferZone", three(web().auto(), &[("a", 1), ("b", 1)])),
         ("Scale", gates_off(three(web().auto(), &[("a", 1), ("b", 1)]))),
@@ -117,15 +117,15 @@ fn what_is_missing_or_broken_is_named() {
     check([
         ("MakeEndpointsReady", three(near(), &[])),
         ("LabelNode", settled(unzoned(), web().auto(), &EVEN)),
-        ("ReportCpu", without_cpu()),
+        ("CheckNodeCpu", without_cpu()),
         ("FixEndpointZone", changed(changed(even(near()), unhinted), zone_less)),
-        ("BringNodesUp", changed(even(web().auto()), all_down)),
-        ("GiveNodes", changed(even(web().auto()), |w| w.cluster.nodes.clear())),
-        ("ControllerBehind", changed(even(near()), |w| w.slices.clear())),
-        ("ControllerBehind", changed(even(near()), unhinted)),
-        ("HintForeignSlice", changed(even(near()), foreign)),
-        ("WriteHintsYourself", changed(even(web()), |w| w.service.selector = None)),
-        ("AddEndpointIn", three(near(), &[("b", 2)])),
+        ("RestoreNodes", changed(even(web().auto()), all_down)),
+        ("ProvideNodes", changed(even(web().auto()), |w| w.cluster.nodes.clear())),
+        ("CheckController", changed(even(near()), |w| w.slices.clear())),
+        ("CheckController", changed(even(near()), unhinted)),
+        ("AddHintsToForeignSlice", changed(even(near()), foreign)),
+        ("SetHintsManually", changed(even(web()), |w| w.service.selector = None)),
+        ("AddEndpoints", three(near(), &[("b", 2)])),
     ]);
 }
 
@@ -134,19 +134,22 @@ fn the_next_number_of_endpoints_that_works_is_named() {
     let refused = explained(&three(web().auto(), &[("a", 2), ("b", 1), ("c", 1)]));
     assert_eq!(refused.advice.reason, Advice::Scale { now: 4, next: 6 });
     let few = explained(&three(web().auto(), &[("a", 1), ("b", 1)]));
-    assert_eq!(few.advice.reason, Advice::ScaleOrPreferZone { now: 2, next: Some(3) });
+    assert_eq!(
+        few.advice.reason,
+        Advice::ScaleOrPreferZone { now: 2, next: Some(3), value: "PreferSameZone" }
+    );
 }
 
 #[test]
 fn the_zone_that_would_be_overloaded_most_is_named_with_its_load() {
     let skewed = explained(&three(web(), &[("a", 9), ("b", 2), ("c", 1)])).advice;
-    assert!(skewed.message.contains("the endpoints of c with 400 %"), "{}", skewed.message);
+    assert!(skewed.message.contains("the endpoints in c to 400 %"), "{}", skewed.message);
 }
 
 #[test]
 fn zones_without_endpoints_are_named_once_and_in_order() {
     let world = three(near().dual_stack(), &[("b", 2)]);
-    let expected = Advice::AddEndpointIn { zones: vec!["a".into(), "c".into()] };
+    let expected = Advice::AddEndpoints { zones: vec!["a".into(), "c".into()] };
     assert_eq!(explained(&world).advice.reason, expected);
 }
 

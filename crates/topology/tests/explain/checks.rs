@@ -35,11 +35,11 @@ fn about_events(world: &World, reasons: &[&str]) -> (Status, String) {
 #[test]
 fn events_count_while_what_they_tell_holds() {
     let cases: [(Service, &[&str], Status, &str); 6] = [
-        (near(), &[], Status::Unknown, "NoEventsGiven"),
-        (near(), &[DISABLED], Status::Ok, "NoEventOfFailure"),
+        (near(), &[], Status::Unknown, "NoEvents"),
+        (near(), &[DISABLED], Status::Ok, "NoFailureEvents"),
         (near(), &[FAILED, DISABLED], Status::Failed, "FailureEvent"),
         (auto(), &[DISABLED], Status::Failed, "FailureEvent"),
-        (auto(), &[DISABLED, ENABLED], Status::Ok, "NoEventOfFailure"),
+        (auto(), &[DISABLED, ENABLED], Status::Ok, "NoFailureEvents"),
         (auto(), &[ENABLED, FAILED], Status::Failed, "FailureEvent"),
     ];
     for (service, events, status, finding) in cases {

@@ -44,12 +44,12 @@ fn ready_pods_in_no_slice_are_missed() {
 }
 
 #[test]
-fn nobody_ought_to_write_hints_for_a_service_without_selector() {
+fn a_service_without_a_selector_has_no_desired_hints() {
     let mut world = even(service("web"));
     world.service = world.service.distribution("PreferSameZone");
     world.service.selector = None;
     world.pods.clear();
     let hints = &explained(&world).families[0].hints;
-    assert_eq!(hints.ought.reason, Outcome::NobodyGives);
+    assert_eq!(hints.desired.reason, Outcome::NotManaged);
     assert_eq!(hints.differences, []);
 }

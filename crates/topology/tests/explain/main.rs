@@ -12,7 +12,7 @@ use std::fmt::Debug;
 use evenkeel_model::{Service, ServiceState, Snapshot};
 use evenkeel_testkit::{Cluster, World};
 use evenkeel_topology::{
-    Settings,
+    Environment, Profile, Settings,
     explain::{Explanation, From, explain},
 };
 
@@ -30,11 +30,9 @@ fn even(service: Service) -> World {
 
 fn state(world: &World) -> ServiceState {
     ServiceState {
-        service: world.service.clone(),
         slices: world.slices.clone(),
         pods: world.pods.clone(),
-        events: Vec::new(),
-        autoscaler: None,
+        ..ServiceState::new(world.service.clone())
     }
 }
 
@@ -48,7 +46,8 @@ fn explained_as(world: &World, state: &ServiceState, from: &From) -> Explanation
         nodes: world.cluster.nodes.clone(),
         ..Snapshot::default()
     };
-    explain(&snapshot, state, from, &world.settings)
+    let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
+    explain(&snapshot, state, from, &environment)
 }
 
 /// The name of an enum's variant: the code that reasons serialise with.

@@ -75,9 +75,9 @@ fn a_zone_whose_nodes_all_have_endpoints_of_their_own_is_seen_from_them() {
     let views = views(&settled(cluster, near, &[("a", 2), ("b", 1)]));
     let expected = with(Traffic::All, &["a", "b", "node-a1", "node-a2"]);
     assert_eq!(seen(&views), expected);
-    let each = RuleReason::EachNodeItsOwn { zone: "a".into(), nodes: 2 };
+    let each = RuleReason::OwnNodeEndpoints { zone: "a".into(), nodes: 2 };
     assert_eq!(views[0].rule.reason, each);
-    assert!(views[0].uses.is_empty() && views[0].leaves_out.is_empty());
+    assert!(views[0].uses.is_empty() && views[0].excluded.is_empty());
     assert_eq!(views[1].except_nodes, ["node-b1".into()]);
     assert_eq!(views[2].uses.len(), 1);
 }

@@ -39,7 +39,7 @@ fn more_than_a_fifth_of_workers_not_ready_is_warned_of() {
 fn pods_bound_to_some_nodes_are_warned_of() {
     let mut world = even(near());
     world.pods[1].confined = true;
-    assert_eq!(warnings(&world), [Warning::PodsConfined { pods: 1 }]);
+    assert_eq!(warnings(&world), [Warning::PodsRestrictedToNodes { pods: 1 }]);
 }
 
 #[test]
@@ -52,7 +52,7 @@ fn an_autoscaler_is_warned_of_and_where_auto_loses_hints() {
         let explanation = explained_as(&world, &state, &From::default());
         let found: Vec<_> = explanation.warnings.into_iter().map(|said| said.reason).collect();
         let mut expected = vec![Warning::Autoscaled { autoscaler: "web".into(), max_replicas: 6 }];
-        expected.extend(lost.map(|replicas| Warning::HintsComeAndGo { replicas }));
+        expected.extend(lost.map(|replicas| Warning::HintsUnstable { replicas }));
         assert_eq!(found, expected);
     }
 }

@@ -12,9 +12,9 @@ enum Expected {
     /// So many endpoints hinted for each zone.
     Hinted(&'static [(&'static str, usize)]),
     Refused(NoHints),
-    NotAsked,
+    NotRequested,
 }
-use Expected::{Hinted, NotAsked, Refused};
+use Expected::{Hinted, NotRequested, Refused};
 
 struct Case {
     cluster: Cluster,
@@ -70,8 +70,8 @@ fn compare(profile: &str, world: &World, plan: &Plan, expected: &Expected) {
             assert_eq!(*outcome, HintOutcome::AutoRefused(why.clone()), "{profile}");
             assert_eq!(hinted, [], "{profile}");
         }
-        NotAsked => {
-            assert_eq!(*outcome, HintOutcome::NotAsked, "{profile}");
+        NotRequested => {
+            assert_eq!(*outcome, HintOutcome::NotRequested, "{profile}");
             assert_eq!(hinted, [], "{profile}");
         }
     }
@@ -106,7 +106,7 @@ fn local_alone_sets_no_hints() {
         service: service("web").internal(TrafficPolicy::Local).external(TrafficPolicy::Local),
         ..Case::default()
     };
-    check(&case, &NotAsked);
+    check(&case, &NotRequested);
 }
 
 // Row 3 again. Today one Service may have both; then hints exist and Local traffic ignores them.
@@ -131,21 +131,21 @@ fn local_traffic_ignores_the_hints_of_auto() {
 #[test]
 fn a_service_that_asks_for_nothing_gets_no_hints() {
     let case = Case { service: service("web"), ..Case::default() };
-    check(&case, &NotAsked);
+    check(&case, &NotRequested);
 }
 
 // Row 5: Feature Gate Off, TrafficPolicy == 'PreferZone', 2+ zones | No hints
 #[test]
 fn auto_with_the_gate_off_sets_no_hints() {
     let case = Case { gates: GATE_OFF, ..Case::default() };
-    check(&case, &NotAsked);
+    check(&case, &NotRequested);
 }
 
 // Row 6: Feature Gate Off, TrafficPolicy Unset, 2+ zones | No hints
 #[test]
 fn with_the_gate_off_a_service_that_asks_for_nothing_gets_no_hints() {
     let case = Case { service: service("web"), gates: GATE_OFF, ..Case::default() };
-    check(&case, &NotAsked);
+    check(&case, &NotRequested);
 }
 
 // Row 7: Feature Gate Off, TrafficPolicy Unset, 2+ zones | No hints
@@ -157,7 +157,7 @@ fn with_the_gate_off_hints_of_a_service_that_asks_for_nothing_are_removed() {
         world.settings.gates = GATE_OFF;
     };
     let before = Hinted(&[("a", 2), ("b", 2)]);
-    check_after(&Case::default(), leave, &before, &NotAsked);
+    check_after(&Case::default(), leave, &before, &NotRequested);
 }
 
 // Row 8: 2 endpoints, 3 zones | No hints

@@ -10,7 +10,7 @@ struct Expected {
     hinted: &'static [(&'static str, usize)],
 }
 
-/// Brings a Service up to date, changes the nodes, and follows what the ledger asks for.
+/// Brings a Service up to date, changes the nodes, and follows what the auto_services asks for.
 fn check(mut world: World, change: impl Fn(&mut Cluster), expected: &Expected) {
     world.sync();
     assert!(world.plan().is_empty());

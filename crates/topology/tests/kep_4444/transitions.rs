@@ -39,8 +39,11 @@ fn asking(service: Service) -> World {
 #[test]
 fn removing_the_annotation_removes_hints_and_says_so() {
     let change = |world: &mut World| world.service.annotations.clear();
-    let expected =
-        Expected { hints: HintOutcome::NotAsked, event: Some(NoHints::NoLongerAsked), hinted: &[] };
+    let expected = Expected {
+        hints: HintOutcome::NotRequested,
+        event: Some(NoHints::NoLongerRequested),
+        hinted: &[],
+    };
     check(asking(service("web").auto()), change, &expected);
 }
 
@@ -49,7 +52,7 @@ fn removing_the_annotation_hands_over_to_the_field() {
     let change = |world: &mut World| world.service.annotations.clear();
     let expected = Expected {
         hints: HintOutcome::OwnZone,
-        event: Some(NoHints::NoLongerAsked),
+        event: Some(NoHints::NoLongerRequested),
         hinted: &[("a", 4)],
     };
     let both = service("web").auto().distribution("PreferClose");
@@ -59,7 +62,7 @@ fn removing_the_annotation_hands_over_to_the_field() {
 #[test]
 fn removing_the_field_removes_hints_without_an_event() {
     let change = |world: &mut World| world.service.traffic_distribution = None;
-    let expected = Expected { hints: HintOutcome::NotAsked, event: None, hinted: &[] };
+    let expected = Expected { hints: HintOutcome::NotRequested, event: None, hinted: &[] };
     let both = service("web").distribution("PreferSameNode");
     check(asking(both), change, &expected);
 }
@@ -71,7 +74,7 @@ fn a_gate_that_goes_off_removes_hints() {
     let change = |world: &mut World| {
         world.settings.gates = Gates { service_traffic_distribution: false, ..Gates::ALL_ON };
     };
-    let expected = Expected { hints: HintOutcome::NotAsked, event: None, hinted: &[] };
+    let expected = Expected { hints: HintOutcome::NotRequested, event: None, hinted: &[] };
     let close = service("web").distribution("PreferClose");
     check(asking(close), change, &expected);
 }

@@ -50,17 +50,17 @@ proptest! {
         for loss in lost(&before, &world) {
             prop_assert!(told.contains(&loss), "{loss:?} is not among {told:?}");
         }
-        let asked = policy::asked(&world.service, world.settings.gates).policy;
+        let requested = policy::requested(&world.service, world.settings.gates).policy;
         for one in plan.families.iter().flat_map(|family| &family.moves) {
             let holds = match &one.why {
                 MoveReason::ZoneBelowMinimum { had, minimum, .. } => {
-                    had < minimum && asked == Policy::Auto
+                    had < minimum && requested == Policy::Auto
                 }
                 MoveReason::ZoneWithoutCapacity | MoveReason::HintsRefused { .. } => {
-                    asked == Policy::Auto
+                    requested == Policy::Auto
                 }
-                MoveReason::NoLongerAsked => asked == Policy::None,
-                MoveReason::OwnZone => asked != Policy::Auto && asked != Policy::None,
+                MoveReason::NoLongerRequested => requested == Policy::None,
+                MoveReason::OwnZone => requested != Policy::Auto && requested != Policy::None,
                 _ => false,
             };
             prop_assert!(holds, "{one:?}");

@@ -20,7 +20,7 @@ fn is_eligible(world: &World, pod: &Pod, family: AddressType) -> bool {
     pod.has_endpoint() && placed && has_address(family == AddressType::IPv4)
 }
 
-/// The endpoints that slices of one family ought to hold, without hints, in order of Pods.
+/// The endpoints that slices of one family desired to hold, without hints, in order of Pods.
 fn expected(world: &World, family: AddressType) -> Vec<Endpoint> {
     let nodes = world.cluster.table();
     let eligible = world.pods.iter().filter(|p| is_eligible(world, p, family));

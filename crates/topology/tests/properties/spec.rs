@@ -116,7 +116,7 @@ impl Spec {
         if self.populated {
             let key = world.service.key.clone();
             let counts = [(ZoneId::EMPTY, 1)].into_iter().collect();
-            world.ledger.hinted(&key, AddressType::IPv4, counts);
+            world.auto_services.hinted(&key, AddressType::IPv4, counts);
         }
         world
     }

@@ -1,7 +1,7 @@
 use evenkeel_model::{Endpoint, Selectable, ServiceState, Snapshot, Viewpoint};
 use evenkeel_testkit::{Cluster, ServiceExt, World, service};
 use evenkeel_topology::{
-    Policy, Settings, policy, select,
+    Environment, Policy, Profile, Settings, policy, select,
     whatif::{Figures, Forecasts, Scenario, TrafficProfile},
 };
 
@@ -18,19 +18,18 @@ pub(crate) fn forecast(
     replicas: Option<u32>,
 ) -> Forecasts {
     let state = ServiceState {
-        service: world.service.clone(),
         slices: world.slices.clone(),
         pods: world.pods.clone(),
-        events: Vec::new(),
-        autoscaler: None,
+        ..ServiceState::new(world.service.clone())
     };
     let snapshot = Snapshot {
         topology: world.cluster.topology.clone(),
         nodes: world.cluster.nodes.clone(),
         services: vec![state],
-        orphans: Vec::new(),
+        ..Snapshot::default()
     };
-    Scenario::new(&snapshot, profile, &world.settings).forecast(&snapshot.services[0], replicas)
+    let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
+    Scenario::new(&snapshot, profile, &environment).forecast(&snapshot.services[0], replicas)
 }
 
 pub(crate) fn figures(forecasts: &Forecasts, policy: Policy) -> &Figures {

@@ -1,4 +1,4 @@
-//! Which policy to ask for: one that can act here, and would overload no zone.
+//! Which policy to set: one that has an effect here and overloads no zone.
 
 use evenkeel_model::{Selectable, label};
 
@@ -8,28 +8,52 @@ use crate::{
     auto::bounds::{bounds, next_possible},
     explain::{Subject, load},
     policy::{CannotAct, can_act},
+    version::{Expression, UnavailableBefore, expression},
 };
 
-/// How far beyond the number of endpoints now to look for one that suits Auto.
+/// How far above the present number of endpoints to look for one that suits Auto.
 const REACH: u32 = 1000;
 
-/// What to ask for where nothing is asked yet.
+/// Which policy to set where none is set.
 pub(super) fn ask(subject: &Subject<'_>) -> Advice {
     let (service, gates) = (&subject.state.service, subject.settings.gates);
     if subject.zones().len() < 2 {
         return nothing_to_gain(subject);
     }
     match can_act(service, Policy::PreferSameZone, gates) {
-        Err(CannotAct::GateOff { gate }) => return Advice::TurnGateOn { gate },
+        Err(CannotAct::GateOff { gate }) => return enable(subject, gate, "PreferSameZone"),
         Err(why) => return Advice::CannotAct { why },
         Ok(()) => {}
     }
+    let value = match prefer_same_zone(subject) {
+        Ok(value) => value,
+        Err(advice) => return advice,
+    };
     match load::worst(subject) {
-        None => Advice::AskForIt,
+        None => Advice::SetPreferSameZone { value },
         Some((zone, load)) if auto_suits(subject) => {
-            Advice::AskForAuto { annotation: label::TOPOLOGY_MODE, zone, load }
+            Advice::SetAuto { annotation: label::TOPOLOGY_MODE, zone, load }
         }
-        Some((zone, load)) => Advice::SpreadFirst { zone, load },
+        Some((zone, load)) => Advice::SpreadPods { zone, load },
+    }
+}
+
+/// The value of `spec.trafficDistribution` that keeps traffic in its zone on this API server.
+fn prefer_same_zone(subject: &Subject<'_>) -> Result<&'static str, Advice> {
+    match expression(Policy::PreferSameZone, subject.environment.server.version) {
+        Ok(Expression::Field { value }) => Ok(value),
+        Ok(_) => Ok("PreferSameZone"),
+        Err(UnavailableBefore { policy, version }) => {
+            Err(Advice::UpgradeServer { value: policy.as_str().into(), version })
+        }
+    }
+}
+
+/// How to get a feature: by its gate, or by a newer API server.
+pub(super) fn enable(subject: &Subject<'_>, gate: &'static str, value: &str) -> Advice {
+    match subject.environment.missing(gate) {
+        Some(version) => Advice::UpgradeServer { value: value.into(), version },
+        None => Advice::EnableFeatureGate { gate },
     }
 }
 
@@ -40,7 +64,7 @@ fn auto_suits(subject: &Subject<'_>) -> bool {
         return false;
     };
     let suits = |family| {
-        // As the producer counts: it is who would have to share them out.
+        // As the producer counts, since it would have to allocate them.
         let ready = || subject.listed(family).filter(|e| e.is_ready());
         let n = u32::try_from(ready().count()).unwrap_or(u32::MAX);
         let threshold = subject.settings.assign_threshold;
@@ -53,7 +77,7 @@ fn has_ready(subject: &Subject<'_>, family: evenkeel_model::AddressType) -> bool
     subject.listed(family).any(Selectable::ready)
 }
 
-/// What to do where Auto can't share out the `now` endpoints there are.
+/// What to do where Auto can't allocate the `now` endpoints there are.
 pub(super) fn instead_of_auto(subject: &Subject<'_>, now: u32) -> Advice {
     let (service, settings) = (&subject.state.service, subject.settings);
     let capacity = subject.capacity.as_ref().ok();
@@ -62,9 +86,12 @@ pub(super) fn instead_of_auto(subject: &Subject<'_>, now: u32) -> Advice {
     let next = capacity.and_then(|c| next_possible(c, now, threshold, limit));
     let prefer = can_act(service, Policy::PreferSameZone, settings.gates);
     match (load::worst(subject), next, prefer) {
-        (None, next, Ok(())) => Advice::ScaleOrPreferZone { now, next },
+        (None, next, Ok(())) => match prefer_same_zone(subject) {
+            Ok(value) => Advice::ScaleOrPreferZone { now, next, value },
+            Err(advice) => next.map_or(advice, |next| Advice::Scale { now, next }),
+        },
         (_, Some(next), _) => Advice::Scale { now, next },
-        (Some((zone, load)), None, _) => Advice::SpreadFirst { zone, load },
+        (Some((zone, load)), None, _) => Advice::SpreadPods { zone, load },
         (None, None, Err(why)) => Advice::CannotAct { why },
     }
 }

@@ -1,11 +1,11 @@
-//! Pieces of advice and their words.
+//! Pieces of advice and their sentences.
 
 use std::{fmt, sync::Arc};
 
 use evenkeel_model::Reason;
 use serde::Serialize;
 
-use crate::{policy::CannotAct, reason::percent};
+use crate::{ServerVersion, policy::CannotAct, reason::percent};
 
 /// What to do next. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -13,7 +13,7 @@ use crate::{policy::CannotAct, reason::percent};
 #[non_exhaustive]
 pub enum Advice {
     NothingToDo,
-    /// No policy can do anything for the Service.
+    /// No policy has an effect on the Service.
     CannotAct {
         why: CannotAct,
     },
@@ -22,55 +22,66 @@ pub enum Advice {
         zone: Option<Arc<str>>,
     },
     MakeEndpointsReady,
-    AskForIt,
+    SetPreferSameZone {
+        /// The value of `spec.trafficDistribution` that the API server accepts.
+        value: &'static str,
+    },
     /// PreferSameZone would overload a zone, Auto would not.
-    AskForAuto {
+    SetAuto {
         annotation: &'static str,
         zone: Arc<str>,
         load: f64,
     },
-    /// PreferSameZone would overload a zone, and Auto can't share endpoints out.
-    SpreadFirst {
+    /// PreferSameZone would overload a zone, and Auto can't allocate endpoints to zones.
+    SpreadPods {
         zone: Arc<str>,
         load: f64,
     },
     UseKnownValue {
         value: Arc<str>,
+        known: &'static [&'static str],
     },
-    TurnGateOn {
+    /// The API server is too old for the value.
+    UpgradeServer {
+        value: Arc<str>,
+        version: ServerVersion,
+    },
+    EnableFeatureGate {
         gate: &'static str,
     },
     RelaxLocalPolicy,
     LabelNode {
         node: Arc<str>,
     },
-    ReportCpu {
+    CheckNodeCpu {
         node: Arc<str>,
     },
     FixEndpointZone {
         address: Arc<str>,
     },
-    BringNodesUp,
-    GiveNodes,
-    /// Auto refuses; the next number of endpoints that works is named if there is one in reach.
+    RestoreNodes,
+    ProvideNodes,
+    /// Auto can't allocate; the next number of endpoints that works is named if there is one near.
     ScaleOrPreferZone {
         now: u32,
         next: Option<u32>,
+        /// The value of `spec.trafficDistribution` that the API server accepts.
+        value: &'static str,
     },
-    /// Auto refuses, and PreferSameZone would overload a zone.
+    /// Auto can't allocate, and PreferSameZone would overload a zone.
     Scale {
         now: u32,
         next: u32,
     },
-    ControllerBehind,
+    CheckController,
     /// A slice of another writer lacks hints, and so all hints are ignored.
-    HintForeignSlice {
+    AddHintsToForeignSlice {
         slice: Arc<str>,
         manager: Arc<str>,
     },
     /// The Service has no selector: no controller gives its endpoints hints.
-    WriteHintsYourself,
-    AddEndpointIn {
+    SetHintsManually,
+    AddEndpoints {
         zones: Vec<Arc<str>>,
     },
 }
@@ -82,103 +93,113 @@ impl Reason for Advice {}
 impl fmt::Display for Advice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Advice::NothingToDo => write!(f, "nothing: traffic stays as near as it can"),
-            Advice::CannotAct { why } => write!(f, "nothing: {why}"),
+            Advice::NothingToDo => write!(f, "Nothing to do: traffic stays as close as it can"),
+            Advice::CannotAct { why } => write!(f, "Nothing to do: {why}"),
             Advice::NothingToGain { zone: Some(zone) } => {
-                write!(f, "nothing to gain while {zone} is the only zone")
+                write!(f, "Nothing to do: {zone} is the only zone")
             }
             Advice::NothingToGain { zone: None } => {
-                write!(f, "nothing to gain while no node is known to be in a zone")
+                write!(f, "Nothing to do: no node has a zone label")
             }
-            Advice::MakeEndpointsReady => {
-                write!(f, "get endpoints ready first; then traffic can stay near")
-            }
-            Advice::BringNodesUp => write!(f, "get worker nodes ready first"),
-            Advice::AddEndpointIn { zones } => write!(f, "run an endpoint in {}", zones.join(", ")),
+            Advice::MakeEndpointsReady => write!(f, "Make endpoints ready; none is"),
+            Advice::RestoreNodes => write!(f, "Make worker nodes ready; none is"),
+            Advice::AddEndpoints { zones } => write!(f, "Run a Pod in {}", zones.join(", ")),
             Advice::LabelNode { .. }
-            | Advice::ReportCpu { .. }
+            | Advice::CheckNodeCpu { .. }
             | Advice::FixEndpointZone { .. }
-            | Advice::GiveNodes => self.say_of_nodes(f),
-            Advice::ControllerBehind
-            | Advice::HintForeignSlice { .. }
-            | Advice::WriteHintsYourself => self.say_of_slices(f),
-            of_policy => of_policy.say_of_policy(f),
+            | Advice::ProvideNodes => self.fmt_nodes(f),
+            Advice::CheckController
+            | Advice::AddHintsToForeignSlice { .. }
+            | Advice::SetHintsManually => self.fmt_slices(f),
+            Advice::Scale { .. } | Advice::ScaleOrPreferZone { .. } => self.fmt_scale(f),
+            _ => self.fmt_policy(f),
         }
     }
 }
 
 impl Advice {
-    fn say_of_policy(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_policy(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let load = |load: &f64| percent(*load).round();
         match self {
-            Advice::AskForAuto { annotation, zone, load: l } => write!(
+            Advice::SetPreferSameZone { value } => write!(
                 f,
-                "set annotation {annotation}: Auto; PreferSameZone would keep traffic in its zone too, but load the endpoints of {zone} with {} % of their fair share",
+                "Set spec.trafficDistribution: {value} (`evenkeel plan` compares all policies)"
+            ),
+            Advice::SetAuto { annotation, zone, load: l } => write!(
+                f,
+                "Set annotation {annotation}: Auto; PreferSameZone would load the endpoints in {zone} to {} % of their fair share",
                 load(l)
             ),
-            Advice::SpreadFirst { zone, load: l } => write!(
+            Advice::SpreadPods { zone, load: l } => write!(
                 f,
-                "spread Pods evenly first (`evenkeel plan` shows figures): PreferSameZone would keep traffic in its zone, but load the endpoints of {zone} with {} % of their fair share",
+                "Spread the Pods evenly over zones first: PreferSameZone would load the endpoints in {zone} to {} % of their fair share (`evenkeel plan` shows the figures)",
                 load(l)
             ),
-            Advice::UseKnownValue { value } => write!(
-                f,
-                "replace {value} by PreferSameZone or PreferSameNode, the values that have an effect"
-            ),
-            Advice::TurnGateOn { gate } => write!(f, "turn feature gate {gate} on"),
-            Advice::RelaxLocalPolicy => write!(
-                f,
-                "traffic never leaves its node under internalTrafficPolicy: Local; use trafficDistribution: PreferSameNode if it may when there is no endpoint"
-            ),
-            Advice::ScaleOrPreferZone { now, next: Some(next) } => write!(
-                f,
-                "scale from {now} to {next} ready endpoints, or set spec.trafficDistribution: PreferSameZone instead of the annotation"
-            ),
-            Advice::ScaleOrPreferZone { next: None, .. } => write!(
-                f,
-                "set spec.trafficDistribution: PreferSameZone instead of the annotation: zones are too many or differ too much for Auto"
-            ),
-            Advice::Scale { now, next } => write!(f, "scale from {now} to {next} ready endpoints"),
+            Advice::UseKnownValue { value, known: [] } => {
+                write!(f, "Remove {value}: this API server has no trafficDistribution")
+            }
+            Advice::UseKnownValue { value, known } => {
+                write!(f, "Replace {value} with a known value: {}", known.join(", "))
+            }
+            Advice::UpgradeServer { value, version } => {
+                write!(f, "Upgrade to Kubernetes {version} or newer to use {value}")
+            }
+            Advice::EnableFeatureGate { gate } => write!(f, "Enable feature gate {gate}"),
             _ => write!(
                 f,
-                "set spec.trafficDistribution: PreferSameZone (`evenkeel plan` shows what each policy would do)"
+                "Replace internalTrafficPolicy: Local with trafficDistribution: PreferSameNode if traffic may leave a node that has no endpoint"
             ),
         }
     }
 
-    fn say_of_nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_scale(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Advice::ScaleOrPreferZone { now, next: Some(next), value } => write!(
+                f,
+                "Scale from {now} to {next} ready endpoints, or replace the annotation with spec.trafficDistribution: {value}"
+            ),
+            Advice::ScaleOrPreferZone { next: None, value, .. } => write!(
+                f,
+                "Replace the annotation with spec.trafficDistribution: {value}; there are too many zones for Auto, or they differ too much"
+            ),
+            Advice::Scale { now, next } => write!(f, "Scale from {now} to {next} ready endpoints"),
+            _ => Ok(()),
+        }
+    }
+
+    fn fmt_nodes(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Advice::LabelNode { node } => write!(
                 f,
-                "label the node: kubectl label node {node} topology.kubernetes.io/zone=ZONE; until then no Service gets Auto hints"
+                "Label the node: kubectl label node {node} topology.kubernetes.io/zone=ZONE; until then no Service gets Auto hints"
             ),
-            Advice::ReportCpu { node } => write!(
+            Advice::CheckNodeCpu { node } => write!(
                 f,
-                "find out why node {node} reports no allocatable CPU; until then no Service gets Auto hints"
+                "Check why node {node} reports no allocatable CPU; until then no Service gets Auto hints"
             ),
             Advice::FixEndpointZone { address } => {
-                write!(f, "label the node of endpoint {address} with its zone")
+                write!(f, "Label the node of endpoint {address} with its zone")
             }
             _ => write!(
                 f,
-                "give the Nodes too (kubectl get nodes -o yaml): Auto shares endpoints out by their CPU"
+                "Provide the Nodes too (kubectl get nodes -o yaml); Auto allocates endpoints by their CPU"
             ),
         }
     }
 
-    fn say_of_slices(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn fmt_slices(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Advice::HintForeignSlice { slice, manager } => write!(
+            Advice::AddHintsToForeignSlice { slice, manager } => write!(
                 f,
-                "slice {slice} is managed by {manager} and lacks zone hints, so no hint counts: have it add hints.forZones, or remove the slice"
+                "Set hints.forZones on slice {slice} (managed by {manager}), or remove it: without zone hints on all endpoints, all hints are ignored"
             ),
-            Advice::WriteHintsYourself => write!(
+            Advice::SetHintsManually => write!(
                 f,
-                "the Service has no selector, so no controller writes hints: set zone and hints.forZones in its EndpointSlices yourself"
+                "Set zone and hints.forZones in the EndpointSlices yourself: no controller writes hints for a Service without a selector"
             ),
             _ => write!(
                 f,
-                "slices are not what they ought to be: see that the EndpointSlice controller runs and has no errors; it may be a moment behind"
+                "Check that the EndpointSlice controller is running and logs no errors; it may only be a moment behind"
             ),
         }
     }

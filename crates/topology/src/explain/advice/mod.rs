@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use evenkeel_model::{Endpoint, Selectable, Service, TrafficPolicy, ZoneId, label};
 
-use self::ask::{ask, instead_of_auto};
+use self::ask::{ask, enable, instead_of_auto};
 pub use self::code::Advice;
 use super::{Client, Coverage, FamilyView, Outcome, Subject};
 use crate::{
@@ -44,7 +44,7 @@ fn about_endpoints(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Adv
     let state = subject.state;
     let waiting = families.iter().any(|f| !f.hints.missing_pods.is_empty())
         || (state.slices.is_empty() && state.pods.iter().any(|p| p.ready && !p.terminating));
-    Some(if waiting { Advice::ControllerBehind } else { Advice::MakeEndpointsReady })
+    Some(if waiting { Advice::CheckController } else { Advice::MakeEndpointsReady })
 }
 
 fn about_policy(subject: &Subject<'_>, _: &[FamilyView]) -> Option<Advice> {
@@ -55,13 +55,17 @@ fn about_policy(subject: &Subject<'_>, _: &[FamilyView]) -> Option<Advice> {
     if service.selector.is_none() {
         return own_hints(subject);
     }
-    if subject.asked.policy != Policy::None {
+    if subject.requested.policy != Policy::None {
         return None;
     }
-    Some(match (&subject.asked.why, ask(subject)) {
-        (PolicyReason::GateOff { gate, .. }, _) => Advice::TurnGateOn { gate },
-        (PolicyReason::UnknownValue { value, .. }, Advice::AskForIt) => {
-            Advice::UseKnownValue { value: Arc::clone(value) }
+    Some(match (&subject.requested.why, ask(subject)) {
+        (PolicyReason::GateOff { gate, .. }, _) => Advice::EnableFeatureGate { gate },
+        (PolicyReason::UnavailableBefore { value, version }, _) => {
+            Advice::UpgradeServer { value: Arc::clone(value), version: *version }
+        }
+        (PolicyReason::UnknownValue { value, .. }, Advice::SetPreferSameZone { .. }) => {
+            let known = subject.environment.server.version.values();
+            Advice::UseKnownValue { value: Arc::clone(value), known }
         }
         (_, advice) => advice,
     })
@@ -84,10 +88,10 @@ fn own_hints(subject: &Subject<'_>) -> Option<Advice> {
     }
     Some(match subject.zones().as_slice() {
         _ if !hints_count(&subject.state.service, subject.settings.gates) => {
-            Advice::TurnGateOn { gate: "ServiceTrafficDistribution" }
+            enable(subject, "ServiceTrafficDistribution", "hints of a Service without a selector")
         }
         [] | [_] => nothing_to_gain(subject),
-        _ => Advice::WriteHintsYourself,
+        _ => Advice::SetHintsManually,
     })
 }
 
@@ -99,24 +103,24 @@ fn nothing_to_gain(subject: &Subject<'_>) -> Advice {
 }
 
 fn about_refusal(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
-    let why = families.iter().find_map(|f| match &f.hints.ought.reason {
+    let why = families.iter().find_map(|f| match &f.hints.desired.reason {
         Outcome::Refused { why } => Some(why),
         _ => None,
     })?;
     let ready = families.iter().map(|f| f.ready).max().unwrap_or(0);
     Some(match why {
         NoHints::NodeWithoutZone { node } => Advice::LabelNode { node: Arc::clone(node) },
-        NoHints::NodeWithoutCpu { node } => Advice::ReportCpu { node: Arc::clone(node) },
+        NoHints::NodeWithoutCpu { node } => Advice::CheckNodeCpu { node: Arc::clone(node) },
         NoHints::EndpointWithoutZone { address } => {
             Advice::FixEndpointZone { address: Arc::clone(address) }
         }
         NoHints::OneZoneOnly { zone } => Advice::NothingToGain { zone: Some(Arc::clone(zone)) },
-        NoHints::NoReadyNodes => Advice::BringNodesUp,
-        NoHints::NodesUnknown => Advice::GiveNodes,
+        NoHints::NoReadyNodes => Advice::RestoreNodes,
+        NoHints::NodesUnknown => Advice::ProvideNodes,
         NoHints::NotEnoughEndpoints { endpoints, .. } | NoHints::Overload { endpoints, .. } => {
             instead_of_auto(subject, *endpoints)
         }
-        NoHints::TooManyZones { .. } | NoHints::NoLongerAsked => {
+        NoHints::TooManyZones { .. } | NoHints::NoLongerRequested => {
             instead_of_auto(subject, u32::try_from(ready).unwrap_or(u32::MAX))
         }
     })
@@ -132,7 +136,7 @@ fn about_slices(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice
         differ || !hints.stale.is_empty()
     };
     if families.iter().any(behind) {
-        return Some(Advice::ControllerBehind);
+        return Some(Advice::CheckController);
     }
     let mut listed = families.iter().flat_map(|f| subject.listed(f.family));
     if let Some(endpoint) = listed.find(|e| lacks_hint(e) && in_no_zone(e)) {
@@ -143,7 +147,7 @@ fn about_slices(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice
         });
     }
     let hinted = |f: &FamilyView| matches!(f.hints.in_force, Coverage::All | Coverage::NoEndpoints);
-    (!families.iter().all(hinted)).then_some(Advice::ControllerBehind)
+    (!families.iter().all(hinted)).then_some(Advice::CheckController)
 }
 
 /// A slice that no endpoint controller manages, with a ready endpoint that has no zone hint.
@@ -152,7 +156,7 @@ fn foreign_without_hints(subject: &Subject<'_>) -> Option<Advice> {
     let slice = foreign.filter(|s| s.endpoints.iter().any(lacks_hint)).min_by_key(|s| &s.name)?;
     let manager = slice.labels.get(label::MANAGED_BY).cloned();
     let manager = manager.unwrap_or_else(|| "nobody".into());
-    Some(Advice::HintForeignSlice { slice: Arc::clone(&slice.name), manager })
+    Some(Advice::AddHintsToForeignSlice { slice: Arc::clone(&slice.name), manager })
 }
 
 fn lacks_hint(endpoint: &Endpoint) -> bool {
@@ -174,5 +178,5 @@ fn about_zones(_: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
         .collect();
     zones.sort_unstable();
     zones.dedup();
-    (!zones.is_empty()).then_some(Advice::AddEndpointIn { zones })
+    (!zones.is_empty()).then_some(Advice::AddEndpoints { zones })
 }

@@ -8,14 +8,14 @@ mod scene;
 use std::sync::Arc;
 
 use evenkeel_model::{
-    AddressType, Endpoint, Exposure, Said, Selection, Topology, TrafficPolicy, Viewpoint,
+    AddressType, Endpoint, Exposure, Selection, Topology, TrafficPolicy, Viewpoint, WithMessage,
 };
 use serde::Serialize;
 
-pub use self::reasons::{LeftOutReason, RuleReason};
+pub use self::reasons::{ExcludedReason, RuleReason};
 use self::{
     places::{Look, looks},
-    reasons::{left_out_reason, rule_reason},
+    reasons::{excluded_reason, rule_reason},
     scene::Scene,
 };
 use super::{EndpointName, From, Subject};
@@ -58,9 +58,9 @@ pub struct View {
     /// The Service's ports that these clients use; empty when all are alike.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ports: Vec<Arc<str>>,
-    pub rule: Said<RuleReason>,
+    pub rule: WithMessage<RuleReason>,
     pub uses: Vec<Use>,
-    pub leaves_out: Vec<LeftOut>,
+    pub excluded: Vec<Excluded>,
     /// The part of the traffic that stays in the client's zone; `None` when that has no meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_zone_share: Option<f64>,
@@ -79,10 +79,10 @@ pub struct Use {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct LeftOut {
+pub struct Excluded {
     #[serde(flatten)]
     pub endpoint: EndpointName,
-    pub why: Said<LeftOutReason>,
+    pub why: WithMessage<ExcludedReason>,
 }
 
 /// The views that `from` asks for; without a wish, each zone, or under policy Local nodes that
@@ -106,21 +106,21 @@ fn view(subject: &Subject<'_>, scene: &Scene<'_>, look: &Look) -> View {
         client: look.client.clone(),
         traffic: look.traffic,
         ports: scene.ports.clone(),
-        rule: RuleReason::NothingUsable.into(),
+        rule: RuleReason::NoUsableEndpoint.into(),
         uses: Vec::new(),
-        leaves_out: Vec::new(),
+        excluded: Vec::new(),
         in_zone_share: None,
         except_nodes: own.nodes.iter().map(|&n| Arc::clone(topology.nodes.name(n))).collect(),
     };
     if let (true, Client::Zone { zone }) = (own.are_all, &look.client) {
-        let rule = RuleReason::EachNodeItsOwn { zone: Arc::clone(zone), nodes: own.nodes.len() };
+        let rule = RuleReason::OwnNodeEndpoints { zone: Arc::clone(zone), nodes: own.nodes.len() };
         return View { rule: rule.into(), ..empty() };
     }
     let selection = selection(subject, scene, look);
     let uses = uses(scene, &selection, topology);
     View {
         in_zone_share: in_zone_share(&look.client, &uses),
-        leaves_out: left_out(&scene.endpoints, &selection, look.from, topology),
+        excluded: excluded(&scene.endpoints, &selection, look.from, topology),
         rule: rule_reason(selection.rule, &look.client, look.local).into(),
         uses,
         ..empty()
@@ -154,21 +154,21 @@ fn in_zone_share(client: &Client, uses: &[Use]) -> Option<f64> {
     (!uses.is_empty()).then_some(near)
 }
 
-fn left_out(
+fn excluded(
     endpoints: &[&Endpoint],
     selection: &Selection<Rule>,
     from: Viewpoint,
     topology: &Topology,
-) -> Vec<LeftOut> {
+) -> Vec<Excluded> {
     let mut used = vec![false; endpoints.len()];
     for share in &selection.shares {
         used[share.endpoint as usize] = true;
     }
     (0..endpoints.len())
         .filter(|&i| !used[i])
-        .map(|i| LeftOut {
+        .map(|i| Excluded {
             endpoint: EndpointName::new(endpoints[i], topology),
-            why: left_out_reason(endpoints[i], selection.rule, from, topology).into(),
+            why: excluded_reason(endpoints[i], selection.rule, from, topology).into(),
         })
         .collect()
 }

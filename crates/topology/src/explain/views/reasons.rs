@@ -1,4 +1,4 @@
-//! By which rule endpoints are chosen, and why others are not.
+//! Which rule selects endpoints, and why others are excluded.
 
 use std::{fmt, sync::Arc};
 
@@ -16,15 +16,15 @@ pub enum RuleReason {
     SameNode {
         node: Arc<str>,
     },
-    /// All nodes of the zone have endpoints of their own: nobody uses the zone's.
-    EachNodeItsOwn {
+    /// Every node of the zone uses the endpoints on it, so no client uses those of the zone.
+    OwnNodeEndpoints {
         zone: Arc<str>,
         nodes: usize,
     },
     SameZone {
         zone: Arc<str>,
     },
-    AllHintsOff,
+    AllHintsDisabled,
     AllNoHints,
     AllHintMissing {
         without: u32,
@@ -37,15 +37,15 @@ pub enum RuleReason {
         node: Arc<str>,
     },
     ServingTerminating,
-    NothingLocal,
-    NothingUsable,
+    NoLocalEndpoint,
+    NoUsableEndpoint,
 }
 
 /// Why an endpoint is not used. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
-pub enum LeftOutReason {
+pub enum ExcludedReason {
     NotReady,
     Terminating,
     HintedForZones { zones: Vec<Arc<str>> },
@@ -54,32 +54,32 @@ pub enum LeftOutReason {
     OnOtherNode,
 }
 
-pub(super) fn left_out_reason(
+pub(super) fn excluded_reason(
     endpoint: &Endpoint,
     rule: Rule,
     from: Viewpoint,
     topology: &Topology,
-) -> LeftOutReason {
+) -> ExcludedReason {
     if !endpoint.ready() {
         return if endpoint.serving_terminating() {
-            LeftOutReason::Terminating
+            ExcludedReason::Terminating
         } else {
-            LeftOutReason::NotReady
+            ExcludedReason::NotReady
         };
     }
     match rule {
         Rule::SameZone => {
             let zones = endpoint.zone_hints().iter();
             let zones = zones.map(|&zone| Arc::clone(topology.zones.name(zone))).collect();
-            LeftOutReason::HintedForZones { zones }
+            ExcludedReason::HintedForZones { zones }
         }
-        Rule::SameNode if !endpoint.has_node_hint() => LeftOutReason::NotHintedForNode,
+        Rule::SameNode if !endpoint.has_node_hint() => ExcludedReason::NotHintedForNode,
         Rule::SameNode => {
             let nodes = endpoint.node_hints().iter().filter(|&&node| Some(node) != from.node);
             let nodes = nodes.map(|&node| Arc::clone(topology.nodes.name(node))).collect();
-            LeftOutReason::HintedForNodes { nodes }
+            ExcludedReason::HintedForNodes { nodes }
         }
-        _ => LeftOutReason::OnOtherNode,
+        _ => ExcludedReason::OnOtherNode,
     }
 }
 
@@ -94,9 +94,9 @@ pub(super) fn rule_reason(rule: Rule, client: &Client, local: bool) -> RuleReaso
         Rule::SameZone => RuleReason::SameZone { zone: zone() },
         Rule::LocalReady => RuleReason::LocalOnly { node: node() },
         Rule::ServingTerminating => RuleReason::ServingTerminating,
-        Rule::Nothing if local => RuleReason::NothingLocal,
-        Rule::Nothing => RuleReason::NothingUsable,
-        Rule::All(HintsIgnored::GateOff) => RuleReason::AllHintsOff,
+        Rule::Nothing if local => RuleReason::NoLocalEndpoint,
+        Rule::Nothing => RuleReason::NoUsableEndpoint,
+        Rule::All(HintsIgnored::GateOff) => RuleReason::AllHintsDisabled,
         Rule::All(HintsIgnored::NoHints) => RuleReason::AllNoHints,
         Rule::All(HintsIgnored::MissingOn { endpoints }) => {
             RuleReason::AllHintMissing { without: endpoints }
@@ -114,14 +114,14 @@ impl fmt::Display for RuleReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             RuleReason::SameNode { node } => write!(f, "endpoints hinted for node {node}"),
-            RuleReason::EachNodeItsOwn { nodes: 1, .. } => {
-                write!(f, "its one node uses endpoints of its own")
+            RuleReason::OwnNodeEndpoints { nodes: 1, .. } => {
+                write!(f, "its only node uses the endpoints on it")
             }
-            RuleReason::EachNodeItsOwn { nodes, .. } => {
-                write!(f, "each of its {nodes} nodes uses endpoints of its own")
+            RuleReason::OwnNodeEndpoints { nodes, .. } => {
+                write!(f, "each of its {nodes} nodes uses the endpoints on it")
             }
             RuleReason::SameZone { zone } => write!(f, "endpoints hinted for {zone}"),
-            RuleReason::AllHintsOff => write!(f, "all ready endpoints: feature gates are off"),
+            RuleReason::AllHintsDisabled => write!(f, "all ready endpoints: feature gates are off"),
             RuleReason::AllNoHints => write!(f, "all ready endpoints: none has a hint"),
             RuleReason::AllHintMissing { without } => {
                 write!(f, "all ready endpoints: {without} of them without a zone hint")
@@ -134,29 +134,31 @@ impl fmt::Display for RuleReason {
             }
             RuleReason::LocalOnly { node } => write!(f, "endpoints on node {node} only (Local)"),
             RuleReason::ServingTerminating => {
-                write!(f, "none is ready: endpoints that still serve while terminating")
+                write!(f, "no endpoint is ready: terminating endpoints that still serve")
             }
-            RuleReason::NothingLocal => write!(f, "nothing: no endpoint on the node (Local)"),
-            RuleReason::NothingUsable => write!(f, "nothing: no endpoint is ready"),
+            RuleReason::NoLocalEndpoint => write!(f, "none: no endpoint on the node (Local)"),
+            RuleReason::NoUsableEndpoint => write!(f, "none: no endpoint is ready"),
         }
     }
 }
 
-// === impl LeftOutReason ===
+// === impl ExcludedReason ===
 
-impl Reason for LeftOutReason {}
+impl Reason for ExcludedReason {}
 
-impl fmt::Display for LeftOutReason {
+impl fmt::Display for ExcludedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            LeftOutReason::NotReady => write!(f, "not ready"),
-            LeftOutReason::Terminating => write!(f, "terminating"),
-            LeftOutReason::HintedForZones { zones } => write!(f, "hinted for {}", zones.join(", ")),
-            LeftOutReason::HintedForNodes { nodes } => {
+            ExcludedReason::NotReady => write!(f, "not ready"),
+            ExcludedReason::Terminating => write!(f, "terminating"),
+            ExcludedReason::HintedForZones { zones } => {
+                write!(f, "hinted for {}", zones.join(", "))
+            }
+            ExcludedReason::HintedForNodes { nodes } => {
                 write!(f, "hinted for node {}", nodes.join(", "))
             }
-            LeftOutReason::NotHintedForNode => write!(f, "not hinted for this node"),
-            LeftOutReason::OnOtherNode => write!(f, "on another node"),
+            ExcludedReason::NotHintedForNode => write!(f, "not hinted for this node"),
+            ExcludedReason::OnOtherNode => write!(f, "on another node"),
         }
     }
 }

@@ -3,17 +3,17 @@
 use evenkeel_model::{Service, label};
 use evenkeel_testkit::{ServiceExt, service};
 use evenkeel_topology::{
-    Asked, Gates, Policy, PolicyReason,
-    policy::{FIELD, asked},
+    Gates, Policy, PolicyReason, RequestedPolicy,
+    policy::{FIELD, requested},
 };
 
 fn check(service: &Service, gates: Gates, policy: Policy, why: PolicyReason) {
-    assert_eq!(asked(service, gates), Asked { policy, why });
+    assert_eq!(requested(service, gates), RequestedPolicy { policy, why });
 }
 
 fn by_field(value: &str) -> PolicyReason {
     let value = value.into();
-    PolicyReason::AskedByField { value }
+    PolicyReason::SetByField { value }
 }
 
 fn gate_off(gate: &'static str, value: &str) -> PolicyReason {
@@ -26,7 +26,7 @@ fn gate_off(gate: &'static str, value: &str) -> PolicyReason {
 #[test]
 fn the_annotation_beats_the_field() {
     let why =
-        PolicyReason::AskedByAnnotation { annotation: label::TOPOLOGY_MODE, value: "Auto".into() };
+        PolicyReason::SetByAnnotation { annotation: label::TOPOLOGY_MODE, value: "Auto".into() };
     let both = service("web").auto().distribution("PreferClose");
     check(&both, Gates::ALL_ON, Policy::Auto, why);
 }
@@ -51,7 +51,7 @@ fn every_standard_value_has_its_policy() {
         check(&service, Gates::ALL_ON, policy, by_field(value));
     }
     let silent = service("web");
-    check(&silent, Gates::ALL_ON, Policy::None, PolicyReason::NotAsked);
+    check(&silent, Gates::ALL_ON, Policy::None, PolicyReason::NotSet);
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn an_unknown_value_asks_for_nothing_and_is_named() {
 
 #[test]
 fn our_own_annotation_beats_the_field() {
-    let why = PolicyReason::AskedByAnnotation {
+    let why = PolicyReason::SetByAnnotation {
         annotation: label::TRAFFIC_DISTRIBUTION,
         value: "PreferSameNode".into(),
     };
