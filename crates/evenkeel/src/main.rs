@@ -37,7 +37,7 @@ fn main() -> ExitCode {
         Command::Up(args) => up::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Plan(args) => plan::run(&args),
+        Command::Plan(args) => return plan::main(&args),
         Command::Fairness { command } => fairness::run(&command),
         Command::Controller(args) => controller::run(&args),
         Command::Apiserver(args) => apiserver::run(&args),

@@ -7,12 +7,13 @@ mod text;
 mod traffic;
 mod unified;
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::{cmp::Ordering, collections::BTreeMap, process::ExitCode};
 
 use clap::ValueEnum;
+use evenkeel_k8s::RawServices;
 use evenkeel_model::{ServiceKey, ServiceState};
 use evenkeel_topology::{
-    Settings,
+    Environment, Server,
     whatif::{Forecasts, Scenario, TrafficProfile},
 };
 use serde::Serialize;
@@ -21,11 +22,12 @@ use self::{assumptions::Assumptions, traffic::Traffic};
 use crate::{
     cli::PlanArgs,
     error::Error,
+    exit::Exit,
     find,
     input::{self, Input, Wanted},
     output, printer,
     progress::Progress,
-    settings::settings,
+    settings::environment,
 };
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -65,8 +67,23 @@ pub(crate) struct Summary {
     pub cost_as_recommended: Option<f64>,
 }
 
-pub(crate) fn run(args: &PlanArgs) -> Result<(), Error> {
-    let settings = settings(&args.settings)?;
+/// Runs it and tells how it ended. A diff has the exit codes of commands that look for findings.
+pub(crate) fn main(args: &PlanArgs) -> ExitCode {
+    match run(args) {
+        Ok(exit) => exit.code(),
+        Err(error) => {
+            printer::error(&error);
+            match error.is_failure() {
+                true if args.diff => Exit::CouldNotLook.code(),
+                _ => error.exit_code(),
+            }
+        }
+    }
+}
+
+fn run(args: &PlanArgs) -> Result<Exit, Error> {
+    // Wrong settings are told before a cluster is read.
+    environment(&args.settings, Server::default())?;
     let traffic = traffic::read(args.traffic.as_deref())?;
     let replicas = replicas(&args.replicas)?;
     let names = names(args, &replicas)?;
@@ -75,20 +92,18 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Error> {
         [one] => Wanted::One(one),
         _ => Wanted::Namespace,
     };
-    let is_whole = args.diff || args.output == PlanOutput::Yaml;
-    let (input, raw) = if is_whole {
+    let (input, raw) = if args.diff || args.output == PlanOutput::Yaml {
         input::read_whole(&args.input, wanted)?
     } else {
-        (input::read(&args.input, wanted)?, Default::default())
+        (input::read(&args.input, wanted)?, RawServices::default())
     };
     let services = services(args, &input, &names)?;
     traffic::check_names(args, &input, &names, &traffic)?;
-    let plan = plan(args, &services, &replicas, &input, &traffic, &settings);
-    let changes = changes::of(&plan, &input, &settings);
-    if args.diff {
-        return printer::data(&changes::diff(&changes, &raw)?);
-    }
+    let environment = environment(&args.settings, input.server)?;
+    let plan = plan(args, &services, &replicas, &input, &traffic, &environment);
+    let changes = changes::of(&plan, &input, &environment);
     let text = match args.output {
+        _ if args.diff => changes::diff(&changes, &raw)?,
         PlanOutput::Table => text::render(&plan, false),
         PlanOutput::Wide => text::render(&plan, true),
         PlanOutput::Json => output::json(&plan)?,
@@ -98,7 +113,8 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Error> {
     if changes.is_empty() && matches!(args.output, PlanOutput::Yaml | PlanOutput::Patch) {
         printer::note("nothing to change");
     }
-    printer::data(&text)
+    printer::data(&text)?;
+    Ok(if args.diff && !changes.is_empty() { Exit::Findings } else { Exit::Clean })
 }
 
 /// The Services named, those with another number of replicas among them.
@@ -135,11 +151,11 @@ fn plan(
     replicas: &BTreeMap<String, u32>,
     input: &Input,
     traffic: &Traffic,
-    settings: &Settings,
+    environment: &Environment,
 ) -> Plan {
     let unknown = TrafficProfile::default();
     let profile = traffic.file.as_ref().map_or(&unknown, |file| &file.profile);
-    let scenario = Scenario::new(&input.snapshot, profile, settings);
+    let scenario = Scenario::new(&input.snapshot, profile, environment);
     let progress = Progress::new(Some(services.len() as u64), "forecasting");
     let of = |(position, state): (u64, &&ServiceState)| {
         progress.at(position);
@@ -147,10 +163,11 @@ fn plan(
     };
     let mut forecasts: Vec<Forecasts> = (1..).zip(services).map(of).collect();
     forecasts.sort_by(by_saving);
+    let assumptions =
+        Assumptions::new(traffic, scenario.client_zones(), environment.server, &forecasts);
     let shown = args.top.unwrap_or(usize::MAX).min(forecasts.len());
     let summary = Summary::of(&forecasts, forecasts.len() - shown);
     forecasts.truncate(shown);
-    let assumptions = Assumptions::new(traffic, scenario.client_zones());
     Plan { assumptions, services: forecasts, summary }
 }
 

@@ -1,8 +1,12 @@
 //! What the figures of a plan rest on.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
-use evenkeel_topology::whatif::{Price, TrafficProfile};
+use evenkeel_topology::{
+    Policy, Profile, Server,
+    version::expression,
+    whatif::{Forecasts, Price, TrafficProfile},
+};
 use serde::Serialize;
 
 use super::traffic::Traffic;
@@ -17,6 +21,10 @@ pub(crate) struct Assumptions {
     /// The zones that clients are in, by their share of the CPU. They send traffic in this
     /// proportion, unless a traffic file says otherwise.
     pub clients: Vec<ClientZone>,
+    pub server: Server,
+    /// How many Services follow which rules; each Service says it for itself, with the reason.
+    pub hints: BTreeMap<Profile, usize>,
+    pub routing: BTreeMap<Profile, usize>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -40,7 +48,12 @@ pub(crate) struct ClientZone {
 const NAMED: usize = 6;
 
 impl Assumptions {
-    pub(super) fn new(traffic: &Traffic, zones: &[(Arc<str>, f64)]) -> Self {
+    pub(super) fn new(
+        traffic: &Traffic,
+        zones: &[(Arc<str>, f64)],
+        server: Server,
+        forecasts: &[Forecasts],
+    ) -> Self {
         let given = traffic.file.as_ref().map(|file| GivenTraffic {
             file: file.path.display().to_string(),
             price_in_use: file.profile.price(),
@@ -49,20 +62,49 @@ impl Assumptions {
         let clients = zones.iter();
         let clients =
             clients.map(|(zone, share)| ClientZone { zone: Arc::clone(zone), cpu_share: *share });
-        Assumptions { traffic: given, clients: clients.collect() }
+        let count = |profile: fn(&Forecasts) -> Profile| {
+            forecasts.iter().fold(BTreeMap::new(), |mut counts, one| {
+                *counts.entry(profile(one)).or_default() += 1;
+                counts
+            })
+        };
+        Assumptions {
+            traffic: given,
+            clients: clients.collect(),
+            server,
+            hints: count(|f| f.data_plane.hints.profile),
+            routing: count(|f| f.data_plane.routing.profile),
+        }
     }
 
     /// Each assumption with what it is about.
     pub(super) fn lines(&self) -> Vec<(&'static str, String)> {
-        let Some(given) = &self.traffic else {
-            let unknown = "not known, so no costs are shown; give it with --traffic FILE";
-            return vec![("traffic", unknown.to_owned()), ("clients", self.by_cpu())];
+        let mut lines = match &self.traffic {
+            None => {
+                let unknown = "not known, so no costs are shown; give it with --traffic FILE";
+                vec![("traffic", unknown.to_owned()), ("clients", self.by_cpu())]
+            }
+            Some(given) => vec![
+                ("traffic", given.amounts()),
+                ("price", given.price()),
+                ("clients", self.clients(given)),
+            ],
         };
-        vec![
-            ("traffic", given.amounts()),
-            ("price", given.price()),
-            ("clients", self.clients(given)),
-        ]
+        let (hints, routing) = (profiles(&self.hints), profiles(&self.routing));
+        lines.push(("rules", format!("hints: {hints}; routing: {routing}")));
+        lines.push(("server", self.server()));
+        lines
+    }
+
+    /// The version, and which policies need a newer one.
+    fn server(&self) -> String {
+        let mut text = self.server.to_string();
+        for policy in Policy::ALL {
+            if let Err(unavailable) = expression(policy, self.server.version) {
+                text += &format!("; {unavailable}");
+            }
+        }
+        text
     }
 
     fn by_cpu(&self) -> String {
@@ -91,6 +133,18 @@ impl Assumptions {
         match by_zone {
             0 => self.by_cpu(),
             n => format!("{}; for {n} of the Services by zone, from {}", self.by_cpu(), given.file),
+        }
+    }
+}
+
+/// `Kubernetes`, or where both are in use, `Evenkeel (2), Kubernetes (6)`.
+fn profiles(counts: &BTreeMap<Profile, usize>) -> String {
+    match counts.len() {
+        0 => "-".to_owned(),
+        1 => counts.keys().map(ToString::to_string).collect(),
+        _ => {
+            let one = |(profile, n): (&Profile, &usize)| format!("{profile} ({n})");
+            counts.iter().map(one).collect::<Vec<_>>().join(", ")
         }
     }
 }

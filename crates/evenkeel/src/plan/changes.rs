@@ -5,8 +5,8 @@ use std::{fmt::Write, path::Path};
 use evenkeel_k8s::{RawServices, convert};
 use evenkeel_model::{Service, ServiceKey, harmless};
 use evenkeel_topology::{
-    Policy, Settings,
-    whatif::{Patch, patch},
+    Environment, Policy,
+    whatif::{Forecasts, Patch, patch},
 };
 use serde_json::{Map, Value, json};
 
@@ -29,9 +29,13 @@ pub(super) struct Change<'a> {
 }
 
 /// The changes that `plan` recommends, in its order.
-pub(super) fn of<'a>(plan: &'a Plan, input: &'a Input, settings: &Settings) -> Vec<Change<'a>> {
+pub(super) fn of<'a>(
+    plan: &'a Plan,
+    input: &'a Input,
+    environment: &Environment,
+) -> Vec<Change<'a>> {
     let changed = plan.services.iter().filter(|forecasts| forecasts.changes());
-    let change = |forecasts: &'a evenkeel_topology::whatif::Forecasts| {
+    let change = |forecasts: &'a Forecasts| {
         let key = ServiceKey::new(&*forecasts.namespace, &*forecasts.service);
         let service = &input.snapshot.service(&key)?.service;
         let to = forecasts.recommendation.policy;
@@ -40,7 +44,7 @@ pub(super) fn of<'a>(plan: &'a Plan, input: &'a Input, settings: &Settings) -> V
             from: forecasts.current,
             to,
             why: &forecasts.recommendation.why.message,
-            patch: patch(service, to, settings.gates),
+            patch: patch(service, to, environment.settings(&forecasts.data_plane).gates),
         })
     };
     changed.filter_map(change).collect()

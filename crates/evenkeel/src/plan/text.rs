@@ -28,6 +28,10 @@ pub(super) fn render(plan: &Plan, wide: bool) -> String {
     }
     if wide || plan.services.len() <= DETAILED {
         plan.services.iter().for_each(|forecasts| detail::block(forecasts, &mut text));
+        if plan.summary.left_out > 0 {
+            text.push('\n');
+            text.push_str(&left_out(plan));
+        }
         text.push_str(detail::LEGEND);
     } else {
         overview::table(plan, &mut text);
@@ -39,11 +43,7 @@ pub(super) fn render(plan: &Plan, wide: bool) -> String {
 }
 
 fn summary(plan: &Plan, text: &mut String) {
-    let Summary { services, left_out, to_change, cost, cost_as_recommended } = plan.summary;
-    if left_out > 0 {
-        let s = if left_out == 1 { "" } else { "s" };
-        let _ = writeln!(text, "\nand {left_out} more Service{s} (show all: leave out --top)");
-    }
+    let Summary { services, to_change, cost, cost_as_recommended, .. } = plan.summary;
     let mut line = format!("{services} Services: {to_change} to change");
     let currency = plan.assumptions.traffic.as_ref().map(|given| &given.price_in_use.currency);
     if let (Some(now), Some(then), Some(currency)) = (cost, cost_as_recommended, currency) {
@@ -55,6 +55,15 @@ fn summary(plan: &Plan, text: &mut String) {
     let _ = write!(text, "\n{}", wrapped("", &line));
     if to_change > 0 {
         text.push_str("Review with --diff; apply with -o yaml | kubectl replace -f -\n");
+    }
+}
+
+/// What `--top` leaves out, in a line; nothing if nothing is.
+fn left_out(plan: &Plan) -> String {
+    match plan.summary.left_out {
+        0 => String::new(),
+        1 => "and 1 more Service\n".to_owned(),
+        n => format!("and {n} more Services\n"),
     }
 }
 

@@ -20,10 +20,8 @@ fn traffic(test: &str, text: &str) -> String {
     file.to_str().unwrap().to_owned()
 }
 
-/// As in a golden file, whatever folder the traffic file is in.
-fn without_folder(text: &str, file: &str) -> String {
-    text.replace(file, "traffic.yaml")
-}
+/// 1000 GB a month for each Service, 5000 for one.
+const TRAFFIC: &str = "crates/evenkeel/tests/cli/traffic.yaml";
 
 fn fits(text: &str) {
     for line in text.lines() {
@@ -40,19 +38,14 @@ fn all_services_of_a_namespace_are_compared() {
 
 #[test]
 fn money_comes_with_traffic_and_its_assumptions() {
-    let yaml = "gbPerMonth: 1000\nservices:\n  shop/payments: {gbPerMonth: 5000}\n";
-    let file = traffic("money", yaml);
-    // The name of the file is as long as its folder, so lines are compared unwrapped.
-    let text = on_example(&["plan", "--traffic", &file]);
-    for words in ["Assumptions\n", "SAVES\n", "66.67\n", "USD per GB across zones", "default)"] {
-        assert!(text.contains(words), "{words:?} is not in {text}");
-    }
+    let text = on_example(&["plan", "--traffic", TRAFFIC]);
+    fits(&text);
+    golden("plan-shop-priced.txt", &text);
     let (above, below) = text.split_once("SERVICE ").unwrap();
     assert!(above.contains("USD") && below.contains("USD"), "{text}");
-    let one = on_example(&["plan", "payments", "--traffic", &file]);
+    let one = on_example(&["plan", "payments", "--traffic", TRAFFIC]);
     assert!(one.contains("3 ready endpoints, 5000 GB a month\n"), "{one}");
     assert!(one.contains("saves 66.67 USD a"), "{one}");
-    assert!(without_folder(&one, &file).contains("from traffic.yaml"), "{one}");
 }
 
 #[test]
@@ -88,8 +81,12 @@ fn cluster(homes: &[&str], spec: &str) -> String {
         );
     }
     let endpoint = |(i, zone): (usize, &&str)| {
+        let hints = match spec.contains("PreferSameZone") {
+            true => format!(", hints: {{forZones: [{{name: {zone}}}]}}"),
+            false => String::new(),
+        };
         format!(
-            "- {{addresses: [10.0.0.{i}], conditions: {{ready: true}}, zone: {zone}, nodeName: n-{zone}, hints: {{forZones: [{{name: {zone}}}]}}}}\n"
+            "- {{addresses: [10.0.0.{i}], conditions: {{ready: true}}, zone: {zone}, nodeName: n-{zone}{hints}}}\n"
         )
     };
     let endpoints: String = (1..).zip(homes).map(endpoint).collect();
@@ -106,9 +103,14 @@ fn cluster(homes: &[&str], spec: &str) -> String {
 fn what_costs_more_than_today_is_a_trade_and_never_the_headline() {
     let file = traffic("trade", "gbPerMonth: 1000\n");
     let args = ["plan", "web", "-f", "-", "--traffic", &file];
+    let unpriced = evenkeel(&args[..4], uneven().as_bytes());
+    assert_eq!((unpriced.code, unpriced.stderr.as_str()), (0, ""));
+    fits(&unpriced.stdout);
+    golden("plan-trade.txt", &unpriced.stdout);
     let ran = evenkeel(&args, uneven().as_bytes());
-    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
-    golden("plan-trade.txt", &without_folder(&ran.stdout, &file));
+    let flat = ran.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(flat.contains("trade: Auto instead of PreferSameZone costs 3.33 USD"), "{flat}");
+    assert!(flat.contains("if a fails, the busiest endpoint takes 200 %"), "{flat}");
     let ran = evenkeel(&[&args[..], &["-o", "json"]].concat(), uneven().as_bytes());
     let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
     let service = &plan["services"][0];
@@ -145,7 +147,7 @@ fn the_replica_counts_that_surprise_users_are_foretold() {
 
 #[test]
 fn plan_says_which_case_it_is_at_eleven() {
-    let text = on_example(&["plan", "web", "--replicas", "web=11"]);
+    let text = on_example(&["plan", "web", "--replicas", "web=11", "--profile", "evenkeel"]);
     assert!(text.contains("hints of Auto: kept: zone-a 4, zone-b 4, zone-c 3"), "{text}");
     assert!(text.contains("if hints were not in force yet: none: 11 ready endpoints"), "{text}");
 }
@@ -226,7 +228,8 @@ fn patches_are_commands_of_a_line_each() {
 
 #[test]
 fn names_are_quoted_for_the_shell() {
-    let given = cluster(&["a", "b", "c"], "spec: {").replace("web", "\"it's; rm\"");
+    let given = cluster(&["a", "b", "c"], "spec: {");
+    let given = given.replace("name: web,", "name: \"it's; rm\",");
     let ran = evenkeel(&["plan", "-f", "-", "-o", "patch"], given.as_bytes());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(
@@ -353,4 +356,42 @@ fn tempdir(name: &str) -> std::path::PathBuf {
     let dir = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     fs::create_dir_all(&dir).unwrap();
     dir
+}
+
+/// PreferClose exists from 1.31, PreferSameZone and PreferSameNode from 1.34.
+#[test]
+fn no_value_that_the_server_rejects_is_suggested() {
+    let values = [
+        ("1.34", r#"{"spec":{"trafficDistribution":"PreferSameZone"}}"#),
+        ("1.33", r#"{"spec":{"trafficDistribution":"PreferClose"}}"#),
+        ("1.31", r#"{"spec":{"trafficDistribution":"PreferClose"}}"#),
+        ("1.30", r#"{"metadata":{"annotations":{"service.kubernetes.io/topology-mode":"Auto"}}}"#),
+    ];
+    for (version, patch) in values {
+        let text = on_example(&["plan", "payments", "-o", "patch", "--server-version", version]);
+        assert!(text.ends_with(&format!("-p '{patch}'\n")), "{version}: {text}");
+    }
+    let text = on_example(&["plan", "payments", "--server-version", "1.33"]);
+    assert!(text.contains("  PreferSameNode: needs Kubernetes 1.34 or newer\n"), "{text}");
+    let plan = json(&["plan", "payments", "--server-version", "1.30", "-o", "json"]);
+    let zone = policy(&plan, "PreferSameZone");
+    assert_eq!(zone["cannotAct"]["code"], "UnavailableBefore");
+    assert_eq!(zone["cannotAct"]["version"], "1.31");
+    assert_eq!(plan["assumptions"]["server"]["version"], "1.30");
+}
+
+/// Hints by who manages the slices, routing as Kubernetes does.
+#[test]
+fn forecasts_follow_the_data_plane_of_each_service() {
+    let ours = cluster(&["a", "b", "c"], "spec: {")
+        .replace("endpointslice-controller.k8s.io", "endpointslice-controller.evenkeel.dev");
+    let ran = evenkeel(&["plan", "-f", "-", "-o", "json"], ours.as_bytes());
+    let plan: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let plane = &plan["services"][0]["dataPlane"];
+    assert_eq!(plane["hints"]["profile"], "evenkeel");
+    assert_eq!(plane["hints"]["code"], "SlicesManagedBy");
+    assert_eq!(plane["routing"]["profile"], "kubernetes");
+    let builtin = json(&["plan", "web", "-o", "json"]);
+    assert_eq!(builtin["services"][0]["dataPlane"]["hints"]["profile"], "kubernetes");
+    assert_eq!(builtin["assumptions"]["hints"], serde_json::json!({"kubernetes": 1}));
 }

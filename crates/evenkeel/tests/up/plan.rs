@@ -11,6 +11,13 @@ use crate::process::{Ran, Up, evenkeel};
 
 const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 
+/// A cluster with the sample, once its endpoints are ready.
+fn start() -> Up {
+    let mut up = Up::start(&["--ephemeral", "--controller-listen", "127.0.0.1:0"]);
+    up.explained();
+    up
+}
+
 fn plan(up: &Up, form: &str) -> String {
     let ran = up.evenkeel(&["plan", "-n", "shop", "-o", form]);
     assert_eq!(ran.code, 0, "{}", ran.err);
@@ -60,8 +67,7 @@ fn nothing_more(up: &Up) {
 
 #[test]
 fn kubectl_replace_carries_a_plan_out_completely() {
-    let mut up = Up::start(&["--ephemeral"]);
-    up.explained();
+    let up = start();
     let before = up.get(&["svc", "cart", "-n", "shop"]);
     let diff = up.evenkeel(&["plan", "-n", "shop", "--diff"]);
     assert_eq!(diff.code, 1, "{}", diff.err);
@@ -81,8 +87,7 @@ fn kubectl_replace_carries_a_plan_out_completely() {
 
 #[test]
 fn what_was_planned_for_an_older_version_is_not_replaced() {
-    let mut up = Up::start(&["--ephemeral"]);
-    up.explained();
+    let up = start();
     let planned = plan(&up, "yaml");
     let label = up.kubectl(&["label", "svc", "cart", "-n", "shop", "x=y"]);
     assert_eq!(label.code, 0, "{}", label.err);
@@ -92,8 +97,7 @@ fn what_was_planned_for_an_older_version_is_not_replaced() {
 
 #[test]
 fn each_printed_command_carries_its_change_out() {
-    let mut up = Up::start(&["--ephemeral"]);
-    up.explained();
+    let up = start();
     contradict(&up);
     let commands = plan(&up, "patch");
     assert!(commands.lines().any(|line| line.contains(" cart ")), "{commands}");
@@ -108,8 +112,7 @@ fn each_printed_command_carries_its_change_out() {
 
 #[test]
 fn names_of_a_traffic_file_that_were_not_read_are_no_errors() {
-    let mut up = Up::start(&["--ephemeral"]);
-    up.explained();
+    let up = start();
     let file = crate::process::folder("plan-traffic").with_extension("yaml");
     std::fs::write(&file, "services: {shop/wbe: {gbPerMonth: 1}, other/x: {gbPerMonth: 1}}")
         .unwrap();

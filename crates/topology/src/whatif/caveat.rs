@@ -57,7 +57,7 @@ impl fmt::Display for Caveat {
             ),
             Caveat::UnknownZone { share } => write!(
                 f,
-                "{} % of traffic is from or to places without a zone and is not priced",
+                "{} % of traffic is from nodes or to endpoints without a zone; it is neither in zone nor across zones",
                 percent(*share).round()
             ),
         }

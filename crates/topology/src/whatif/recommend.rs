@@ -61,7 +61,7 @@ fn best<'a>(subject: &Subject<'a>) -> &'a Forecast {
     let others = others.filter(|f| subject.is_safe(f) && cross(f) <= today + TRACE);
     // The first of equals wins, so the order of `effective` settles ties.
     let other = others.reduce(|best, f| if cross(f) < cross(best) - TRACE { f } else { best });
-    let is_better = |f: &&Forecast| !subject.is_safe(now) || cross(f) < today - TRACE;
+    let is_better = |f: &&Forecast| !subject.is_safe(now) || cross(f) < cross(now) - TRACE;
     other.filter(is_better).unwrap_or(now)
 }
 

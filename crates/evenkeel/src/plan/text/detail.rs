@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use evenkeel_topology::{
-    Policy,
+    DataPlane, Policy,
     explain::Outcome,
     whatif::{Figures, Forecast, Forecasts, Why},
 };
@@ -26,6 +26,9 @@ pub(super) fn block(forecasts: &Forecasts, text: &mut String) {
     *text += &wrapped("  ", &forecasts.recommendation.why.message);
     remarks(forecasts, text);
     auto(forecasts, text);
+    let DataPlane { hints, .. } = &forecasts.data_plane;
+    let rules = format!("{} rules ({})", hints.profile, hints.because.message);
+    *text += &wrapped("  hints: ", &rules);
     *text += &wrapped("  ", &subject(forecasts));
     text.push('\n');
     table(forecasts, text);
@@ -65,37 +68,71 @@ fn auto(forecasts: &Forecasts, text: &mut String) {
 }
 
 fn table(forecasts: &Forecasts, text: &mut String) {
-    let is_priced = forecasts.gb_per_month.is_some();
-    let all = || {
-        let lost = |f: &'_ Forecast| {
-            f.zone_lost.iter().map(|lost| lost.figures.clone()).collect::<Vec<_>>()
-        };
-        forecasts.policies.iter().flat_map(move |f| [vec![f.figures.clone()], lost(f)].concat())
-    };
-    let is_unserved = all().any(|figures| figures.unserved_share > TRACE);
-    let mut heading = vec!["POLICY", "IN ZONE", "MAX LOAD"];
-    heading.extend(is_unserved.then_some("UNSERVED"));
-    heading.extend(is_priced.then_some(["CROSS GB", "COST"]).into_iter().flatten());
-    let mut table = Table::new(&heading);
-    let row = |name: String, figures: &Figures| {
+    let columns = Columns::of(forecasts);
+    let mut table = Table::new(&columns.heading());
+    for of_policy in &forecasts.policies {
+        let mark = if of_policy.policy == forecasts.current { " *" } else { "" };
+        let name = format!("{}{mark}", of_policy.policy);
+        if of_policy.cannot_act.is_some() {
+            table.row(columns.unavailable(name));
+            continue;
+        }
+        table.row(columns.row(name, &of_policy.figures));
+        for lost in &of_policy.zone_lost {
+            table.row(columns.row(format!("  without {}", lost.zone), &lost.figures));
+        }
+    }
+    text.push_str(&table.render("  "));
+    for of_policy in &forecasts.policies {
+        if let Some(why) = &of_policy.cannot_act {
+            *text += &wrapped(&format!("  {}: ", of_policy.policy), &why.message);
+        }
+    }
+}
+
+/// Which columns there is something to say in.
+#[derive(Clone, Copy)]
+struct Columns {
+    unserved: bool,
+    priced: bool,
+}
+
+impl Columns {
+    fn of(forecasts: &Forecasts) -> Self {
+        let lost = |f: &Forecast| f.zone_lost.iter().any(|lost| is_unserved(&lost.figures));
+        Columns {
+            unserved: forecasts.policies.iter().any(|f| is_unserved(&f.figures) || lost(f)),
+            priced: forecasts.gb_per_month.is_some(),
+        }
+    }
+
+    fn heading(self) -> Vec<&'static str> {
+        let mut heading = vec!["POLICY", "IN ZONE", "MAX LOAD"];
+        heading.extend(self.unserved.then_some("UNSERVED"));
+        heading.extend(self.priced.then_some(["CROSS GB", "COST"]).into_iter().flatten());
+        heading
+    }
+
+    fn unavailable(self, name: String) -> Vec<String> {
         let mut row = vec![name];
+        row.resize(self.heading().len(), "-".to_owned());
+        row
+    }
+
+    fn row(self, name: String, figures: &Figures) -> Vec<String> {
         let is_served = figures.busiest_endpoint.is_some();
         let cell = |text: String| if is_served { text } else { "-".to_owned() };
-        row.push(cell(percent(figures.in_zone_share)));
-        row.push(cell(percent(figures.max_load)));
-        row.extend(is_unserved.then(|| percent(figures.unserved_share)));
-        if is_priced {
+        let mut row =
+            vec![name, cell(percent(figures.in_zone_share)), cell(percent(figures.max_load))];
+        row.extend(self.unserved.then(|| percent(figures.unserved_share)));
+        if self.priced {
             row.push(cell(format!("{:.0}", figures.cross_zone_gb.unwrap_or(0.0))));
             row.push(cell(format!("{:.2}", figures.cost.unwrap_or(0.0))));
         }
         row
-    };
-    for of_policy in &forecasts.policies {
-        let mark = if of_policy.policy == forecasts.current { " *" } else { "" };
-        table.row(row(format!("{}{mark}", of_policy.policy), &of_policy.figures));
-        for lost in &of_policy.zone_lost {
-            table.row(row(format!("  without {}", lost.zone), &lost.figures));
-        }
     }
-    text.push_str(&table.render("  "));
+}
+
+fn is_unserved(figures: &Figures) -> bool {
+    figures.unserved_share > TRACE
 }

@@ -2,7 +2,7 @@
 
 use evenkeel_topology::whatif::{Figures, Forecasts};
 
-use super::{WIDTH, is_remarkable, name, remarks, saves, verdict, wrapped};
+use super::{WIDTH, is_remarkable, left_out, name, remarks, saves, verdict, wrapped};
 use crate::{plan::Plan, table::Table};
 
 /// Of this many Services the reasons are told; beyond, people ask for one.
@@ -11,10 +11,8 @@ const EXPLAINED: usize = 10;
 /// No name is cut shorter than this.
 const SHORTEST: usize = 12;
 
-const LEGEND: &str = "
-IN ZONE: share of traffic that stays in its zone. MAX LOAD: traffic of the
-busiest endpoint, 100 % is its fair share.
-";
+const IN_ZONE: &str = "IN ZONE: share of traffic that stays in its zone.";
+const MAX_LOAD: &str = "MAX LOAD: traffic of the busiest endpoint, 100 % is its fair share.";
 
 pub(super) fn table(plan: &Plan, text: &mut String) {
     let services = &plan.services;
@@ -37,7 +35,12 @@ pub(super) fn table(plan: &Plan, text: &mut String) {
     }
     text.push('\n');
     text.push_str(&table.render(""));
-    text.push_str(LEGEND);
+    text.push_str(&left_out(plan));
+    let currency = plan.assumptions.traffic.as_ref().map(|given| &given.price_in_use.currency);
+    let last =
+        currency.map_or(MAX_LOAD.to_owned(), |currency| format!("SAVES: {currency} a month."));
+    text.push('\n');
+    *text += &wrapped("", &format!("{IN_ZONE} {last}"));
     reasons(services, text);
 }
 
@@ -68,11 +71,15 @@ fn row(forecasts: &Forecasts, one_namespace: bool, is_priced: bool) -> [String; 
     [name, current.to_string(), to.to_owned(), in_zone, last]
 }
 
+/// Cut in the middle: both ends of a name tell it from its neighbours.
 fn cut(name: &str, width: usize) -> String {
-    if name.chars().count() <= width {
+    let length = name.chars().count();
+    if length <= width {
         return name.to_owned();
     }
-    name.chars().take(width - 1).chain(['…']).collect()
+    let tail = width / 2;
+    let head = name.chars().take(width - 1 - tail);
+    head.chain(['…']).chain(name.chars().skip(length - tail)).collect()
 }
 
 fn reasons(services: &[Forecasts], text: &mut String) {
@@ -87,7 +94,7 @@ fn reasons(services: &[Forecasts], text: &mut String) {
         let more = remarkable.len() - EXPLAINED;
         let s = if more == 1 { "" } else { "s" };
         let line =
-            format!("The reasons for {more} more Service{s}: evenkeel plan SERVICE -n NAMESPACE");
+            format!("Reasons for {more} more Service{s}: run evenkeel plan SERVICE -n NAMESPACE");
         text.push('\n');
         *text += &wrapped("", &line);
     }

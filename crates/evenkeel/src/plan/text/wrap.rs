@@ -9,6 +9,8 @@ pub(super) fn wrapped(head: &str, text: &str) -> String {
     let mut lines = head.to_owned();
     let mut at = indent;
     let mut is_first = true;
+    // A number stays with its percent sign.
+    let text = text.replace(" %", "\u{a0}%");
     for word in text.split(' ') {
         let width = columns(word);
         if !is_first && at + 1 + width > WIDTH {
@@ -19,7 +21,7 @@ pub(super) fn wrapped(head: &str, text: &str) -> String {
             lines.push(' ');
             at += 1;
         }
-        lines.push_str(word);
+        lines.push_str(&word.replace('\u{a0}', " "));
         at += width;
         is_first = false;
     }
@@ -41,5 +43,7 @@ mod tests {
         assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
         assert!(text.lines().skip(1).all(|line| line.starts_with("        word")), "{text}");
         assert_eq!(wrapped("a: ", "b"), "a: b\n");
+        let split = wrapped("", &format!("{} 50 %, x", "y".repeat(76)));
+        assert_eq!(split, format!("{}\n50 %, x\n", "y".repeat(76)));
     }
 }
