@@ -52,7 +52,7 @@ fn read_into(
     into: Objects,
 ) -> Result<(Input, RawServices), Error> {
     let (mut objects, namespace, reported) = if args.filename.is_empty() {
-        read_cluster(args, wanted, into)?
+        read_cluster(args, wanted, &into)?
     } else {
         let namespace = args.namespace.clone().unwrap_or_else(|| "default".to_owned());
         (read_files(&args.filename, into)?, namespace, None)
@@ -124,7 +124,7 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Error> {
 /// Objects, the namespace of names without one, and the version that the API server reports.
 type Looked = (Objects, String, Option<ServerVersion>);
 
-fn read_cluster(args: &InputArgs, wanted: Wanted<'_>, into: Objects) -> Result<Looked, Error> {
+fn read_cluster(args: &InputArgs, wanted: Wanted<'_>, into: &Objects) -> Result<Looked, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
