@@ -180,12 +180,7 @@ impl Error {
 
     /// 2 for wrong usage and bad input, 1 for all that failed on the way.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        ExitCode::from(if self.is_failure() { 1 } else { 2 })
-    }
-
-    /// Not wrong usage and not bad input.
-    pub(crate) fn is_failure(&self) -> bool {
-        match self {
+        let failed = match self {
             Error::Live(LiveError::Objects(_)) => false,
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => false,
             Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => true,
@@ -198,7 +193,8 @@ impl Error {
             Error::ServiceChanged { .. } => true,
             Error::Findings { unreadable, .. } => !unreadable,
             _ => false,
-        }
+        };
+        ExitCode::from(if failed { 1 } else { 2 })
     }
 }
 

@@ -1,7 +1,5 @@
 //! How commands that look for findings end: `analyze`, `status`, `fairness lint` and `plan --diff`.
 
-#![allow(dead_code, reason = "commands adopt it one by one")]
-
 use std::process::ExitCode;
 
 use clap::ValueEnum;

@@ -4,6 +4,7 @@
 //! stdout, all else to stderr, both through [`printer`]. Exit codes: 0 done, 1 failed, 2 wrong
 //! usage or bad input.
 
+mod analyze;
 mod apiserver;
 mod cli;
 mod controller;
@@ -29,7 +30,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
-use crate::cli::{Cli, Command};
+use crate::{
+    cli::{Cli, Command},
+    error::Error,
+    exit::Exit,
+};
 
 fn main() -> ExitCode {
     let Cli { command } = Cli::parse();
@@ -37,7 +42,9 @@ fn main() -> ExitCode {
         Command::Up(args) => up::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Explain(args) => explain::run(&args),
-        Command::Plan(args) => return plan::main(&args),
+        Command::Analyze(args) => return ended(analyze::run(&args)),
+        Command::Plan(args) if args.diff => return ended(plan::run(&args)),
+        Command::Plan(args) => plan::run(&args).map(|_| ()),
         Command::Fairness { command } => fairness::run(&command),
         Command::Controller(args) => controller::run(&args),
         Command::Apiserver(args) => apiserver::run(&args),
@@ -52,6 +59,17 @@ fn main() -> ExitCode {
         Err(error) => {
             printer::error(&error);
             error.exit_code()
+        }
+    }
+}
+
+/// How a command with findings ends.
+fn ended(outcome: Result<Exit, Error>) -> ExitCode {
+    match outcome {
+        Ok(exit) => exit.code(),
+        Err(error) => {
+            printer::error(&error);
+            analyze::exit_of(&error).map_or_else(|| error.exit_code(), Exit::code)
         }
     }
 }

@@ -2,12 +2,11 @@
 
 mod assumptions;
 mod changes;
-mod nearest;
 mod text;
 mod traffic;
 mod unified;
 
-use std::{cmp::Ordering, collections::BTreeMap, process::ExitCode};
+use std::{cmp::Ordering, collections::BTreeMap};
 
 use clap::ValueEnum;
 use evenkeel_k8s::RawServices;
@@ -67,21 +66,8 @@ pub(crate) struct Summary {
     pub cost_as_recommended: Option<f64>,
 }
 
-/// Runs it and tells how it ended. A diff has the exit codes of commands that look for findings.
-pub(crate) fn main(args: &PlanArgs) -> ExitCode {
-    match run(args) {
-        Ok(exit) => exit.code(),
-        Err(error) => {
-            printer::error(&error);
-            match error.is_failure() {
-                true if args.diff => Exit::CouldNotLook.code(),
-                _ => error.exit_code(),
-            }
-        }
-    }
-}
-
-fn run(args: &PlanArgs) -> Result<Exit, Error> {
+/// Findings are the changes that a diff shows.
+pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Error> {
     // Wrong settings are told before a cluster is read.
     environment(&args.settings, Server::default())?;
     let traffic = traffic::read(args.traffic.as_deref())?;

@@ -60,6 +60,8 @@ pub struct Objects {
     pub services: Collected<Service>,
     pub nodes: Collected<Node>,
     pub pods: Collected<Pod>,
+    /// All Pods in scope were listed: none means that there are none.
+    pub pods_listed: bool,
     pub slices: Collected<EndpointSlice>,
     pub events: Collected<Event>,
     pub autoscalers: Collected<HorizontalPodAutoscaler>,
@@ -114,7 +116,7 @@ impl<T: Resource<DynamicType = ()> + PartialEq + Serialize> Collected<T> {
     /// Takes `object` in. The same object a second time is passed over; another one of the same
     /// name is an error that names both places.
     pub fn add(&mut self, origin: Origin, mut object: T) -> Result<(), ManifestError> {
-        // Nobody here reads it, it may be half of an object, and it differs between two reads.
+        // It is not used, may be half of an object, and differs between two reads.
         object.meta_mut().managed_fields = None;
         let place = self.places.get(&key(object.meta())).copied();
         let Some(place) = place else {

@@ -138,7 +138,7 @@ impl Environment {
         let mut settings = self.of(plane.hints.profile).clone();
         settings.node_hint_rule = self.of(plane.routing.profile).node_hint_rule;
         settings.gates = settings.gates.and(self.server.version.gates());
-        // Slices signed by another name would all be written anew.
+        // With another name, the plan would rewrite every slice.
         if let ProfileReason::SlicesManagedBy { manager } = &plane.hints.because.reason
             && plane.hints.profile == Profile::Evenkeel
         {
@@ -164,7 +164,12 @@ impl Environment {
         ServerVersion::of_gate(gate).filter(|version| self.server.version < *version)
     }
 
-    pub(crate) fn of(&self, profile: Profile) -> &Settings {
+    /// What both profiles have in common: how the capacity of zones is measured.
+    pub(crate) fn common(&self) -> &Settings {
+        &self.kubernetes
+    }
+
+    fn of(&self, profile: Profile) -> &Settings {
         match profile {
             Profile::Evenkeel => &self.evenkeel,
             Profile::Kubernetes => &self.kubernetes,

@@ -5,9 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use evenkeel_topology::whatif::TrafficProfile;
+use evenkeel_topology::{nearest::nearest, whatif::TrafficProfile};
 
-use super::nearest::nearest;
 use crate::{cli::PlanArgs, error::Error, input::Input};
 
 /// What is known of traffic: what a file says, if one is given.
@@ -66,7 +65,7 @@ fn unknown_zones(input: &Input, profile: &TrafficProfile) -> Vec<String> {
     let names = &input.snapshot.topology.zones;
     let known = || nodes.iter().filter_map(|node| Some(&**names.name(node.zone?)));
     let unknown = profile.unknown_zones(&input.snapshot).into_iter();
-    unknown.map(|zone| described("zone", zone, known())).collect()
+    unknown.map(|zone| described("zone", zone, nearest(zone, known()))).collect()
 }
 
 fn unknown_services(
@@ -86,11 +85,22 @@ fn unknown_services(
     let keys: Vec<String> =
         input.snapshot.services.iter().map(|s| s.service.key.to_string()).collect();
     let unknown = profile.unknown_services(&input.snapshot).into_iter().filter(is_read);
-    unknown.map(|given| described("Service", given, keys.iter().map(String::as_str))).collect()
+    unknown.map(|given| described("Service", given, nearest_service(given, &keys))).collect()
 }
 
-fn described<'a>(what: &str, given: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match nearest(given, known) {
+/// A name without namespace means the Service of that name in any.
+fn nearest_service<'a>(given: &str, keys: &'a [String]) -> Option<&'a str> {
+    let keys = || keys.iter().map(String::as_str);
+    if given.contains('/') {
+        return nearest(given, keys());
+    }
+    let bare = |key: &'a str| key.split_once('/').map_or(key, |(_, name)| name);
+    let meant = nearest(given, keys().map(bare))?;
+    keys().find(|key| bare(key) == meant)
+}
+
+fn described(what: &str, given: &str, near: Option<&str>) -> String {
+    match near {
         Some(near) => format!("{what} {given:?} (did you mean {near:?}?)"),
         None => format!("{what} {given:?}"),
     }

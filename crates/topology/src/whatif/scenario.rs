@@ -15,7 +15,7 @@ use super::{
     spread::{Clients, spread},
 };
 use crate::{
-    DataPlane, Environment, Policy, Profile, Settings,
+    DataPlane, Environment, Policy, Settings,
     explain::{EndpointName, Outcome, outcome},
     policy::{self, CannotAct},
 };
@@ -64,8 +64,7 @@ impl<'a> Scenario<'a> {
         profile: &'a TrafficProfile,
         environment: &'a Environment,
     ) -> Self {
-        // Both profiles measure capacity alike.
-        let settings = environment.of(Profile::Kubernetes);
+        let settings = environment.common();
         let (whole, zones) = cluster::whole(snapshot, settings);
         let lost = whole.named_zones().map(|zone| whole.without(zone, snapshot, settings));
         let price = profile.price();

@@ -67,6 +67,8 @@ fn a_diff_is_shown_as_kubectl_shows_it() {
     assert_eq!((none.code, none.stdout.as_str(), none.stderr.as_str()), (0, "", ""));
     let usage = evenkeel(&[&["plan", "-o", "yaml"], &shop[..]].concat(), b"");
     assert_eq!(usage.code, 2, "{}", usage.stderr);
+    let missing = evenkeel(&[&["plan", "wbe"], &shop[..]].concat(), b"");
+    assert_eq!(missing.code, 2, "{}", missing.stderr);
     let blind = evenkeel(&["plan", "--diff", "--kubeconfig", "/nonexistent"], b"");
     assert_eq!(blind.code, 3, "{}", blind.stderr);
 }
