@@ -8,7 +8,7 @@ use evenkeel_topology::ServerVersion;
 
 use crate::{
     analyze::AnalyzeArgs, apiserver::ApiserverArgs, controller::ControllerArgs,
-    fairness::FairnessCommand, status::StatusArgs, up::UpArgs,
+    fairness::FairnessCommand, plan::PlanOutput, status::StatusArgs, up::UpArgs,
 };
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
@@ -91,9 +91,15 @@ pub(crate) struct PlanArgs {
     /// What would happen with N replicas; may be repeated
     #[arg(long, value_name = "SERVICE=N")]
     pub replicas: Vec<String>,
-    /// The form of the output; `yaml` prints the patches to apply
+    /// Only the N Services with the largest saving
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Show the changes like `kubectl diff`; exit code 1 if there are any
+    #[arg(long, conflicts_with = "output")]
+    pub diff: bool,
+    /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: Output,
+    pub output: PlanOutput,
     #[command(flatten)]
     pub settings: SettingsArgs,
 }
@@ -188,11 +194,14 @@ Examples:
 const PLAN_EXAMPLES: &str = "\
 Examples:
   evenkeel plan -n shop -f examples/three-zones      # all Services of a namespace
-  evenkeel plan web --traffic traffic.yaml -o wide
+  evenkeel plan -A --top 20                          # the 20 largest savings
+  evenkeel plan web --traffic traffic.yaml           # with costs
   evenkeel plan web --replicas web=11                # what happens at 11 replicas
-  evenkeel plan web -o yaml > patch.yaml && kubectl patch svc web --type merge --patch-file patch.yaml
+  evenkeel plan --diff                               # what would change
+  evenkeel plan -o yaml | kubectl replace -f -       # change it
+  evenkeel plan -o patch                             # or one command for each Service
 
-A traffic file:
+A traffic file; costs are shown for the Services whose traffic it gives:
   gbPerMonth: 1000            # each Service, from zones in proportion to their CPU
   byZone: {zone-a: 800}       # or gigabytes by client zone
   price: {outPerGb: 0.01, inPerGb: 0.01, currency: USD}

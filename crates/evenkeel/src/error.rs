@@ -68,6 +68,10 @@ pub(crate) enum Error {
     Replicas { given: String },
     #[error("{}: {field}: {problem}", path.display())]
     Traffic { path: PathBuf, field: String, problem: String },
+    #[error("{}: not found: {}", path.display(), unknown.join(", "))]
+    TrafficNames { path: PathBuf, unknown: Vec<String> },
+    #[error("Service {key} changed while it was read")]
+    ServiceChanged { key: String },
     #[error("{}: {field}: {problem}", path.display())]
     Scenario { path: PathBuf, field: String, problem: String },
     #[error("{}: {field}: {problem}", path.display())]
@@ -152,6 +156,10 @@ impl Error {
                 )
             }),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the format".to_owned()),
+            Error::TrafficNames { .. } => {
+                Some("correct the names, or remove them from the file".to_owned())
+            }
+            Error::ServiceChanged { .. } => Some("run the command again".to_owned()),
             Error::Scenario { .. } => {
                 Some("see `evenkeel fairness simulate --help` for the format".to_owned())
             }
@@ -168,16 +176,17 @@ impl Error {
     /// 3 if a cluster can't be read, 2 for wrong usage and bad input, 1 for other failures.
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Error::Live(LiveError::Objects(_)) => Exit::BadInput.code(),
-            Error::Live(LiveError::NoService { .. }) => ExitCode::FAILURE,
+            Error::Live(LiveError::Objects(_) | LiveError::NoService { .. }) => {
+                Exit::BadInput.code()
+            }
             Error::Live(_) | Error::NoCluster | Error::HandoverList(_) => Exit::CouldNotLook.code(),
+            Error::ServiceChanged { .. } => Exit::CouldNotLook.code(),
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
             Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
             Error::PartEnded { .. } | Error::Sample { .. } => ExitCode::FAILURE,
             Error::Stdout(_) | Error::Encode { .. } | Error::Write { .. } => ExitCode::FAILURE,
-            Error::NoService { .. } | Error::NoPlace { .. } => ExitCode::FAILURE,
             _ => Exit::BadInput.code(),
         }
     }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use evenkeel_k8s::{
-    Objects,
+    Objects, RawServices,
     live::{self, ClusterSource, Scope},
     manifest, snapshot,
 };
@@ -39,26 +39,43 @@ pub(crate) struct Input {
 }
 
 pub(crate) fn read(args: &InputArgs, wanted: Wanted<'_>) -> Result<Input, Error> {
-    let (objects, namespace, reported) = if args.filename.is_empty() {
-        read_cluster(args, wanted)?
+    read_into(args, wanted, Objects::default()).map(|(input, _)| input)
+}
+
+/// Also gives the Services field by field, as they were read.
+pub(crate) fn read_whole(
+    args: &InputArgs,
+    wanted: Wanted<'_>,
+) -> Result<(Input, RawServices), Error> {
+    let raw_services = Some(RawServices::default());
+    read_into(args, wanted, Objects { raw_services, ..Objects::default() })
+}
+
+fn read_into(
+    args: &InputArgs,
+    wanted: Wanted<'_>,
+    into: Objects,
+) -> Result<(Input, RawServices), Error> {
+    let (mut objects, namespace, reported) = if args.filename.is_empty() {
+        read_cluster(args, wanted, &into)?
     } else {
         let namespace = args.namespace.clone().unwrap_or_else(|| "default".to_owned());
-        (read_files(&args.filename)?, namespace, None)
+        (read_files(&args.filename, into)?, namespace, None)
     };
     let given = args.server_version.map(Server::given);
     let server = given.or(reported.map(Server::reported)).unwrap_or_default();
     tell_notes(&objects);
+    let raw = objects.raw_services.take().unwrap_or_default();
     let _progress = Progress::new(None, "indexing objects");
-    Ok(Input { snapshot: snapshot::build(objects)?, namespace, server })
+    Ok((Input { snapshot: snapshot::build(objects)?, namespace, server }, raw))
 }
 
-fn read_files(given: &[PathBuf]) -> Result<Objects, Error> {
+fn read_files(given: &[PathBuf], mut objects: Objects) -> Result<Objects, Error> {
     let mut files = Vec::new();
     for path in given {
         files.extend(expand(path)?);
     }
     let progress = Progress::new(Some(files.len() as u64), "reading");
-    let mut objects = Objects::default();
     for (position, path) in (1..).zip(&files) {
         progress.say(path.display().to_string());
         progress.at(position);
@@ -112,7 +129,7 @@ pub(crate) fn read_text(path: &Path) -> Result<(String, String), Error> {
 /// Objects, the namespace of names without one, and the version that the API server reports.
 type Looked = (Objects, String, Option<ServerVersion>);
 
-fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<Looked, Error> {
+fn read_cluster(args: &InputArgs, wanted: Wanted<'_>, into: &Objects) -> Result<Looked, Error> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -133,8 +150,12 @@ fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<Looked, Error> {
         let progress = Progress::new(None, "reading the cluster");
         let tell = |kind: &str, n: usize| progress.say(format!("read {n} {kind}"));
         let reported = server_version(&client).await;
+        let raw_services = match into.raw_services {
+            Some(_) => Some(live::raw_services(&client, &scope).await?),
+            None => None,
+        };
         let objects = live::objects(client, scope, tell).await?;
-        Ok((objects, namespace, reported))
+        Ok((Objects { raw_services, ..objects }, namespace, reported))
     })
 }
 

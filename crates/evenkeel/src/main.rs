@@ -43,7 +43,7 @@ fn main() -> ExitCode {
         Command::Status(args) => status::run(&args),
         Command::Explain(args) => clean(explain::run(&args)),
         Command::Analyze(args) => analyze::run(&args),
-        Command::Plan(args) => clean(plan::run(&args)),
+        Command::Plan(args) => plan::run(&args),
         Command::Fairness { command } => fairness::run(&command),
         Command::Controller(args) => clean(controller::run(&args)),
         Command::Apiserver(args) => clean(apiserver::run(&args)),

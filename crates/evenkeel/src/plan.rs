@@ -1,28 +1,76 @@
 //! `evenkeel plan`.
 
+mod assumptions;
+mod changes;
 mod text;
+mod traffic;
+mod unified;
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{cmp::Ordering, collections::BTreeMap};
 
+use clap::ValueEnum;
+use evenkeel_k8s::RawServices;
 use evenkeel_model::{ServiceKey, ServiceState};
 use evenkeel_topology::{
-    Settings,
-    whatif::{Forecasts, Scenario, TrafficProfile, patch},
+    Environment, Server,
+    whatif::{Forecasts, Scenario, TrafficProfile},
 };
+use serde::Serialize;
 
+use self::{assumptions::Assumptions, traffic::Traffic};
 use crate::{
-    cli::{Output, PlanArgs},
+    cli::PlanArgs,
     error::Error,
+    exit::Exit,
     find,
     input::{self, Input, Wanted},
     output, printer,
     progress::Progress,
-    settings::settings,
+    settings::environment,
 };
 
-pub(crate) fn run(args: &PlanArgs) -> Result<(), Error> {
-    let settings = settings(&args.settings)?;
-    let profile = traffic(args.traffic.as_deref())?;
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PlanOutput {
+    #[default]
+    Table,
+    /// Every policy and every lost zone of every Service
+    Wide,
+    Json,
+    /// The Services to change, whole, for `kubectl replace -f -`
+    Yaml,
+    /// One `kubectl patch` command for each Service to change
+    Patch,
+}
+
+/// What is planned, the largest saving first.
+#[derive(Debug, Serialize)]
+pub(crate) struct Plan {
+    pub assumptions: Assumptions,
+    pub services: Vec<Forecasts>,
+    pub summary: Summary,
+}
+
+/// About all Services, those that `--top` leaves out among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Summary {
+    pub services: usize,
+    /// How many of them `--top` leaves out.
+    pub left_out: usize,
+    pub to_change: usize,
+    /// A month's cost of traffic across zones, of the Services whose traffic is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// The same, if the recommendations are followed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost_as_recommended: Option<f64>,
+}
+
+/// Findings are the changes that a diff shows.
+pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Error> {
+    // Wrong settings are told before a cluster is read.
+    environment(&args.settings, Server::default())?;
+    let traffic = traffic::read(args.traffic.as_deref())?;
     let replicas = replicas(&args.replicas)?;
     let names = names(args, &replicas)?;
     let wanted = match names.as_slice() {
@@ -30,17 +78,29 @@ pub(crate) fn run(args: &PlanArgs) -> Result<(), Error> {
         [one] => Wanted::One(one),
         _ => Wanted::Namespace,
     };
-    let input = input::read(&args.input, wanted)?;
-    let services = services(args, &input, &names)?;
-    note_unknown(args, &input, &names, &profile);
-    let forecasts = forecast(&services, &replicas, &input, &profile, &settings);
-    let text = match args.output {
-        Output::Table => text::render(&forecasts, &profile, false),
-        Output::Wide => text::render(&forecasts, &profile, true),
-        Output::Json => output::json(&forecasts)?,
-        Output::Yaml => patches(&services, &forecasts, &settings)?,
+    let (input, raw) = if args.diff || args.output == PlanOutput::Yaml {
+        input::read_whole(&args.input, wanted)?
+    } else {
+        (input::read(&args.input, wanted)?, RawServices::default())
     };
-    printer::data(&text)
+    let services = services(args, &input, &names)?;
+    traffic::check_names(args, &input, &names, &traffic)?;
+    let environment = environment(&args.settings, input.server)?;
+    let plan = plan(args, &services, &replicas, &input, &traffic, &environment);
+    let changes = changes::of(&plan, &input, &environment);
+    let text = match args.output {
+        _ if args.diff => changes::diff(&changes, &raw)?,
+        PlanOutput::Table => text::render(&plan, false),
+        PlanOutput::Wide => text::render(&plan, true),
+        PlanOutput::Json => output::json(&plan)?,
+        PlanOutput::Yaml => changes::yaml(&changes, &raw)?,
+        PlanOutput::Patch => changes::commands(&changes, &args.input)?,
+    };
+    if changes.is_empty() && matches!(args.output, PlanOutput::Yaml | PlanOutput::Patch) {
+        printer::note("nothing to change");
+    }
+    printer::data(&text)?;
+    Ok(if args.diff && !changes.is_empty() { Exit::Findings } else { Exit::Clean })
 }
 
 /// The Services named, those with another number of replicas among them.
@@ -63,7 +123,7 @@ fn services<'a>(
     let in_scope = |key: &ServiceKey| {
         args.all_namespaces
             || *key.namespace == *input.namespace
-            // Manifests are what somebody chose: without -n, all of them are meant.
+            // Whoever gives manifests without -n means all of them.
             || (args.input.namespace.is_none() && !args.input.filename.is_empty())
     };
     let named = |key: &ServiceKey| names.is_empty() || names.iter().any(|n| **n == *key.name);
@@ -71,20 +131,45 @@ fn services<'a>(
     Ok(all.filter(|s| in_scope(&s.service.key) && named(&s.service.key)).collect())
 }
 
-fn forecast(
+fn plan(
+    args: &PlanArgs,
     services: &[&ServiceState],
     replicas: &BTreeMap<String, u32>,
     input: &Input,
-    profile: &TrafficProfile,
-    settings: &Settings,
-) -> Vec<Forecasts> {
-    let scenario = Scenario::new(&input.snapshot, profile, settings);
+    traffic: &Traffic,
+    environment: &Environment,
+) -> Plan {
+    let unknown = TrafficProfile::default();
+    let profile = traffic.file.as_ref().map_or(&unknown, |file| &file.profile);
+    let scenario = Scenario::new(&input.snapshot, profile, environment);
     let progress = Progress::new(Some(services.len() as u64), "forecasting");
     let of = |(position, state): (u64, &&ServiceState)| {
         progress.at(position);
         scenario.forecast(state, replicas.get(&*state.service.key.name).copied())
     };
-    (1..).zip(services).map(of).collect()
+    let mut forecasts: Vec<Forecasts> = (1..).zip(services).map(of).collect();
+    forecasts.sort_by(by_saving);
+    let assumptions =
+        Assumptions::new(traffic, scenario.client_zones(), environment.server, &forecasts);
+    let shown = args.top.unwrap_or(usize::MAX).min(forecasts.len());
+    let summary = Summary::of(&forecasts, forecasts.len() - shown);
+    forecasts.truncate(shown);
+    Plan { assumptions, services: forecasts, summary }
+}
+
+/// Money first, where traffic is given; then traffic; then names.
+fn by_saving(a: &Forecasts, b: &Forecasts) -> Ordering {
+    // Less than a hundredth of a cent or of a percent is rounding.
+    let round = |saving: f64| (saving * 1e4).round();
+    let key = |f: &Forecasts| {
+        let saving = f.saving();
+        (round(saving.money.unwrap_or(0.0)), round(saving.share))
+    };
+    let ((money_a, share_a), (money_b, share_b)) = (key(a), key(b));
+    money_b
+        .total_cmp(&money_a)
+        .then(share_b.total_cmp(&share_a))
+        .then_with(|| (&a.namespace, &a.service).cmp(&(&b.namespace, &b.service)))
 }
 
 /// `SERVICE=N`, with the Service named as everywhere.
@@ -98,70 +183,25 @@ fn replicas(given: &[String]) -> Result<BTreeMap<String, u32>, Error> {
     given.iter().map(parse).collect()
 }
 
-fn traffic(path: Option<&Path>) -> Result<TrafficProfile, Error> {
-    let Some(path) = path else {
-        return Ok(TrafficProfile::default());
-    };
-    let read = fs::read_to_string(path);
-    let text = read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
-    let profile: TrafficProfile =
-        serde_saphyr::from_str(&text).map_err(|error| Error::Traffic {
-            path: path.to_owned(),
-            field: "the traffic file".to_owned(),
-            problem: error.to_string(),
-        })?;
-    profile.validate().map_err(|error| Error::traffic(path.to_owned(), &error))?;
-    Ok(profile)
-}
+// === impl Summary ===
 
-/// Names what the traffic file is about and is not here: most likely misspelt.
-fn note_unknown(args: &PlanArgs, input: &Input, names: &[String], profile: &TrafficProfile) {
-    let zones: Vec<&str> = profile.unknown_zones(&input.snapshot).into_iter().collect();
-    if !zones.is_empty() {
-        printer::note(format_args!(
-            "the traffic file names zones without nodes: {}",
-            zones.join(", ")
-        ));
-    }
-    // Of a cluster, only what is wanted was read.
-    let is_read = |given: &&str| {
-        let namespace = given.split_once('/').map(|(namespace, _)| namespace);
-        args.all_namespaces
-            || !args.input.filename.is_empty()
-            || namespace.is_none()
-            || (namespace == Some(&*input.namespace) && names.is_empty())
-    };
-    let services = profile.unknown_services(&input.snapshot).into_iter().filter(is_read);
-    let services: Vec<&str> = services.collect();
-    if !services.is_empty() {
-        let services = services.join(", ");
-        printer::note(format_args!(
-            "the traffic file names Services that are not here: {services}"
-        ));
-    }
-}
-
-/// One document for each Service that would change, with the command that applies it.
-fn patches(
-    services: &[&ServiceState],
-    forecasts: &[Forecasts],
-    settings: &Settings,
-) -> Result<String, Error> {
-    let mut text = String::new();
-    for (state, forecast) in services.iter().zip(forecasts) {
-        let policy = forecast.recommendation.policy;
-        if policy == forecast.current {
-            continue;
+impl Summary {
+    fn of(forecasts: &[Forecasts], left_out: usize) -> Self {
+        let sum = |costs: Vec<Option<f64>>| {
+            costs.iter().any(Option::is_some).then(|| costs.into_iter().flatten().sum())
+        };
+        let cost = |f: &Forecasts| f.of(f.current)?.figures.cost;
+        let recommended = |f: &Forecasts| {
+            let forecast = f.of(f.recommendation.policy)?;
+            // What is kept stays as it is, with the hints that are there.
+            if f.changes() { forecast.settled().cost } else { forecast.figures.cost }
+        };
+        Summary {
+            services: forecasts.len(),
+            left_out,
+            to_change: forecasts.iter().filter(|f| f.changes()).count(),
+            cost: sum(forecasts.iter().map(cost).collect()),
+            cost_as_recommended: sum(forecasts.iter().map(recommended).collect()),
         }
-        let ServiceKey { namespace, name } = &state.service.key;
-        text += &format!(
-            "---\n# {}\n# evenkeel plan {name} -n {namespace} -o yaml | kubectl patch svc {name} -n {namespace} --type merge --patch-file /dev/stdin\n",
-            forecast.recommendation.why.message
-        );
-        text += &output::yaml(&patch(&state.service, policy, settings.gates))?;
     }
-    if text.is_empty() {
-        printer::note("nothing to change");
-    }
-    Ok(text)
 }

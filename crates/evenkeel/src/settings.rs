@@ -18,18 +18,6 @@ pub(crate) fn environment(args: &SettingsArgs, server: Server) -> Result<Environ
     Ok(Environment::new(requested, server, |settings| adjust(settings, args))?)
 }
 
-/// One set of settings for all Services, whatever their data plane.
-pub(crate) fn settings(args: &SettingsArgs) -> Result<Settings, Error> {
-    let mut settings = match args.profile {
-        ProfileChoice::Auto | ProfileChoice::Evenkeel => Settings::default(),
-        ProfileChoice::Kubernetes => Settings::kubernetes(),
-    };
-    gates(&mut settings.gates, &args.feature_gates)?;
-    adjust(&mut settings, args);
-    settings.validate()?;
-    Ok(settings)
-}
-
 /// Puts explicit settings in place. Gates are known to be right.
 fn adjust(settings: &mut Settings, args: &SettingsArgs) {
     if let Some(threshold) = args.assign_threshold {

@@ -29,8 +29,10 @@ pub mod watched;
 
 mod excerpt;
 mod objects;
+mod raw;
 
 pub use crate::{
     convert::FieldError,
     objects::{Collected, Item, Note, Objects, Origin},
+    raw::RawServices,
 };

@@ -14,7 +14,10 @@ use kube::Resource;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::manifest::{ManifestError, Problem};
+use crate::{
+    RawServices,
+    manifest::{ManifestError, Problem},
+};
 
 /// Where an object was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,6 +68,8 @@ pub struct Objects {
     /// How many objects of which other kinds were passed over.
     pub skipped: BTreeMap<String, usize>,
     pub notes: Vec<Note>,
+    /// Services of manifests, field by field. `None`: nobody needs them.
+    pub raw_services: Option<RawServices>,
 }
 
 // === impl Origin ===

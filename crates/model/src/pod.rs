@@ -42,6 +42,8 @@ pub struct Pod {
     pub ports: Vec<ContainerPort>,
     /// Bound to a part of the nodes by a node selector or a required node affinity.
     pub confined: bool,
+    /// Owned by a DaemonSet. Read from manifests and lists; watches leave it out.
+    pub daemon_set: bool,
 }
 
 impl Pod {

@@ -32,6 +32,7 @@ pub fn pod(name: &str, node: NodeId, serial: usize) -> Pod {
         subdomain: None,
         ports: Vec::new(),
         confined: false,
+        daemon_set: false,
     }
 }
 

@@ -141,6 +141,10 @@ pub enum CannotAct {
     GateOff {
         gate: &'static str,
     },
+    /// The API server is older than `version`, the first that accepts the policy.
+    UnavailableBefore {
+        version: ServerVersion,
+    },
 }
 
 /// Whether `policy` can have an effect on `service`. [`Policy::None`] always can.
@@ -216,6 +220,9 @@ impl fmt::Display for CannotAct {
                 write!(f, "internalTrafficPolicy: Local keeps traffic on its node")
             }
             CannotAct::GateOff { gate } => write!(f, "feature gate {gate} is off"),
+            CannotAct::UnavailableBefore { version } => {
+                write!(f, "needs Kubernetes {version} or newer")
+            }
         }
     }
 }

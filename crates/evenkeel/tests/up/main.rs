@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod handover;
+mod plan;
 mod process;
 mod refusals;
 mod restarts;

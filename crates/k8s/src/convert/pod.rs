@@ -31,6 +31,10 @@ pub(crate) trait PodFacts {
     fn selects_nodes(&self) -> bool;
     /// Of each term of the required node affinity, whether it has expressions over labels.
     fn required_terms(&self) -> impl Iterator<Item = bool>;
+    /// Only objects that are read as a whole know their owners.
+    fn of_daemon_set(&self) -> bool {
+        false
+    }
     fn phase(&self) -> Option<&str>;
     fn pod_ip(&self) -> Option<&str>;
     fn pod_ips(&self) -> impl Iterator<Item = &str>;
@@ -61,6 +65,7 @@ pub(crate) fn from_facts(topology: &mut Topology, pod: &impl PodFacts) -> Result
         // A DaemonSet binds each of its Pods to one node by the node's name (`matchFields`): that
         // places the Pod, but does not keep its siblings from any node.
         confined: pod.selects_nodes() || pod.required_terms().any(|by_label| by_label),
+        daemon_set: pod.of_daemon_set(),
     })
 }
 
@@ -158,6 +163,11 @@ impl PodFacts for core::Pod {
             affinity.and_then(|a| a.required_during_scheduling_ignored_during_execution.as_ref());
         let terms = required.into_iter().flat_map(|required| &required.node_selector_terms);
         terms.map(|term| term.match_expressions.as_ref().is_some_and(|list| !list.is_empty()))
+    }
+
+    fn of_daemon_set(&self) -> bool {
+        let mut owners = self.metadata.owner_references.iter().flatten();
+        owners.any(|owner| owner.kind == "DaemonSet")
     }
 
     fn phase(&self) -> Option<&str> {

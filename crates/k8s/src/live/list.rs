@@ -15,7 +15,7 @@ use super::LiveError;
 use crate::{Collected, Note, Objects, Origin};
 
 /// The page size of `kubectl`.
-const PAGE: u32 = 500;
+pub(super) const PAGE: u32 = 500;
 
 /// What to read. Nodes are always read, since all Services share them.
 #[derive(Clone, Debug, PartialEq, Eq)]

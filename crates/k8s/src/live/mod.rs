@@ -7,6 +7,7 @@
 mod client;
 mod error;
 mod list;
+mod raw;
 mod source;
 mod transport;
 
@@ -14,6 +15,7 @@ pub use self::{
     client::{Connection, client, controller_client},
     error::{LiveError, innermost, is_unreachable},
     list::{Scope, objects},
+    raw::raw_services,
     source::{ClusterSource, SourceRule},
     transport::{Timeouts, long_lived},
 };

@@ -19,6 +19,8 @@ pub(super) enum Document {
     /// Not a mapping, but this, in words.
     NotAnObject(String),
     Object(Result<Decoded, Trouble>),
+    /// Decoded by whoever knows whether its fields are to be kept.
+    Service(Map<String, Value>),
     /// Without kind or apiVersion: fine in a typed list, wrong elsewhere.
     Untyped(Map<String, Value>),
     /// A mapping with `items`, which is what makes a list for `kubectl` too. Its own kind may
@@ -39,6 +41,10 @@ impl TypeName {
         let text = |key| fields.get(key).and_then(Value::as_str);
         let found = |key| text(key).filter(|text| !text.is_empty()).map(str::to_owned);
         Some(TypeName { api_version: found("apiVersion")?, kind: found("kind")? })
+    }
+
+    pub(super) fn is_service(&self) -> bool {
+        self.api_version == "v1" && self.kind == "Service"
     }
 
     /// `Service` for `ServiceList`; nothing for a plain `List`.
@@ -79,6 +85,7 @@ impl<'de> Visitor<'de> for AnyDocument {
         let name = TypeName::of(&fields);
         Ok(match (items, name) {
             (Some(items), name) => Document::List(name, items),
+            (None, Some(name)) if name.is_service() => Document::Service(fields),
             (None, Some(name)) => Document::Object(decode::decode(&name, fields)),
             (None, None) => Document::Untyped(fields),
         })

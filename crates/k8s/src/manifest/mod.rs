@@ -15,6 +15,8 @@ mod yaml;
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 pub use self::error::{ManifestError, Problem};
 use self::{
     decode::{Decoded, Known},
@@ -68,7 +70,15 @@ fn take(
             Err(ManifestError::new(origin.clone(), problem))
         }
         Document::Object(outcome) => store(outcome.map_err(fail)?, origin, into),
+        Document::Service(fields) => {
+            let name = TypeName { api_version: "v1".to_owned(), kind: "Service".to_owned() };
+            keep(&fields, into);
+            store(decode::decode(&name, fields).map_err(fail)?, origin, into)
+        }
         Document::Untyped(fields) => {
+            if of.is_some_and(TypeName::is_service) {
+                keep(&fields, into);
+            }
             let decoded = decode::decode_item(fields, of).map_err(fail)?;
             store(decoded, origin, into)
         }
@@ -80,6 +90,12 @@ fn take(
             }
             Ok(())
         }
+    }
+}
+
+fn keep(service: &Map<String, Value>, into: &mut Objects) {
+    if let Some(raw) = &mut into.raw_services {
+        raw.add(service.clone());
     }
 }
 

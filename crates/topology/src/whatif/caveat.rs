@@ -1,4 +1,4 @@
-//! What is to be known beside the figures of a forecast.
+//! What limits the figures of a forecast.
 
 use std::fmt;
 
@@ -12,22 +12,22 @@ use crate::reason::{count, percent};
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Caveat {
-    /// Hints in force are not those that the policy in force gives.
-    HintsBehind {
+    /// The hints in the slices are not those that the policy in force assigns.
+    HintsOutdated {
         in_zone_share: f64,
-        worst_load: f64,
+        max_load: f64,
     },
-    /// Hints in slices that no endpoint controller writes keep the policy in force from its effect.
-    OthersSlices {
+    /// Slices that no endpoint controller manages limit the effect of the policy in force.
+    UnmanagedSlices {
         endpoints: usize,
     },
-    NotAllPlaced {
+    ReplicasUnschedulable {
         endpoints: usize,
-        not_placed: usize,
+        unschedulable: usize,
     },
-    /// The policy in force sends traffic from or to places without a zone.
-    UnknownZones {
-        gb: f64,
+    /// Under the policy in force, this share of traffic is from or to places without a zone.
+    UnknownZone {
+        share: f64,
     },
 }
 
@@ -38,24 +38,28 @@ impl Reason for Caveat {}
 impl fmt::Display for Caveat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Caveat::HintsBehind { in_zone_share, worst_load } => write!(
+            Caveat::HintsOutdated { in_zone_share, max_load } => write!(
                 f,
-                "hints are not up to date; once they are, {} % stays in zone and the most loaded endpoint takes {} % of its fair share",
+                "hints are out of date; once they are updated, {} % of traffic stays in zone and the busiest endpoint takes {} % of its fair share",
                 percent(*in_zone_share).round(),
-                percent(*worst_load).round()
+                percent(*max_load).round()
             ),
-            Caveat::OthersSlices { endpoints } => write!(
+            Caveat::UnmanagedSlices { endpoints } => write!(
                 f,
-                "slices that no endpoint controller writes hold {}, whose hints keep the policy from its full effect",
+                "{} in slices that no endpoint controller manages; their hints limit the effect of the policy",
                 count(*endpoints as u64, "endpoint")
             ),
-            Caveat::NotAllPlaced { endpoints, not_placed } => {
-                let left = count(*not_placed as u64, "replica");
-                write!(f, "there is no node for {left}: figures are for {endpoints}")
-            }
-            Caveat::UnknownZones { gb } => {
-                write!(f, "{gb:.0} GB from or to places without a zone are not priced")
-            }
+            Caveat::ReplicasUnschedulable { endpoints, unschedulable } => write!(
+                f,
+                "no node for {}; figures are for {}",
+                count(*unschedulable as u64, "replica"),
+                count(*endpoints as u64, "replica")
+            ),
+            Caveat::UnknownZone { share } => write!(
+                f,
+                "{} % of traffic is from nodes or to endpoints without a zone; it is neither in zone nor across zones",
+                percent(*share).round()
+            ),
         }
     }
 }

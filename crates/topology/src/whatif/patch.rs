@@ -1,4 +1,4 @@
-//! The merge patch that puts a policy into force.
+//! The merge patch that sets a policy.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -7,35 +7,33 @@ use serde::Serialize;
 
 use crate::{Gates, Policy};
 
-/// A JSON merge patch of a Service, in the form of a partial object. `None` removes what is there.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
+/// A JSON merge patch of a Service: only what changes. A null removes what is there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Patch {
-    pub api_version: &'static str,
-    pub kind: &'static str,
+    #[serde(skip_serializing_if = "PatchMeta::is_empty")]
     pub metadata: PatchMeta,
+    #[serde(skip_serializing_if = "PatchSpec::is_empty")]
     pub spec: PatchSpec,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PatchMeta {
-    pub name: Arc<str>,
-    pub namespace: Arc<str>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub annotations: BTreeMap<&'static str, Option<&'static str>>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PatchSpec {
-    pub traffic_distribution: Option<&'static str>,
+    /// `None`: left as it is. `Some(None)`: removed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub traffic_distribution: Option<Option<&'static str>>,
 }
 
-/// The patch that makes `policy` hold for `service`: annotations that would beat it are removed.
+/// The patch that sets `policy` on `service`: annotations that would override it are removed.
 pub fn patch(service: &Service, policy: Policy, gates: Gates) -> Patch {
-    let in_the_way =
+    let overriding =
         [label::TOPOLOGY_AWARE_HINTS, label::TOPOLOGY_MODE, label::TRAFFIC_DISTRIBUTION];
-    let mut annotations: BTreeMap<&'static str, Option<&'static str>> = in_the_way
+    let mut annotations: BTreeMap<&'static str, Option<&'static str>> = overriding
         .into_iter()
         .filter(|name| service.annotations.contains_key(*name))
         .map(|name| (name, None))
@@ -43,21 +41,16 @@ pub fn patch(service: &Service, policy: Policy, gates: Gates) -> Patch {
     if policy == Policy::Auto {
         annotations.insert(label::TOPOLOGY_MODE, Some("Auto"));
     }
-    let traffic_distribution = match policy {
+    let value = match policy {
         Policy::None | Policy::Auto => None,
         Policy::PreferSameZone if gates.prefer_same_traffic_distribution => Some("PreferSameZone"),
         Policy::PreferSameZone => Some("PreferClose"),
         Policy::PreferSameNode => Some("PreferSameNode"),
     };
+    let changes = service.traffic_distribution.as_deref() != value;
     Patch {
-        api_version: "v1",
-        kind: "Service",
-        metadata: PatchMeta {
-            name: Arc::clone(&service.key.name),
-            namespace: Arc::clone(&service.key.namespace),
-            annotations,
-        },
-        spec: PatchSpec { traffic_distribution },
+        metadata: PatchMeta { annotations },
+        spec: PatchSpec { traffic_distribution: changes.then_some(value) },
     }
 }
 
@@ -73,7 +66,23 @@ impl Patch {
                 None => patched.annotations.remove(*name),
             };
         }
-        patched.traffic_distribution = self.spec.traffic_distribution.map(Arc::from);
+        if let Some(value) = self.spec.traffic_distribution {
+            patched.traffic_distribution = value.map(Arc::from);
+        }
         patched
+    }
+}
+
+// === impl PatchMeta, PatchSpec ===
+
+impl PatchMeta {
+    fn is_empty(&self) -> bool {
+        self.annotations.is_empty()
+    }
+}
+
+impl PatchSpec {
+    fn is_empty(&self) -> bool {
+        self.traffic_distribution.is_none()
     }
 }

@@ -18,9 +18,9 @@ use super::cluster::Cluster;
 /// if none is, those that still serve while they terminate.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Pool {
-    /// Those of slices that an endpoint controller writes: policies give them hints.
+    /// Of slices that an endpoint controller manages: policies assign their hints.
     pub managed: Vec<Endpoint>,
-    /// Those of slices that are somebody else's: they keep the hints they have.
+    /// Of other slices: they keep the hints they have.
     pub foreign: Vec<Endpoint>,
 }
 
@@ -62,7 +62,7 @@ impl Pool {
         self.managed.iter().chain(&self.foreign).filter(|e| e.ready()).count()
     }
 
-    /// Auto hints are in force, as far as a controller writes them.
+    /// Auto hints are in force in the slices that a controller manages.
     pub(super) fn in_force(&self) -> bool {
         auto::in_force(&self.managed)
     }
@@ -75,7 +75,7 @@ impl Pool {
         Pool { managed: left(&self.managed), foreign: left(&self.foreign) }
     }
 
-    /// The same endpoints, were all slices the controller's.
+    /// The same endpoints, if an endpoint controller managed all slices.
     pub(super) fn all_managed(&self) -> Pool {
         Pool { managed: self.as_they_are(), foreign: Vec::new() }
     }
@@ -84,7 +84,7 @@ impl Pool {
         self.managed.iter().chain(&self.foreign).cloned().collect()
     }
 
-    /// Gives hints by `policy`, through the code that gives them for real.
+    /// Assigns hints by `policy`, through the code that assigns them for real.
     pub(super) fn hint(
         self,
         policy: Policy,

@@ -10,15 +10,18 @@ use evenkeel_model::{ServiceKey, Snapshot};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Traffic of a month. Read from a small YAML; every field has a default.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Traffic of a month. Read from a small YAML; every field is optional. What is not given is not
+/// known: shares and loads are then forecast for clients in proportion to zone CPU, without prices.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct TrafficProfile {
     /// For each Service, in gigabytes.
-    pub gb_per_month: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gb_per_month: Option<f64>,
     /// Gigabytes by client zone, instead of `gb_per_month` in proportion to zone CPU.
     pub by_zone: BTreeMap<Arc<str>, f64>,
-    pub price: Price,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
     /// What differs for single Services, by `namespace/name`.
     pub services: BTreeMap<Arc<str>, ServiceTraffic>,
 }
@@ -30,6 +33,20 @@ pub struct Price {
     pub out_per_gb: f64,
     pub in_per_gb: f64,
     pub currency: Arc<str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Money {
+    pub amount: f64,
+    pub currency: Arc<str>,
+}
+
+/// The traffic of one Service by client zone.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Traffic {
+    /// Gigabytes, or if traffic is not known, the zones' shares of it.
+    pub by_zone: Vec<f64>,
+    pub is_known: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,9 +68,10 @@ pub struct ProfileError {
 impl TrafficProfile {
     /// Refuses negative and endless numbers.
     pub fn validate(&self) -> Result<(), ProfileError> {
-        check("gbPerMonth", self.gb_per_month)?;
-        check("price.outPerGb", self.price.out_per_gb)?;
-        check("price.inPerGb", self.price.in_per_gb)?;
+        check("gbPerMonth", self.gb_per_month.unwrap_or(0.0))?;
+        let price = self.price();
+        check("price.outPerGb", price.out_per_gb)?;
+        check("price.inPerGb", price.in_per_gb)?;
         check_zones("byZone", &self.by_zone)?;
         for (name, service) in &self.services {
             check(format_args!("services.{name}.gbPerMonth"), service.gb_per_month.unwrap_or(0.0))?;
@@ -81,32 +99,37 @@ impl TrafficProfile {
         self.services.keys().map(AsRef::as_ref).filter(|given| !is_there(given)).collect()
     }
 
-    /// The zone that traffic of a Service mostly comes from, if a file says so and its CPU does not.
+    /// What is given, or else the default.
+    pub fn price(&self) -> Price {
+        self.price.clone().unwrap_or_default()
+    }
+
+    /// The zone that most traffic is from, if a file says so and its CPU does not.
     pub(super) fn mostly_from(
-        gb: &[f64],
+        by_zone: &[f64],
         zones: &[(Arc<str>, f64)],
         threshold: f64,
     ) -> Option<Arc<str>> {
-        let total: f64 = gb.iter().sum();
-        let busiest = (0..gb.len()).max_by(|&a, &b| gb[a].total_cmp(&gb[b]))?;
-        let (name, part) = &zones[busiest];
-        (gb[busiest] > total * part * (1.0 + threshold)).then(|| Arc::clone(name))
+        let total: f64 = by_zone.iter().sum();
+        let busiest = (0..by_zone.len()).max_by(|&a, &b| by_zone[a].total_cmp(&by_zone[b]))?;
+        let (name, share) = &zones[busiest];
+        (by_zone[busiest] > total * share * (1.0 + threshold)).then(|| Arc::clone(name))
     }
 
-    /// The traffic of each zone for one Service; `ratios` are the zones' parts of the CPU.
-    pub(super) fn of_service(&self, service: &str, zones: &[(Arc<str>, f64)]) -> Vec<f64> {
-        let own = self.services.get(service);
-        let by_zone = match own {
-            Some(own) if !own.by_zone.is_empty() => &own.by_zone,
-            Some(ServiceTraffic { gb_per_month: Some(gb), .. }) => {
-                return zones.iter().map(|(_, ratio)| gb * ratio).collect();
-            }
-            _ => &self.by_zone,
+    /// The traffic of each zone for one Service; `zones` are the zones' shares of the CPU.
+    pub(super) fn of_service(&self, service: &str, zones: &[(Arc<str>, f64)]) -> Traffic {
+        let by_cpu = |gb: f64| zones.iter().map(|(_, share)| gb * share).collect();
+        let listed = |by_zone: &BTreeMap<Arc<str>, f64>| {
+            zones.iter().map(|(name, _)| by_zone.get(name).copied().unwrap_or(0.0)).collect()
         };
-        if by_zone.is_empty() {
-            return zones.iter().map(|(_, ratio)| self.gb_per_month * ratio).collect();
-        }
-        zones.iter().map(|(name, _)| by_zone.get(name).copied().unwrap_or(0.0)).collect()
+        let by_zone = match self.services.get(service) {
+            Some(own) if !own.by_zone.is_empty() => Some(listed(&own.by_zone)),
+            Some(ServiceTraffic { gb_per_month: Some(gb), .. }) => Some(by_cpu(*gb)),
+            _ if !self.by_zone.is_empty() => Some(listed(&self.by_zone)),
+            _ => self.gb_per_month.map(by_cpu),
+        };
+        let is_known = by_zone.is_some();
+        Traffic { by_zone: by_zone.unwrap_or_else(|| by_cpu(1.0)), is_known }
     }
 }
 
@@ -124,19 +147,33 @@ fn check_zones(
     zones.iter().try_for_each(|(zone, gb)| check(format_args!("{field}.{zone}"), *gb))
 }
 
-impl Default for TrafficProfile {
-    fn default() -> Self {
-        TrafficProfile {
-            gb_per_month: 1000.0,
-            by_zone: BTreeMap::new(),
-            price: Price::default(),
-            services: BTreeMap::new(),
-        }
+// === impl Traffic ===
+
+impl Traffic {
+    pub(super) fn total(&self) -> f64 {
+        self.by_zone.iter().sum()
+    }
+}
+
+// === impl Price ===
+
+impl Price {
+    /// For each gigabyte that crosses zones, both sides together.
+    pub fn per_gb(&self) -> f64 {
+        self.out_per_gb + self.in_per_gb
     }
 }
 
 impl Default for Price {
     fn default() -> Self {
         Price { out_per_gb: 0.01, in_per_gb: 0.01, currency: "USD".into() }
+    }
+}
+
+// === impl Money ===
+
+impl fmt::Display for Money {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.2} {}", self.amount, self.currency)
     }
 }

@@ -1,17 +1,18 @@
-//! Which policy to take, and why.
+//! Which policy to recommend, and why.
 //!
 //! A policy is safe when no endpoint would take more than its fair share by more than a threshold:
 //! the keep threshold for the policy in force, the assign threshold for others, so that advice does
-//! not flap. Among the safe ones the cheapest is recommended; of equals the one in force, else the
-//! most predictable: PreferSameZone, Auto, PreferSameNode, none. A policy that would have no effect
-//! is never recommended.
+//! not flap. Recommended is the policy in force, or else a safe one that sends no more traffic
+//! across zones: the one with the least; of equals the most predictable: PreferSameZone, Auto,
+//! PreferSameNode, none. What would cost more is a trade ([`super::trade`]), never the
+//! recommendation. A policy that would have no effect is never recommended.
 
 use std::sync::Arc;
 
 use evenkeel_model::{Service, WithMessage};
 use serde::Serialize;
 
-use super::{Forecast, Why};
+use super::{Forecast, Money, Price, TRACE, Trade, Why, trade};
 use crate::{
     Capacity, Gates, NoHints, Policy, Settings, auto::bounds::next_possible, explain::Outcome,
     policy,
@@ -30,39 +31,58 @@ pub(super) struct Subject<'a> {
     /// One for each policy.
     pub forecasts: &'a [Forecast],
     pub endpoints: usize,
+    /// All Pods belong to a DaemonSet.
+    pub is_daemon_set: bool,
     pub has_zones: bool,
     pub traffic: f64,
     pub mostly_from: Option<Arc<str>>,
+    pub price: &'a Price,
     pub capacity: Option<&'a Capacity>,
     pub settings: &'a Settings,
 }
 
-pub(super) fn recommend(subject: &Subject<'_>) -> Recommendation {
-    let current = subject.current;
-    if let Some(why) = nothing_to_compare(subject) {
-        return Recommendation { policy: current, why: why.into() };
+pub(super) fn recommend(subject: &Subject<'_>) -> (Recommendation, Vec<Trade>) {
+    if let Some(why) = keep_anyway(subject) {
+        return (Recommendation { policy: subject.current, why: why.into() }, Vec::new());
     }
-    let order =
-        [current, Policy::PreferSameZone, Policy::Auto, Policy::PreferSameNode, Policy::None];
-    let candidates = order.into_iter().map(|policy| subject.of(policy));
-    // The first of equals wins, so the order above settles ties.
-    let best = candidates.filter(|f| subject.may_take(f)).reduce(|best, f| {
-        let cheaper = f.settled().cross_zone_gb < best.settled().cross_zone_gb - 1e-6;
-        if cheaper { f } else { best }
-    });
-    let best = best.unwrap_or(subject.of(Policy::None));
-    Recommendation { policy: best.policy, why: subject.why(best).into() }
+    let best = best(subject);
+    let recommendation = Recommendation { policy: best.policy, why: subject.why(best).into() };
+    (recommendation, trade::trades(subject, best))
+}
+
+/// The policy in force, unless a safe one sends less traffic across zones, or as much without
+/// overload.
+fn best<'a>(subject: &Subject<'a>) -> &'a Forecast {
+    let now = subject.of(subject.current);
+    // With outdated hints the policy in force has two figures. Advice must hold against both.
+    let today = now.figures.cross_zone_share.min(now.settled().cross_zone_share);
+    let cross = |f: &Forecast| f.settled().cross_zone_share;
+    let others = subject.effective().filter(|f| f.policy != subject.current);
+    let others = others.filter(|f| subject.is_safe(f) && cross(f) <= today + TRACE);
+    // The first of equals wins, so the order of `effective` settles ties.
+    let other = others.reduce(|best, f| if cross(f) < cross(best) - TRACE { f } else { best });
+    let is_better = |f: &&Forecast| !subject.is_safe(now) || cross(f) < cross(now) - TRACE;
+    other.filter(is_better).unwrap_or(now)
+}
+
+/// Why the policy in force is kept without a comparison.
+fn keep_anyway(subject: &Subject<'_>) -> Option<Why> {
+    nothing_to_compare(subject).or_else(|| {
+        // Same-node traffic is what such a Service is for; zones and loads don't matter to it.
+        let is_local = subject.is_daemon_set && subject.current == Policy::PreferSameNode;
+        is_local.then_some(Why::BackedByDaemonSet)
+    })
 }
 
 fn nothing_to_compare(subject: &Subject<'_>) -> Option<Why> {
-    // Any policy will do: what is asked here is the Service, not gates.
+    // The Service is asked about, not gates: any policy will do.
     let can_act = policy::can_act(subject.service, Policy::PreferSameZone, Gates::ALL_ON);
     if let Err(why) = can_act {
-        Some(Why::CannotAct { why })
+        Some(Why::PolicyNotApplicable { why })
     } else if subject.endpoints == 0 {
-        Some(Why::NoEndpoints)
+        Some(Why::NoReadyEndpoints)
     } else if !subject.has_zones {
-        Some(Why::NoClients)
+        Some(Why::NoClientZones)
     } else if subject.traffic <= 0.0 {
         Some(Why::NoTraffic)
     } else {
@@ -82,15 +102,22 @@ impl<'a> Subject<'a> {
         found.expect("there is a forecast for each policy")
     }
 
-    /// Safe, and of some effect unless it is in force anyway.
-    fn may_take(&self, f: &Forecast) -> bool {
-        let acts = f.cannot_act.is_none() && !is_refusal(&f.hints.reason);
-        (acts || f.policy == self.current) && self.is_safe(f)
+    /// The policies that would have an effect, the most predictable first. None always has.
+    pub(super) fn effective(&self) -> impl Iterator<Item = &'a Forecast> {
+        let order = [Policy::PreferSameZone, Policy::Auto, Policy::PreferSameNode, Policy::None];
+        let forecasts = order.map(|policy| self.of(policy)).into_iter();
+        forecasts.filter(|f| f.cannot_act.is_none() && !is_refusal(&f.hints.reason))
     }
 
-    fn is_safe(&self, f: &Forecast) -> bool {
+    pub(super) fn is_safe(&self, f: &Forecast) -> bool {
         let threshold = self.settings.threshold(f.policy == self.current);
-        f.settled().worst_load <= 1.0 + threshold + 1e-9
+        f.settled().max_load <= 1.0 + threshold + TRACE
+    }
+
+    /// What `dearer` costs more than `other`, where traffic is given.
+    pub(super) fn costs_more(&self, dearer: &Forecast, other: &Forecast) -> Option<Money> {
+        let amount = dearer.settled().cost? - other.settled().cost?;
+        Some(Money { amount, currency: Arc::clone(&self.price.currency) })
     }
 
     fn why(&self, best: &Forecast) -> Why {
@@ -99,43 +126,46 @@ impl<'a> Subject<'a> {
         if best.policy == now.policy {
             return self.why_stay(now);
         }
-        if !self.is_safe(now) && before.worst_load > after.worst_load {
-            return Why::Safer {
-                worst_before: before.worst_load,
-                worst_after: after.worst_load,
-                costs: after.cost - before.cost,
-                mostly_from: self.mostly_from.clone(),
-            };
+        if after.cross_zone_share >= before.cross_zone_share - TRACE {
+            return Why::NoOverload { load_before: before.max_load, load_after: after.max_load };
         }
-        Why::Cheaper {
-            saves: before.cost - after.cost,
+        Why::LessCrossZoneTraffic {
             in_zone_before: before.in_zone_share,
             in_zone_after: after.in_zone_share,
-            worst_load: after.worst_load,
+            max_load: after.max_load,
+            saves: self.costs_more(now, best),
         }
     }
 
     fn why_stay(&self, now: &Forecast) -> Why {
         let here = now.settled();
+        let mostly_from = self.mostly_from.clone();
         if let Outcome::Refused { why } = &now.hints.reason {
-            return Why::NoEffectNow { why: why.clone(), possible_with: self.possible_with(why) };
+            return Why::HintsUnavailable {
+                why: why.clone(),
+                possible_with: self.possible_with(why),
+            };
+        }
+        if !self.is_safe(now) {
+            return Why::CurrentPolicyOverloads { max_load: here.max_load, mostly_from };
         }
         if now.policy != Policy::None {
-            return Why::AlreadyBest { in_zone_share: here.in_zone_share };
+            return Why::CurrentPolicyBest { in_zone_share: here.in_zone_share };
         }
-        let near =
-            self.forecasts.iter().filter(|f| f.settled().cross_zone_gb < here.cross_zone_gb - 1e-6);
-        let mildest = near.min_by(|a, b| a.settled().worst_load.total_cmp(&b.settled().worst_load));
-        mildest.map_or(Why::NothingToGain, |f| Why::OnlyEvenIsSafe {
+        let nearer = self.effective().filter(|f| {
+            f.settled().cross_zone_share < here.cross_zone_share - TRACE && !self.is_safe(f)
+        });
+        let mildest = nearer.min_by(|a, b| a.settled().max_load.total_cmp(&b.settled().max_load));
+        mildest.map_or(Why::NoImprovement, |f| Why::WouldOverload {
             policy: f.policy,
-            worst_load: f.settled().worst_load,
-            mostly_from: self.mostly_from.clone(),
+            max_load: f.settled().max_load,
+            mostly_from,
         })
     }
 
     /// The next number of endpoints at which Auto is possible, if their number is what it lacks.
     fn possible_with(&self, why: &NoHints) -> Option<u32> {
-        /// So many more are tried: beyond, the number is of no use to anyone.
+        /// A number of replicas beyond this is no useful advice.
         const WITHIN: u32 = 1000;
         let (&NoHints::Overload { endpoints, zones, .. }
         | &NoHints::NotEnoughEndpoints { endpoints, zones }) = why

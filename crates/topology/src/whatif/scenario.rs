@@ -5,26 +5,28 @@ use std::sync::Arc;
 use evenkeel_model::{Endpoint, ServiceState, Snapshot, WithMessage};
 
 use super::{
-    Caveat, Figures, Forecast, Forecasts, TrafficProfile, ZoneLost,
+    Caveat, Figures, Forecast, Forecasts, Price, TrafficProfile, ZoneLost,
     cluster::{self, Cluster, ZonePart, moved},
     patch,
     pool::Pool,
+    profile::Traffic,
     recommend::{self, Subject},
     replicas,
     spread::{Clients, spread},
 };
 use crate::{
-    Policy, Settings,
+    DataPlane, Environment, Policy, Settings,
     explain::{EndpointName, Outcome, outcome},
-    policy,
+    policy::{self, CannotAct},
 };
 
 /// The cluster as forecasts see it, shared by all Services.
 #[derive(Debug)]
 pub struct Scenario<'a> {
     snapshot: &'a Snapshot,
-    settings: &'a Settings,
+    environment: &'a Environment,
     profile: &'a TrafficProfile,
+    price: Price,
     zones: Vec<ZonePart>,
     whole: Cluster,
     /// The cluster without each of the zones that have a name.
@@ -34,36 +36,44 @@ pub struct Scenario<'a> {
 /// What all forecasts of one Service share.
 struct Case<'a> {
     state: &'a ServiceState,
+    data_plane: DataPlane,
+    settings: Settings,
     pool: Pool,
     current: Policy,
     /// Endpoints are as they are, not planned.
     is_real: bool,
     /// Auto hints are there already, which moves the threshold.
     hinted: bool,
-    /// Replicas that found no node.
-    not_placed: usize,
-    /// Gigabytes of each zone.
-    gb: Vec<f64>,
+    /// Replicas that no node takes.
+    unschedulable: usize,
+    traffic: Traffic,
     /// What an endpoint takes when traffic is even.
     fair: f64,
 }
 
-/// Where to look: the cluster, and the traffic of its zones.
+/// A cluster, whole or without a zone, and the traffic of each of its zones.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct Demand<'a> {
     cluster: &'a Cluster,
-    gb: &'a [f64],
+    by_zone: &'a [f64],
 }
 
 impl<'a> Scenario<'a> {
     pub fn new(
         snapshot: &'a Snapshot,
         profile: &'a TrafficProfile,
-        settings: &'a Settings,
+        environment: &'a Environment,
     ) -> Self {
+        let settings = environment.common();
         let (whole, zones) = cluster::whole(snapshot, settings);
         let lost = whole.named_zones().map(|zone| whole.without(zone, snapshot, settings));
-        Scenario { lost: lost.collect(), snapshot, settings, profile, zones, whole }
+        let price = profile.price();
+        Scenario { lost: lost.collect(), snapshot, environment, profile, price, zones, whole }
+    }
+
+    /// The zones that clients are in, each with its share of the CPU.
+    pub fn client_zones(&self) -> &[(Arc<str>, f64)] {
+        &self.zones
     }
 
     /// Forecasts one Service, with another number of replicas if wanted.
@@ -75,65 +85,87 @@ impl<'a> Scenario<'a> {
         let others: Vec<Forecast> =
             others.map(|policy| self.policy(&case, policy, Some(&none))).collect();
         let policies: Vec<Forecast> = std::iter::once(none).chain(others).collect();
-        let subject = Subject {
-            service,
-            current: case.current,
-            forecasts: &policies,
-            endpoints: case.pool.ready(),
-            has_zones: self.whole.named_zones().next().is_some(),
-            traffic: case.gb.iter().sum(),
-            mostly_from: TrafficProfile::mostly_from(
-                &case.gb,
-                &self.zones,
-                self.settings.assign_threshold,
-            ),
-            capacity: self.whole.capacity.as_ref().ok(),
-            settings: self.settings,
-        };
+        let (recommendation, trades) = recommend::recommend(&self.subject(&case, &policies));
+        let caveats = self.caveats(&case, &policies);
         Forecasts {
             namespace: Arc::clone(&service.key.namespace),
             service: Arc::clone(&service.key.name),
             current: case.current,
             endpoints: case.pool.ready(),
             replicas,
-            gb_per_month: case.gb.iter().sum(),
-            caveats: self.caveats(&case, &policies),
-            recommendation: recommend::recommend(&subject),
+            gb_per_month: case.traffic.is_known.then(|| case.traffic.total()),
+            data_plane: case.data_plane,
+            caveats,
+            recommendation,
+            trades,
             policies,
         }
     }
 
+    fn subject<'s>(&'s self, case: &'s Case<'s>, forecasts: &'s [Forecast]) -> Subject<'s> {
+        let by_zone = &case.traffic.by_zone;
+        let threshold = case.settings.assign_threshold;
+        let pods = &case.state.pods;
+        Subject {
+            service: &case.state.service,
+            current: case.current,
+            forecasts,
+            endpoints: case.pool.ready(),
+            is_daemon_set: !pods.is_empty() && pods.iter().all(|pod| pod.daemon_set),
+            has_zones: self.whole.named_zones().next().is_some(),
+            traffic: case.traffic.total(),
+            mostly_from: TrafficProfile::mostly_from(by_zone, &self.zones, threshold),
+            price: &self.price,
+            capacity: self.whole.capacity.as_ref().ok(),
+            settings: &case.settings,
+        }
+    }
+
     fn case<'s>(&self, state: &'s ServiceState, replicas: Option<u32>) -> Case<'s> {
-        let mut pool = Pool::new(state, self.settings);
+        let data_plane = self.environment.data_plane(state);
+        let settings = self.environment.settings(&data_plane);
+        let mut pool = Pool::new(state, &settings);
         let hinted = pool.in_force();
-        let mut not_placed = 0;
+        let mut unschedulable = 0;
         if let Some(n) = replicas {
             let endpoints = workload(&mut pool, state);
             replicas::scale(endpoints, n as usize, state, self.snapshot);
-            not_placed = (n as usize) - endpoints.len();
+            unschedulable = (n as usize) - endpoints.len();
         }
-        let gb = self.profile.of_service(&state.service.key.to_string(), &self.zones);
+        let traffic = self.profile.of_service(&state.service.key.to_string(), &self.zones);
         Case {
-            current: policy::requested(&state.service, self.settings.gates).policy,
+            current: self.environment.requested(&state.service, &settings).policy,
             is_real: replicas.is_none(),
             hinted,
-            not_placed,
-            fair: gb.iter().sum::<f64>() / pool.len().max(1) as f64,
+            unschedulable,
+            fair: traffic.total() / pool.len().max(1) as f64,
             state,
+            data_plane,
+            settings,
             pool,
-            gb,
+            traffic,
         }
+    }
+
+    /// Why `policy` can have no effect. That the API server is too old is told with the version.
+    fn cannot_act(&self, case: &Case<'_>, policy: Policy) -> Option<CannotAct> {
+        let why = policy::can_act(&case.state.service, policy, case.settings.gates).err()?;
+        if let CannotAct::GateOff { gate } = &why
+            && let Some(version) = self.environment.missing(gate)
+        {
+            return Some(CannotAct::UnavailableBefore { version });
+        }
+        Some(why)
     }
 
     /// `none`: the forecast of no policy, once there is one.
     fn policy(&self, case: &Case<'_>, policy: Policy, none: Option<&Forecast>) -> Forecast {
-        let cannot_act = policy::can_act(&case.state.service, policy, self.settings.gates).err();
-        if let (Some(why), Some(none)) = (&cannot_act, none) {
-            let cannot_act = Some(why.clone().into());
+        if let (Some(why), Some(none)) = (self.cannot_act(case, policy), none) {
+            let cannot_act = Some(why.into());
             return Forecast { policy, cannot_act, once_applied: None, ..none.clone() };
         }
         let counts = self.hints_count(case, policy);
-        let here = Place { cluster: &self.whole, gb: &case.gb };
+        let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let (hints, endpoints) =
             self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
         let given = self.figures(case, here, &endpoints, counts, None);
@@ -153,7 +185,7 @@ impl<'a> Scenario<'a> {
 
     /// Whether proxies look at hints under `policy`. With headless Services, none is between.
     fn hints_count(&self, case: &Case<'_>, policy: Policy) -> bool {
-        let (service, gates) = (&case.state.service, self.settings.gates);
+        let (service, gates) = (&case.state.service, case.settings.gates);
         !service.cluster_ip_none
             && if policy == case.current {
                 policy::hints_count(service, gates)
@@ -171,8 +203,8 @@ impl<'a> Scenario<'a> {
     ) -> Vec<ZoneLost> {
         let zones = self.lost.iter().zip(self.whole.named_zones()).enumerate();
         let figures = |(index, (cluster, zone))| {
-            let gb = moved(&case.gb, &self.zones, index);
-            let here = Place { cluster, gb: &gb };
+            let by_zone = moved(&case.traffic.by_zone, &self.zones, index);
+            let here = Demand { cluster, by_zone: &by_zone };
             let left = case.pool.without(zone);
             let (_, endpoints) = self.hint(case, policy, cluster, left, was_hinted);
             let figures = self.figures(case, here, &endpoints, counts, Some(case.fair));
@@ -204,7 +236,7 @@ impl<'a> Scenario<'a> {
         in_force: bool,
     ) -> (Outcome, Vec<Endpoint>) {
         let service = &case.state.service;
-        let (hints, endpoints) = pool.hint(policy, service, cluster, in_force, self.settings);
+        let (hints, endpoints) = pool.hint(policy, service, cluster, in_force, &case.settings);
         (outcome(hints, in_force, &self.snapshot.topology), endpoints)
     }
 
@@ -212,61 +244,64 @@ impl<'a> Scenario<'a> {
     fn figures(
         &self,
         case: &Case<'_>,
-        here: Place<'_>,
+        here: Demand<'_>,
         endpoints: &[Endpoint],
         hints_count: bool,
         fair: Option<f64>,
     ) -> Figures {
-        let Place { cluster, gb } = here;
-        let clients = Clients { zones: &cluster.zones, gb, nodes: &cluster.nodes, hints_count };
+        let Demand { cluster, by_zone } = here;
+        let clients =
+            Clients { zones: &cluster.zones, gb: by_zone, nodes: &cluster.nodes, hints_count };
         let spread =
-            spread(clients, endpoints, case.state.service.exposure.internal, self.settings);
+            spread(clients, endpoints, case.state.service.exposure.internal, &case.settings);
         let served = spread.served_gb();
-        let total: f64 = case.gb.iter().sum();
-        let part = |of: f64, gb: f64| if of > 0.0 { gb / of } else { 0.0 };
-        let worst = spread.worst(fair.unwrap_or(served / endpoints.len().max(1) as f64));
-        let price = &self.profile.price;
+        let share = |of: f64, gb: f64| if of > 0.0 { gb / of } else { 0.0 };
+        let busiest = spread.worst(fair.unwrap_or(served / endpoints.len().max(1) as f64));
         let name = |index: usize| EndpointName::new(&endpoints[index], &self.snapshot.topology);
         // Without any zone left, there is nobody to send traffic and nobody to serve it.
-        let gone = if gb.is_empty() { total } else { 0.0 };
+        let gone = if by_zone.is_empty() { case.traffic.total() } else { 0.0 };
+        let cross_zone_gb = case.traffic.is_known.then_some(spread.cross_zone_gb);
         Figures {
-            in_zone_share: part(served, spread.in_zone_gb),
-            worst_load: worst.map_or(0.0, |(_, load)| load),
-            worst_endpoint: worst.map(|(index, _)| name(index)),
-            cross_zone_gb: spread.cross_zone_gb,
-            unknown_gb: spread.unknown_gb,
-            cost: spread.cross_zone_gb * (price.out_per_gb + price.in_per_gb),
-            unserved_share: part(total, spread.unserved_gb + gone),
+            in_zone_share: share(served, spread.in_zone_gb),
+            cross_zone_share: share(served, spread.cross_zone_gb),
+            unknown_zone_share: share(served, spread.unknown_gb),
+            unserved_share: share(case.traffic.total(), spread.unserved_gb + gone),
+            max_load: busiest.map_or(0.0, |(_, load)| load),
+            busiest_endpoint: busiest.map(|(index, _)| name(index)),
+            cross_zone_gb,
+            cost: cross_zone_gb.map(|gb| gb * self.price.per_gb()),
         }
     }
 
     fn caveats(&self, case: &Case<'_>, policies: &[Forecast]) -> Vec<WithMessage<Caveat>> {
         let now = policies.iter().find(|f| f.policy == case.current);
-        let behind = now.and_then(|f| f.once_applied.as_ref()).map(|then| Caveat::HintsBehind {
+        let outdated = now.and_then(|f| f.once_applied.as_ref());
+        let outdated = outdated.map(|then| Caveat::HintsOutdated {
             in_zone_share: then.in_zone_share,
-            worst_load: then.worst_load,
+            max_load: then.max_load,
         });
-        let unknown = now.map_or(0.0, |f| f.figures.unknown_gb);
-        let unknown = (unknown > 0.0).then_some(Caveat::UnknownZones { gb: unknown });
-        let others = now.filter(|f| self.is_undone(case, f));
-        let others = others.map(|_| Caveat::OthersSlices { endpoints: case.pool.foreign.len() });
-        let not_placed = (case.not_placed > 0).then_some(Caveat::NotAllPlaced {
+        let share = now.map_or(0.0, |f| f.figures.unknown_zone_share);
+        let unknown = (share > 0.0).then_some(Caveat::UnknownZone { share });
+        let unmanaged = now.filter(|f| self.is_limited(case, f));
+        let unmanaged =
+            unmanaged.map(|_| Caveat::UnmanagedSlices { endpoints: case.pool.foreign.len() });
+        let unschedulable = (case.unschedulable > 0).then_some(Caveat::ReplicasUnschedulable {
             endpoints: case.pool.len(),
-            not_placed: case.not_placed,
+            unschedulable: case.unschedulable,
         });
-        let all = [behind, others, not_placed, unknown];
+        let all = [outdated, unmanaged, unschedulable, unknown];
         all.into_iter().flatten().map(WithMessage::from).collect()
     }
 
-    /// Whether slices of others keep the policy in force from what it would do.
-    fn is_undone(&self, case: &Case<'_>, now: &Forecast) -> bool {
+    /// Whether unmanaged slices limit what the policy in force does.
+    fn is_limited(&self, case: &Case<'_>, now: &Forecast) -> bool {
         let pool = &case.pool;
         if pool.foreign.is_empty() || now.policy == Policy::None || now.cannot_act.is_some() {
             return false;
         }
         let (_, endpoints) =
             self.hint(case, now.policy, &self.whole, pool.all_managed(), case.hinted);
-        let here = Place { cluster: &self.whole, gb: &case.gb };
+        let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let alone = self.figures(case, here, &endpoints, self.hints_count(case, now.policy), None);
         !alone.is_close(now.settled())
     }

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use evenkeel_model::Reason;
 use serde::Serialize;
 
+use super::Money;
 use crate::{NoHints, Policy, policy::CannotAct, reason::percent};
 
 /// Why a policy is recommended. Codes and fields are API.
@@ -12,45 +13,51 @@ use crate::{NoHints, Policy, policy::CannotAct, reason::percent};
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Why {
-    NoEndpoints,
-    /// No zone is known to have clients.
-    NoClients,
+    NoReadyEndpoints,
+    /// No ready worker node has a zone, so clients can't be placed.
+    NoClientZones,
     NoTraffic,
     /// No policy can have an effect on this Service.
-    CannotAct {
+    PolicyNotApplicable {
         why: CannotAct,
     },
-    AlreadyBest {
+    /// The Service prefers the same node, and each node has its own endpoint.
+    BackedByDaemonSet,
+    CurrentPolicyBest {
         in_zone_share: f64,
     },
-    Cheaper {
-        saves: f64,
-        in_zone_before: f64,
-        in_zone_after: f64,
-        worst_load: f64,
-    },
-    /// The policy in force overloads an endpoint.
-    Safer {
-        worst_before: f64,
-        worst_after: f64,
-        costs: f64,
+    /// The policy in force overloads an endpoint; each policy that does not costs more.
+    CurrentPolicyOverloads {
+        max_load: f64,
         /// The zone most traffic is from, if that is what overloads.
         mostly_from: Option<Arc<str>>,
     },
-    /// The policy in force can't do anything now, and no other that is safe does better.
-    NoEffectNow {
+    LessCrossZoneTraffic {
+        in_zone_before: f64,
+        in_zone_after: f64,
+        max_load: f64,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        saves: Option<Money>,
+    },
+    /// The policy in force overloads an endpoint; this one does not, and costs no more.
+    NoOverload {
+        load_before: f64,
+        load_after: f64,
+    },
+    /// The policy in force assigns no hints now, and no other safe policy does better.
+    HintsUnavailable {
         why: NoHints,
-        /// The next number of endpoints with which it would have an effect.
+        /// The next number of endpoints with which it would assign hints.
         possible_with: Option<u32>,
     },
     /// Every policy that keeps traffic near would overload an endpoint.
-    OnlyEvenIsSafe {
+    WouldOverload {
         policy: Policy,
-        worst_load: f64,
+        max_load: f64,
         /// The zone most traffic is from, if that is what overloads.
         mostly_from: Option<Arc<str>>,
     },
-    NothingToGain,
+    NoImprovement,
 }
 
 // === impl Why ===
@@ -60,57 +67,67 @@ impl Reason for Why {}
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::NoEndpoints => write!(f, "no endpoint is ready, so there is nothing to compare"),
-            Why::NoClients => {
-                write!(
-                    f,
-                    "no ready worker node with a zone is known, so there is nothing to compare"
-                )
+            Why::NoReadyEndpoints => write!(f, "no endpoint is ready, nothing to compare"),
+            Why::NoClientZones => {
+                write!(f, "no ready worker node has a zone, nothing to compare")
             }
-            Why::NoTraffic => write!(f, "there is no traffic, so there is nothing to compare"),
-            Why::CannotAct { why } => write!(f, "no policy has an effect here: {why}"),
-            Why::AlreadyBest { in_zone_share } => {
-                write!(f, "keeps {} % in zone; no safe policy does better", whole(*in_zone_share))
+            Why::NoTraffic => write!(f, "the Service has no traffic, nothing to compare"),
+            Why::PolicyNotApplicable { why } => write!(f, "no policy has an effect: {why}"),
+            Why::BackedByDaemonSet => {
+                write!(f, "its Pods belong to a DaemonSet, so each node has its own endpoint")
             }
-            Why::Cheaper { .. } | Why::Safer { .. } => self.fmt_change(f),
-            Why::NoEffectNow { why, possible_with } => {
+            Why::CurrentPolicyBest { in_zone_share } => write!(
+                f,
+                "{} % of traffic stays in zone; no safe policy does better",
+                whole(*in_zone_share)
+            ),
+            Why::NoImprovement => write!(f, "no policy keeps more traffic in its zone"),
+            Why::CurrentPolicyOverloads { .. } | Why::WouldOverload { .. } => self.fmt_overload(f),
+            Why::HintsUnavailable { why, possible_with } => {
                 write!(f, "it has no effect now: {why}")?;
-                possible_with.map_or(Ok(()), |n| write!(f, "; with {n} endpoints it would"))
+                possible_with.map_or(Ok(()), |n| write!(f, "; scale to {n} replicas"))
             }
-            Why::OnlyEvenIsSafe { policy, worst_load, mostly_from } => {
-                let load = whole(*worst_load);
-                write!(f, "{policy} would load an endpoint with {load} % of its fair share; ")?;
-                skew(f, mostly_from.as_ref(), "spread the Pods evenly over zones first")
-            }
-            Why::NothingToGain => write!(f, "no policy keeps more traffic near"),
+            Why::LessCrossZoneTraffic { .. } | Why::NoOverload { .. } => self.fmt_change(f),
         }
     }
 }
 
 impl Why {
+    fn fmt_overload(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::CurrentPolicyOverloads { max_load, mostly_from } => {
+                let load = whole(*max_load);
+                write!(f, "the busiest endpoint takes {load} % of its fair share, ")?;
+                write!(f, "but each policy that lowers this sends more traffic across zones; ")?;
+                cause(f, mostly_from.as_ref())
+            }
+            Why::WouldOverload { policy, max_load, mostly_from } => {
+                let load = whole(*max_load);
+                write!(f, "{policy} would load an endpoint with {load} % of its fair share; ")?;
+                cause(f, mostly_from.as_ref())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// What another policy would change.
     fn fmt_change(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Why::Cheaper { saves, in_zone_before, in_zone_after, worst_load } => write!(
-                f,
-                "{} % in zone instead of {} %, saves {saves:.2} a month; the most loaded endpoint takes {} % of its fair share",
-                whole(*in_zone_after),
-                whole(*in_zone_before),
-                whole(*worst_load)
-            ),
-            Why::Safer { worst_before, worst_after, costs, mostly_from } => {
-                write!(
-                    f,
-                    "the most loaded endpoint would take {} % of its fair share instead of {} %, for {costs:.2} more a month; ",
-                    whole(*worst_after),
-                    whole(*worst_before)
-                )?;
-                skew(
-                    f,
-                    mostly_from.as_ref(),
-                    "as many endpoints in each zone would be better still",
-                )
+            Why::LessCrossZoneTraffic { in_zone_before, in_zone_after, max_load, saves } => {
+                let (after, before) = (whole(*in_zone_after), whole(*in_zone_before));
+                write!(f, "{after} % of traffic stays in zone instead of {before} %")?;
+                if let Some(saves) = saves {
+                    write!(f, ", saves {saves} a month")?;
+                }
+                let load = whole(*max_load);
+                write!(f, "; the busiest endpoint takes {load} % of its fair share")
             }
+            Why::NoOverload { load_before, load_after } => write!(
+                f,
+                "the busiest endpoint takes {} % of its fair share instead of {} %, with no more traffic across zones",
+                whole(*load_after),
+                whole(*load_before)
+            ),
             _ => Ok(()),
         }
     }
@@ -121,9 +138,9 @@ fn whole(ratio: f64) -> f64 {
 }
 
 /// What overloads: where traffic comes from, or else where Pods are.
-fn skew(f: &mut fmt::Formatter<'_>, zone: Option<&Arc<str>>, pods: &str) -> fmt::Result {
+fn cause(f: &mut fmt::Formatter<'_>, zone: Option<&Arc<str>>) -> fmt::Result {
     match zone {
-        Some(zone) => write!(f, "traffic comes mostly from {zone}"),
-        None => f.write_str(pods),
+        Some(zone) => write!(f, "most traffic comes from {zone}"),
+        None => f.write_str("spread the Pods evenly over zones"),
     }
 }

@@ -25,7 +25,7 @@ fn hints_of_slices_that_others_write_stay_as_they_are() {
     assert!(close(now.in_zone_share, 1.0 / 3.0), "an endpoint without hint undoes all: {now:?}");
     assert!(close(figures(&forecasts, Policy::Auto).in_zone_share, 1.0 / 3.0));
     let caveats: Vec<&Caveat> = forecasts.caveats.iter().map(|c| &c.reason).collect();
-    assert_eq!(caveats, [&Caveat::OthersSlices { endpoints: 1 }]);
+    assert_eq!(caveats, [&Caveat::UnmanagedSlices { endpoints: 1 }]);
 }
 
 #[test]
@@ -36,7 +36,7 @@ fn hints_that_are_not_written_yet_are_told_and_do_not_change_the_advice() {
     assert!(close(figures(&forecasts, Policy::PreferSameZone).in_zone_share, 1.0 / 3.0));
     assert_eq!(forecasts.recommendation.policy, Policy::PreferSameZone);
     let caveat = &forecasts.caveats[0].reason;
-    assert_eq!(*caveat, Caveat::HintsBehind { in_zone_share: 1.0, worst_load: 1.0 });
+    assert_eq!(*caveat, Caveat::HintsOutdated { in_zone_share: 1.0, max_load: 1.0 });
 }
 
 #[test]

@@ -31,8 +31,8 @@ proptest! {
             let (near, worst) = slow(&world, policy, 1000.0);
             let fast = figures(&forecasts, policy);
             prop_assert!(close(fast.in_zone_share, near), "{policy}: {fast:?} is not {near}");
-            prop_assert!(close(fast.worst_load, worst), "{policy}: {fast:?} is not {worst}");
-            prop_assert!(close(fast.cross_zone_gb, 1000.0 * (1.0 - near)), "{policy}: {fast:?}");
+            prop_assert!(close(fast.max_load, worst), "{policy}: {fast:?} is not {worst}");
+            prop_assert!(close(fast.cross_zone_share, 1.0 - near), "{policy}: {fast:?}");
         }
     }
 
@@ -68,7 +68,55 @@ proptest! {
         let (near, worst) = select_everywhere(&world, 1000.0);
         let fast = figures(&forecasts, forecasts.current);
         prop_assert!(close(fast.in_zone_share, near), "{policy}: {fast:?} is not {near}");
-        prop_assert!(close(fast.worst_load, worst), "{policy}: {fast:?} is not {worst}");
-        prop_assert!(close(fast.cross_zone_gb, 1000.0 * (1.0 - near)), "{policy}: {fast:?}");
+        prop_assert!(close(fast.max_load, worst), "{policy}: {fast:?} is not {worst}");
+        prop_assert!(close(fast.cross_zone_share, 1.0 - near), "{policy}: {fast:?}");
+    }
+
+    #[test]
+    fn the_default_answer_never_sends_more_traffic_across_zones_than_the_policy_in_force(
+        nodes in prop::collection::vec((0..3usize, 1..6u64), 3..8),
+        pods in prop::collection::vec(0..5usize, 3),
+        policy in prop::sample::select(vec!["none", "Auto", "PreferSameZone", "PreferSameNode"]),
+        traffic in prop::collection::vec(0..9u32, 3),
+        // What happened to each endpoint since the controller was here.
+        fates in prop::collection::vec(0..6usize, 15),
+        kubernetes in any::<bool>(),
+    ) {
+        let zones = ["a", "b", "c"];
+        let nodes: Vec<(&str, u64)> = nodes.iter().map(|(z, cpu)| (zones[*z], *cpu)).collect();
+        let pods: Vec<(&str, usize)> = zones
+            .into_iter()
+            .zip(pods)
+            .filter(|(zone, _)| nodes.iter().any(|(z, _)| z == zone))
+            .collect();
+        let settings = if kubernetes { Settings::kubernetes() } else { Settings::default() };
+        let mut world = world(&nodes, &pods, settings);
+        ask(&mut world, policy);
+        world.sync();
+        for (endpoint, fate) in world.slices.iter_mut().flat_map(|s| &mut s.endpoints).zip(fates) {
+            match fate {
+                0 => endpoint.hints = None,
+                1 => endpoint.conditions.ready = Some(false),
+                _ => {}
+            }
+        }
+        let by_zone = zones.into_iter().zip(traffic).map(|(z, gb)| (z.into(), f64::from(gb)));
+        let profile = TrafficProfile { by_zone: by_zone.collect(), ..TrafficProfile::default() };
+        for profile in [TrafficProfile::default(), profile] {
+            let got = forecast(&world, &profile, None);
+            let of = |policy| got.of(policy).expect("all policies");
+            let (now, then) = (of(got.current), of(got.recommendation.policy));
+            let default = then.settled().cross_zone_share;
+            if got.changes() {
+                prop_assert!(default <= now.figures.cross_zone_share + 1e-6, "{got:?}");
+                prop_assert!(default <= now.settled().cross_zone_share + 1e-6, "{got:?}");
+            }
+            prop_assert!(got.saving().money.unwrap_or(0.0) >= -1e-6, "{got:?}");
+            for trade in &got.trades {
+                let dearer = of(trade.policy).settled();
+                prop_assert!(dearer.cross_zone_share > default, "not a trade: {trade:?}");
+                prop_assert!(!trade.benefits.is_empty());
+            }
+        }
     }
 }

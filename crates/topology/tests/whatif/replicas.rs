@@ -12,7 +12,7 @@ fn replicas_are_spread_over_zones() {
     assert!(close(figures(&at(6), Policy::PreferSameZone).in_zone_share, 1.0));
     assert_eq!(at(0).endpoints, 0);
     assert_eq!(at(9).endpoints, 9);
-    assert!(matches!(at(0).recommendation.why.reason, Why::NoEndpoints));
+    assert!(matches!(at(0).recommendation.why.reason, Why::NoReadyEndpoints));
 }
 
 #[test]
@@ -22,7 +22,7 @@ fn replicas_of_confined_pods_stay_in_their_zones() {
     let forecasts = forecast(&world, &TrafficProfile::default(), Some(9));
     assert_eq!(forecasts.endpoints, 9);
     let lost: Vec<f64> =
-        forecasts.policies[0].zone_lost.iter().map(|l| l.figures.worst_load).collect();
+        forecasts.policies[0].zone_lost.iter().map(|l| l.figures.max_load).collect();
     assert!(close(lost[2], 1.0), "zone c has no endpoint to lose: {lost:?}");
 }
 
@@ -33,13 +33,13 @@ fn replicas_that_find_no_node_are_not_counted() {
     let forecasts = forecast(&world, &TrafficProfile::default(), Some(5));
     assert_eq!(forecasts.endpoints, 2);
     let caveat = &forecasts.caveats[0].reason;
-    assert_eq!(*caveat, Caveat::NotAllPlaced { endpoints: 2, not_placed: 3 });
+    assert_eq!(*caveat, Caveat::ReplicasUnschedulable { endpoints: 2, unschedulable: 3 });
 }
 
 #[test]
 fn replicas_are_taken_from_the_fullest_zone() {
     let world = equal(&[("a", 5), ("b", 2), ("c", 1)]);
     let forecasts = forecast(&world, &TrafficProfile::default(), Some(3));
-    assert!(close(figures(&forecasts, Policy::PreferSameZone).worst_load, 1.0));
+    assert!(close(figures(&forecasts, Policy::PreferSameZone).max_load, 1.0));
     assert!(close(figures(&forecasts, Policy::PreferSameZone).in_zone_share, 1.0));
 }

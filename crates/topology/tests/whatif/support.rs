@@ -1,7 +1,7 @@
 use evenkeel_model::{Endpoint, Selectable, ServiceState, Snapshot, Viewpoint};
 use evenkeel_testkit::{Cluster, ServiceExt, World, service};
 use evenkeel_topology::{
-    Policy, Settings, policy, select,
+    Environment, Policy, Profile, Settings, policy, select,
     whatif::{Figures, Forecasts, Scenario, TrafficProfile},
 };
 
@@ -28,7 +28,8 @@ pub(crate) fn forecast(
         services: vec![state],
         ..Snapshot::default()
     };
-    Scenario::new(&snapshot, profile, &world.settings).forecast(&snapshot.services[0], replicas)
+    let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
+    Scenario::new(&snapshot, profile, &environment).forecast(&snapshot.services[0], replicas)
 }
 
 pub(crate) fn figures(forecasts: &Forecasts, policy: Policy) -> &Figures {

@@ -210,6 +210,7 @@ impl PodCase {
             subdomain: named(&self.subdomain),
             ports: main.chain(sidecars).map(ContainerPortCase::port).collect(),
             confined: false,
+            daemon_set: false,
         }
     }
 }
