@@ -395,6 +395,40 @@ impl Drop for Raised {
 mod tests {
     use super::*;
 
+    /// Every metric with at least one sample: families without any are not exported.
+    fn filled() -> Metrics {
+        let metrics = Metrics::new();
+        let pods = metrics.requests(Of { resource: "pods".into(), ..Of::default() });
+        pods.answered("GET", 200, false, Duration::ZERO);
+        drop(pods.long_running("WATCH"));
+        metrics.objects("pods");
+        metrics.watch_events("pods");
+        metrics.task_restarts().count("housekeeping", 0);
+        for pool in [Pool::ClusterIps, Pool::NodePorts] {
+            metrics.repair.found(pool, Problem::Leaked);
+            metrics.repair.failed(pool);
+        }
+        metrics.connections.fill();
+        metrics
+    }
+
+    /// `all.txt` is what `docs/reference/metrics.md` is made from.
+    #[test]
+    fn all_metrics_are_listed_for_the_reference() {
+        let text = filled().text();
+        let described: String = text
+            .lines()
+            .filter(|line| line.starts_with("# HELP") || line.starts_with("# TYPE"))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/metrics/all.txt");
+        if std::env::var_os("EVENKEEL_UPDATE").is_some() {
+            std::fs::write(file, &described).unwrap();
+        }
+        let listed = std::fs::read_to_string(file).unwrap();
+        assert_eq!(listed, described, "set EVENKEEL_UPDATE=1 to write it again");
+    }
+
     #[test]
     fn requests_are_counted_under_the_names_of_kubernetes() {
         let metrics = Metrics::new();

@@ -100,8 +100,8 @@ impl std::fmt::Debug for WriteRequest {
 }
 
 impl WriteHandle {
-    /// WriteHandle, and returns the result once it is durable. Dropping the future does not cancel
-    /// the write.
+    /// Sends a write, and returns the result once it is durable. Dropping the future does not cancel the
+    /// write.
     pub async fn write(&self, request: impl Into<WriteRequest>) -> WriteResult {
         let (answer, answered) = oneshot::channel();
         let sent = self.queue.send(Pending::Write(request.into(), answer)).await;

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 use evenkeel_topology::ServerVersion;
 
 use crate::{
-    analyze::AnalyzeArgs, apiserver::ApiserverArgs, controller::ControllerArgs,
+    analyze::AnalyzeArgs, apiserver::ApiserverArgs, complete, controller::ControllerArgs,
     fairness::FairnessCommand, plan::PlanOutput, status::StatusArgs, up::UpArgs,
 };
 
@@ -49,13 +49,17 @@ pub(crate) enum Command {
     #[command(after_help = crate::apiserver::EXAMPLES)]
     Apiserver(ApiserverArgs),
     /// Print a completion script for a shell
-    Completions { shell: Shell },
+    #[command(visible_alias = "completions", after_help = COMPLETION_EXAMPLES)]
+    Completion { shell: Shell },
+    /// Print the reference of all commands, as Markdown
+    #[command(hide = true)]
+    Reference,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
     /// The Services, as in `web`, `svc/web` or `shop/web`
-    #[arg(value_name = "SERVICE", required_unless_present = "all_namespaces")]
+    #[arg(value_name = "SERVICE", required_unless_present = "all_namespaces", add = complete::services())]
     pub services: Vec<String>,
     #[command(flatten)]
     pub input: InputArgs,
@@ -63,10 +67,10 @@ pub(crate) struct ExplainArgs {
     #[arg(short = 'A', long, conflicts_with = "namespace")]
     pub all_namespaces: bool,
     /// Explain clients in this zone only; may be repeated
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", add = complete::zones())]
     pub from_zone: Vec<String>,
     /// Explain clients on this node only; may be repeated
-    #[arg(long, value_name = "NODE")]
+    #[arg(long, value_name = "NODE", add = complete::nodes())]
     pub from_node: Vec<String>,
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
@@ -78,7 +82,7 @@ pub(crate) struct ExplainArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
     /// The Services, as in `web` or `svc/web`; all when none is named
-    #[arg(value_name = "SERVICE")]
+    #[arg(value_name = "SERVICE", add = complete::services())]
     pub services: Vec<String>,
     #[command(flatten)]
     pub input: InputArgs,
@@ -108,7 +112,7 @@ pub(crate) struct PlanArgs {
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
     /// The namespace [default: that of the context, or `default`]
-    #[arg(short, long, value_name = "NAMESPACE")]
+    #[arg(short, long, value_name = "NAMESPACE", add = complete::namespaces())]
     pub namespace: Option<String>,
     /// Manifests to read instead of a cluster: a file, a folder, or - for stdin; may be repeated
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["kubeconfig", "context"])]
@@ -207,6 +211,14 @@ A traffic file; costs are shown for the Services whose traffic it gives:
   price: {outPerGb: 0.01, inPerGb: 0.01, currency: USD}
   services:
     shop/web: {gbPerMonth: 5000}";
+
+const COMPLETION_EXAMPLES: &str = "\
+Examples:
+  source <(evenkeel completion bash)                 # in ~/.bashrc
+  evenkeel completion zsh > \"${fpath[1]}/_evenkeel\"
+  evenkeel completion fish > ~/.config/fish/completions/evenkeel.fish
+
+Names of Services, namespaces, nodes and zones come from the cluster of the kubeconfig.";
 
 #[cfg(test)]
 mod tests {

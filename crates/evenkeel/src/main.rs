@@ -7,6 +7,7 @@
 mod analyze;
 mod apiserver;
 mod cli;
+mod complete;
 mod controller;
 mod duration;
 mod error;
@@ -20,6 +21,7 @@ mod output;
 mod plan;
 mod printer;
 mod progress;
+mod reference;
 mod sample;
 mod settings;
 mod status;
@@ -28,7 +30,7 @@ mod up;
 
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::Parser;
 
 use crate::{
     cli::{Cli, Command},
@@ -37,6 +39,7 @@ use crate::{
 };
 
 fn main() -> ExitCode {
+    complete::answer();
     let Cli { command } = Cli::parse();
     let outcome = match command {
         Command::Up(args) => clean(up::run(&args)),
@@ -47,11 +50,8 @@ fn main() -> ExitCode {
         Command::Fairness { command } => fairness::run(&command),
         Command::Controller(args) => clean(controller::run(&args)),
         Command::Apiserver(args) => clean(apiserver::run(&args)),
-        Command::Completions { shell } => {
-            let mut script = Vec::new();
-            clap_complete::generate(shell, &mut Cli::command(), "evenkeel", &mut script);
-            clean(printer::data(&String::from_utf8_lossy(&script)))
-        }
+        Command::Completion { shell } => clean(complete::script(shell)),
+        Command::Reference => clean(reference::run()),
     };
     match outcome {
         Ok(exit) => exit.code(),

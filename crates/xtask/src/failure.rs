@@ -14,6 +14,10 @@ pub(crate) enum Failure {
     StillMissing { names: Vec<String> },
     /// The fuzzer was killed, as by a stack overflow, before it could report.
     Killed { command: String },
+    /// The reference can't be made, or is out of date.
+    Reference(String),
+    /// A file of the distribution can't be made.
+    Dist(String),
 }
 
 impl fmt::Display for Failure {
@@ -36,6 +40,8 @@ impl fmt::Display for Failure {
                 f,
                 "`{command}` was killed. The input it was running is target/fuzz/*-running.yaml"
             ),
+            Failure::Reference(problem) => write!(f, "reference: {problem}"),
+            Failure::Dist(problem) => write!(f, "dist: {problem}"),
         }
     }
 }

@@ -7,11 +7,13 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod bench;
+mod dist;
 mod failure;
 mod fuzz;
 mod load;
 mod prerequisites;
 mod program;
+mod reference;
 mod test;
 
 use std::process::ExitCode;
@@ -32,6 +34,10 @@ enum Xtask {
     Fuzz(fuzz::Args),
     /// Run a scenario over real sockets, for a minute or so
     Load(load::Args),
+    /// Write docs/reference from the code
+    Reference(reference::Args),
+    /// Build a static Linux binary with completions and a checksum into target/dist
+    Dist,
 }
 
 fn main() -> ExitCode {
@@ -40,6 +46,8 @@ fn main() -> ExitCode {
         Xtask::Bench(args) => bench::run(&args),
         Xtask::Fuzz(args) => fuzz::run(&args),
         Xtask::Load(args) => load::run(&args),
+        Xtask::Reference(args) => reference::run(&args),
+        Xtask::Dist => dist::run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -42,6 +42,18 @@ pub(crate) fn status(mut command: Command) -> Result<ExitStatus, Failure> {
     })
 }
 
+/// What it prints, if it succeeds.
+pub(crate) fn output(mut command: Command) -> Result<String, Failure> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let not_started = |cause: String| Failure::NotStarted { command: name.clone(), cause };
+    let output = command.stderr(Stdio::inherit()).output();
+    let output = output.map_err(|error| not_started(error.to_string()))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    Err(not_started(format!("it ended with {}", output.status)))
+}
+
 /// Whether `words` runs and succeeds, in silence.
 pub(crate) fn succeeds(words: &[&str]) -> bool {
     let Some((name, args)) = words.split_first() else {

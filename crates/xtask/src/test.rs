@@ -35,6 +35,7 @@ pub(crate) const STEPS: &[Step] = &[
     Step::cargo("fmt", "fmt --all --check"),
     Step::cargo("clippy", "clippy --workspace --all-targets --locked -- -D warnings"),
     // Without a target flag cargo runs unit, integration and documentation tests, and no benches.
+    // The conformance cases are among them.
     Step::cargo("test", "test --workspace --locked"),
     Step {
         name: "doc",
@@ -43,7 +44,6 @@ pub(crate) const STEPS: &[Step] = &[
             args: "doc --workspace --no-deps --locked",
         },
     },
-    Step::cargo("conformance", "run --locked -q -p evenkeel-conformance"),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {

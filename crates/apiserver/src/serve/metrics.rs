@@ -63,6 +63,13 @@ impl ConnectionMetrics {
         registry.register("panics", "Requests that caused a panic", panics.clone());
     }
 
+    /// A sample of each, so that all are exported.
+    #[cfg(test)]
+    pub(crate) fn fill(&self) {
+        self.publish();
+        self.closed(Closed::Idle);
+    }
+
     /// Starts a sweep.
     pub(super) fn reset(&self) {
         self.counted.iter().for_each(|count| count.store(0, Ordering::Relaxed));

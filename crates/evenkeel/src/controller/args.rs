@@ -14,6 +14,7 @@ use evenkeel_model::label;
 
 use crate::{
     cli::Profile,
+    complete,
     duration::duration,
     error::Error,
     find,
@@ -117,12 +118,12 @@ pub(crate) struct ElectionArgs {
 #[derive(Debug, Args)]
 pub(crate) struct HandoverArgs {
     /// Services, such as `web` or `svc/web` [default: all in the namespace]
-    #[arg(value_name = "SERVICE", conflicts_with = "all_namespaces")]
+    #[arg(value_name = "SERVICE", conflicts_with = "all_namespaces", add = complete::services())]
     pub services: Vec<String>,
     #[command(flatten)]
     pub cluster: ClusterArgs,
     /// Namespace [default: that of the context, or `default`]
-    #[arg(short, long, value_name = "NAMESPACE")]
+    #[arg(short, long, value_name = "NAMESPACE", add = complete::namespaces())]
     pub namespace: Option<String>,
     /// All namespaces
     #[arg(short = 'A', long, conflicts_with = "namespace")]

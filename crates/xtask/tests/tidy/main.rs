@@ -10,6 +10,7 @@ mod edges;
 mod manifests;
 mod rules;
 mod sources;
+mod words;
 mod workspace;
 
 use crate::workspace::{crates, files};
@@ -21,6 +22,9 @@ fn the_workspace_is_tidy() {
     findings.extend(crates.iter().flat_map(manifests::check));
     findings.extend(files("Cargo.toml").iter().filter_map(manifests::check_place));
     findings.extend(files(".rs").iter().flat_map(sources::check));
+    for ending in [".rs", ".md", ".yaml"] {
+        findings.extend(files(ending).iter().flat_map(words::check));
+    }
     let lines: Vec<_> = findings.iter().map(ToString::to_string).collect();
     assert!(lines.is_empty(), "\n\n{}\n", lines.join("\n"));
 }

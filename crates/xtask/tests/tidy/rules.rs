@@ -72,3 +72,22 @@ pub(crate) const NOWHERE: &[(&str, &str)] = &[
 
 /// The longest a source may be.
 pub(crate) const MOST_LINES: usize = 800;
+
+/// Turns of phrase that users must not meet, in lower case, with what to write instead.
+pub(crate) const BANNED_TURNS: &[(&str, &str)] = &[
+    ("ought to", "match the desired state"),
+    ("goes on where", "resumes"),
+    ("writes from now on", "became leader"),
+    ("so often in a row", "times in a row"),
+    ("to look at;", "warnings"),
+    ("empty moment", "without interruption"),
+    ("other than it seems", "settings that don't do what they appear to"),
+    ("nothing to say", "no findings"),
+    ("no sound ", "missing or invalid"),
+    ("can't be understood", "ignoring invalid object"),
+    ("first lists are complete", "caches synced"),
+    ("from which weight", "minimum log level"),
+    ("part of cpu", "CPU share"),
+    ("no near traffic", "no topology preference set"),
+    ("may do all that", "has the permissions"),
+];

@@ -1,0 +1,114 @@
+//! Runs every command that the documentation shows, as it is printed, in one shell for each page.
+//!
+//! Commands come from fences marked `sh`. `prelude.sh` stands in for what a test can't do: servers go to
+//! the background on free ports, `cargo run` is the binary that is there, `cargo xtask` is asked
+//! whether it knows the command. What can't be run at all is in [`NOT_RUN`], with its reason.
+
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
+use std::{
+    env, fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+const PRELUDE: &str = include_str!("prelude.sh");
+
+/// Parts of commands that no test can run.
+const NOT_RUN: &[(&str, &str)] = &[
+    ("port-forward", "the embedded API has no kubelet to forward to"),
+    ("http://127.0.0.1:10271", "this is what port-forward makes reachable"),
+    ("component=kube-controller-manager", "the embedded API has no such Pod"),
+    ("rollout status deployment/evenkeel-controller", "the sandbox has no image to run it from"),
+    ("wait pod --all --for=delete", "no Pod is there after the line before it"),
+];
+
+/// Files and folders that commands name.
+const NAMED: &[&str] = &["examples", "deploy", "crates", "docs", "LICENSE"];
+
+#[test]
+fn every_command_of_the_readme_runs() {
+    run("README.md");
+}
+
+#[test]
+fn every_command_of_the_instructions_for_clusters_runs() {
+    run("deploy/README.md");
+}
+
+#[test]
+fn every_command_of_the_other_pages_runs() {
+    let docs = root().join("docs");
+    let pages = fs::read_dir(docs).unwrap().map(|entry| entry.unwrap().path());
+    for page in pages.filter(|page| page.extension().is_some_and(|ending| ending == "md")) {
+        let page = page.strip_prefix(root()).unwrap().to_owned();
+        run(page.to_str().unwrap());
+    }
+}
+
+/// A page without commands is fine; one with a command that fails is not.
+fn run(page: &str) {
+    let text = fs::read_to_string(root().join(page)).unwrap();
+    let commands = commands(&text);
+    if commands.is_empty() {
+        return;
+    }
+    let folder = folder(page);
+    let log = fs::File::create(folder.join("log")).unwrap();
+    let mut shell = Command::new("timeout");
+    shell.args(["--kill-after=5", "240", "bash", "-c"]);
+    shell.arg(format!("{PRELUDE}\n{commands}\n"));
+    shell.current_dir(&folder).stdin(Stdio::null());
+    shell.stdout(log.try_clone().unwrap()).stderr(log);
+    shell.env("EVENKEEL", env!("CARGO_BIN_EXE_evenkeel"));
+    // kubectl keeps a cache at home, and there is no other cluster to find there.
+    shell.env("HOME", &folder).env_remove("KUBECONFIG");
+    let status = shell.status().unwrap();
+    let said = fs::read_to_string(folder.join("log")).unwrap_or_default();
+    let tail: Vec<&str> = said.lines().rev().take(40).collect();
+    let tail: Vec<&str> = tail.into_iter().rev().collect();
+    assert!(status.success(), "{page}: {status}\n{}\n\n{commands}", tail.join("\n"));
+    fs::remove_dir_all(folder).unwrap();
+}
+
+/// The lines of all fences marked `sh`, but for those that can't be run.
+fn commands(text: &str) -> String {
+    let mut commands = String::new();
+    let mut inside = false;
+    for line in text.lines() {
+        match line.trim() {
+            "```sh" => inside = true,
+            "```" => inside = false,
+            line if inside && !NOT_RUN.iter().any(|(part, _)| line.contains(part)) => {
+                commands.push_str(line);
+                commands.push('\n');
+            }
+            _ => {}
+        }
+    }
+    commands
+}
+
+/// A folder of its own that looks like the repository.
+fn folder(page: &str) -> PathBuf {
+    let name = format!("docs-{}-{}", page.replace(['/', '.'], "-"), std::process::id());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    for name in NAMED {
+        symlink(root().join(name), folder.join(name)).unwrap();
+    }
+    folder
+}
+
+fn root() -> PathBuf {
+    let here = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap());
+    here.ancestors().nth(2).unwrap().to_owned()
+}
+
+#[test]
+fn commands_are_those_in_fences_for_the_shell() {
+    let text = "```sh\na b\n```\n\n```yaml\nc: d\n```\n\n   ```sh\n   e \\\n     f\n   kubectl port-forward x\n   ```\n";
+    assert_eq!(commands(text), "a b\ne \\\nf\n");
+}
