@@ -7,8 +7,8 @@ use clap_complete::Shell;
 use evenkeel_topology::ServerVersion;
 
 use crate::{
-    apiserver::ApiserverArgs, controller::ControllerArgs, fairness::FairnessCommand,
-    status::StatusArgs, up::UpArgs,
+    analyze::AnalyzeArgs, apiserver::ApiserverArgs, controller::ControllerArgs,
+    fairness::FairnessCommand, status::StatusArgs, up::UpArgs,
 };
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
@@ -21,15 +21,18 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run the API with its sandbox and the controller in one process, with a sample to look at
+    /// Run the API server with its sandbox and the controller in one process, with sample objects
     #[command(after_help = crate::up::EXAMPLES)]
     Up(UpArgs),
-    /// Check that everything works, and say what to do where it does not
+    /// Check that everything works, and show how to fix what does not
     #[command(after_help = crate::status::EXAMPLES)]
     Status(StatusArgs),
-    /// Say which endpoints of a Service each zone or node uses, and why
+    /// Explain which endpoints of a Service each zone or node uses, and why
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),
+    /// Find what is wrong with all Services, and how to fix it
+    #[command(after_help = crate::analyze::EXAMPLES)]
+    Analyze(AnalyzeArgs),
     /// Show what other policies would do to Services, and recommend one
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
@@ -51,15 +54,18 @@ pub(crate) enum Command {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExplainArgs {
-    /// The Service, as in `web` or `svc/web`
-    #[arg(value_name = "SERVICE")]
-    pub service: String,
+    /// The Services, as in `web`, `svc/web` or `shop/web`
+    #[arg(value_name = "SERVICE", required_unless_present = "all_namespaces")]
+    pub services: Vec<String>,
     #[command(flatten)]
     pub input: InputArgs,
-    /// Look from this client zone only; may be repeated
+    /// Services of all namespaces: those named, or else all
+    #[arg(short = 'A', long, conflicts_with = "namespace")]
+    pub all_namespaces: bool,
+    /// Explain clients in this zone only; may be repeated
     #[arg(long, value_name = "ZONE")]
     pub from_zone: Vec<String>,
-    /// Look from this node only; may be repeated
+    /// Explain clients on this node only; may be repeated
     #[arg(long, value_name = "NODE")]
     pub from_node: Vec<String>,
     /// The form of the output
@@ -92,7 +98,7 @@ pub(crate) struct PlanArgs {
     pub settings: SettingsArgs,
 }
 
-/// Where objects come from: files, or else a cluster.
+/// The source of objects: files, or else a cluster.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
     /// The namespace [default: that of the context, or `default`]
@@ -121,13 +127,13 @@ pub(crate) struct SettingsArgs {
     /// Feature gates, as in TopologyAwareHints=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
-    /// Expected overload up to which Auto gives hints: 0.2 is 20 %
+    /// Expected overload up to which Auto assigns hints: 0.2 is 20 %
     #[arg(long, value_name = "RATIO")]
     pub assign_threshold: Option<f64>,
     /// Expected overload up to which Auto keeps hints
     #[arg(long, value_name = "RATIO")]
     pub keep_threshold: Option<f64>,
-    /// What a node without allocatable CPU means to Auto
+    /// How Auto treats a node without allocatable CPU
     #[arg(long, value_enum)]
     pub unknown_cpu: Option<UnknownCpuArg>,
 }
@@ -136,7 +142,7 @@ pub(crate) struct SettingsArgs {
 pub(crate) enum Output {
     #[default]
     Table,
-    /// The table with every endpoint and every lost zone
+    /// The table with all details
     Wide,
     Json,
     Yaml,
@@ -168,7 +174,7 @@ pub(crate) enum Profile {
 pub(crate) enum UnknownCpuArg {
     /// No Service gets Auto hints
     NoHints,
-    /// All nodes count one core
+    /// All nodes count as one core
     OneCore,
 }
 
@@ -176,8 +182,8 @@ const EXPLAIN_EXAMPLES: &str = "\
 Examples:
   evenkeel explain web                               # the cluster of the current context
   evenkeel explain svc/web -n shop --from-zone zone-a
-  evenkeel explain web -n shop -f examples/three-zones
-  kubectl get svc,endpointslices,nodes,pods -o yaml | evenkeel explain web -f -";
+  evenkeel explain shop/web shop/cart -f examples/three-zones
+  kubectl get svc,endpointslices,nodes,pods,hpa,events -A -o yaml | evenkeel explain -A -f -";
 
 const PLAN_EXAMPLES: &str = "\
 Examples:

@@ -8,17 +8,17 @@ use evenkeel_k8s::{
     live::{self, LiveError, Scope},
     snapshot,
 };
-use evenkeel_model::{Id, ServiceKey};
+use evenkeel_model::{Id, ServiceKey, ServiceState};
 use evenkeel_topology::{
     Environment, Server, Settings,
-    explain::{From, explain},
+    explain::{Context, Explanation, From, explain},
 };
 use kube::Client;
 
 use crate::{
     cli::{ExplainArgs, Output},
     error::Error,
-    find,
+    find::{self, ServiceName},
     input::{self, Input, Wanted},
     output, printer,
     progress::Progress,
@@ -26,23 +26,75 @@ use crate::{
 };
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
-    // Wrong settings are told before a cluster is read.
+    // Wrong settings are reported before a cluster is read.
     environment(&args.settings, Server::default())?;
-    let name = find::service_name(&args.service)?;
-    let input = input::read(&args.input, Wanted::One(name))?;
-    let state = find::service(&input, name)?;
+    let named = args.services.iter().map(|given| find::service_ref(given));
+    let named: Vec<ServiceName<'_>> = named.collect::<Result<_, _>>()?;
+    let input = input::read(&args.input, wanted(args, &named))?;
+    let states = states(args, &named, &input)?;
     let from = from(args, &input)?;
-    let progress = Progress::new(None, "explaining");
     let environment = environment(&args.settings, input.server)?;
-    let explanation = explain(&input.snapshot, state, &from, &environment);
+    let context = Context::new(&input.snapshot, &environment);
+    let progress = Progress::new(Some(states.len() as u64), "explaining");
+    let explained = (1..).zip(&states).map(|(position, state)| {
+        progress.at(position);
+        context.explain(state, &from)
+    });
+    let explained: Vec<Explanation> = explained.collect();
     drop(progress);
-    let text = match args.output {
-        Output::Table => text::render(&explanation, false),
-        Output::Wide => text::render(&explanation, true),
-        Output::Json => output::json(&explanation)?,
-        Output::Yaml => output::yaml(&explanation)?,
+    printer::data(&rendered(args, &explained)?)
+}
+
+/// One Service by itself where one is named, else a list.
+fn rendered(args: &ExplainArgs, explained: &[Explanation]) -> Result<String, Error> {
+    let single = explained.first().filter(|_| args.services.len() == 1 && !args.all_namespaces);
+    let text = |wide| {
+        let texts: Vec<String> = explained.iter().map(|e| text::render(e, wide)).collect();
+        if texts.is_empty() { "no Services found\n".to_owned() } else { texts.join("\n") }
     };
-    printer::data(&text)
+    match (args.output, single) {
+        (Output::Table, _) => Ok(text(false)),
+        (Output::Wide, _) => Ok(text(true)),
+        (Output::Json, Some(one)) => output::json(one),
+        (Output::Json, None) => output::json(&explained),
+        (Output::Yaml, Some(one)) => output::yaml(one),
+        (Output::Yaml, None) => output::yaml(&explained),
+    }
+}
+
+/// What to read of a cluster.
+fn wanted<'a>(args: &ExplainArgs, named: &[ServiceName<'a>]) -> Wanted<'a> {
+    match named {
+        _ if args.all_namespaces => Wanted::All,
+        [ServiceName { namespace: Some(namespace), name }] => Wanted::In { namespace, name },
+        [ServiceName { namespace: None, name }] => Wanted::One(name),
+        named if named.iter().all(|service| service.namespace.is_none()) => Wanted::Namespace,
+        _ => Wanted::All,
+    }
+}
+
+/// The named Services; with `-A` those of that name in all namespaces, or all there are.
+fn states<'a>(
+    args: &ExplainArgs,
+    named: &[ServiceName<'_>],
+    input: &'a Input,
+) -> Result<Vec<&'a ServiceState>, Error> {
+    if args.all_namespaces && named.is_empty() {
+        return Ok(input.snapshot.services.iter().collect());
+    }
+    let mut found = Vec::with_capacity(named.len());
+    for ServiceName { namespace, name } in named {
+        let everywhere = args.all_namespaces && namespace.is_none();
+        let is_named = |state: &&ServiceState| *state.service.key.name == **name;
+        let all: Vec<_> = input.snapshot.services.iter().filter(is_named).collect();
+        if everywhere && !all.is_empty() {
+            found.extend(all);
+        } else {
+            let namespace = namespace.unwrap_or(&input.namespace);
+            found.push(find::service_in(input, namespace, name)?);
+        }
+    }
+    Ok(found)
 }
 
 /// The text for one Service of a cluster, seen from all of its zones.
@@ -65,7 +117,7 @@ pub(crate) async fn live(
     Ok(text::render(&explain(&snapshot, state, &From::default(), &environment), false))
 }
 
-/// The places to look from, known to exist.
+/// The zones and nodes to look from, checked to exist.
 fn from(args: &ExplainArgs, input: &Input) -> Result<From, Error> {
     let topology = &input.snapshot.topology;
     let known = |what, names: Vec<Arc<str>>, wanted: &[String]| {

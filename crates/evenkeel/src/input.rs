@@ -1,4 +1,4 @@
-//! Objects in, by one door: manifests, or a cluster.
+//! Reads objects: from manifests, or from a cluster.
 
 use std::{
     fs,
@@ -17,10 +17,15 @@ use kube::Client;
 
 use crate::{cli::InputArgs, error::Error, printer, progress::Progress, up::DATA};
 
-/// Which Services are wanted, before their namespace is known.
+/// Which Services to read, before the default namespace is known.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Wanted<'a> {
     One(&'a str),
+    /// One of a namespace, whatever the namespace in force.
+    In {
+        namespace: &'a str,
+        name: &'a str,
+    },
     Namespace,
     All,
 }
@@ -43,7 +48,7 @@ pub(crate) fn read(args: &InputArgs, wanted: Wanted<'_>) -> Result<Input, Error>
     let given = args.server_version.map(Server::given);
     let server = given.or(reported.map(Server::reported)).unwrap_or_default();
     tell_notes(&objects);
-    let _progress = Progress::new(None, "putting objects together");
+    let _progress = Progress::new(None, "indexing objects");
     Ok(Input { snapshot: snapshot::build(objects)?, namespace, server })
 }
 
@@ -63,7 +68,7 @@ fn read_files(given: &[PathBuf]) -> Result<Objects, Error> {
     Ok(objects)
 }
 
-/// A folder stands for the manifests in it and below it, in the order of their names.
+/// A folder means the manifests in it and below it, in the order of their names.
 pub(crate) fn expand(path: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |source| Error::Read { path: path.to_owned(), source };
     if path == Path::new("-") || !fs::metadata(path).map_err(failed)?.is_dir() {
@@ -121,10 +126,11 @@ fn read_cluster(args: &InputArgs, wanted: Wanted<'_>) -> Result<Looked, Error> {
         let namespace = given.unwrap_or_else(|| client.default_namespace().to_owned());
         let scope = match wanted {
             Wanted::One(name) => Scope::Service(ServiceKey::new(&*namespace, name)),
+            Wanted::In { namespace, name } => Scope::Service(ServiceKey::new(namespace, name)),
             Wanted::Namespace => Scope::Namespace(namespace.clone()),
             Wanted::All => Scope::AllNamespaces,
         };
-        let progress = Progress::new(None, "asking the cluster");
+        let progress = Progress::new(None, "reading the cluster");
         let tell = |kind: &str, n: usize| progress.say(format!("read {n} {kind}"));
         let reported = server_version(&client).await;
         let objects = live::objects(client, scope, tell).await?;
@@ -137,14 +143,14 @@ pub(crate) async fn server_version(client: &Client) -> Option<ServerVersion> {
     client.apiserver_version().await.ok()?.git_version.parse().ok()
 }
 
-/// One line for all kinds that were passed over, and one for each list that could not be read.
+/// One line for all ignored kinds, and one for each list that can't be read.
 fn tell_notes(objects: &Objects) {
     if !objects.skipped.is_empty() {
         let kinds: Vec<String> =
             objects.skipped.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
-        printer::note(format_args!("not used here: {}", kinds.join(", ")));
+        printer::note(format_args!("ignored kinds: {}", kinds.join(", ")));
     }
     for note in &objects.notes {
-        printer::note(format_args!("{} could not be read: {}", note.what, note.problem));
+        printer::note(format_args!("cannot read {}: {}", note.what, note.problem));
     }
 }

@@ -4,6 +4,7 @@
 //! stdout, all else to stderr, both through [`printer`]. Exit codes: 0 success, 1 findings or another
 //! failure, 2 wrong usage or bad input, 3 a cluster can't be read.
 
+mod analyze;
 mod apiserver;
 mod cli;
 mod controller;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Up(args) => clean(up::run(&args)),
         Command::Status(args) => status::run(&args),
         Command::Explain(args) => clean(explain::run(&args)),
+        Command::Analyze(args) => analyze::run(&args),
         Command::Plan(args) => clean(plan::run(&args)),
         Command::Fairness { command } => clean(fairness::run(&command)),
         Command::Controller(args) => clean(controller::run(&args)),

@@ -1,4 +1,4 @@
-//! The one way out: data to stdout, all else to stderr. Colours only on a terminal, and never
+//! All output: data to stdout, everything else to stderr. Colours only on a terminal, and never
 //! needed to understand the text.
 
 use std::{fmt::Display, io::Write};
@@ -14,7 +14,7 @@ pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
 pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const CARE: Style = AnsiColor::Yellow.on_default();
 
-/// Writes data. A reader that has seen enough (`| head`) is no error.
+/// Writes data. A closed pipe (`| head`) is no error.
 pub(crate) fn data(text: &str) -> Result<(), Error> {
     let mut stdout = anstream::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
@@ -24,9 +24,9 @@ pub(crate) fn data(text: &str) -> Result<(), Error> {
     }
 }
 
-/// Tells people something that is no data.
+/// Writes a note to stderr.
 pub(crate) fn note(text: impl Display) {
-    // There is nowhere left to say that stderr is gone.
+    // If stderr is gone, there is nowhere to report it.
     let text = text.to_string();
     let _ = writeln!(anstream::stderr(), "{CARE}note{CARE:#}: {}", harmless(&text));
 }

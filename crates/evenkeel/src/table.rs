@@ -1,4 +1,4 @@
-//! Tables in the manner of `kubectl`: columns of words, no lines.
+//! Tables in the style of `kubectl`: aligned columns, no lines.
 
 use std::fmt::Write;
 

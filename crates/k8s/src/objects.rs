@@ -57,6 +57,8 @@ pub struct Objects {
     pub services: Collected<Service>,
     pub nodes: Collected<Node>,
     pub pods: Collected<Pod>,
+    /// All Pods in scope were listed: none means that there are none.
+    pub pods_listed: bool,
     pub slices: Collected<EndpointSlice>,
     pub events: Collected<Event>,
     pub autoscalers: Collected<HorizontalPodAutoscaler>,
@@ -109,7 +111,7 @@ impl<T: Resource<DynamicType = ()> + PartialEq + Serialize> Collected<T> {
     /// Takes `object` in. The same object a second time is passed over; another one of the same
     /// name is an error that names both places.
     pub fn add(&mut self, origin: Origin, mut object: T) -> Result<(), ManifestError> {
-        // Nobody here reads it, it may be half of an object, and it differs between two reads.
+        // It is not used, may be half of an object, and differs between two reads.
         object.meta_mut().managed_fields = None;
         let place = self.places.get(&key(object.meta())).copied();
         let Some(place) = place else {
@@ -187,8 +189,7 @@ fn key(meta: &ObjectMeta) -> (Box<str>, Box<str>) {
 impl Objects {
     /// How many objects there are, skipped ones left out.
     pub fn len(&self) -> usize {
-        let Objects { services, nodes, pods, slices, events, autoscalers, skipped: _, notes: _ } =
-            self;
+        let Objects { services, nodes, pods, slices, events, autoscalers, .. } = self;
         let rest = slices.len() + events.len() + autoscalers.len();
         services.len() + nodes.len() + pods.len() + rest
     }

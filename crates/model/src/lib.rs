@@ -40,5 +40,5 @@ pub use crate::{
         Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,
     },
     slice::{AddressType, EndpointPort, Slice},
-    snapshot::{Autoscaler, EventNote, ServiceState, Snapshot},
+    snapshot::{Autoscaler, EventNote, LabelValues, PodCause, PodProblem, ServiceState, Snapshot},
 };

@@ -71,11 +71,11 @@ pub enum TrafficPolicy {
     Local,
 }
 
-/// Through which doors traffic reaches a Service, and what each door demands.
+/// How traffic reaches a Service, and the traffic policy of each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exposure {
     pub internal: TrafficPolicy,
-    /// `None` when there is no door from outside: no node port, external or load-balancer address.
+    /// `None` when it is not exposed: no node port, external or load-balancer address.
     pub external: Option<TrafficPolicy>,
 }
 
@@ -85,7 +85,7 @@ pub struct Service {
     pub uid: Arc<str>,
     pub labels: BTreeMap<Arc<str>, Arc<str>>,
     pub annotations: BTreeMap<Arc<str>, Arc<str>>,
-    /// `None`: the Service has no selector (or an empty one), its slices are somebody else's.
+    /// `None`: the Service has no selector (or an empty one), somebody else writes its slices.
     pub selector: Option<BTreeMap<Arc<str>, Arc<str>>>,
     /// The selector is from the annotation [`label::SELECTOR`]: Kubernetes' own controller leaves
     /// the Service alone.
@@ -95,7 +95,7 @@ pub struct Service {
     pub families: Vec<AddressType>,
     /// No cluster IP: `None` or not assigned.
     pub headless: bool,
-    /// `spec.clusterIP` is `None` by wish: clients find endpoints by DNS, and no proxy is between.
+    /// `spec.clusterIP: None` is set: clients find endpoints by DNS, without a proxy.
     pub cluster_ip_none: bool,
     /// A name outside the cluster: there are no endpoints.
     pub external_name: bool,

@@ -1,8 +1,11 @@
 //! A cluster at one moment, grouped by Service: what `explain` and `plan` look at.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use crate::{Node, Pod, Service, ServiceKey, Slice, Topology};
+use crate::{Node, NodeId, Pod, Service, ServiceKey, Slice, Topology};
 
 /// An Event about a Service, newest last in its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,6 +23,31 @@ pub struct Autoscaler {
     pub max_replicas: u32,
 }
 
+/// A Pod that is not ready, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PodProblem {
+    pub pod: Arc<str>,
+    pub cause: PodCause,
+}
+
+/// Why a Pod is not ready, as its status reports it. Messages may be empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PodCause {
+    /// The scheduler found no node.
+    Unschedulable { message: Arc<str> },
+    /// Scheduled, and not started yet.
+    Pending,
+    /// A container can't start, as with `ImagePullBackOff` or `CrashLoopBackOff`.
+    ContainerWaiting { container: Arc<str>, reason: Arc<str>, message: Arc<str> },
+    /// It runs, and its readiness is not reported.
+    NotReady { message: Arc<str> },
+    /// It ended with an error, or was evicted.
+    Failed { reason: Arc<str>, message: Arc<str> },
+}
+
+/// The values of each label key.
+pub type LabelValues = BTreeMap<Arc<str>, BTreeSet<Arc<str>>>;
+
 /// One Service with all that belongs to it.
 #[derive(Clone, Debug)]
 pub struct ServiceState {
@@ -28,6 +56,8 @@ pub struct ServiceState {
     pub slices: Vec<Slice>,
     /// The Pods its selector picks, sorted by name. Empty when Pods were not given.
     pub pods: Vec<Pod>,
+    /// Those of its Pods that are not ready, sorted by name.
+    pub pod_problems: Vec<PodProblem>,
     pub events: Vec<EventNote>,
     pub autoscaler: Option<Autoscaler>,
 }
@@ -41,6 +71,12 @@ pub struct Snapshot {
     pub services: Vec<ServiceState>,
     /// Slices that name a Service which is not here.
     pub orphans: Vec<ServiceKey>,
+    /// Nodes with `spec.unschedulable`, in the order of `nodes`.
+    pub cordoned: Vec<NodeId>,
+    /// Pods were read: a Service without Pods has none, instead of none being known.
+    pub has_pods: bool,
+    /// By namespace, the labels of Pods where some selector matches none.
+    pub pod_labels: BTreeMap<Arc<str>, LabelValues>,
 }
 
 // === impl ServiceState ===
@@ -52,6 +88,7 @@ impl ServiceState {
             service,
             slices: Vec::new(),
             pods: Vec::new(),
+            pod_problems: Vec::new(),
             events: Vec::new(),
             autoscaler: None,
         }

@@ -16,7 +16,7 @@ use evenkeel_topology::{
     Capacity, Draft, Role, Settings, Sync,
     auto::{
         self, bounds,
-        least_change::{self, Place},
+        least_change::{self, Position},
     },
     measure, plan,
     plan::NodeTable,
@@ -89,10 +89,10 @@ fn allocate(c: &mut Criterion) {
     let mut group = c.benchmark_group("allocate");
     for n in SIZES {
         group.throughput(Throughput::Elements(n as u64));
-        let places: Vec<Place> = (0..n)
+        let places: Vec<Position> = (0..n)
             .map(|i| {
                 let zone = endpoint(&world, i).zone.expect("every node has a zone");
-                Place { home: world.capacity.index_of(zone), hinted: u16::MAX }
+                Position { home: world.capacity.index_of(zone), hinted: u16::MAX }
             })
             .collect();
         group.bench_function(BenchmarkId::new("core", n), |b| {

@@ -41,7 +41,7 @@ pub fn measure(
     settings: &Settings,
 ) -> Result<Capacity, NoHints> {
     let counted = || nodes.iter().filter(|n| is_counted(n));
-    // The first by name is told of, so that every process tells the same.
+    // The first by name is reported, so that every process reports the same.
     let no_cpu = |n: &Node| n.cpu_milli == 0 && settings.unknown_cpu == UnknownCpu::NoHints;
     let offends = |n: &&Node| n.zone.is_none() || no_cpu(n);
     if let Some(node) = counted().filter(offends).min_by_key(|n| topology.nodes.name(n.id)) {

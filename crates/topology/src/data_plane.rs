@@ -138,7 +138,7 @@ impl Environment {
         let mut settings = self.of(plane.hints.profile).clone();
         settings.node_hint_rule = self.of(plane.routing.profile).node_hint_rule;
         settings.gates = settings.gates.and(self.server.version.gates());
-        // Slices signed by another name would all be written anew.
+        // With another name, the plan would rewrite every slice.
         if let ProfileReason::SlicesManagedBy { manager } = &plane.hints.because.reason
             && plane.hints.profile == Profile::Evenkeel
         {
@@ -162,6 +162,11 @@ impl Environment {
     /// The version that has `gate`, if this API server is older.
     pub fn missing(&self, gate: &str) -> Option<ServerVersion> {
         ServerVersion::of_gate(gate).filter(|version| self.server.version < *version)
+    }
+
+    /// What both profiles have in common: how the capacity of zones is measured.
+    pub(crate) fn common(&self) -> &Settings {
+        &self.kubernetes
     }
 
     fn of(&self, profile: Profile) -> &Settings {

@@ -2,13 +2,13 @@
 //! PreferSameNode for its own node too.
 //!
 //! Source: KEP-4444, "EndpointSlice Controller Implementation". Hints are given to ready endpoints
-//! only; a stale hint on one that is not ready harms nobody and forces no write. O(endpoints).
+//! only; a stale hint on one that is not ready does no harm and forces no write. O(endpoints).
 
 use evenkeel_model::{Endpoint, Few, Hints};
 
 use crate::{Draft, Role};
 
-/// Gives every ready endpoint the hints of its own place. An unchanged slice becomes an update
+/// Gives every ready endpoint the hints of its own zone or node. An unchanged slice becomes an update
 /// only when one of its ready endpoints has other hints.
 pub fn assign(drafts: &mut [Draft<'_>], node_hints: bool) {
     for draft in drafts {

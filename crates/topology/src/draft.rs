@@ -1,4 +1,4 @@
-//! A slice on its way: what is to become of it, and its content, copied only when changed.
+//! A slice being planned: its role in the plan, and its content, copied only when changed.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Who may use which endpoint, and why.
+//! Which client may use which endpoint, and why.
 //!
 //! Two halves that meet in the hints of EndpointSlices, as KEP-2433 and KEP-4444 split them:
 //!
@@ -14,6 +14,7 @@
 //! broken by name. Each outcome carries its reasons as data. What is *not* here: API objects
 //! (crate `k8s`), writing slices (`controller`), programming the kernel (`nft`, `proxy`).
 
+pub mod analyze;
 pub mod auto;
 pub mod capacity;
 mod data_plane;
@@ -21,6 +22,7 @@ pub mod distribution;
 mod draft;
 pub mod explain;
 mod moves;
+pub mod nearest;
 pub mod overload;
 mod pack;
 pub mod plan;

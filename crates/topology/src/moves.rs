@@ -34,9 +34,9 @@ pub enum MoveReason {
         had: u32,
         minimum: u32,
     },
-    /// The zone has no capacity any more: nobody is there to use the endpoint.
+    /// The zone has no capacity any more: no client is there to use the endpoint.
     ZoneWithoutCapacity,
-    /// Only under [`crate::Assignment::WholeSlices`]: a slice that is written starts anew.
+    /// Only under [`crate::Assignment::WholeSlices`]: a slice that is written is allocated again.
     Reallocated,
     /// Hints are taken off altogether.
     HintsRefused {

@@ -14,7 +14,7 @@ use crate::{
     auto::{ZoneCounts, bounds, bounds::minimum},
 };
 
-/// What became of one address family of a Service that asked for Auto.
+/// The outcome for one address family of a Service under policy Auto.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum AutoState {
     Hinted(ZoneCounts),
@@ -31,13 +31,13 @@ struct Entry {
     populated: bool,
 }
 
-/// The Services in Auto mode and where they stand.
+/// The Services under policy Auto, with the outcome of their hints.
 #[derive(Clone, Debug, Default)]
 pub struct AutoServices {
     services: BTreeMap<ServiceKey, Entry>,
 }
 
-/// Why a Service is to be looked at again.
+/// Why a Service needs a resync.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resync {
     Overloaded,
@@ -54,14 +54,14 @@ impl AutoServices {
         entry.populated = true;
     }
 
-    /// Hints were asked for and could not be given.
+    /// Hints were requested and could not be assigned.
     pub fn refused(&mut self, service: &ServiceKey, family: AddressType, endpoints: u32) {
         let entry = self.services.entry(service.clone()).or_default();
         entry.families.insert(family, AutoState::Refused { endpoints });
         entry.populated = false;
     }
 
-    /// Hints are no longer asked for.
+    /// Hints are no longer requested.
     pub fn removed(&mut self, service: &ServiceKey, family: AddressType) {
         if let Some(entry) = self.services.get_mut(service) {
             entry.families.remove(&family);
@@ -102,7 +102,7 @@ impl AutoServices {
         services.filter(move |(_, entry)| otherwise(entry)).map(|(key, _)| key)
     }
 
-    /// The Services to look at after nodes changed, in order of their names.
+    /// The Services to resync after nodes changed, in the order of their names.
     pub fn resync(
         &self,
         capacity: Option<&Capacity>,

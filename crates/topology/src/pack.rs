@@ -263,7 +263,7 @@ fn refresh<'a>(sync: &Sync<'a>, group: &mut Group, slice: &'a Slice) -> Option<D
             continue;
         };
         changed |= differs(&wanted, existing);
-        // Kubernetes forgets hints here and gives them anew.
+        // Kubernetes drops hints here and assigns them again.
         if sync.settings.assignment == Assignment::LeastChange && wanted.is_ready() {
             wanted.hints.clone_from(&existing.hints);
         }

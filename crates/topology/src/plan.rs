@@ -39,7 +39,7 @@ pub struct Sync<'a> {
     pub settings: &'a Settings,
 }
 
-/// What is to be written. A dry run is this, printed.
+/// The writes of one sync. A dry run prints this.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Without names: whoever creates them names them.
@@ -49,7 +49,7 @@ pub struct Plan {
     pub unchanged: Vec<Arc<str>>,
     pub families: Vec<FamilyPlan>,
     pub events: Vec<HintEvent>,
-    /// Pods left out because their node is not known: to be tried again.
+    /// Pods skipped because their node is unknown: retry them.
     pub without_node: Vec<Arc<str>>,
 }
 
@@ -64,7 +64,7 @@ pub struct FamilyPlan {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum HintOutcome {
-    /// None are wanted.
+    /// No policy requests hints.
     NotRequested,
     Auto(auto::ZoneCounts),
     AutoRefused(NoHints),
@@ -102,7 +102,7 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
     plan
 }
 
-/// Gives hints to the slices of one family, as the policy wants them.
+/// Assigns the policy's hints to the slices of one family.
 pub fn hint(
     drafts: &mut [Draft<'_>],
     requested: &RequestedPolicy,
@@ -129,7 +129,7 @@ pub fn hint(
     }
 }
 
-/// The Event that the outcome is worth. `known`: hints of this family are nothing new;
+/// The Event to emit for the outcome. `known`: hints of this family are nothing new;
 /// `populated`: the Service had Auto hints before.
 fn event(
     family: AddressType,
@@ -215,7 +215,7 @@ impl FromIterator<Node> for NodeTable {
 // === impl Plan ===
 
 impl Plan {
-    /// Nothing is to be written.
+    /// Nothing needs to be written.
     pub fn is_empty(&self) -> bool {
         self.create.is_empty() && self.update.is_empty() && self.delete.is_empty()
     }

@@ -71,7 +71,7 @@ pub fn requested(service: &Service, gates: Gates) -> RequestedPolicy {
                 why: PolicyReason::SetByAnnotation { annotation, value },
             }
         } else {
-            // Kubernetes lets no field take over from an annotation that asks for Auto.
+            // In Kubernetes the field never overrides an annotation that requests Auto.
             gate_off("TopologyAwareHints", value)
         };
     }
@@ -110,7 +110,7 @@ fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> Requested
     RequestedPolicy { policy, why }
 }
 
-/// The annotation that asks for Auto, if one does.
+/// The annotation that requests Auto, if there is one.
 fn auto_annotation(service: &Service) -> Option<(&'static str, Arc<str>)> {
     let (annotation, value) = [label::TOPOLOGY_AWARE_HINTS, label::TOPOLOGY_MODE]
         .into_iter()

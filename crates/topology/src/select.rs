@@ -36,7 +36,7 @@ pub enum Rule {
 /// Why hints are not obeyed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HintsIgnored {
-    /// The consumer is not to look at hints: feature gates.
+    /// Feature gates turn hints off for the consumer.
     GateOff,
     /// No ready endpoint has a hint.
     NoHints,

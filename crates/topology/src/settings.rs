@@ -1,7 +1,7 @@
 //! What can be set, and the two profiles.
 //!
 //! [`Settings::kubernetes`] does what today's Kubernetes does, to the last float.
-//! [`Settings::default`] departs from it only where one of the proposals asks for more; the table
+//! [`Settings::default`] departs from it only where one of the proposals requires more; the table
 //! in `ARCHITECTURE.md` lists each departure.
 
 use std::sync::Arc;
@@ -18,7 +18,7 @@ pub enum Assignment {
     WholeSlices,
 }
 
-/// When node hints are obeyed.
+/// When node hints are applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeHintRule {
     /// KEP-4444: some ready endpoint is hinted for this node.
@@ -27,16 +27,16 @@ pub enum NodeHintRule {
     AllHaveOne,
 }
 
-/// When the Event `TopologyAwareHintsEnabled` is worth telling.
+/// When the Event `TopologyAwareHintsEnabled` is emitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EnabledEvent {
-    /// When a family's slices had no hints in force before: a restart tells nothing anew.
+    /// When a family's slices had no hints in force before: a restart emits nothing.
     WhenNewInSlices,
     /// As Kubernetes: when the controller does not remember hints of the Service.
     WhenNotRemembered,
 }
 
-/// What a counted node without allocatable CPU does to zone capacity.
+/// How a counted node without allocatable CPU affects zone capacity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownCpu {
     /// The docs page's third safeguard: no hints at all.
@@ -137,7 +137,7 @@ impl Settings {
         }
     }
 
-    /// Refuses what can't work.
+    /// Rejects values that can't work.
     pub fn validate(&self) -> Result<(), SettingsError> {
         let thresholds = [
             ("the assign threshold", self.assign_threshold),

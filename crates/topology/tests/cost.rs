@@ -55,7 +55,7 @@ fn allocation_needs_no_memory_for_each_endpoint_beyond_its_result() {
     let cost = |n: u32| {
         let home = |i| u16::try_from(i % 3).expect("small");
         let places: Vec<_> =
-            (0..n).map(|i| least_change::Place { home: home(i), hinted: u16::MAX }).collect();
+            (0..n).map(|i| least_change::Position { home: home(i), hinted: u16::MAX }).collect();
         let bounds = bounds(&capacity, n, 0.2).expect("enough");
         measure(|| {
             std::hint::black_box(least_change::assign(&places, &bounds));

@@ -5,7 +5,7 @@ use evenkeel_topology::{
     Settings,
     auto::{
         bounds,
-        least_change::{Place, assign},
+        least_change::{Position, assign},
     },
     capacity::{NO_ZONE, ZoneIdx},
 };
@@ -19,8 +19,8 @@ const C: ZoneIdx = 2;
 fn check(cores: &[(&str, u64)], endpoints: &[(ZoneIdx, ZoneIdx)], expected: &[ZoneIdx]) {
     let settings = Settings::default();
     let capacity = Cluster::of(cores).measure(&settings).expect("two zones or more");
-    let place = |&(home, hinted): &(ZoneIdx, ZoneIdx)| Place { home, hinted };
-    let places: Vec<Place> = endpoints.iter().map(place).collect();
+    let place = |&(home, hinted): &(ZoneIdx, ZoneIdx)| Position { home, hinted };
+    let places: Vec<Position> = endpoints.iter().map(place).collect();
     let n = u32::try_from(places.len()).expect("few endpoints");
     let bounds = bounds(&capacity, n, settings.keep_threshold).expect("hints are possible");
     assert_eq!(assign(&places, &bounds), expected);

@@ -12,6 +12,7 @@ use evenkeel_topology::{
 };
 
 use crate::{
+    analyze::finding,
     printer::{BAD, CARE, DIM, GOOD, HEADING, styled},
     table::{Table, percent},
 };
@@ -25,6 +26,7 @@ const NO_NODES: &str = "the input has no Nodes";
 pub(crate) fn render(explanation: &Explanation, wide: bool) -> String {
     let mut text = String::new();
     head(explanation, &mut text);
+    problems(explanation, &mut text);
     zones(explanation, &mut text);
     for family in &explanation.families {
         family_text(family, wide, &mut text);
@@ -51,6 +53,19 @@ fn head(explanation: &Explanation, text: &mut String) {
     }
     if explanation.external_traffic_policy.is_some_and(local) {
         let _ = writeln!(text, "  externalTrafficPolicy: Local");
+    }
+}
+
+/// The everyday causes. The other findings are among the checks, warnings and advice below.
+fn problems(explanation: &Explanation, text: &mut String) {
+    let mut basic = explanation.findings.iter().filter(|f| f.problem.reason.is_basic()).peekable();
+    if basic.peek().is_some() {
+        let _ = writeln!(text, "\n{}", styled(HEADING, "PROBLEMS"));
+    }
+    for found in basic {
+        let mut lines = String::new();
+        finding(found, &mut lines);
+        lines.lines().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
 }
 
@@ -86,7 +101,8 @@ fn family_text(family: &FamilyView, wide: bool, text: &mut String) {
     };
     let title = styled(HEADING, family.family);
     let FamilyView { endpoints, ready, .. } = family;
-    let _ = writeln!(text, "\n{title}: {endpoints} endpoints, {ready} ready");
+    let noun = if *endpoints == 1 { "endpoint" } else { "endpoints" };
+    let _ = writeln!(text, "\n{title}: {endpoints} {noun}, {ready} ready");
     let _ = writeln!(text, "  hints in force:  {in_force}");
     let wanted = match &family.hints.desired.reason {
         Outcome::Refused { why: NoHints::NodesUnknown } => format!("none: {NO_NODES}"),
@@ -144,8 +160,8 @@ fn view_text(view: &View, wide: bool, text: &mut String) {
     };
     let client = styled(HEADING, client(view));
     let _ = writeln!(text, "\n  {client}: {}{share}", view.rule.message);
-    let nobody_else = matches!(view.rule.reason, RuleReason::OwnNodeEndpoints { .. });
-    if !view.except_nodes.is_empty() && !nobody_else {
+    let is_all = matches!(view.rule.reason, RuleReason::OwnNodeEndpoints { .. });
+    if !view.except_nodes.is_empty() && !is_all {
         let some: Vec<&str> = view.except_nodes.iter().take(LISTED).map(AsRef::as_ref).collect();
         let more = if view.except_nodes.len() > LISTED { " and others" } else { "" };
         let nodes = some.join(", ");

@@ -97,7 +97,7 @@ fn kinds_that_are_not_used_are_passed_over_with_one_note() {
     let other = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n";
     let ran = explain("kinds", format!("{SERVICE}---\n{other}---\n{other}"));
     assert_eq!(ran.code, 0, "{}", ran.stderr);
-    assert_eq!(ran.stderr, "note: not used here: 2 ConfigMap\n");
+    assert_eq!(ran.stderr, "note: ignored kinds: 2 ConfigMap\n");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod analyze;
 mod apiserver;
 mod bad_input;
 mod controller;

@@ -52,7 +52,7 @@ pub(crate) fn from_facts(service: &impl ServiceFacts) -> (Service, Option<FieldE
     (read, problem)
 }
 
-/// What was read, or nothing and the problem told if it is the first.
+/// What was read, or the default; the first problem is kept.
 fn right<T: Default>(read: Result<T, FieldError>, problem: &mut Option<FieldError>) -> T {
     read.unwrap_or_else(|error| {
         problem.get_or_insert(error);
@@ -62,7 +62,7 @@ fn right<T: Default>(read: Result<T, FieldError>, problem: &mut Option<FieldErro
 
 #[derive(Clone, Copy, Default, PartialEq)]
 enum ClusterIp {
-    /// Headless by wish.
+    /// `None` is set: headless.
     None,
     /// Not assigned (yet).
     #[default]
@@ -85,7 +85,7 @@ impl ClusterIp {
     }
 }
 
-/// The annotation of a Service with a selector of its own is not even looked at: the Service is
+/// The annotation of a Service with a selector of its own is ignored: the Service is
 /// that of Kubernetes' own controller.
 fn pick_selector(
     given: Option<&BTreeMap<String, String>>,

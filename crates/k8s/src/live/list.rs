@@ -14,7 +14,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use super::LiveError;
 use crate::{Collected, Note, Objects, Origin};
 
-/// As large as `kubectl` asks for.
+/// The page size of `kubectl`.
 const PAGE: u32 = 500;
 
 /// What to read. Nodes are always read, since all Services share them.
@@ -29,8 +29,8 @@ pub enum Scope {
 /// Reads all that `scope` covers. `progress` is called after each page with the kind, in the
 /// plural, and how many of it there are so far.
 ///
-/// Slices tell who is used; Pods, Events and autoscalers only help to say why. If those cannot be
-/// listed, that is a note in the result.
+/// Slices decide which endpoints are used; Pods, Events and autoscalers explain why. If those can't be
+/// listed, the result has a note.
 pub async fn objects(
     client: Client,
     scope: Scope,
@@ -46,7 +46,8 @@ pub async fn objects(
     reader.list("endpointslices", &slices, wanted.slices, &mut objects.slices).await?;
     if let Some(params) = wanted.pods {
         let pods: Api<Pod> = reader.api(&scope);
-        let listed = reader.list("pods", &pods, params, &mut objects.pods).await;
+        let listed = reader.pods(&pods, params, &mut objects.pods).await;
+        objects.pods_listed = listed.is_ok();
         objects.notes.extend(forgive("pods", listed)?);
     }
 
@@ -65,7 +66,7 @@ struct Reader<P> {
     progress: P,
 }
 
-/// Which objects to ask for, once the Services are known.
+/// Which objects to list, once the Services are known.
 struct Wanted {
     slices: ListParams,
     /// `None`: the Service selects no Pods.
@@ -108,6 +109,24 @@ impl<P: FnMut(&str, usize)> Reader<P> {
         into.add(origin(), service)?;
         (self.progress)("services", 1);
         Ok(wanted)
+    }
+
+    /// Pods; where a selector matches none, one page of all of them, to find the nearest labels.
+    async fn pods(
+        &mut self,
+        api: &Api<Pod>,
+        params: ListParams,
+        into: &mut Collected<Pod>,
+    ) -> Result<(), LiveError> {
+        let selects = params.label_selector.is_some();
+        self.list("pods", api, params, into).await?;
+        if selects && into.is_empty() {
+            let page = api.list(&ListParams::default().limit(PAGE)).await;
+            for pod in page.map_err(|error| LiveError::request("pods", error))?.items {
+                into.add(origin(), pod)?;
+            }
+        }
+        Ok(())
     }
 
     async fn list<T>(
@@ -181,10 +200,11 @@ fn origin() -> Origin {
     Origin::new("the cluster")
 }
 
-/// Turns a refusal into a note; whoever cannot be reached at all is an error here too.
+/// Turns a refusal into a note. An API server that can't be reached is an error here too; one that
+/// doesn't serve the kind has no objects of it, which is no news.
 fn forgive(what: &str, listed: Result<(), LiveError>) -> Result<Option<Note>, LiveError> {
     match listed {
-        Ok(()) => Ok(None),
+        Ok(()) | Err(LiveError::Refused { code: 404, .. }) => Ok(None),
         Err(error @ (LiveError::Refused { .. } | LiveError::Failed { .. })) => {
             Ok(Some(Note { what: what.to_owned(), problem: error.to_string() }))
         }

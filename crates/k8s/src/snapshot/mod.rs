@@ -2,12 +2,16 @@
 
 mod autoscalers;
 mod events;
+mod pod_labels;
+mod pod_problems;
 mod selectors;
 
 use evenkeel_model::{
-    Autoscaler, Node, Pod, Service, ServiceKey, ServiceState, Slice, Snapshot, Topology, label,
+    Autoscaler, Node, Pod, PodProblem, Service, ServiceKey, ServiceState, Slice, Snapshot,
+    Topology, label,
 };
 use k8s_openapi::api::{core::v1 as core, discovery::v1::EndpointSlice};
+use rustc_hash::FxHashSet;
 
 use self::{autoscalers::Autoscalers, selectors::Selectors};
 use crate::{Collected, Objects, convert, manifest::ManifestError};
@@ -19,30 +23,54 @@ use crate::{Collected, Objects, convert, manifest::ManifestError};
 /// one copy of a Pod for each Service that selects it.
 pub fn build(objects: Objects) -> Result<Snapshot, ManifestError> {
     let mut topology = Topology::default();
+    let cordoned = cordoned(&objects.nodes);
     let nodes = nodes(&mut topology, objects.nodes)?;
+    let is_cordoned = |node: &&Node| cordoned.contains(&**topology.nodes.name(node.id));
+    let cordoned = nodes.iter().filter(is_cordoned).map(|node| node.id).collect();
     let services = services(&objects.services)?;
     let (mut slices, orphans) = slices(&mut topology, &services, &objects.slices)?;
     let scalers = Autoscalers::new(&objects.autoscalers);
     let mut pods = pods(&mut topology, &services, &scalers, &objects.pods)?;
+    let unmatched = services.iter().zip(&pods).filter(|(_, behind)| behind.pods.is_empty());
+    let unmatched = unmatched.map(|(service, _)| service).filter(|s| s.selector.is_some());
+    let pod_labels = pod_labels::of(unmatched, &objects.pods);
     let mut events = events::by_service(&services, &objects.events);
     let services = services.into_iter().enumerate().map(|(index, service)| {
-        let Behind { pods, autoscaler } = std::mem::take(&mut pods[index]);
+        let Behind { pods, pod_problems, autoscaler } = std::mem::take(&mut pods[index]);
         ServiceState {
             service,
             slices: std::mem::take(&mut slices[index]),
             pods,
+            pod_problems,
             events: std::mem::take(&mut events[index]),
             autoscaler,
         }
     });
-    Ok(Snapshot { services: services.collect(), topology, nodes, orphans })
+    Ok(Snapshot {
+        services: services.collect(),
+        topology,
+        nodes,
+        orphans,
+        cordoned,
+        has_pods: objects.pods_listed || !objects.pods.is_empty(),
+        pod_labels,
+    })
 }
 
-/// What stands behind one Service.
+/// The Pods of one Service.
 #[derive(Clone, Default)]
 struct Behind {
     pods: Vec<Pod>,
+    pod_problems: Vec<PodProblem>,
     autoscaler: Option<Autoscaler>,
+}
+
+/// The names of nodes that accept no new Pods.
+fn cordoned(given: &Collected<core::Node>) -> FxHashSet<String> {
+    let is_cordoned = |node: &core::Node| node.spec.as_ref()?.unschedulable.filter(|on| *on);
+    let nodes = given.iter().map(|item| &item.object);
+    let cordoned = nodes.filter(|node| is_cordoned(node).is_some());
+    cordoned.filter_map(|node| node.metadata.name.clone()).collect()
 }
 
 fn nodes(
@@ -79,7 +107,7 @@ fn find(services: &[Service], namespace: &str, name: &str) -> Option<usize> {
     services.binary_search_by(key).ok()
 }
 
-/// The slices of each Service by its place, and the Services that slices name in vain.
+/// The slices of each Service by its place, and the missing Services that slices name.
 fn slices(
     topology: &mut Topology,
     services: &[Service],
@@ -124,14 +152,17 @@ fn pods(
         let converted = convert::pod(topology, &item.object);
         let fail = |error| ManifestError::in_field(item.origin.clone(), &item.object, error);
         let pod = converted.map_err(fail)?;
+        let problem = pod_problems::problem(&item.object);
         for place in selectors.selecting(&item.object) {
             let behind = &mut behind[place];
+            behind.pod_problems.extend(problem.clone());
             behind.pods.push(pod.clone());
             scalers.pick(&item.object, &mut behind.autoscaler);
         }
     }
     for behind in &mut behind {
         behind.pods.sort_by(|a, b| a.name.cmp(&b.name));
+        behind.pod_problems.sort_by(|a, b| a.pod.cmp(&b.pod));
     }
     Ok(behind)
 }

@@ -259,3 +259,33 @@ async fn a_server_that_is_not_there_is_named_by_its_address() {
     assert!(error.to_string().starts_with(&expected), "{error}");
     assert!(error.is_retryable() && error.help().is_some());
 }
+
+#[tokio::test]
+async fn a_kind_that_the_server_does_not_serve_is_no_news() {
+    fn answers(path: &str) -> (u16, Value) {
+        match path {
+            path if path.contains("autoscalers") => failure(404, "page not found"),
+            path => cluster(path),
+        }
+    }
+    let found = read("no-autoscalers", answers, web()).await.unwrap();
+    assert_eq!(found.notes, []);
+}
+
+#[tokio::test]
+async fn where_a_selector_matches_nothing_the_labels_of_other_pods_are_read() {
+    fn answers(path: &str) -> (u16, Value) {
+        match path {
+            path if path.contains("/pods?&labelSelector") => list(&json!([]), ""),
+            "/api/v1/namespaces/shop/pods?&limit=500" => {
+                let meta = json!({"name": "p", "namespace": "shop", "labels": {"app": "wep"}});
+                list(&json!([{ "metadata": meta }]), "")
+            }
+            path => cluster(path),
+        }
+    }
+    let snapshot = build(read("nearest", answers, web()).await.unwrap()).unwrap();
+    assert!(snapshot.services[0].pods.is_empty());
+    assert!(snapshot.has_pods);
+    assert!(snapshot.pod_labels["shop"]["app"].contains("wep"));
+}

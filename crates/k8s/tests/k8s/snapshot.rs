@@ -1,4 +1,4 @@
-use evenkeel_model::{Autoscaler, ServiceKey, ServiceState, Snapshot};
+use evenkeel_model::{Autoscaler, PodCause, ServiceKey, ServiceState, Snapshot};
 
 use crate::snapshot;
 
@@ -177,4 +177,70 @@ fn an_autoscaler_belongs_to_the_service_whose_pods_it_scales() {
 fn nothing_at_all_is_an_empty_cluster() {
     let empty = snapshot("").unwrap();
     assert!(empty.services.is_empty() && empty.nodes.is_empty() && empty.orphans.is_empty());
+}
+
+#[test]
+fn the_reason_why_a_pod_is_not_ready_is_read_from_its_status() {
+    let cause = |status: &str| {
+        let pod = format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: p, namespace: shop, \
+             labels: {{app: x}}}}, status: {status}}}\n---\n{{apiVersion: v1, kind: Service, \
+             metadata: {{name: x, namespace: shop}}, spec: {{selector: {{app: x}}}}}}"
+        );
+        let snapshot = cluster(&pod);
+        let problems = &state(&snapshot, "shop", "x").pod_problems;
+        problems.first().map(|problem| problem.cause.clone())
+    };
+    let waiting = "{phase: Pending, containerStatuses: [{name: main, ready: false, image: x, \
+        imageID: x, restartCount: 0, state: {waiting: {reason: REASON, message: m}}}]}";
+    let cases = [
+        ("{phase: Running, conditions: [{type: Ready, status: 'True'}]}".to_owned(), None),
+        ("{phase: Succeeded}".to_owned(), None),
+        ("{}".to_owned(), Some(PodCause::Pending)),
+        (
+            "{phase: Pending, conditions: [{type: PodScheduled, status: 'False', message: m}]}"
+                .to_owned(),
+            Some(PodCause::Unschedulable { message: "m".into() }),
+        ),
+        (
+            waiting.replace("REASON", "ImagePullBackOff"),
+            Some(PodCause::ContainerWaiting {
+                container: "main".into(),
+                reason: "ImagePullBackOff".into(),
+                message: "m".into(),
+            }),
+        ),
+        (waiting.replace("REASON", "ContainerCreating"), Some(PodCause::Pending)),
+        (
+            "{phase: Running, conditions: [{type: Ready, status: 'False', message: m}]}".to_owned(),
+            Some(PodCause::NotReady { message: "m".into() }),
+        ),
+        (
+            "{phase: Failed, reason: Evicted, message: m}".to_owned(),
+            Some(PodCause::Failed { reason: "Evicted".into(), message: "m".into() }),
+        ),
+    ];
+    for (status, expected) in cases {
+        assert_eq!(cause(&status), expected, "{status}");
+    }
+}
+
+#[test]
+fn labels_are_kept_only_where_a_selector_matches_no_pods() {
+    assert!(cluster("").pod_labels.keys().all(|namespace| &**namespace != "shop"));
+    let missed = "{apiVersion: v1, kind: Service, metadata: {name: x, namespace: shop}, \
+                  spec: {selector: {app: wep}}}";
+    let snapshot = cluster(missed);
+    let values: Vec<&str> = snapshot.pod_labels["shop"]["tier"].iter().map(|v| &**v).collect();
+    assert_eq!(values, ["back", "front"]);
+    assert!(snapshot.has_pods);
+}
+
+#[test]
+fn cordoned_nodes_are_listed() {
+    let closed = "{apiVersion: v1, kind: Node, metadata: {name: n0}, spec: {unschedulable: true}}";
+    let snapshot = cluster(closed);
+    let names: Vec<&str> =
+        snapshot.cordoned.iter().map(|&node| &**snapshot.topology.nodes.name(node)).collect();
+    assert_eq!(names, ["n0"]);
 }

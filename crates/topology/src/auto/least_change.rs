@@ -25,7 +25,7 @@ use crate::{
 
 /// A ready endpoint: where it is, and for which zone it is hinted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct Position {
     /// [`NO_ZONE`]: a zone without capacity. Such endpoints are free to serve any zone.
     pub home: ZoneIdx,
     /// [`NO_ZONE`]: no hint that could stay.
@@ -34,7 +34,7 @@ pub struct Place {
 
 /// The zone each place is to be hinted for, in the same order. `bounds` must be those for
 /// `places.len()` endpoints.
-pub fn assign(places: &[Place], bounds: &[Bounds]) -> Vec<ZoneIdx> {
+pub fn assign(places: &[Position], bounds: &[Bounds]) -> Vec<ZoneIdx> {
     let tally = Tally::new(places, bounds.len());
     let lacks: Vec<u32> =
         bounds.iter().zip(&tally.kept).map(|(b, &kept)| b.minimum.saturating_sub(kept)).collect();
@@ -50,7 +50,7 @@ pub fn assign(places: &[Place], bounds: &[Bounds]) -> Vec<ZoneIdx> {
     place_free(&places, bounds, &Tally::new(&places, bounds.len()))
 }
 
-/// Places counted by zone, with one slot more for those of no zone.
+/// Positions counted by zone, with one slot more for those of no zone.
 struct Tally {
     /// By the zone they are hinted for: hints that can stay.
     kept: Vec<u32>,
@@ -59,11 +59,11 @@ struct Tally {
 }
 
 impl Tally {
-    fn new(places: &[Place], n_zones: usize) -> Self {
+    fn new(places: &[Position], n_zones: usize) -> Self {
         // Neighbours count in two rows by turns, so that one need not wait for the other.
         let width = 2 * (n_zones + 1);
         let (mut even, mut odd) = (vec![0u32; width], vec![0u32; width]);
-        let slot = |place: &Place| {
+        let slot = |place: &Position| {
             let is_free = place.hinted == NO_ZONE;
             let zone = if is_free { place.home } else { place.hinted };
             usize::from(zone).min(n_zones) + if is_free { n_zones + 1 } else { 0 }
@@ -82,12 +82,12 @@ impl Tally {
 
 /// The places with `moves` hints taken off, so that their endpoints can serve zones in need.
 fn release(
-    places: &[Place],
+    places: &[Position],
     bounds: &[Bounds],
     kept: &[u32],
     lacks: &[u32],
     moves: u32,
-) -> Vec<Place> {
+) -> Vec<Position> {
     let mut kept = kept.to_vec();
     let mut releases = vec![0u32; bounds.len()];
     for _ in 0..moves {
@@ -97,17 +97,17 @@ fn release(
         releases[from] += 1;
     }
     // First those that go home to a zone in need, then those that are not at home, then the rest.
-    let goes_home = |p: &Place| lacks.get(usize::from(p.home)).is_some_and(|&lack| lack > 0);
-    let not_at_home = |p: &Place| p.home != p.hinted;
-    let any = |_: &Place| true;
-    let wishes: [&dyn Fn(&Place) -> bool; 3] = [&goes_home, &not_at_home, &any];
+    let goes_home = |p: &Position| lacks.get(usize::from(p.home)).is_some_and(|&lack| lack > 0);
+    let not_at_home = |p: &Position| p.home != p.hinted;
+    let any = |_: &Position| true;
+    let rounds: [&dyn Fn(&Position) -> bool; 3] = [&goes_home, &not_at_home, &any];
     let mut places = places.to_vec();
-    for wish in wishes {
+    for round in rounds {
         for place in &mut places {
             let Some(left) = releases.get_mut(usize::from(place.hinted)) else {
                 continue;
             };
-            if *left > 0 && wish(place) {
+            if *left > 0 && round(place) {
                 *left -= 1;
                 place.hinted = NO_ZONE;
             }
@@ -118,7 +118,7 @@ fn release(
 
 /// Gives every free place its zone: its own, as long as that zone keeps its own, else the first
 /// zone that is to get more.
-fn place_free(places: &[Place], bounds: &[Bounds], tally: &Tally) -> Vec<ZoneIdx> {
+fn place_free(places: &[Position], bounds: &[Bounds], tally: &Tally) -> Vec<ZoneIdx> {
     let n_zones = bounds.len();
     let quota = quotas(bounds, tally);
     let mut leave: Vec<u32> =
@@ -126,7 +126,7 @@ fn place_free(places: &[Place], bounds: &[Bounds], tally: &Tally) -> Vec<ZoneIdx
     let mut enter: Vec<u32> =
         tally.free.iter().zip(&quota).map(|(&free, &quota)| quota.saturating_sub(free)).collect();
     let mut to = 0;
-    let target = |place: &Place| {
+    let target = |place: &Position| {
         if place.hinted != NO_ZONE {
             return place.hinted;
         }
@@ -184,15 +184,15 @@ fn furthest_above(bounds: &[Bounds], held: &[u32], may: impl Fn(usize) -> bool) 
 }
 
 /// The ready endpoints of all slices, in order.
-pub(super) struct Places {
-    pub places: Vec<Place>,
+pub(super) struct Positions {
+    pub places: Vec<Position>,
     /// How many of them each slice has.
     pub of_slice: Vec<usize>,
     /// The first ready endpoint without a zone, if there is one: then there can be no hints.
     pub unzoned: Result<(), NoHints>,
 }
 
-pub(super) fn places(drafts: &[Draft<'_>], capacity: &Capacity) -> Places {
+pub(super) fn places(drafts: &[Draft<'_>], capacity: &Capacity) -> Positions {
     let upper = drafts.iter().map(|d| d.slice.endpoints.len()).sum();
     let mut places = Vec::with_capacity(upper);
     let mut of_slice = Vec::with_capacity(drafts.len());
@@ -207,18 +207,18 @@ pub(super) fn places(drafts: &[Draft<'_>], capacity: &Capacity) -> Places {
                     NO_ZONE
                 }
             };
-            places.push(Place { home, hinted: hinted(endpoint.hints.as_ref(), capacity) });
+            places.push(Position { home, hinted: hinted(endpoint.hints.as_ref(), capacity) });
         }
         of_slice.push(places.len() - before);
     }
-    Places { places, of_slice, unzoned }
+    Positions { places, of_slice, unzoned }
 }
 
 /// Writes the targets of [`assign`] into the slices. Only slices with a changed hint are written.
 pub(super) fn write(
     drafts: &mut [Draft<'_>],
     capacity: &Capacity,
-    places: &Places,
+    places: &Positions,
     targets: &[ZoneIdx],
 ) -> ZoneCounts {
     let mut counts = vec![0u32; capacity.zones().len()];
@@ -230,7 +230,7 @@ pub(super) fn write(
         let (here, rest) = places_left.split_at(n_ready);
         let (ours, others) = targets_left.split_at(n_ready);
         (places_left, targets_left) = (rest, others);
-        let changed = |(place, target): (&Place, &ZoneIdx)| place.hinted != *target;
+        let changed = |(place, target): (&Position, &ZoneIdx)| place.hinted != *target;
         if !here.iter().zip(ours).any(changed) {
             continue;
         }

@@ -5,7 +5,7 @@
 //! reference picks at random (the order of Go maps), the smallest zone name wins here.
 //!
 //! Known weaknesses, kept on purpose (this is the profile `kubernetes`): unchanged slices may leave
-//! a zone below its minimum; an endpoint in a zone without ready nodes keeps a hint that nobody
+//! a zone below its minimum; an endpoint in a zone without ready nodes keeps a hint that no client
 //! uses; more hints change than need to. O(endpoints · zones).
 
 use evenkeel_model::{Endpoint, Hints, ZoneId};

@@ -145,7 +145,7 @@ fn desired(subject: &Subject<'_>, family: AddressType, in_force: bool) -> Desire
     let sync = Sync {
         service: &state.service,
         pods: &pods,
-        nodes: &subject.nodes,
+        nodes: subject.nodes,
         capacity: subject.capacity.as_ref(),
         existing: &existing,
         populated: in_force,

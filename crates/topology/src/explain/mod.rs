@@ -3,10 +3,11 @@
 //!
 //! Nothing is decided here. Selection, policy and hints come from the functions that decide them
 //! for real, so that an explanation can't drift from the truth. O(endpoints · (zones + ports)): of
-//! nodes, a few are looked from, however many there are.
+//! nodes, a few are viewpoints, however many there are.
 
 mod advice;
 mod checks;
+mod context;
 mod hints;
 mod load;
 mod views;
@@ -21,23 +22,23 @@ use evenkeel_model::{
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
-pub(crate) use self::hints::outcome;
 pub use self::{
     advice::Advice,
     checks::{Check, Finding, Status},
+    context::Context,
     hints::{Coverage, Difference, HintsView, Outcome},
     views::{Client, Excluded, ExcludedReason, RuleReason, Traffic, Use, View},
     warnings::Warning,
 };
+pub(crate) use self::{
+    advice::foreign_without_hints, hints::outcome, warnings::zones as zone_warnings,
+};
 use crate::{
-    Capacity, DataPlane, Environment, NoHints, Policy, PolicyReason, Server, Settings,
-    capacity::{ZoneCapacity, is_counted},
-    measure,
-    plan::NodeTable,
-    policy,
+    Capacity, DataPlane, Environment, NoHints, Policy, PolicyReason, Server, Settings, analyze,
+    capacity::ZoneCapacity, measure, plan::NodeTable, policy,
 };
 
-/// From where to look.
+/// The viewpoints to explain. Empty: all zones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct From {
     pub zones: Vec<Arc<str>>,
@@ -51,6 +52,8 @@ pub struct Explanation {
     pub service: Arc<str>,
     pub data_plane: DataPlane,
     pub server: Server,
+    /// What is wrong: with the Service first, then with nodes and zones.
+    pub findings: Vec<analyze::Finding>,
     pub policy: Policy,
     pub because: WithMessage<PolicyReason>,
     pub internal_traffic_policy: TrafficPolicy,
@@ -85,7 +88,7 @@ pub struct FamilyView {
     pub ready: usize,
     pub hints: HintsView,
     pub views: Vec<View>,
-    /// So many nodes have endpoints of their own and no view here.
+    /// The number of nodes with their own endpoints that have no view here.
     #[serde(skip_serializing_if = "is_zero")]
     pub nodes_not_shown: usize,
 }
@@ -95,7 +98,7 @@ fn is_zero(n: &usize) -> bool {
     *n == 0
 }
 
-/// An endpoint as people know it.
+/// An endpoint by the names that people know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct EndpointName {
     pub address: String,
@@ -107,12 +110,13 @@ pub struct EndpointName {
     pub zone: Option<Arc<str>>,
 }
 
-/// What all parts of an explanation look at.
+/// The input of all parts of an explanation.
 pub(crate) struct Subject<'a> {
     pub snapshot: &'a Snapshot,
     pub state: &'a ServiceState,
-    pub nodes: NodeTable,
-    pub capacity: Result<Capacity, NoHints>,
+    pub nodes: &'a NodeTable,
+    pub capacity: &'a Result<Capacity, NoHints>,
+    pub context: &'a Context<'a>,
     pub requested: policy::RequestedPolicy,
     pub settings: &'a Settings,
     pub environment: &'a Environment,
@@ -125,36 +129,7 @@ pub fn explain(
     from: &From,
     environment: &Environment,
 ) -> Explanation {
-    let data_plane = environment.data_plane(state);
-    let settings = &environment.settings(&data_plane);
-    let subject = Subject {
-        snapshot,
-        state,
-        nodes: snapshot.nodes.iter().cloned().collect(),
-        capacity: capacity(snapshot, settings),
-        requested: environment.requested(&state.service, settings),
-        settings,
-        environment,
-    };
-    let families: Vec<FamilyView> =
-        subject.families().into_iter().map(|f| family_view(&subject, f, from)).collect();
-    let service = &state.service;
-    Explanation {
-        namespace: Arc::clone(&service.key.namespace),
-        service: Arc::clone(&service.key.name),
-        data_plane,
-        server: environment.server,
-        policy: subject.requested.policy,
-        because: subject.requested.why.clone().into(),
-        internal_traffic_policy: service.exposure.internal,
-        external_traffic_policy: service.exposure.external,
-        zones: subject.capacity.iter().flat_map(Capacity::zones).map(zone_view).collect(),
-        no_capacity: subject.capacity.as_ref().err().cloned().map(WithMessage::from),
-        checks: checks::checks(&subject, &families),
-        warnings: warnings::warnings(&subject).into_iter().map(WithMessage::from).collect(),
-        advice: advice::advice(&subject, &families).into(),
-        families,
-    }
+    Context::new(snapshot, environment).explain(state, from)
 }
 
 /// Zone capacity of a snapshot. One without any node was taken without looking at nodes.
@@ -165,9 +140,11 @@ pub(crate) fn capacity(snapshot: &Snapshot, settings: &Settings) -> Result<Capac
     measure(&snapshot.nodes, &snapshot.topology, settings)
 }
 
-fn family_view(subject: &Subject<'_>, family: AddressType, from: &From) -> FamilyView {
+/// `from`: `None` leaves the views out.
+fn family_view(subject: &Subject<'_>, family: AddressType, from: Option<&From>) -> FamilyView {
     let endpoints = subject.endpoints(family);
-    let (views, nodes_not_shown) = views::views(subject, family, from);
+    let (views, nodes_not_shown) =
+        from.map_or_else(Default::default, |from| views::views(subject, family, from));
     FamilyView {
         family,
         endpoints: endpoints.len(),
@@ -196,8 +173,8 @@ fn once_each<'a>(endpoints: impl Iterator<Item = &'a Endpoint>) -> Vec<&'a Endpo
 // === impl Subject ===
 
 impl<'a> Subject<'a> {
-    /// The families that have slices, else those the Service asks for. What slices a name outside
-    /// the cluster may have, nobody reads.
+    /// The families that have slices, else those of the Service. Slices of an ExternalName Service
+    /// are ignored.
     fn families(&self) -> Vec<AddressType> {
         if self.state.service.external_name {
             return Vec::new();
@@ -225,34 +202,27 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether an endpoint controller writes this slice. All slices of a Service without selector
-    /// are taken as they are.
+    /// count as managed.
     pub(crate) fn manages(&self, slice: &Slice) -> bool {
         self.state.service.selector.is_none() || self.settings.manages(slice)
     }
 
-    /// The zones that have nodes, or if nodes are not known, endpoints or hints; sorted by name.
+    /// The zones that have nodes, or if nodes are unknown, endpoints or hints; sorted by name.
     pub(crate) fn zones(&self) -> Vec<ZoneId> {
-        let snapshot = self.snapshot;
-        let mut zones: Vec<ZoneId> =
-            snapshot.nodes.iter().filter(|n| !n.control_plane).filter_map(|n| n.zone).collect();
-        if zones.is_empty() {
-            let endpoints = self.state.slices.iter().flat_map(|s| &s.endpoints);
-            zones = endpoints
-                .flat_map(|e| e.zone.iter().chain(e.zone_hints()))
-                .copied()
-                .filter(|&zone| zone != ZoneId::EMPTY)
-                .collect();
+        if !self.context.zones.is_empty() {
+            return self.context.zones.clone();
         }
-        zones.sort_unstable_by_key(|&zone| snapshot.topology.zones.name(zone));
+        let endpoints = self.state.slices.iter().flat_map(|s| &s.endpoints);
+        let named = endpoints.flat_map(|e| e.zone.iter().chain(e.zone_hints())).copied();
+        let mut zones: Vec<ZoneId> = named.filter(|&zone| zone != ZoneId::EMPTY).collect();
+        zones.sort_unstable_by_key(|&zone| self.snapshot.topology.zones.name(zone));
         zones.dedup();
         zones
     }
 
     /// Worker nodes that are not ready, and all worker nodes.
     pub(crate) fn unready_workers(&self) -> (usize, usize) {
-        let workers = self.snapshot.nodes.iter().filter(|n| !n.control_plane);
-        let unready = workers.clone().filter(|n| !is_counted(n)).count();
-        (unready, workers.count())
+        self.context.unready
     }
 }
 

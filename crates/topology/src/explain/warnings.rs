@@ -75,7 +75,7 @@ pub(super) fn warnings(subject: &Subject<'_>) -> Vec<Warning> {
 
 /// Zones with too few endpoints for their share of the CPU. PreferSameZone and PreferSameNode don't
 /// balance that.
-fn zones(subject: &Subject<'_>) -> Vec<Warning> {
+pub(crate) fn zones(subject: &Subject<'_>) -> Vec<Warning> {
     if subject.requested.policy == Policy::Auto {
         return Vec::new();
     }

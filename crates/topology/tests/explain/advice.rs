@@ -167,3 +167,16 @@ fn without_any_zone_there_is_nothing_to_gain() {
         assert_eq!(explained(&world).advice.reason, Advice::NothingToGain { zone: None });
     }
 }
+
+/// kubernetes/kubernetes#122437: four of six Pods are ready, and six would get hints.
+#[test]
+fn scaling_is_not_advised_where_there_are_pods_enough() {
+    let mut world = three(web().auto(), &[("a", 2), ("b", 2), ("c", 2)]);
+    for pod in world.pods.iter_mut().filter(|pod| pod.name.ends_with('2')).take(2) {
+        pod.ready = false;
+    }
+    world.sync();
+    let advice = explained(&world).advice;
+    assert_eq!(advice.reason, Advice::MakePodsReady { ready: 4, pods: 6, next: 6 });
+    assert!(advice.message.starts_with("Make the other 2 Pods ready"), "{}", advice.message);
+}

@@ -1,6 +1,6 @@
 //! Which policy to set: one that has an effect here and overloads no zone.
 
-use evenkeel_model::{Selectable, label};
+use evenkeel_model::{PodPhase, Selectable, label};
 
 use super::{Advice, in_no_zone, nothing_to_gain};
 use crate::{
@@ -77,6 +77,13 @@ fn has_ready(subject: &Subject<'_>, family: evenkeel_model::AddressType) -> bool
     subject.listed(family).any(Selectable::ready)
 }
 
+/// Pods that run or are to run, ready or not.
+fn pods(subject: &Subject<'_>) -> u32 {
+    let is_over = |phase| matches!(phase, PodPhase::Succeeded | PodPhase::Failed);
+    let live = subject.state.pods.iter().filter(|pod| !pod.terminating && !is_over(pod.phase));
+    u32::try_from(live.count()).unwrap_or(u32::MAX)
+}
+
 /// What to do where Auto can't allocate the `now` endpoints there are.
 pub(super) fn instead_of_auto(subject: &Subject<'_>, now: u32) -> Advice {
     let (service, settings) = (&subject.state.service, subject.settings);
@@ -84,6 +91,9 @@ pub(super) fn instead_of_auto(subject: &Subject<'_>, now: u32) -> Advice {
     let limit = now.saturating_add(REACH);
     let threshold = settings.assign_threshold;
     let next = capacity.and_then(|c| next_possible(c, now, threshold, limit));
+    if let Some(next) = next.filter(|next| pods(subject) >= *next && now < *next) {
+        return Advice::MakePodsReady { ready: now, pods: pods(subject), next };
+    }
     let prefer = can_act(service, Policy::PreferSameZone, settings.gates);
     match (load::worst(subject), next, prefer) {
         (None, next, Ok(())) => match prefer_same_zone(subject) {

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use evenkeel_model::Reason;
 use serde::Serialize;
 
-use crate::{ServerVersion, policy::CannotAct, reason::percent};
+use crate::{ServerVersion, policy::CannotAct, reason::count, reason::percent};
 
 /// What to do next. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,6 +22,10 @@ pub enum Advice {
         zone: Option<Arc<str>>,
     },
     MakeEndpointsReady,
+    /// The fix of the most serious finding.
+    FixFinding {
+        fix: String,
+    },
     SetPreferSameZone {
         /// The value of `spec.trafficDistribution` that the API server accepts.
         value: &'static str,
@@ -73,6 +77,12 @@ pub enum Advice {
         now: u32,
         next: u32,
     },
+    /// There are Pods enough for Auto, but too few of them are ready.
+    MakePodsReady {
+        ready: u32,
+        pods: u32,
+        next: u32,
+    },
     CheckController,
     /// A slice of another writer lacks hints, and so all hints are ignored.
     AddHintsToForeignSlice {
@@ -102,6 +112,7 @@ impl fmt::Display for Advice {
                 write!(f, "Nothing to do: no node has a zone label")
             }
             Advice::MakeEndpointsReady => write!(f, "Make endpoints ready; none is"),
+            Advice::FixFinding { fix } => f.write_str(fix),
             Advice::RestoreNodes => write!(f, "Make worker nodes ready; none is"),
             Advice::AddEndpoints { zones } => write!(f, "Run a Pod in {}", zones.join(", ")),
             Advice::LabelNode { .. }
@@ -111,7 +122,9 @@ impl fmt::Display for Advice {
             Advice::CheckController
             | Advice::AddHintsToForeignSlice { .. }
             | Advice::SetHintsManually => self.fmt_slices(f),
-            Advice::Scale { .. } | Advice::ScaleOrPreferZone { .. } => self.fmt_scale(f),
+            Advice::Scale { .. }
+            | Advice::ScaleOrPreferZone { .. }
+            | Advice::MakePodsReady { .. } => self.fmt_scale(f),
             _ => self.fmt_policy(f),
         }
     }
@@ -161,6 +174,11 @@ impl Advice {
             Advice::ScaleOrPreferZone { next: None, value, .. } => write!(
                 f,
                 "Replace the annotation with spec.trafficDistribution: {value}; there are too many zones for Auto, or they differ too much"
+            ),
+            Advice::MakePodsReady { ready, pods, next } => write!(
+                f,
+                "Make the other {} ready instead of scaling: {next} ready endpoints are enough for Auto, and there are {pods} Pods",
+                count(pods - ready, "Pod")
             ),
             Advice::Scale { now, next } => write!(f, "Scale from {now} to {next} ready endpoints"),
             _ => Ok(()),

@@ -151,11 +151,11 @@ fn about_slices(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice
 }
 
 /// A slice that no endpoint controller manages, with a ready endpoint that has no zone hint.
-fn foreign_without_hints(subject: &Subject<'_>) -> Option<Advice> {
+pub(crate) fn foreign_without_hints(subject: &Subject<'_>) -> Option<Advice> {
     let foreign = subject.state.slices.iter().filter(|s| !subject.manages(s));
     let slice = foreign.filter(|s| s.endpoints.iter().any(lacks_hint)).min_by_key(|s| &s.name)?;
     let manager = slice.labels.get(label::MANAGED_BY).cloned();
-    let manager = manager.unwrap_or_else(|| "nobody".into());
+    let manager = manager.unwrap_or_else(|| "no controller".into());
     Some(Advice::AddHintsToForeignSlice { slice: Arc::clone(&slice.name), manager })
 }
 

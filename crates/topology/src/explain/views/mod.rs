@@ -1,9 +1,9 @@
-//! What clients in one place use, what they leave out, and by which rule.
+//! Which endpoints clients use from one viewpoint, which they don't, and by which rule.
 
-mod places;
 mod ports;
 mod reasons;
 mod scene;
+mod viewpoints;
 
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use serde::Serialize;
 
 pub use self::reasons::{ExcludedReason, RuleReason};
 use self::{
-    places::{Look, looks},
     reasons::{excluded_reason, rule_reason},
     scene::Scene,
+    viewpoints::{Look, looks},
 };
 use super::{EndpointName, From, Subject};
 use crate::{Rule, select::select};
@@ -85,7 +85,7 @@ pub struct Excluded {
     pub why: WithMessage<ExcludedReason>,
 }
 
-/// The views that `from` asks for; without a wish, each zone, or under policy Local nodes that
+/// The views that `from` requests; by default each zone, or under policy Local nodes that
 /// have endpoints. With them, how many nodes would have views of their own but are not shown.
 pub(super) fn views(subject: &Subject<'_>, family: AddressType, from: &From) -> (Vec<View>, usize) {
     let mut views = Vec::new();

@@ -1,5 +1,5 @@
 //! Ports that see different endpoints. Consumers select for each port name by itself, from the
-//! slices that have it: a hint missing on one port does not spoil another.
+//! slices that have it: a hint missing on one port does not affect another.
 
 use std::{collections::BTreeSet, sync::Arc};
 

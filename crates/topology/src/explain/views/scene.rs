@@ -1,4 +1,4 @@
-//! What views of one group of ports have in common, gathered once.
+//! What views of one group of ports share, computed once.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ impl<'a> Scene<'a> {
         zone.and_then(|zone| self.own.get(&zone)).cloned().unwrap_or_default()
     }
 
-    /// The nodes of a zone where every node uses endpoints of its own.
+    /// The nodes of a zone where every node uses the endpoints on it.
     pub(super) fn nodes_of_full(&self, zone: ZoneId) -> &[NodeId] {
         let own = self.own.get(&zone).filter(|own| own.are_all);
         own.map_or(&[], |own| &own.nodes)
@@ -68,7 +68,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The nodes that ready endpoints are hinted for, if such hints are obeyed. Whether they are
-    /// does not depend on the node, so selection is asked for one of them only.
+    /// does not depend on the node, so selection runs for one of them only.
     fn hinted_nodes(&self, subject: &Subject<'_>) -> FxHashSet<NodeId> {
         let ready = self.endpoints.iter().filter(|e| e.ready());
         let mut nodes: FxHashSet<NodeId> = ready.flat_map(|e| e.node_hints()).copied().collect();

@@ -1,4 +1,4 @@
-//! From where to look, and at which traffic: clients of a zone see traffic that may leave their
+//! The viewpoints and kinds of traffic to explain: clients of a zone see traffic that may leave their
 //! node, clients on a node that which may not.
 
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use rustc_hash::FxHashSet;
 use super::{Client, Traffic, scene::Scene};
 use crate::explain::{From, Subject};
 
-/// So many nodes are looked from, unless others are asked for: a view names all endpoints, and one
-/// for each of thousands of nodes helps nobody.
+/// Nodes that get a view, unless others are requested: a view lists all endpoints, which would be
+/// too much for thousands of nodes.
 const NODES: usize = 10;
 
 /// One view to make.
@@ -25,28 +25,29 @@ pub(super) struct Look {
 #[derive(Default)]
 pub(super) struct Looks {
     pub looks: Vec<Look>,
-    /// Nodes with endpoints of their own beyond those looked from.
+    /// Nodes with their own endpoints that get no view.
     pub not_shown: usize,
 }
 
-type Place = (Client, Viewpoint);
+/// Clients, and where they are.
+type Located = (Client, Viewpoint);
 
-pub(super) fn looks(subject: &Subject<'_>, scene: &Scene<'_>, wanted: &From) -> Looks {
+pub(super) fn looks(subject: &Subject<'_>, scene: &Scene<'_>, requested: &From) -> Looks {
     let mut all = Looks::default();
     for (traffic, local) in traffics(subject) {
-        let (mut places, nodes) = if local {
-            (Vec::new(), local_nodes(subject, scene, wanted))
+        let (mut viewpoints, nodes) = if local {
+            (Vec::new(), local_nodes(subject, scene, requested))
         } else {
-            cluster_places(subject, scene, wanted)
+            cluster_viewpoints(subject, scene, requested)
         };
         all.not_shown = all.not_shown.max(nodes.len().saturating_sub(NODES));
-        places.extend(nodes.into_iter().take(NODES).map(|node| node_place(node, subject)));
-        if local && !(is_wish(wanted) && wanted.zones.is_empty()) {
-            places.push((Client::OtherNodes, Viewpoint::default()));
+        viewpoints.extend(nodes.into_iter().take(NODES).map(|node| of_node(node, subject)));
+        if local && !(is_limited(requested) && requested.zones.is_empty()) {
+            viewpoints.push((Client::OtherNodes, Viewpoint::default()));
         }
-        places.extend(wanted_nodes(subject, wanted));
+        viewpoints.extend(requested_nodes(subject, requested));
         let look = |(client, from)| Look { client, from, traffic, local };
-        all.looks.extend(places.into_iter().map(look));
+        all.looks.extend(viewpoints.into_iter().map(look));
     }
     all
 }
@@ -65,34 +66,35 @@ fn traffics(subject: &Subject<'_>) -> Vec<(Traffic, bool)> {
     }
 }
 
-/// Zones, and the nodes of those where each node uses endpoints of its own.
-fn cluster_places(
+/// Zones, and the nodes of those where each node uses the endpoints on it.
+fn cluster_viewpoints(
     subject: &Subject<'_>,
     scene: &Scene<'_>,
-    wanted: &From,
-) -> (Vec<Place>, Vec<NodeId>) {
+    requested: &From,
+) -> (Vec<Located>, Vec<NodeId>) {
     let topology = &subject.snapshot.topology;
-    let zones = if is_wish(wanted) { wanted_zones(subject, wanted) } else { subject.zones() };
-    let zone_place = |&zone: &ZoneId| {
+    let zones =
+        if is_limited(requested) { requested_zones(subject, requested) } else { subject.zones() };
+    let of_zone = |&zone: &ZoneId| {
         let client = Client::Zone { zone: Arc::clone(topology.zones.name(zone)) };
         (client, Viewpoint { node: None, zone: Some(zone) })
     };
-    let mut places: Vec<Place> = zones.iter().map(zone_place).collect();
+    let mut viewpoints: Vec<Located> = zones.iter().map(of_zone).collect();
     let unzoned = || subject.snapshot.nodes.iter().any(|n| n.zone.is_none() && !n.control_plane);
-    if !is_wish(wanted) && (places.is_empty() || unzoned()) {
-        places.push((Client::NoZone, Viewpoint::default()));
+    if !is_limited(requested) && (viewpoints.is_empty() || unzoned()) {
+        viewpoints.push((Client::NoZone, Viewpoint::default()));
     }
     let nodes = zones.iter().flat_map(|&zone| scene.nodes_of_full(zone)).copied();
-    (places, nodes.collect())
+    (viewpoints, nodes.collect())
 }
 
-/// The nodes that have endpoints, of the wanted zones if there is a wish.
-fn local_nodes(subject: &Subject<'_>, scene: &Scene<'_>, wanted: &From) -> Vec<NodeId> {
+/// The nodes that have endpoints, of the requested zones if there are any.
+fn local_nodes(subject: &Subject<'_>, scene: &Scene<'_>, requested: &From) -> Vec<NodeId> {
     let topology = &subject.snapshot.topology;
-    let zones: FxHashSet<ZoneId> = wanted_zones(subject, wanted).into_iter().collect();
+    let zones: FxHashSet<ZoneId> = requested_zones(subject, requested).into_iter().collect();
     let is_meant = |node: &NodeId| {
         let zone = subject.nodes.get(*node).and_then(|n| n.zone);
-        !is_wish(wanted) || zone.is_some_and(|zone| zones.contains(&zone))
+        !is_limited(requested) || zone.is_some_and(|zone| zones.contains(&zone))
     };
     let with_endpoints = scene.endpoints.iter().filter_map(|e| e.node).filter(is_meant);
     let mut nodes: Vec<NodeId> = with_endpoints.collect();
@@ -101,22 +103,22 @@ fn local_nodes(subject: &Subject<'_>, scene: &Scene<'_>, wanted: &From) -> Vec<N
     nodes
 }
 
-fn is_wish(wanted: &From) -> bool {
-    !(wanted.zones.is_empty() && wanted.nodes.is_empty())
+fn is_limited(requested: &From) -> bool {
+    !(requested.zones.is_empty() && requested.nodes.is_empty())
 }
 
-fn wanted_zones(subject: &Subject<'_>, wanted: &From) -> Vec<ZoneId> {
+fn requested_zones(subject: &Subject<'_>, requested: &From) -> Vec<ZoneId> {
     let names = &subject.snapshot.topology.zones;
-    wanted.zones.iter().filter_map(|zone| names.find(zone)).collect()
+    requested.zones.iter().filter_map(|zone| names.find(zone)).collect()
 }
 
-fn wanted_nodes(subject: &Subject<'_>, wanted: &From) -> Vec<Place> {
+fn requested_nodes(subject: &Subject<'_>, requested: &From) -> Vec<Located> {
     let names = &subject.snapshot.topology.nodes;
-    let nodes = wanted.nodes.iter().filter_map(|node| names.find(node));
-    nodes.map(|node| node_place(node, subject)).collect()
+    let nodes = requested.nodes.iter().filter_map(|node| names.find(node));
+    nodes.map(|node| of_node(node, subject)).collect()
 }
 
-fn node_place(node: NodeId, subject: &Subject<'_>) -> Place {
+fn of_node(node: NodeId, subject: &Subject<'_>) -> Located {
     let topology = &subject.snapshot.topology;
     let zone = subject.nodes.get(node).and_then(|n| n.zone);
     let client = Client::Node {

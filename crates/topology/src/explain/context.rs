@@ -1,0 +1,120 @@
+//! What the explanations of all Services of a cluster share, computed once.
+
+use std::sync::Arc;
+
+use evenkeel_model::{ServiceState, Snapshot, WithMessage, ZoneId};
+
+use super::{
+    Advice, Explanation, FamilyView, From, Subject, advice, capacity, checks, family_view,
+    warnings, zone_view,
+};
+use crate::{
+    Capacity, DataPlane, Environment, NoHints, Settings,
+    analyze::{self, Finding, Severity},
+    capacity::is_counted,
+    plan::NodeTable,
+};
+
+/// A snapshot with the rules that hold for it.
+#[derive(Debug)]
+pub struct Context<'a> {
+    snapshot: &'a Snapshot,
+    environment: &'a Environment,
+    nodes: NodeTable,
+    capacity: Result<Capacity, NoHints>,
+    /// The zones of worker nodes, sorted by name.
+    pub(super) zones: Vec<ZoneId>,
+    /// Worker nodes that are not ready, and all worker nodes.
+    pub(super) unready: (usize, usize),
+}
+
+impl<'a> Context<'a> {
+    pub fn new(snapshot: &'a Snapshot, environment: &'a Environment) -> Self {
+        let workers = || snapshot.nodes.iter().filter(|n| !n.control_plane);
+        let mut zones: Vec<ZoneId> = workers().filter_map(|n| n.zone).collect();
+        zones.sort_unstable_by_key(|&zone| snapshot.topology.zones.name(zone));
+        zones.dedup();
+        Context {
+            // Both profiles measure alike.
+            capacity: capacity(snapshot, environment.common()),
+            nodes: snapshot.nodes.iter().cloned().collect(),
+            unready: (workers().filter(|n| !is_counted(n)).count(), workers().count()),
+            zones,
+            snapshot,
+            environment,
+        }
+    }
+
+    /// Explains one Service, as seen from all zones or from where `from` says.
+    pub fn explain(&self, state: &ServiceState, from: &From) -> Explanation {
+        let data_plane = self.environment.data_plane(state);
+        let settings = self.environment.settings(&data_plane);
+        let subject = self.subject(state, &settings);
+        let families = families(&subject, Some(from));
+        self.explanation(&subject, families, data_plane)
+    }
+
+    /// What is wrong with one Service, the most serious first.
+    pub fn findings(&self, state: &ServiceState) -> Vec<Finding> {
+        let settings = self.environment.settings(&self.environment.data_plane(state));
+        let subject = self.subject(state, &settings);
+        let families = families(&subject, None);
+        analyze::of_service(&subject, &families, &advice::advice(&subject, &families))
+    }
+
+    /// What is wrong with nodes and zones, whatever the Service.
+    pub fn cluster_findings(&self) -> Vec<Finding> {
+        analyze::of_cluster(self.snapshot, self.capacity.as_ref().map(|_| ()))
+    }
+
+    fn explanation(
+        &self,
+        subject: &Subject<'_>,
+        families: Vec<FamilyView>,
+        data_plane: DataPlane,
+    ) -> Explanation {
+        let service = &subject.state.service;
+        let advice = advice::advice(subject, &families);
+        let mut findings = analyze::of_service(subject, &families, &advice);
+        let worst = findings.first().filter(|f| f.severity == Severity::Error);
+        let advice = match worst.filter(|f| f.problem.reason.is_cause()) {
+            Some(finding) => Advice::FixFinding { fix: finding.fix.clone() },
+            None => advice,
+        };
+        findings.extend(self.cluster_findings());
+        Explanation {
+            namespace: Arc::clone(&service.key.namespace),
+            service: Arc::clone(&service.key.name),
+            data_plane,
+            server: self.environment.server,
+            findings,
+            policy: subject.requested.policy,
+            because: subject.requested.why.clone().into(),
+            internal_traffic_policy: service.exposure.internal,
+            external_traffic_policy: service.exposure.external,
+            zones: self.capacity.iter().flat_map(Capacity::zones).map(zone_view).collect(),
+            no_capacity: self.capacity.as_ref().err().cloned().map(WithMessage::from),
+            checks: checks::checks(subject, &families),
+            warnings: warnings::warnings(subject).into_iter().map(WithMessage::from).collect(),
+            advice: advice.into(),
+            families,
+        }
+    }
+
+    fn subject<'s>(&'s self, state: &'s ServiceState, settings: &'s Settings) -> Subject<'s> {
+        Subject {
+            snapshot: self.snapshot,
+            state,
+            nodes: &self.nodes,
+            capacity: &self.capacity,
+            context: self,
+            requested: self.environment.requested(&state.service, settings),
+            settings,
+            environment: self.environment,
+        }
+    }
+}
+
+fn families(subject: &Subject<'_>, from: Option<&From>) -> Vec<FamilyView> {
+    subject.families().into_iter().map(|family| family_view(subject, family, from)).collect()
+}
