@@ -171,7 +171,10 @@ fn changed(settings: Settings, conditions: Vec<Condition>) -> (Vec<String>, Vec<
     (removed, added)
 }
 
-/// Issue 13: they stayed for ever, and said what was no longer so.
+/// What it is, settings, the conditions of the Service, those removed and those added.
+type Case<'a> = (&'a str, &'a Settings, Vec<Condition>, &'a [&'a str], &'a [&'a str]);
+
+/// Issue 13: they stayed for ever, and were outdated.
 #[test]
 fn conditions_of_another_mode_are_removed() {
     const BARE: [&str; 2] = ["TrafficDistributionAccepted", "TrafficDistributionProgrammed"];
@@ -182,7 +185,7 @@ fn conditions_of_another_mode_are_removed() {
     let off = Settings { conditions: false, ..all.clone() };
     let annotated = Settings { scope: Scope::Annotated, ..all.clone() };
     let none: [&str; 0] = [];
-    let cases: [(&str, &Settings, Vec<Condition>, &[&str], &[&str]); 7] = [
+    let cases: [Case<'_>; 7] = [
         ("switched off", &off, with(BARE, "HintsProgrammed"), &BARE, &none),
         ("switched off, prefix", &off, with(PREFIXED, "any"), &PREFIXED, &none),
         ("switched off, of others", &off, with(BARE, "Other"), &none, &none),

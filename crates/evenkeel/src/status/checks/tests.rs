@@ -101,7 +101,7 @@ const FINDINGS: &[(Code, Outcome, &str, Change)] = &[
     (Code::NodesInOneZone, Outcome::Failed, "in one zone: a", |c| nodes(c).truncate(1)),
     (Code::NoReadyNodes, Outcome::Failed, "no worker node is ready", |c| nodes(c).clear()),
     (Code::NodesNotReady, Outcome::Warning, "2 of 3 worker nodes are ready; not ready: x", |c| {
-        nodes(c).push(Node { is_ready: false, ..node("x", "") })
+        nodes(c).push(Node { is_ready: false, ..node("x", "") });
     }),
     (Code::NodesCordoned, Outcome::Warning, "1 of 3 ready nodes cordoned: x", |c| {
         nodes(c).push(Node { is_cordoned: true, ..node("x", "a") });
@@ -196,7 +196,7 @@ const FINDINGS: &[(Code, Outcome, &str, Change)] = &[
             set_conditions(
                 c,
                 &[(ACCEPTED, true), ("evenkeel.dev/TrafficDistributionAccepted", true)],
-            )
+            );
         },
     ),
     (Code::StaleConditions, Outcome::Warning, "earlier controller mode on shop/web", |c| {
