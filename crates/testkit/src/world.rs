@@ -105,7 +105,7 @@ impl World {
             let (key, auto_services) = (&self.service.key, &mut self.auto_services);
             match &family.hints {
                 HintOutcome::Auto(counts) => {
-                    auto_services.hinted(key, family.family, counts.clone())
+                    auto_services.hinted(key, family.family, counts.clone());
                 }
                 HintOutcome::AutoRefused(_) => {
                     let of_family = |s: &&Slice| s.address_type == family.family;
