@@ -14,7 +14,7 @@ use evenkeel_topology::{
     Capacity, Draft, Role, Settings, Sync,
     auto::{
         self, bounds,
-        least_change::{self, Place},
+        least_change::{self, Position},
     },
     capacity::NO_ZONE,
     measure, plan,
@@ -85,10 +85,10 @@ fn slim(objects: &[EndpointSlice], topology: &mut Topology) -> Vec<Slice> {
 fn allocate_objects(objects: &[EndpointSlice], world: &mut World) -> Vec<u16> {
     let World { topology, capacity, .. } = world;
     let index = |zone| capacity.index_of(zone);
-    let places: Vec<Place> = fast::ready_zones(objects, topology)
+    let places: Vec<Position> = fast::ready_zones(objects, topology)
         .iter()
         .filter(|endpoint| endpoint.ready)
-        .map(|endpoint| Place {
+        .map(|endpoint| Position {
             home: endpoint.zone.map_or(NO_ZONE, index),
             hinted: endpoint.hint.first().map_or(NO_ZONE, |&zone| index(zone)),
         })

@@ -31,6 +31,9 @@ fn state(managers: &[&str], withdrawn: &[&str], opted_in: bool) -> ServiceState 
     ServiceState { slices: used.chain(left).collect(), ..ServiceState::new(service) }
 }
 
+/// Managers of slices in use and of withdrawn ones, whether it opted in; the profile and its reason.
+type Case<'a> = (&'a [&'a str], &'a [&'a str], bool, Profile, &'a str);
+
 fn auto(server: Server) -> Environment {
     Environment::new(None, server, |_| ()).unwrap()
 }
@@ -38,7 +41,7 @@ fn auto(server: Server) -> Environment {
 #[test]
 fn hints_follow_the_manager_of_the_slices() {
     let (ours, built_in) = (label::EVENKEEL, label::BUILT_IN);
-    let cases: [(&[&str], &[&str], bool, Profile, &str); 9] = [
+    let cases: [Case<'_>; 9] = [
         (&[ours], &[], false, Profile::Evenkeel, ours),
         (&[built_in], &[], false, Profile::Kubernetes, built_in),
         (&["x.example"], &[], false, Profile::Kubernetes, "x.example"),

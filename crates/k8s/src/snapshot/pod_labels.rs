@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::Pod;
 use crate::Collected;
 
 /// Values kept for each key. Some keys have a different value on each Pod.
-const VALUES: usize = 200;
+const VALUES: usize = 500;
 
 /// By namespace, the labels of its Pods, for namespaces with a Service in `unmatched`.
 pub(super) fn of<'a>(

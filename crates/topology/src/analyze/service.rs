@@ -139,8 +139,10 @@ fn values(subject: &Subject<'_>) -> Vec<Problem> {
 
 fn unknown_annotations(service: &Service) -> impl Iterator<Item = Problem> {
     let known = [label::TRAFFIC_DISTRIBUTION, label::SELECTOR];
+    // The embedded API server's own note on the Service `kubernetes`.
+    let is_known = move |name: &str| known.contains(&name) || name == "evenkeel.dev/feature-gates";
     let ours = service.annotations.keys().filter(|name| name.starts_with("evenkeel.dev/"));
-    ours.filter(move |name| !known.contains(&&***name)).map(move |name| {
+    ours.filter(move |name| !is_known(name)).map(move |name| {
         let nearest = nearest(name, known);
         Problem::UnknownAnnotation { annotation: Arc::clone(name), nearest }
     })
