@@ -57,7 +57,7 @@ items:
 ---
 apiVersion: v1
 kind: Node
-metadata: {name: n}
+metadata: {name: node-1}
 ";
 
     fn parsed(raw_services: Option<RawServices>) -> Objects {

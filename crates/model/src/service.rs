@@ -8,23 +8,31 @@ use crate::AddressType;
 
 /// Labels and annotations that carry meaning here.
 pub mod label {
+    /// The zone of a Node.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
+    /// Marks a Node of the control plane, which does not count for zone capacity.
     pub const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
+    /// The older name of [`CONTROL_PLANE`].
     pub const MASTER: &str = "node-role.kubernetes.io/master";
+    /// On an EndpointSlice: the Service that it belongs to.
     pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
+    /// On an EndpointSlice: the controller that writes it.
     pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
+    /// On an EndpointSlice: its Service has no cluster IP.
     pub const HEADLESS: &str = "service.kubernetes.io/headless";
+    /// On a Service: `Auto` requests hints by the CPU of zones.
     pub const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
     /// The older name of [`TOPOLOGY_MODE`]; it wins when both are set.
     pub const TOPOLOGY_AWARE_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
-    /// Heuristics of our own: API servers refuse unknown values of `spec.trafficDistribution`.
+    /// On a Service: a policy, before `spec.trafficDistribution` and with values that API servers
+    /// reject there.
     pub const TRAFFIC_DISTRIBUTION: &str = "evenkeel.dev/traffic-distribution";
-    /// The selector of a Service without `spec.selector`, which Kubernetes' own controller leaves
-    /// alone: `app=web,tier=front`.
+    /// On a Service without `spec.selector`, which Kubernetes' own controller ignores: the selector
+    /// of its Pods, as in `app=web,tier=front`.
     pub const SELECTOR: &str = "evenkeel.dev/selector";
-    /// On an empty slice: by it the controller remembers that it left the Service to Kubernetes' own.
+    /// On an empty EndpointSlice: the controller has left the Service to Kubernetes' own.
     pub const WITHDRAWN: &str = "evenkeel.dev/withdrawn";
-    /// When the change happened that a slice was last written for.
+    /// On an EndpointSlice: when the change happened that it was last written for.
     pub const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
     /// Values of [`MANAGED_BY`]: how Kubernetes' own controller signs its slices, and how ours does.
     pub const BUILT_IN: &str = "endpointslice-controller.k8s.io";

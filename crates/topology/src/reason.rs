@@ -43,6 +43,11 @@ pub enum NoHints {
     NoLongerRequested,
 }
 
+/// Auto hints are given to the endpoints of the Service.
+const HINTS_ENABLED: &str = "TopologyAwareHintsEnabled";
+/// Warning: Auto hints are not given; the message says why.
+const HINTS_DISABLED: &str = "TopologyAwareHintsDisabled";
+
 /// An Event on the Service, worded as Kubernetes words it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event")]
@@ -123,8 +128,8 @@ impl HintEvent {
     /// The Event's reason.
     pub fn reason(&self) -> &'static str {
         match self {
-            HintEvent::Enabled { .. } => "TopologyAwareHintsEnabled",
-            HintEvent::Disabled { .. } => "TopologyAwareHintsDisabled",
+            HintEvent::Enabled { .. } => HINTS_ENABLED,
+            HintEvent::Disabled { .. } => HINTS_DISABLED,
         }
     }
 

@@ -19,19 +19,31 @@ use evenkeel_topology::{
 
 use super::Scope;
 
+/// Condition type: whether the policy that the Service requests is supported.
 pub(super) const ACCEPTED: &str = "TrafficDistributionAccepted";
+/// Condition type: whether the EndpointSlices of the Service have the hints of its policy.
 pub(super) const PROGRAMMED: &str = "TrafficDistributionProgrammed";
-/// The reason of a condition of a Service that is left to the built-in controller.
+/// Reason: live EndpointSlices of the built-in controller exist, so the Service is left to it.
 pub(super) const WITHDRAWN: &str = "BuiltInControllerActive";
 const DOMAIN: &str = "evenkeel.dev/";
 
+/// Reason: the Service can't be read; the message names the field.
 const INVALID: &str = "InvalidService";
+/// Reason: the Service opted out, and its EndpointSlices wait until another controller lists its
+/// Pods.
 const OPTED_OUT: &str = "OptedOut";
+/// Reason: the requested policy is not supported, so there are no hints.
 const NOT_ACCEPTED: &str = "NotAccepted";
+/// Reason: no endpoint is ready, so there is nothing to hint.
 const NO_READY_ENDPOINTS: &str = "NoReadyEndpoints";
+/// Reason: the API server stored an EndpointSlice with other content than it was sent.
 const ALTERED: &str = "EndpointSlicesAltered";
+/// Reason: a ready endpoint is in no known zone, so consumers use all endpoints.
 const WITHOUT_HINTS: &str = "EndpointsWithoutHints";
+/// Reason: an EndpointSlice of another owner has endpoints without hints, so consumers use all
+/// endpoints.
 const FOREIGN: &str = "ForeignEndpointSlices";
+/// Reason: every ready endpoint has a hint.
 const PROGRAMMED_HINTS: &str = "HintsProgrammed";
 
 /// All reasons that this controller writes: those above, and the codes of `PolicyReason` and

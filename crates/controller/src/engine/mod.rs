@@ -23,6 +23,7 @@ mod cache;
 mod conditions;
 mod coverage;
 mod effect;
+mod event_reason;
 mod job;
 mod names;
 mod ownership;
@@ -334,7 +335,7 @@ impl Engine {
             service: key.clone(),
             uid: Arc::clone(&service.seen.version.uid),
             warning: true,
-            reason: "FailedToUpdateEndpointSlices",
+            reason: event_reason::FAILED,
             message: format!("Error updating Endpoint Slices for Service {key}: {message}"),
         }));
     }

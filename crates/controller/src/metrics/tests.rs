@@ -54,6 +54,7 @@ fn filled() -> Metrics {
     metrics.refused(Resource::Nodes);
     metrics.event(EventEnd::Dropped);
     metrics.leader(true);
+    metrics.task_restarted("watches", 0);
     metrics
 }
 
@@ -130,7 +131,7 @@ fn each_family_is_described_once_and_followed_by_its_samples() {
             assert!(line.starts_with(current), "{line} stands under {current}");
         }
     }
-    assert_eq!(described.len(), 21, "{described:?}");
+    assert_eq!(described.len(), 22, "{described:?}");
     assert!(text.ends_with("# EOF\n"));
 }
 
@@ -138,4 +139,21 @@ fn check(text: &str, expected: &[&str]) {
     for line in expected {
         assert!(text.lines().any(|given| given == *line), "{line}\nis not in\n{text}");
     }
+}
+
+/// `all.txt` is what `docs/reference/metrics.md` is made from.
+#[test]
+fn all_metrics_are_listed_for_the_reference() {
+    let text = filled().text();
+    let described: String = text
+        .lines()
+        .filter(|line| line.starts_with("# HELP") || line.starts_with("# TYPE"))
+        .flat_map(|line| [line, "\n"])
+        .collect();
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/metrics/all.txt");
+    if std::env::var_os("EVENKEEL_UPDATE").is_some() {
+        std::fs::write(file, &described).unwrap();
+    }
+    let listed = std::fs::read_to_string(file).unwrap();
+    assert_eq!(listed, described, "set EVENKEEL_UPDATE=1 to write it again");
 }

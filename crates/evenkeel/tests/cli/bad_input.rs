@@ -103,7 +103,7 @@ fn kinds_that_are_not_used_are_passed_over_with_one_note() {
 #[test]
 fn an_unknown_service_is_told_with_where_it_is() {
     let ran = evenkeel(&["explain", "web", "-f", "examples/three-zones"], b"");
-    assert_eq!(ran.code, 1);
+    assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("found shop/web; set its namespace with -n"), "{}", ran.stderr);
 }
 
@@ -112,7 +112,7 @@ fn an_unknown_zone_or_node_is_told_with_those_there_are() {
     for (flag, known) in [("--from-zone", "zone-a, zone-b, zone-c"), ("--from-node", "node-a1")] {
         let args = ["explain", "web", "-n", "shop", "-f", "examples/three-zones", flag, "nowhere"];
         let ran = evenkeel(&args, b"");
-        assert_eq!(ran.code, 1);
+        assert_eq!(ran.code, 2);
         assert!(ran.stderr.contains(known), "{}", ran.stderr);
     }
 }

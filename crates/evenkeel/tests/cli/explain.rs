@@ -173,15 +173,6 @@ fn output_is_plain_when_piped() {
     assert!(!on_example(&["explain", "web"]).contains('\u{1b}'));
 }
 
-#[test]
-fn completions_know_the_commands() {
-    for shell in ["bash", "zsh", "fish"] {
-        let ran = evenkeel(&["completions", shell], b"");
-        assert_eq!(ran.code, 0);
-        assert!(ran.stdout.contains("from-zone"), "{shell}");
-    }
-}
-
 /// The example's slices are written by Kubernetes' own controller.
 #[test]
 fn the_rules_are_those_of_whoever_manages_the_slices() {

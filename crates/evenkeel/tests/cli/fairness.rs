@@ -487,11 +487,3 @@ fn hands_that_cannot_be_dealt_are_refused() {
         assert!(ran.stderr.contains(says), "{says:?} is not in {}", ran.stderr);
     }
 }
-
-#[test]
-fn completions_know_the_commands() {
-    let ran = evenkeel(&["completions", "bash"], b"");
-    for word in ["fairness", "simulate", "collisions", "--hand-size", "--svg"] {
-        assert!(ran.stdout.contains(word), "{word}");
-    }
-}

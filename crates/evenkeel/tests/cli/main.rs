@@ -5,6 +5,7 @@
 mod analyze;
 mod apiserver;
 mod bad_input;
+mod completion;
 mod controller;
 mod explain;
 mod fairness;

@@ -47,6 +47,14 @@ fn every_command_of_the_other_pages_runs() {
     }
 }
 
+#[test]
+fn the_reference_of_commands_is_up_to_date() {
+    let output = Command::new(env!("CARGO_BIN_EXE_evenkeel")).arg("reference").output().unwrap();
+    let page = fs::read_to_string(root().join("docs/reference/commands.md")).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(page == text, "docs/reference/commands.md is out of date; run `cargo xtask reference`");
+}
+
 /// A page without commands is fine; one with a command that fails is not.
 fn run(page: &str) {
     let text = fs::read_to_string(root().join(page)).unwrap();

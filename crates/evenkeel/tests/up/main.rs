@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod completion;
 mod handover;
 mod plan;
 mod process;

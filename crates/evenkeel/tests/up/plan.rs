@@ -13,7 +13,7 @@ const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
 
 /// A cluster with the sample, once its endpoints are ready.
 fn start() -> Up {
-    let mut up = Up::start(&["--ephemeral", "--controller-listen", "127.0.0.1:0"]);
+    let mut up = Up::start(&["--ephemeral"]);
     up.explained();
     up
 }

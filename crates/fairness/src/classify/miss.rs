@@ -14,52 +14,25 @@ use crate::config::{Field, Op, Subject, Test};
 pub enum Miss {
     /// It has no rules and no conjunctions.
     NoRules,
-    Subject {
-        rule: usize,
-        user: String,
-        groups: Vec<String>,
-        wanted: Vec<String>,
-    },
+    /// The rule is for other subjects.
+    Subject { rule: usize, user: String, groups: Vec<String>, wanted: Vec<String> },
     /// The rule is for resources only.
-    NotResourceRequest {
-        rule: usize,
-        path: String,
-    },
+    NotResourceRequest { rule: usize, path: String },
     /// The rule is for paths only.
-    ResourceRequest {
-        rule: usize,
-        resource: String,
-    },
-    Verb {
-        rule: usize,
-        verb: String,
-        wanted: Vec<String>,
-    },
+    ResourceRequest { rule: usize, resource: String },
+    /// The rule is for other verbs.
+    Verb { rule: usize, verb: String, wanted: Vec<String> },
     /// With its subresource.
-    Resource {
-        rule: usize,
-        resource: String,
-        wanted: Vec<String>,
-    },
-    ApiGroup {
-        rule: usize,
-        api_group: String,
-        wanted: Vec<String>,
-    },
-    Namespace {
-        rule: usize,
-        namespace: String,
-        wanted: Vec<String>,
-    },
+    Resource { rule: usize, resource: String, wanted: Vec<String> },
+    /// The rule is for other API groups.
+    ApiGroup { rule: usize, api_group: String, wanted: Vec<String> },
+    /// The rule is for other namespaces.
+    Namespace { rule: usize, namespace: String, wanted: Vec<String> },
     /// The request has no namespace, and the rule is for those that have one.
-    ClusterScope {
-        rule: usize,
-    },
-    Path {
-        rule: usize,
-        path: String,
-        wanted: Vec<String>,
-    },
+    ClusterScope { rule: usize },
+    /// The rule is for other paths.
+    Path { rule: usize, path: String, wanted: Vec<String> },
+    /// A test of the conjunction is false.
     Test {
         conjunction: usize,
         test: usize,

@@ -32,6 +32,7 @@ pub enum Problem {
         pod: Arc<str>,
         cause: Arc<str>,
     },
+    /// The Service has endpoints, and none is ready.
     NoReadyEndpoints {
         endpoints: usize,
     },
@@ -56,16 +57,20 @@ pub enum Problem {
         missing_pods: usize,
         stale_endpoints: usize,
     },
+    /// A slice of another owner has endpoints without hints, so consumers ignore all hints.
     ForeignSliceWithoutHints {
         slice: Arc<str>,
         manager: Arc<str>,
     },
+    /// Auto gives no hints.
     HintsRefused {
         why: NoHints,
     },
+    /// A zone has no endpoint, so its clients use other zones.
     ZoneWithoutEndpoint {
         zone: Arc<str>,
     },
+    /// The endpoints of a zone get more traffic than their fair share.
     ZoneOverloaded {
         zone: Arc<str>,
         endpoints: u32,
@@ -74,11 +79,13 @@ pub enum Problem {
     NoTopologyPreference,
     /// Slices name a Service that does not exist.
     OrphanedSlices,
+    /// Some worker nodes are not ready.
     NodesNotReady {
         nodes: usize,
         of: usize,
         first: Arc<str>,
     },
+    /// Some worker nodes are cordoned.
     NodesCordoned {
         nodes: usize,
         of: usize,
@@ -88,6 +95,7 @@ pub enum Problem {
     ZoneDrained {
         nodes: usize,
     },
+    /// A node has no zone label, so no Service gets Auto hints.
     NodeWithoutZone,
 }
 

@@ -34,21 +34,48 @@ pub struct Check {
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Finding {
-    PreferenceSet { policy: Policy },
+    /// The Service requests a policy.
+    PreferenceSet {
+        policy: Policy,
+    },
     NoPreference,
-    NoFailureEvents { events: usize },
+    NoFailureEvents {
+        events: usize,
+    },
     NoEvents,
-    FailureEvent { reason: Arc<str>, text: Arc<str> },
-    SlicesExist { slices: usize },
+    FailureEvent {
+        reason: Arc<str>,
+        text: Arc<str>,
+    },
+    /// The Service has EndpointSlices.
+    SlicesExist {
+        slices: usize,
+    },
     NoSlices,
     HintsUpToDate,
-    HintsDiffer { endpoints: usize },
-    PodsNotInSlices { pods: usize },
-    StaleEndpoints { endpoints: usize },
+    HintsDiffer {
+        endpoints: usize,
+    },
+    PodsNotInSlices {
+        pods: usize,
+    },
+    StaleEndpoints {
+        endpoints: usize,
+    },
+    /// The Service has no selector, so no controller writes hints.
     HintsNotManaged,
-    AllEndpointsHinted { endpoints: usize },
-    SomeEndpointsNotHinted { without: usize, of: usize },
-    NoEndpointsHinted { of: usize },
+    /// All ready endpoints have a zone hint.
+    AllEndpointsHinted {
+        endpoints: usize,
+    },
+    SomeEndpointsNotHinted {
+        without: usize,
+        of: usize,
+    },
+    /// No ready endpoint has a zone hint.
+    NoEndpointsHinted {
+        of: usize,
+    },
     NoReadyEndpoints,
     CheckProxyLogs,
     ExternalName,

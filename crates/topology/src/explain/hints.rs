@@ -29,12 +29,14 @@ pub enum Coverage {
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Outcome {
+    /// The Service requests no hints.
     NotRequested,
     /// Auto: allocated, with the number of endpoints for each zone.
     Allocated {
         zones: BTreeMap<Arc<str>, u32>,
         kept: bool,
     },
+    /// Auto gives no hints.
     Refused {
         why: NoHints,
     },

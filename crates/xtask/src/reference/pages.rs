@@ -17,8 +17,13 @@ const CODES: &[(&str, &str)] = &[
     ("crates/fairness/src", "Fairness: `fairness match`, `fairness lint`"),
 ];
 
-/// Where annotations and labels are named.
-const CONSTANTS: &[&str] = &["crates/model/src", "crates/apiserver/src", "crates/controller/src"];
+/// Where annotations and labels are named. The API server knows many of Kubernetes' that mean nothing
+/// to the rest: there, ours count.
+const CONSTANTS: &[(&str, bool)] = &[
+    ("crates/model/src", true),
+    ("crates/apiserver/src", false),
+    ("crates/controller/src", false),
+];
 
 /// Scrapes with every metric in them, as tests keep them.
 const SCRAPES: &[(&str, &str)] = &[
@@ -30,14 +35,19 @@ const SCRAPES: &[(&str, &str)] = &[
 /// The types of `evenkeel.dev/v1alpha1`.
 const OBJECTS: &str = "crates/fairness/src/dialect/proposal/object.rs";
 
-/// Condition types, their reasons and the reasons of Events.
-const CONDITIONS: &str = "crates/controller/src/engine/words.rs";
+/// Where the types and reasons of conditions and the reasons of Events are named.
+const CONDITIONS: &[(&str, &str)] = &[
+    ("Conditions of Services", "crates/controller/src/engine/conditions.rs"),
+    ("Events about Services", "crates/controller/src/engine/event_reason.rs"),
+    ("Events about Auto hints", "crates/topology/src/reason.rs"),
+];
 
 pub(super) fn codes(root: &Path) -> Result<String, String> {
     let mut page = page(
         "Codes",
         "Codes and field names are API: they change only with a major version. Sentences may change.",
     );
+    let mut missing = Vec::new();
     for (folder, title) in CODES {
         let _ = write!(page, "\n## {title}\n");
         let sources = sources(&root.join(folder))?;
@@ -45,42 +55,52 @@ pub(super) fn codes(root: &Path) -> Result<String, String> {
         let all: String = sources.iter().map(|(_, text)| &**text).collect();
         for (path, text) in &sources {
             for item in scan::items(text, "enum") {
-                if item.attributes.contains("tag = \"code\"") {
-                    code_table(&item, &all, path, &mut page)?;
+                if item.attributes.contains("tag = \"code\"") || item.name == "Code" {
+                    missing.extend(code_table(&item, &all, path, &mut page));
                 }
             }
         }
     }
-    Ok(page)
+    if missing.is_empty() { Ok(page) } else { Err(missing.join("; ")) }
 }
 
-fn code_table(item: &Item, text: &str, path: &Path, page: &mut String) -> Result<(), String> {
+/// Writes the table, and returns what is missing for it.
+fn code_table(item: &Item, text: &str, path: &Path, page: &mut String) -> Vec<String> {
+    let mut missing = Vec::new();
     let Item { name, doc, attributes, members } = item;
     let doc = doc.replace(" Codes and fields are API.", "");
     let _ = write!(page, "\n### {name}\n\n{doc}\n\n| code | fields | text |\n|---|---|---|\n");
     for Member { name: variant, doc, parts } in members {
-        let sentence = scan::sentence(text, name, variant).map(|text| text.replace("{}", "…"));
-        let Some(about) = sentence.or_else(|| Some(doc.clone()).filter(|doc| !doc.is_empty()))
-        else {
+        let about = Some(doc.clone()).filter(|doc| !doc.is_empty());
+        let Some(about) = about.or_else(|| scan::sentence(text, name, variant)) else {
             let path = path.display();
-            return Err(format!("{path}: {name}::{variant} needs a doc comment for the reference"));
+            missing.push(format!("{path}: {name}::{variant} needs a doc comment"));
+            continue;
         };
         let camel = attributes.contains("rename_all_fields = \"camelCase\"");
         let fields = parts.iter().map(|part| if camel { camel_case(part) } else { part.clone() });
         let fields: Vec<_> = fields.map(|field| format!("`{field}`")).collect();
-        let _ = writeln!(page, "| `{variant}` | {} | {} |", fields.join(", "), cell(&about));
+        let _ = writeln!(
+            page,
+            "| `{variant}` | {} | {} |",
+            fields.join(", "),
+            cell(&links(&about.replace("{}", "…")))
+        );
     }
-    Ok(())
+    missing
 }
 
 pub(super) fn annotations(root: &Path) -> Result<String, String> {
     let intro = "What Evenkeel reads and writes on objects, by the domain of the name.";
     let mut page = page("Annotations and labels", intro);
     let mut rows = Vec::new();
-    for folder in CONSTANTS {
+    for (folder, all) in CONSTANTS {
         for (path, text) in sources(&root.join(folder))? {
             for constant in scan::constants(&text) {
                 let Some((domain, _)) = named(&constant.value) else { continue };
+                if !all && !domain.ends_with("evenkeel.dev") {
+                    continue;
+                }
                 if constant.doc.is_empty() {
                     let path = path.display();
                     return Err(format!("{path}: {} needs a doc comment", constant.value));
@@ -118,6 +138,9 @@ pub(super) fn metrics(root: &Path) -> Result<String, String> {
     let mut page = page("Metrics", intro);
     for (file, title) in SCRAPES {
         let text = read(&root.join(file))?;
+        if let Some(name) = unlisted(root, file, &text)? {
+            return Err(format!("{file}: the metric {name} is missing: let the test fill it"));
+        }
         let _ = write!(page, "\n## {title}\n\n| name | type | meaning |\n|---|---|---|\n");
         let mut help = None;
         for line in text.lines() {
@@ -133,26 +156,41 @@ pub(super) fn metrics(root: &Path) -> Result<String, String> {
     Ok(page)
 }
 
-pub(super) fn conditions(root: &Path) -> Result<String, String> {
-    let intro = "What the controller says in the status of a Service and in Events about it.";
-    let mut page = page("Conditions and Events", intro);
-    let path = root.join(CONDITIONS);
-    let text = read(&path)?;
-    let mut sections = text.split("\npub(").filter(|part| part.contains("mod "));
-    let _ = sections.next();
-    for module in text.split("\npub(super) mod ").skip(1) {
-        let title = module.split(' ').next().unwrap_or("");
-        let _ = write!(page, "\n## {}\n\n| name | meaning |\n|---|---|\n", title.replace('_', " "));
-        for constant in scan::constants(module) {
-            if constant.doc.is_empty() {
-                return Err(format!("{}: {} needs a doc comment", path.display(), constant.value));
+/// A metric that the sources of the crate register and the scrape does not have.
+fn unlisted(root: &Path, scrape: &str, text: &str) -> Result<Option<String>, String> {
+    let Some((folder, _)) = scrape.split_once("/src/") else { return Ok(None) };
+    for (_, source) in sources(&root.join(folder).join("src"))? {
+        let calls = ["register(", "register_with_unit("].map(|call| source.match_indices(call));
+        for (at, call) in calls.into_iter().flatten() {
+            let rest = source[at + call.len()..].trim_start();
+            let Some(name) = rest.strip_prefix('"').and_then(|rest| rest.split('"').next()) else {
+                continue;
+            };
+            let is_there = |line: &str| line.starts_with("# TYPE ") && line.contains(name);
+            if !text.lines().any(is_there) {
+                return Ok(Some(name.to_owned()));
             }
-            let _ = writeln!(page, "| `{}` | {} |", constant.value, cell(&constant.doc));
         }
     }
-    page.push_str(
-        "\nOther reasons are the codes of `PolicyReason` and `NoHints` in [codes.md](codes.md).\n",
-    );
+    Ok(None)
+}
+
+pub(super) fn conditions(root: &Path) -> Result<String, String> {
+    let intro = "What the controller says in the status of a Service and in Events about it. Other reasons are the codes of `PolicyReason` and `NoHints` in [codes.md](codes.md).";
+    let mut page = page("Conditions and Events", intro);
+    for (title, file) in CONDITIONS {
+        let _ = write!(page, "\n## {title}\n\n| name | meaning |\n|---|---|\n");
+        for constant in scan::constants(&read(&root.join(file))?) {
+            let scan::Constant { doc, value } = constant;
+            if !value.chars().all(|c| c.is_ascii_alphanumeric()) {
+                continue;
+            }
+            if doc.is_empty() {
+                return Err(format!("{file}: {value} needs a doc comment"));
+            }
+            let _ = writeln!(page, "| `{value}` | {} |", cell(&doc));
+        }
+    }
     Ok(page)
 }
 

@@ -27,6 +27,9 @@ pub(super) struct Constant {
     pub(super) value: String,
 }
 
+/// A sentence has more characters.
+const SHORTEST: usize = 12;
+
 /// All public items of this keyword, `enum` or `struct`.
 pub(super) fn items(text: &str, keyword: &str) -> Vec<Item> {
     let mut found = Vec::new();
@@ -69,16 +72,16 @@ pub(super) fn constants(text: &str) -> Vec<Constant> {
 
 /// The sentence that `Display` writes for a variant: the first literal behind `Enum::Variant … =>`.
 pub(super) fn sentence(text: &str, of: &str, variant: &str) -> Option<String> {
+    let display = text.find(&format!("impl fmt::Display for {of} "))?;
     let path = format!("{of}::{variant}");
     let ends = |rest: &str| !rest.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    text.match_indices(&path)
-        .map(|(at, path)| &text[at + path.len()..])
-        .filter(|rest| ends(rest))
-        .find_map(|rest| {
-            let arm = rest.split(&format!("{of}::")).next().unwrap_or("");
-            let (_, body) = arm.split_once("=>")?;
-            literal(body)
-        })
+    let found = text[display..].match_indices(&path).map(|(at, _)| display + at + path.len());
+    let mut arms = found.map(|at| &text[at..]).filter(|rest| ends(rest)).filter_map(|rest| {
+        let arm = rest.split(&format!("{of}::")).next().unwrap_or("");
+        literal(arm.split_once("=>")?.1)
+    });
+    // What is shorter is a part of a sentence.
+    arms.find(|text| text.len() > SHORTEST)
 }
 
 /// The first string literal of the text, with what a continued line leaves out.
@@ -103,6 +106,10 @@ fn literal(text: &str) -> Option<String> {
 }
 
 fn declared(line: &str, keyword: &str) -> Option<String> {
+    // The macro that lists the codes of `status`.
+    if line == "codes! {" && keyword == "enum" {
+        return Some("Code".to_owned());
+    }
     let rest = line.strip_prefix("pub ").or_else(|| line.strip_prefix("pub(crate) "))?;
     let name = rest.strip_prefix(keyword)?.strip_prefix(' ')?.strip_suffix(" {")?;
     Some(name.split('<').next()?.to_owned())
@@ -124,8 +131,10 @@ fn members<'t>(body: impl Iterator<Item = &'t str>, keyword: &str) -> Vec<Member
                     continue;
                 };
                 let name = name.rsplit(' ').next().unwrap_or(name).trim_start_matches("r#");
-                let doc = std::mem::take(&mut above).doc;
-                found.push(Member { name: name.into(), doc, parts: vec![kind.into()] });
+                let Above { doc, attributes } = std::mem::take(&mut above);
+                if !attributes.contains("#[serde(skip)]") {
+                    found.push(Member { name: name.into(), doc, parts: vec![kind.into()] });
+                }
             }
             4 => {
                 let name: String = text.chars().take_while(char::is_ascii_alphanumeric).collect();
@@ -212,7 +221,7 @@ impl fmt::Display for Why {
 
 fn other(&self) {
     match self {
-        Why::Long { .. } => f.write_str("long"),
+        Why::Long { .. } => f.write_str("it takes too long"),
         _ => f.write_str("else"),
     }
 }
@@ -253,7 +262,7 @@ pub mod label {
     #[test]
     fn sentences_are_those_of_the_variant() {
         assert_eq!(sentence(SOURCE, "Why", "TooFew").unwrap(), "{have} of \"{need}\" are there");
-        assert_eq!(sentence(SOURCE, "Why", "Long").unwrap(), "long");
+        assert_eq!(sentence(SOURCE, "Why", "Long").unwrap(), "it takes too long");
         assert_eq!(sentence(SOURCE, "Why", "Empty"), None);
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenkeel_model::{AddressType, Pod, SeenService, Topology};
 use evenkeel_topology::{HintEvent, Plan};
 
-use crate::engine::ServiceEvent;
+use crate::engine::{ServiceEvent, event_reason};
 
 /// The Events worth telling: what was told last is not, nor is a refusal that is known from before.
 pub(super) fn events(
@@ -61,7 +61,7 @@ pub(super) fn left_out(
         service: key.clone(),
         uid: Arc::clone(&seen.version.uid),
         warning: true,
-        reason: "FailedToUpdateEndpointSlices",
+        reason: event_reason::FAILED,
         message: format!("Error updating Endpoint Slices for Service {key}: {what}"),
     })
 }

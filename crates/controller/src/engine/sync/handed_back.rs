@@ -10,6 +10,7 @@ use crate::engine::{
     Action, ServiceEvent, Settings,
     cache::{Cache, ServiceEntry, Slot},
     conditions::{ServiceState, WHY_WITHDRAWN, WITHDRAWN},
+    event_reason,
     names::Names,
     ownership,
 };
@@ -38,7 +39,7 @@ impl SyncWork {
         let is_known = conditions.is_none() && settings.conditions;
         if stale > 0 && slot.sums.stale == 0 && !is_known {
             let warning = service.selector.is_none();
-            self.events.push(event(&entry.seen, warning, "EndpointSlicesNotUpdated", message));
+            self.events.push(event(&entry.seen, warning, event_reason::NOT_UPDATED, message));
         }
         if !covered.is_empty() {
             let message = format!(
@@ -46,7 +47,7 @@ impl SyncWork {
                  Service",
                 counted(covered.len())
             );
-            self.events.push(event(&entry.seen, false, "EndpointSlicesReleased", message));
+            self.events.push(event(&entry.seen, false, event_reason::RELEASED, message));
         }
         self.report.slices_deleted = covered.len();
         self.then(covered.iter().map(|name| delete(slot, name)));

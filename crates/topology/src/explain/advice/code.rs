@@ -53,6 +53,7 @@ pub enum Advice {
     EnableFeatureGate {
         gate: &'static str,
     },
+    /// Set `internalTrafficPolicy` or `externalTrafficPolicy` to Cluster.
     RelaxLocalPolicy,
     LabelNode {
         node: Arc<str>,
@@ -64,6 +65,7 @@ pub enum Advice {
         address: Arc<str>,
     },
     RestoreNodes,
+    /// Give the Nodes too.
     ProvideNodes,
     /// Auto can't allocate; the next number of endpoints that works is named if there is one near.
     ScaleOrPreferZone {
@@ -83,6 +85,7 @@ pub enum Advice {
         pods: u32,
         next: u32,
     },
+    /// Check the controller: EndpointSlices are behind Pods or policy.
     CheckController,
     /// A slice of another writer lacks hints, and so all hints are ignored.
     AddHintsToForeignSlice {

@@ -46,11 +46,18 @@ pub enum RuleReason {
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum ExcludedReason {
+    /// The endpoint is not ready.
     NotReady,
+    /// The endpoint is terminating.
     Terminating,
-    HintedForZones { zones: Vec<Arc<str>> },
-    HintedForNodes { nodes: Vec<Arc<str>> },
+    HintedForZones {
+        zones: Vec<Arc<str>>,
+    },
+    HintedForNodes {
+        nodes: Vec<Arc<str>>,
+    },
     NotHintedForNode,
+    /// The endpoint is on another node, and the traffic policy is Local.
     OnOtherNode,
 }
 
