@@ -93,7 +93,9 @@ fn completer(names: Names) -> ArgValueCompleter {
 fn ask(names: Names, words: Words) -> Vec<String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let Ok(runtime) = runtime else { return Vec::new() };
-    let answer = runtime.block_on(tokio::time::timeout(PATIENCE, list(names, words)));
+    // The timer needs the runtime from the start.
+    let answer =
+        runtime.block_on(async { tokio::time::timeout(PATIENCE, list(names, words)).await });
     answer.ok().flatten().unwrap_or_default()
 }
 

@@ -20,9 +20,19 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("port-forward", "the embedded API has no kubelet to forward to"),
     ("http://127.0.0.1:10271", "this is what port-forward makes reachable"),
     ("component=kube-controller-manager", "the embedded API has no such Pod"),
-    ("rollout status deployment/evenkeel-controller", "the sandbox has no image to run it from"),
-    ("wait pod --all --for=delete", "no Pod is there after the line before it"),
+    ("-n evenkeel-system", "nothing is deployed: see `apply -k` in prelude.sh"),
+    ("monitoring.coreos.com", "the Prometheus operator is not there"),
+    ("delete endpoints", "the embedded API does not serve Endpoints"),
 ];
+
+/// What a page takes for granted: a cluster, and the files that it shows before it uses them.
+const GRANTED: &[(&str, &str)] = &[(
+    "deploy/README.md",
+    "server up --ephemeral
+kubectl config set-context --current --namespace=shop
+printf 'resources: [deploy/overlays/opt-in]' >kustomization.yaml
+kubectl -n shop wait deployment --all --for=condition=Available --timeout=60s",
+)];
 
 /// Files and folders that commands name.
 const NAMED: &[&str] = &["examples", "deploy", "crates", "docs", "LICENSE"];
@@ -66,7 +76,8 @@ fn run(page: &str) {
     let log = fs::File::create(folder.join("log")).unwrap();
     let mut shell = Command::new("timeout");
     shell.args(["--kill-after=5", "240", "bash", "-c"]);
-    shell.arg(format!("{PRELUDE}\n{commands}\n"));
+    let granted = GRANTED.iter().find(|(of, _)| *of == page).map_or("", |(_, lines)| lines);
+    shell.arg(format!("{PRELUDE}\n{granted}\n{commands}\n"));
     shell.current_dir(&folder).stdin(Stdio::null());
     shell.stdout(log.try_clone().unwrap()).stderr(log);
     shell.env("EVENKEEL", env!("CARGO_BIN_EXE_evenkeel"));
@@ -84,7 +95,8 @@ fn run(page: &str) {
 fn commands(text: &str) -> String {
     let mut commands = String::new();
     let mut inside = false;
-    for line in text.lines() {
+    // A command may go on at the next line.
+    for line in text.replace("\\\n", " ").lines() {
         match line.trim() {
             "```sh" => inside = true,
             "```" => inside = false,
@@ -118,5 +130,5 @@ fn root() -> PathBuf {
 #[test]
 fn commands_are_those_in_fences_for_the_shell() {
     let text = "```sh\na b\n```\n\n```yaml\nc: d\n```\n\n   ```sh\n   e \\\n     f\n   kubectl port-forward x\n   ```\n";
-    assert_eq!(commands(text), "a b\ne \\\nf\n");
+    assert_eq!(commands(text), "a b\ne       f\n");
 }

@@ -5,12 +5,15 @@ trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 
 # A server goes to the background on a free port; the next command comes when it is ready.
 server() {
-  local out
-  out=$(mktemp)
-  "$EVENKEEL" "$@" --listen 127.0.0.1:0 >"$out" 2>&1 &
-  local server=$!
+  local out ports=(--listen 127.0.0.1:0)
+  out=$(mktemp -p .)
+  [ "$1" = up ] && ports+=(--controller-listen 127.0.0.1:0)
+  "$EVENKEEL" "$@" "${ports[@]}" >"$out" 2>&1 &
+  local server=$! ready='^kubeconfig: '
+  # `up` explains a Service of its sample once the Pods are ready.
+  [ "$1" = up ] && ready='^WHAT TO DO'
   for _ in $(seq 600); do
-    grep -q '^kubeconfig: ' "$out" && break
+    grep -q "$ready" "$out" && break
     kill -0 "$server" 2>/dev/null || { cat "$out" >&2; return 1; }
     sleep 0.1
   done
@@ -20,7 +23,7 @@ server() {
 }
 
 evenkeel() {
-  echo "+ evenkeel $*"
+  echo "+ evenkeel $*" >&2
   case "$1" in
     up | apiserver) server "$@" ;;
     *) "$EVENKEEL" "$@" ;;
@@ -28,7 +31,7 @@ evenkeel() {
 }
 
 cargo() {
-  echo "+ cargo $*"
+  echo "+ cargo $*" >&2
   case "$*" in
     "xtask "*) grep -q "\"$2\"\|^    ${2^}" crates/xtask/src/main.rs || { echo "no such task: $2" >&2; return 1; } ;;
     "install --path "*) test -f "$3/Cargo.toml" ;;
@@ -41,6 +44,8 @@ cargo() {
 kubectl() {
   case "$*" in
     *--watch*) timeout 2 kubectl "$@" || [ $? = 124 ] ;;
+    # The embedded API has no RBAC yet, so that the manifests are only rendered.
+    "apply -k "*) command kubectl kustomize "$3" >/dev/null ;;
     *) command kubectl "$@" ;;
   esac
 }
