@@ -22,13 +22,13 @@ enum Source {
 
 struct Check {
     name: &'static str,
-    asked: Asked,
+    scope: CheckScope,
     check: Box<dyn Fn() -> Result<(), String> + Send + Sync>,
 }
 
 /// Where a check counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum CheckScope {
     Everywhere,
     /// Only `/readyz`: a failure takes away traffic and does not end the process.
     Readiness,
@@ -40,9 +40,9 @@ impl Health {
     /// With the checks that need nothing else: `ping` and `log`.
     pub fn new() -> Health {
         let alive = || Ok(());
-        Health::default().with("ping", Asked::Everywhere, alive).with(
+        Health::default().with("ping", CheckScope::Everywhere, alive).with(
             "log",
-            Asked::Everywhere,
+            CheckScope::Everywhere,
             alive,
         )
     }
@@ -50,10 +50,10 @@ impl Health {
     pub fn with(
         mut self,
         name: &'static str,
-        asked: Asked,
+        scope: CheckScope,
         check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
     ) -> Health {
-        self.sources.push(Source::Check(Check { name, asked, check: Box::new(check) }));
+        self.sources.push(Source::Check(Check { name, scope, check: Box::new(check) }));
         self
     }
 
@@ -72,7 +72,7 @@ impl Health {
         if !matches!(root, "healthz" | "livez" | "readyz") {
             return None;
         }
-        let counts = |check: &Ask<'_>| root == "readyz" || check.asked == Asked::Everywhere;
+        let counts = |check: &Ask<'_>| root == "readyz" || check.scope == CheckScope::Everywhere;
         let mut checks = self.sources.iter().flat_map(Source::checks).filter(counts);
         Some(match check {
             None | Some("") => all(root, checks, query.unwrap_or_default()),
@@ -84,23 +84,23 @@ impl Health {
     }
 }
 
-/// One check that can be asked.
+/// One check that can be scope.
 struct Ask<'a> {
     name: &'static str,
-    asked: Asked,
+    scope: CheckScope,
     check: Box<dyn Fn() -> Result<(), String> + 'a>,
 }
 
 impl Source {
     fn checks(&self) -> Vec<Ask<'_>> {
         match self {
-            Source::Check(Check { name, asked, check }) => {
-                vec![Ask { name, asked: *asked, check: Box::new(check) }]
+            Source::Check(Check { name, scope, check }) => {
+                vec![Ask { name, scope: *scope, check: Box::new(check) }]
             }
             Source::Tasks(tasks) => {
                 let ask = |name| Ask {
                     name,
-                    asked: Asked::Readiness,
+                    scope: CheckScope::Readiness,
                     check: Box::new(move || tasks.check(name)),
                 };
                 tasks.names().into_iter().map(ask).collect()
@@ -179,9 +179,9 @@ mod tests {
     fn health(is_stopping: bool) -> Health {
         let stopping =
             move || if is_stopping { Err("process is shutting down".to_owned()) } else { Ok(()) };
-        Health::new().with("etcd", Asked::Everywhere, || Ok(())).with(
+        Health::new().with("etcd", CheckScope::Everywhere, || Ok(())).with(
             "shutdown",
-            Asked::Readiness,
+            CheckScope::Readiness,
             stopping,
         )
     }

@@ -9,7 +9,7 @@ use std::{
 };
 
 use evenkeel_admin::{
-    health::{Asked, Health},
+    health::{CheckScope, Health},
     supervisor::Supervisor,
 };
 use tokio::time::Instant;
@@ -41,14 +41,14 @@ pub(crate) fn health(vitals: &Arc<Vitals>, supervisor: &Supervisor) -> Health {
         move || vitals.watches.problem(resource, Instant::now()).map_or(Ok(()), Err)
     };
     Health::new()
-        .with("engine", Asked::Everywhere, of(|vitals| vitals.is_alive(Instant::now())))
-        .with("synced", Asked::Readiness, of(Vitals::is_synced))
-        .with("watch-nodes", Asked::Readiness, watch(Resource::Nodes))
-        .with("watch-pods", Asked::Readiness, watch(Resource::Pods))
-        .with("watch-services", Asked::Readiness, watch(Resource::Services))
-        .with("watch-endpointslices", Asked::Readiness, watch(Resource::EndpointSlices))
+        .with("engine", CheckScope::Everywhere, of(|vitals| vitals.is_alive(Instant::now())))
+        .with("synced", CheckScope::Readiness, of(Vitals::is_synced))
+        .with("watch-nodes", CheckScope::Readiness, watch(Resource::Nodes))
+        .with("watch-pods", CheckScope::Readiness, watch(Resource::Pods))
+        .with("watch-services", CheckScope::Readiness, watch(Resource::Services))
+        .with("watch-endpointslices", CheckScope::Readiness, watch(Resource::EndpointSlices))
         .with_tasks(supervisor)
-        .with("shutdown", Asked::Readiness, of(Vitals::is_staying))
+        .with("shutdown", CheckScope::Readiness, of(Vitals::is_staying))
 }
 
 // === impl Vitals ===

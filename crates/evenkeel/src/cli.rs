@@ -117,7 +117,7 @@ pub(crate) struct InputArgs {
     /// Manifests to read instead of a cluster: a file, a folder, or - for stdin; may be repeated
     #[arg(short, long, value_name = "FILE", conflicts_with_all = ["kubeconfig", "context"])]
     pub filename: Vec<PathBuf>,
-    /// The kubeconfig of the cluster to read [default: as kubectl finds it]
+    /// The kubeconfig of the cluster to read [default: $KUBECONFIG, ./.evenkeel/kubeconfig, ~/.kube/config, the Pod's service account]
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
     /// The kubeconfig's context to use
@@ -156,6 +156,14 @@ pub(crate) enum Output {
     Wide,
     Json,
     Yaml,
+}
+
+/// The output of commands that report.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportOutput {
+    #[default]
+    Table,
+    Json,
 }
 
 /// Whose rules `explain`, `analyze` and `plan` go by.

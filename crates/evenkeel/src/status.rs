@@ -10,11 +10,12 @@ mod gather;
 mod metrics;
 mod report;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tokio::runtime::Builder;
 
 use self::report::Report;
 use crate::{
+    cli::ReportOutput,
     controller::{ClusterArgs, LEASE_NAME, LEASE_NAMESPACE},
     error::Error,
     exit::{Exit, Severity},
@@ -34,17 +35,10 @@ pub(crate) struct StatusArgs {
     pub lease: Option<LeaseName>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: StatusOutput,
+    pub output: ReportOutput,
     /// Exit with 1 if a check has this severity or a higher one
     #[arg(long, value_name = "SEVERITY", value_enum, default_value = "error")]
     pub fail_on: Severity,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum StatusOutput {
-    #[default]
-    Table,
-    Json,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,8 +66,8 @@ pub(crate) fn run(args: &StatusArgs) -> Result<Exit, Error> {
     drop(progress);
     let report = Report::new(facts.source.as_ref(), checks::checks(&facts));
     printer::data(&match args.output {
-        StatusOutput::Table => report.text(),
-        StatusOutput::Json => output::json(&report)?,
+        ReportOutput::Table => report.text(),
+        ReportOutput::Json => output::json(&report)?,
     })?;
     Ok(match facts.cluster {
         Ok(_) => Exit::of(report.severities(), args.fail_on),

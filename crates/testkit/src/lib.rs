@@ -14,6 +14,7 @@
 mod apply;
 mod cluster;
 mod endpoint;
+pub mod reference;
 mod service;
 pub mod sim;
 mod world;

@@ -11,7 +11,7 @@ use tokio::{
 };
 
 use super::*;
-use crate::health::Asked;
+use crate::health::CheckScope;
 
 /// No test waits longer than this for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,7 +57,7 @@ fn answers(is_ready: &Arc<AtomicBool>) -> Answers {
         true => Ok(()),
         false => Err("not yet".to_owned()),
     };
-    let health = Health::new().with("sync", Asked::Readiness, ready);
+    let health = Health::new().with("sync", CheckScope::Readiness, ready);
     Answers { health: Arc::new(health), metrics: Arc::new(|| "up 1\n# EOF\n".to_owned()) }
 }
 

@@ -45,7 +45,7 @@ pub struct Election {
     view: View,
     observed: Option<Observed>,
     rest: Rest,
-    asked: Option<Asked>,
+    pending: Option<PendingRequest>,
     /// Until when the Lease may be released, once the elector was told to stop.
     ends_by: Option<Duration>,
 }
@@ -129,7 +129,7 @@ struct Observed {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Asked {
+struct PendingRequest {
     step: Step,
     at: Duration,
 }
@@ -148,7 +148,7 @@ impl Election {
             view: View::Unknown { in_doubt: false },
             observed: None,
             rest: Rest::None,
-            asked: None,
+            pending: None,
             ends_by: None,
         }
     }
@@ -160,7 +160,7 @@ impl Election {
     /// The next step. Those that ask the API server are to be answered before the next call; what
     /// is not answered counts as failed. `chance` is random, from 0 to 1.
     pub fn next(&mut self, now: Duration, chance: f64) -> Step {
-        if self.asked.is_some() {
+        if self.pending.is_some() {
             self.answer(now, Answer::Failed);
         }
         if matches!(self.standing, Standing::Leading { until } if until <= now) {
@@ -175,15 +175,15 @@ impl Election {
             None => self.resting(now, chance).unwrap_or_else(|| self.decided(now, chance)),
         };
         if !matches!(step, Step::Wait { .. } | Step::Done) {
-            self.asked = Some(Asked { step, at: now });
+            self.pending = Some(PendingRequest { step, at: now });
         }
         step
     }
 
     /// When to give up on the answer to the last step.
     pub fn answer_by(&self) -> Duration {
-        let asked = self.asked.map_or(Duration::ZERO, |asked| asked.at);
-        let patience = asked.saturating_add(self.renew_deadline / 2);
+        let sent = self.pending.map_or(Duration::ZERO, |request| request.at);
+        let patience = sent.saturating_add(self.renew_deadline / 2);
         let leads_until = match self.standing {
             Standing::Leading { until } => until,
             Standing::Following | Standing::Deposed => Duration::MAX,
@@ -193,7 +193,7 @@ impl Election {
 
     /// Tells what became of the last step.
     pub fn answer(&mut self, now: Duration, answer: Answer) {
-        let Some(Asked { step, at }) = self.asked.take() else { return };
+        let Some(PendingRequest { step, at }) = self.pending.take() else { return };
         match (step, answer) {
             (Step::Read, Answer::Lease(seen)) => self.read(now, seen),
             (Step::Read, Answer::Conflict | Answer::Failed) => self.failed(),
@@ -216,7 +216,7 @@ impl Election {
     /// From now on it does not lead, and only releases what it holds. A request under way is to be
     /// given up.
     pub fn stop(&mut self, now: Duration) {
-        let was_writing = self.asked.take().is_some_and(|asked| asked.step != Step::Read);
+        let was_writing = self.pending.take().is_some_and(|request| request.step != Step::Read);
         if was_writing {
             self.view = View::Unknown { in_doubt: true };
         }

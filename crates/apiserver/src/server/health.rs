@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use evenkeel_admin::{
-    health::{Asked, Health},
+    health::{CheckScope, Health},
     supervisor::Supervisor,
 };
 use tokio::sync::watch;
@@ -62,20 +62,20 @@ pub(super) fn health(
         }
     };
     Health::new()
-        .with("etcd", Asked::Everywhere, store)
-        .with("etcd-readiness", Asked::Readiness, move || writable.borrow().clone())
+        .with("etcd", CheckScope::Everywhere, store)
+        .with("etcd-readiness", CheckScope::Readiness, move || writable.borrow().clone())
         .with(
             "poststarthook/start-system-namespaces-controller",
-            Asked::Everywhere,
+            CheckScope::Everywhere,
             hook(|hooks| &hooks.namespaces),
         )
         .with(
             "poststarthook/bootstrap-controller",
-            Asked::Everywhere,
+            CheckScope::Everywhere,
             hook(|hooks| &hooks.kubernetes),
         )
         .with_tasks(supervisor)
-        .with("shutdown", Asked::Readiness, is_ready)
+        .with("shutdown", CheckScope::Readiness, is_ready)
 }
 
 #[cfg(test)]

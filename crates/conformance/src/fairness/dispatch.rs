@@ -191,7 +191,7 @@ impl<'c> Replay<'c> {
                 self.requests[id].outcome = "rejected_queue_full";
             }
             queues::Outcome::Rejected(_) => {
-                self.requests[id].outcome = "rejected_concurrency_limit"
+                self.requests[id].outcome = "rejected_concurrency_limit";
             }
         }
         self.hear(now, &mut woken);

@@ -144,16 +144,6 @@ fn check(text: &str, expected: &[&str]) {
 /// `all.txt` is what `docs/reference/metrics.md` is made from.
 #[test]
 fn all_metrics_are_listed_for_the_reference() {
-    let text = filled().text();
-    let described: String = text
-        .lines()
-        .filter(|line| line.starts_with("# HELP") || line.starts_with("# TYPE"))
-        .flat_map(|line| [line, "\n"])
-        .collect();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/src/metrics/all.txt");
-    if std::env::var_os("EVENKEEL_UPDATE").is_some() {
-        std::fs::write(file, &described).unwrap();
-    }
-    let listed = std::fs::read_to_string(file).unwrap();
-    assert_eq!(listed, described, "set EVENKEEL_UPDATE=1 to write it again");
+    evenkeel_testkit::reference::check_metrics(&filled().text(), file);
 }

@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use crate::{duration::duration, exit::Severity};
+use crate::{cli::ReportOutput, duration::duration, exit::Severity};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FairnessCommand {
@@ -41,7 +41,7 @@ pub(crate) struct SimulateArgs {
     pub duration: Option<Duration>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: FairnessOutput,
+    pub output: ReportOutput,
 }
 
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ pub(crate) struct MatchArgs {
     pub header: Vec<String>,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: FairnessOutput,
+    pub output: ReportOutput,
 }
 
 #[derive(Debug, Args)]
@@ -101,7 +101,7 @@ pub(crate) struct LintArgs {
     pub fail_on: Severity,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: FairnessOutput,
+    pub output: ReportOutput,
 }
 
 #[derive(Debug, Args)]
@@ -120,7 +120,7 @@ pub(crate) struct CollisionsArgs {
     pub max_elephants: u32,
     /// Output format
     #[arg(short, long, value_enum, default_value_t)]
-    pub output: FairnessOutput,
+    pub output: ReportOutput,
 }
 
 /// Where the configuration comes from.
@@ -133,13 +133,6 @@ pub(crate) struct ConfigurationArgs {
     /// Default objects to use; with -f, those whose names are not in the files
     #[arg(long = "default", value_enum)]
     pub defaults: Option<Defaults>,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum FairnessOutput {
-    #[default]
-    Table,
-    Json,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, serde::Deserialize)]

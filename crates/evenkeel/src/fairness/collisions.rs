@@ -6,8 +6,8 @@ use evenkeel_fairness::{
 };
 use serde::Serialize;
 
-use super::args::{CollisionsArgs, FairnessOutput};
-use crate::{error::Error, output, printer, table::Table};
+use super::args::CollisionsArgs;
+use crate::{cli::ReportOutput, error::Error, output, printer, table::Table};
 
 /// Computing more queues takes long, and no level has them.
 const MAX_QUEUES: u32 = 1 << 16;
@@ -35,8 +35,8 @@ pub(crate) fn run(args: &CollisionsArgs) -> Result<(), Error> {
     let rows: Vec<Row> =
         collisions(&dealer, threshold, args.max_elephants).iter().map(row).collect();
     let text = match args.output {
-        FairnessOutput::Table => render(&rows, args),
-        FairnessOutput::Json => output::json(&rows)?,
+        ReportOutput::Table => render(&rows, args),
+        ReportOutput::Json => output::json(&rows)?,
     };
     printer::data(&text)
 }

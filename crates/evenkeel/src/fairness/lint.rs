@@ -3,11 +3,9 @@
 use evenkeel_fairness::dialect::{self, Finding, Objects, Problem};
 use serde::Serialize;
 
-use super::{
-    args::{FairnessOutput, LintArgs},
-    configuration,
-};
+use super::{args::LintArgs, configuration};
 use crate::{
+    cli::ReportOutput,
     error::Error,
     exit::{Exit, Severity},
     output, printer,
@@ -48,8 +46,8 @@ pub(crate) fn run(args: &LintArgs) -> Result<Exit, Error> {
     lines.extend(findings.iter().map(Line::of_finding));
     lines.sort_by_key(|line| std::cmp::Reverse(line.severity));
     let text = match args.output {
-        FairnessOutput::Table => render(&lines, args.concurrency_limit),
-        FairnessOutput::Json => output::json(&lines)?,
+        ReportOutput::Table => render(&lines, args.concurrency_limit),
+        ReportOutput::Json => output::json(&lines)?,
     };
     printer::data(&text)?;
     Ok(match problems.is_empty() {

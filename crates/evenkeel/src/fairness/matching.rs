@@ -10,12 +10,9 @@ use evenkeel_fairness::{
 };
 use serde::Serialize;
 
-use super::{
-    args::{FairnessOutput, MatchArgs},
-    attributes::RequestSpec,
-    configuration, scenario,
-};
+use super::{args::MatchArgs, attributes::RequestSpec, configuration, scenario};
 use crate::{
+    cli::ReportOutput,
     error::Error,
     input, output,
     printer::{self, HEADING, styled},
@@ -41,8 +38,8 @@ pub(crate) fn run(args: &MatchArgs) -> Result<(), Error> {
     let config = configuration::of_args(&args.configuration)?.config;
     let answer = answer(&config, &attributes);
     let text = match args.output {
-        FairnessOutput::Table => render(&answer, &attributes, &config),
-        FairnessOutput::Json => output::json(&answer)?,
+        ReportOutput::Table => render(&answer, &attributes, &config),
+        ReportOutput::Json => output::json(&answer)?,
     };
     printer::data(&text)
 }

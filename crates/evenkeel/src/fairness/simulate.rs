@@ -13,10 +13,10 @@ use serde::Serialize;
 
 use self::svg::Picture;
 use super::{
-    args::{FairnessOutput, SimulateArgs},
+    args::SimulateArgs,
     scenario::{self, Comparison, Overrides},
 };
-use crate::{error::Error, input, output, printer, progress::Progress};
+use crate::{cli::ReportOutput, error::Error, input, output, printer, progress::Progress};
 
 /// The result of one configuration.
 #[derive(Debug, Serialize)]
@@ -44,8 +44,8 @@ pub(crate) fn run(args: &SimulateArgs) -> Result<(), Error> {
             .map_err(|source| Error::Write { path: path.clone(), source })?;
     }
     let text = match args.output {
-        FairnessOutput::Table => text::render(&outcomes),
-        FairnessOutput::Json => output::json(&outcomes)?,
+        ReportOutput::Table => text::render(&outcomes),
+        ReportOutput::Json => output::json(&outcomes)?,
     };
     printer::data(&text)
 }
