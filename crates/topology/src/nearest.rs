@@ -1,11 +1,14 @@
-//! The known word that a misspelt one most likely means.
+//! The known word that a misspelt one most likely means. O(known words · their length²): words that
+//! are too long or too short to be meant are not compared.
 
 /// The nearest of `known`, if it is near enough to be meant. Of equals the first in the alphabet.
 pub fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let enough = (given.chars().count() / 3).max(1);
+    let length = given.chars().count();
+    let enough = (length / 3).max(1);
     let given = given.to_lowercase();
+    let may_be_meant = |word: &&str| word.chars().count().abs_diff(length) <= enough;
     let rate = |word: &'a str| (distance(&given, &word.to_lowercase()), word);
-    let (far, word) = known.into_iter().map(rate).min()?;
+    let (far, word) = known.into_iter().filter(may_be_meant).map(rate).min()?;
     (far <= enough).then_some(word)
 }
 
@@ -46,5 +49,13 @@ mod tests {
             assert_eq!(nearest(given, known), meant, "{given:?}");
         }
         assert_eq!(nearest("wbe", ["web", "db"]), Some("web"));
+    }
+
+    /// Compared character by character, this would take minutes.
+    #[test]
+    fn a_very_long_word_is_not_compared_with_short_ones() {
+        let known: Vec<String> = (0..10_000).map(|n| format!("service-of-the-shop-{n}")).collect();
+        let given = "x".repeat(1_000_000);
+        assert_eq!(nearest(&given, known.iter().map(String::as_str)), None);
     }
 }
