@@ -152,7 +152,9 @@ async fn operators_find_the_rest_in_the_log_by_the_id() {
         .with_ansi(false)
         .with_writer(move || writer.clone())
         .finish();
-    let _logged = tracing::subscriber::set_default(subscriber);
+    // For all threads: a subscriber of this one alone is not asked when another test meets the log
+    // line first, which is then off for good.
+    tracing::subscriber::set_global_default(subscriber).unwrap();
     let (_, headers, _) = rejected(FairnessLayer::builder(), request("strangers")).await;
     let (_, others, _) = rejected(FairnessLayer::builder(), request("strangers")).await;
     assert_ne!(id_of(&headers), id_of(&others));

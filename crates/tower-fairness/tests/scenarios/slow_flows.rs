@@ -33,6 +33,9 @@ enum Elephants {
     Five,
 }
 
+/// So often a scenario may be run until it holds.
+const ATTEMPTS: usize = 3;
+
 fn settings() -> Settings {
     let slow = SlowFlows {
         threshold: SLOW / 10,
@@ -91,10 +94,23 @@ async fn beside(how: Elephants, load: f64, settings: Settings) -> (Tally, f64) {
     (mice, elephants.served_by(end) as f64 / IN_A_ROW)
 }
 
+/// Wall time over real sockets: other work on the machine may spoil a run, a defect spoils all of
+/// them. In simulated time, `fairness/tests/slow_flows.rs` allows no second attempt.
+async fn mice_do_not_wait(how: Elephants, load: f64, least: f64) {
+    let mut problems = Vec::new();
+    for _ in 0..ATTEMPTS {
+        match attempt(how, load, least).await {
+            Ok(()) => return,
+            Err(problem) => problems.push(problem),
+        }
+    }
+    panic!("{how:?}, {load}: {problems:?}");
+}
+
 /// Before: in the profile of Kubernetes. Timers of a busy machine add to what mice ask for, so that
 /// elephants may have a seat less than in simulated time.
 #[expect(clippy::print_stdout, reason = "figures for who runs it alone")]
-async fn mice_do_not_wait(how: Elephants, load: f64, least: f64) {
+async fn attempt(how: Elephants, load: f64, least: f64) -> Result<(), String> {
     let (before, after) =
         tokio::join!(beside(how, load, Settings::kubernetes()), beside(how, load, settings()),);
     for (name, (mice, seats)) in [("before", &before), ("after", &after)] {
@@ -105,10 +121,14 @@ async fn mice_do_not_wait(how: Elephants, load: f64, least: f64) {
         );
     }
     let [before_p99, p99] = [&before.0, &after.0].map(|mice| mice.quantile(0.99));
-    assert!(before_p99 > SLOW / 2, "{how:?}, {load}: harmless, {before_p99:?}");
-    assert!(p99 <= SLOW / 2 && p99 < before_p99 / 2, "{how:?}, {load}: {p99:?}");
-    assert_eq!(after.0.failed(), 0, "{how:?}, {load}");
-    assert!(after.1 >= least, "{how:?}, {load}: {} seats", after.1);
+    let (rejected, seats) = (after.0.failed(), after.1);
+    match () {
+        () if before_p99 <= SLOW / 2 => Err(format!("harmless before: p99 {before_p99:?}")),
+        () if p99 > SLOW / 2 || p99 >= before_p99 / 2 => Err(format!("mice wait: p99 {p99:?}")),
+        () if rejected > 0 => Err(format!("{rejected} mice rejected")),
+        () if seats < least => Err(format!("elephants have {seats} seats")),
+        () => Ok(()),
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
