@@ -10,8 +10,8 @@ const HEAD: &str = "\
 <!-- Written by `cargo xtask reference`. Change the code instead. -->
 # Commands
 
-Data goes to stdout, all else to stderr. Exit codes: 0 success, 1 failure or findings, 2 wrong usage or
-bad input; `analyze`, `status`, `fairness lint` and `plan --diff` end with 3 if the cluster can't be read.
+Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, or findings of `analyze`,
+`status`, `fairness lint` and `plan --diff`, 2 wrong usage or bad input, 3 the cluster can't be read.
 ";
 
 pub(crate) fn run() -> Result<(), Error> {

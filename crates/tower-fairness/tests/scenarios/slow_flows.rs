@@ -33,7 +33,7 @@ enum Elephants {
     Five,
 }
 
-/// So often a scenario may be run until it holds.
+/// Maximum number of runs of a scenario.
 const ATTEMPTS: usize = 3;
 
 fn settings() -> Settings {
