@@ -49,7 +49,8 @@ fn nodes(engine: &mut Engine) -> Vec<NodeId> {
         let topology = engine.topology_mut();
         let id = topology.nodes.intern(&format!("node-{zone}"));
         let zone = Some(topology.zones.intern(zone));
-        let node = Node { id, zone, cpu_milli: 4000, ready: true, control_plane: false };
+        let node =
+            Node { id, zone, cpu_milli: 4000, ready: true, control_plane: false, region: None };
         engine.node(Watched::Applied(node));
         ids.push(id);
     }
@@ -60,7 +61,14 @@ fn complete(engine: &mut Engine, n_services: usize, nodes: &[NodeId]) {
     engine.node(Watched::Restarted);
     for (zone, id) in ZONES.iter().zip(nodes) {
         let zone = Some(engine.topology_mut().zones.intern(zone));
-        let node = Node { id: *id, zone, cpu_milli: 4000, ready: true, control_plane: false };
+        let node = Node {
+            id: *id,
+            zone,
+            cpu_milli: 4000,
+            ready: true,
+            control_plane: false,
+            region: None,
+        };
         engine.node(Watched::Listed(node));
     }
     engine.node(Watched::Complete);

@@ -8,7 +8,7 @@ use std::{borrow::Cow, hint::black_box, time::Duration};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use evenkeel_k8s::{convert, fast};
-use evenkeel_model::{Endpoint, Exposure, Node, Slice, Topology, Viewpoint};
+use evenkeel_model::{Endpoint, Exposure, Node, Routing, Slice, Topology, Viewpoint};
 use evenkeel_testkit::{ServiceExt, service};
 use evenkeel_topology::{
     Capacity, Draft, Role, Settings, Sync,
@@ -43,6 +43,7 @@ fn world(n_nodes: usize) -> World {
         .map(|i| Node {
             id: topology.nodes.intern(&node_name(i)),
             zone: Some(topology.zones.intern(ZONES[i % 3])),
+            region: None,
             cpu_milli: 4000 + (i % 3) as u64 * 100,
             ready: true,
             control_plane: false,
@@ -131,13 +132,15 @@ fn selection(c: &mut Criterion) {
         group.bench_function(BenchmarkId::new("k8s-openapi", n), |b| {
             b.iter(|| {
                 let candidates = fast::candidates(black_box(&objects), &mut world.topology);
-                select(from, Exposure::default(), &candidates, true, &settings)
+                select(from, Exposure::default(), &candidates, Routing::Hints, &settings)
             });
         });
         let slices = slim(&objects, &mut world.topology);
         let endpoints: Vec<Endpoint> = slices.into_iter().flat_map(|s| s.endpoints).collect();
         group.bench_function(BenchmarkId::new("slim", n), |b| {
-            b.iter(|| select(from, Exposure::default(), black_box(&endpoints), true, &settings));
+            b.iter(|| {
+                select(from, Exposure::default(), black_box(&endpoints), Routing::Hints, &settings)
+            });
         });
     }
     group.finish();

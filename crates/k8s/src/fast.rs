@@ -34,7 +34,8 @@ pub fn candidates<'a>(
             zones: zone_hints(endpoint, &mut zones),
             nodes: node_hints(endpoint, &mut nodes),
         };
-        Candidate::new(conditions(endpoint.conditions.as_ref()), node, Some(&hints))
+        let zone = endpoint.zone.as_deref().map(|name| zones.id(name));
+        Candidate::new(conditions(endpoint.conditions.as_ref()), node, zone, Some(&hints))
     })
 }
 

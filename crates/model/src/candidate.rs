@@ -10,6 +10,8 @@ pub trait Selectable {
     /// Still answering while it ends: used when nothing is ready.
     fn serving_terminating(&self) -> bool;
     fn on_node(&self) -> Option<NodeId>;
+    /// The zone it is in; [`ZoneId::EMPTY`] if the slice names none.
+    fn zone(&self) -> ZoneId;
     fn has_zone_hint(&self) -> bool;
     fn has_node_hint(&self) -> bool;
     fn is_for_zone(&self, zone: ZoneId) -> bool;
@@ -29,6 +31,7 @@ pub struct Candidate {
     /// All hints, where there are several of a kind; no controller gives such today.
     several: Option<Box<Hints>>,
     node: Option<NodeId>,
+    zone: ZoneId,
     ready: bool,
     serving_terminating: bool,
 }
@@ -36,7 +39,12 @@ pub struct Candidate {
 // === impl Candidate ===
 
 impl Candidate {
-    pub fn new(conditions: Conditions, node: Option<NodeId>, hints: Option<&Hints>) -> Self {
+    pub fn new(
+        conditions: Conditions,
+        node: Option<NodeId>,
+        zone: Option<ZoneId>,
+        hints: Option<&Hints>,
+    ) -> Self {
         let ready = conditions.ready.unwrap_or(true);
         let serving = conditions.serving.unwrap_or(ready);
         let first = |hints: &Hints| (hints.zones.first().copied(), hints.nodes.first().copied());
@@ -48,6 +56,7 @@ impl Candidate {
             node_hint,
             several: hints.filter(several).map(|hints| Box::new(hints.clone())),
             node,
+            zone: zone.unwrap_or(ZoneId::EMPTY),
             ready,
             serving_terminating: serving && conditions.terminating == Some(true),
         }
@@ -66,6 +75,10 @@ impl Selectable for Candidate {
     #[inline]
     fn on_node(&self) -> Option<NodeId> {
         self.node
+    }
+    #[inline]
+    fn zone(&self) -> ZoneId {
+        self.zone
     }
     #[inline]
     fn has_zone_hint(&self) -> bool {
@@ -89,7 +102,8 @@ impl Selectable for Candidate {
 
 impl From<&Endpoint> for Candidate {
     fn from(endpoint: &Endpoint) -> Self {
-        Candidate::new(endpoint.conditions, endpoint.node, endpoint.hints.as_ref())
+        let Endpoint { conditions, node, zone, hints, .. } = endpoint;
+        Candidate::new(*conditions, *node, *zone, hints.as_ref())
     }
 }
 
@@ -107,6 +121,10 @@ impl Selectable for Endpoint {
     #[inline]
     fn on_node(&self) -> Option<NodeId> {
         self.node
+    }
+    #[inline]
+    fn zone(&self) -> ZoneId {
+        self.zone.unwrap_or(ZoneId::EMPTY)
     }
     #[inline]
     fn has_zone_hint(&self) -> bool {

@@ -25,20 +25,22 @@ mod selection;
 mod service;
 mod slice;
 mod snapshot;
+mod zone_shares;
 
 pub use crate::{
     candidate::{Candidate, Selectable},
     endpoint::{Address, Conditions, Endpoint, Hints, Target},
     few::Few,
-    names::{Id, Names, NodeId, Topology, ZoneId},
+    names::{Id, Names, NodeId, RegionId, Topology, ZoneId},
     node::Node,
     pod::{ContainerPort, Pod, PodPhase},
     reason::{Reason, WithMessage, harmless},
     seen::{Condition, Gone, SeenPod, SeenService, SeenSlice, Version, Watched},
-    selection::{Selection, Share, Viewpoint},
+    selection::{HintsIgnored, Routing, Rule, Selection, Share, SharesUnusable, Viewpoint},
     service::{
         Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,
     },
     slice::{AddressType, EndpointPort, Slice},
     snapshot::{Autoscaler, EventNote, LabelValues, PodCause, PodProblem, ServiceState, Snapshot},
+    zone_shares::{PARTS, ShareRow, SharesAnnotation, SharesError, ZoneShares},
 };

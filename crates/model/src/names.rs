@@ -16,6 +16,10 @@ pub struct ZoneId(NonZeroU32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct NodeId(NonZeroU32);
 
+/// A region, as in `topology.kubernetes.io/region`. Zones lie inside regions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RegionId(NonZeroU32);
+
 /// An id that a [`Names`] table hands out. Index 0 is the empty name in every table. An optional id
 /// is as small as an id: ids count from one inside.
 pub trait Id: Copy {
@@ -30,37 +34,41 @@ pub struct Names<I> {
     kind: PhantomData<I>,
 }
 
-/// The zones and nodes of one cluster.
+/// The zones, nodes and regions of one cluster.
 #[derive(Debug, Default, Clone)]
 pub struct Topology {
     pub zones: Names<ZoneId>,
     pub nodes: Names<NodeId>,
+    pub regions: Names<RegionId>,
 }
 
-// === impl ZoneId, NodeId ===
+// === impl ZoneId, NodeId, RegionId ===
 
 impl ZoneId {
     /// The zone of the empty name, which is no zone for most purposes.
     pub const EMPTY: ZoneId = ZoneId(NonZeroU32::MIN);
 }
 
-impl Id for ZoneId {
-    fn from_index(index: u32) -> Self {
-        ZoneId(NonZeroU32::MIN.saturating_add(index))
-    }
-    fn index(self) -> usize {
-        self.0.get() as usize - 1
-    }
+impl RegionId {
+    /// The region of zones whose nodes name none.
+    pub const EMPTY: RegionId = RegionId(NonZeroU32::MIN);
 }
 
-impl Id for NodeId {
-    fn from_index(index: u32) -> Self {
-        NodeId(NonZeroU32::MIN.saturating_add(index))
-    }
-    fn index(self) -> usize {
-        self.0.get() as usize - 1
-    }
+macro_rules! ids {
+    ($($id:ident)*) => {$(
+        impl Id for $id {
+            fn from_index(index: u32) -> Self {
+                $id(NonZeroU32::MIN.saturating_add(index))
+            }
+
+            fn index(self) -> usize {
+                self.0.get() as usize - 1
+            }
+        }
+    )*};
 }
+
+ids! { ZoneId NodeId RegionId }
 
 // === impl Names ===
 

@@ -10,6 +10,8 @@ use crate::AddressType;
 pub mod label {
     /// The zone of a Node.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
+    /// The region of a Node. Zones lie inside regions.
+    pub const REGION: &str = "topology.kubernetes.io/region";
     /// Marks a Node of the control plane, which does not count for zone capacity.
     pub const CONTROL_PLANE: &str = "node-role.kubernetes.io/control-plane";
     /// The older name of [`CONTROL_PLANE`].
@@ -27,6 +29,13 @@ pub mod label {
     /// On a Service: a policy, before `spec.trafficDistribution` and with values that API servers
     /// reject there.
     pub const TRAFFIC_DISTRIBUTION: &str = "evenkeel.dev/traffic-distribution";
+    /// On a Service: the expected overload up to which Auto assigns hints, as in `40%`. Hints in force
+    /// are kept up to 10 points more. Under Balanced, by how much an endpoint may exceed its fair
+    /// part.
+    pub const OVERLOAD_THRESHOLD: &str = "evenkeel.dev/overload-threshold";
+    /// On an EndpointSlice: for each client zone, which part of its traffic goes to the endpoints of
+    /// which zone, in parts per 1,000. On one slice of each address family and set of ports.
+    pub const ZONE_SHARES: &str = "evenkeel.dev/zone-shares";
     /// On a Service without `spec.selector`, which Kubernetes' own controller ignores: the selector
     /// of its Pods, as in `app=web,tier=front`.
     pub const SELECTOR: &str = "evenkeel.dev/selector";

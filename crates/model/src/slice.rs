@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use serde::Serialize;
 
-use crate::{Endpoint, Protocol};
+use crate::{Endpoint, Protocol, SharesAnnotation};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum AddressType {
@@ -33,6 +33,8 @@ pub struct Slice {
     /// another one.
     pub owner: Option<Arc<str>>,
     pub labels: BTreeMap<Arc<str>, Arc<str>>,
+    /// From the annotation `evenkeel.dev/zone-shares`.
+    pub shares: Option<SharesAnnotation>,
 }
 
 impl fmt::Display for AddressType {

@@ -32,6 +32,7 @@ impl Cluster {
         self.nodes.push(Node {
             id: self.topology.nodes.intern(name),
             zone: zone.map(|zone| self.topology.zones.intern(zone)),
+            region: None,
             cpu_milli: cores * 1000,
             ready: true,
             control_plane: false,

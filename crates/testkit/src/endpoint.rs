@@ -94,5 +94,6 @@ pub fn slice(
         endpoints,
         owner: Some(service.uid.clone()),
         labels: service.labels.clone().into_iter().chain(own).collect(),
+        shares: None,
     }
 }

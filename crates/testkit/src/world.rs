@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_model::{Candidate, Endpoint, Pod, Selection, Service, Slice, Viewpoint};
+use evenkeel_model::{Candidate, Endpoint, Pod, Rule, Selection, Service, Slice, Viewpoint};
 use evenkeel_topology::{
-    Plan, Rule, Settings, Sync,
+    Plan, Settings, Sync,
     overload::{AutoServices, Resync},
     plan::{HintOutcome, plan},
-    policy, select,
+    routing, select,
 };
 
 use crate::{Cluster, apply, pod};
@@ -160,11 +160,11 @@ impl World {
         let from = Viewpoint { node: Some(node.id), zone: node.zone };
         let family = |s: &&Slice| s.address_type == self.service.families[0];
         let slices = self.slices.iter().filter(family);
-        let endpoints: Vec<&Endpoint> = slices.flat_map(|s| &s.endpoints).collect();
+        let endpoints: Vec<&Endpoint> = slices.clone().flat_map(|s| &s.endpoints).collect();
         let candidates: Vec<Candidate> = endpoints.iter().map(|&e| e.into()).collect();
-        let hints_count = policy::hints_count(&self.service, self.settings.gates);
+        let routing = routing(&self.service, slices.clone(), &self.settings);
         let exposure = self.service.exposure;
-        let selected = select(from, exposure, &candidates, hints_count, &self.settings);
+        let selected = select(from, exposure, &candidates, routing, &self.settings);
         View {
             cluster: selected.cluster.map(|s| reached(&s, &endpoints)),
             local: selected.local.map(|s| reached(&s, &endpoints)),
@@ -172,7 +172,7 @@ impl World {
     }
 }
 
-fn reached(selection: &Selection<Rule>, endpoints: &[&Endpoint]) -> Reached {
+fn reached(selection: &Selection, endpoints: &[&Endpoint]) -> Reached {
     let shares = selection.shares.iter();
     let mut pods: Vec<String> =
         shares.map(|share| pod_name(endpoints[share.endpoint as usize]).to_owned()).collect();

@@ -8,8 +8,8 @@ use std::{borrow::Cow, collections::BTreeMap, hint::black_box};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use evenkeel_model::{
-    Address, AddressType, Candidate, Conditions, Endpoint, Exposure, Few, Hints, Node, Pod, Slice,
-    Topology, Viewpoint,
+    Address, AddressType, Candidate, Conditions, Endpoint, Exposure, Few, Hints, Node, Pod,
+    Routing, Slice, Topology, Viewpoint,
 };
 use evenkeel_testkit::{ServiceExt, pod, service};
 use evenkeel_topology::{
@@ -39,6 +39,7 @@ fn world(n_nodes: usize) -> World {
         .map(|i| Node {
             id: topology.nodes.intern(&format!("node-{i}")),
             zone: Some(topology.zones.intern(ZONES[i % 3])),
+            region: None,
             cpu_milli: 4000 + (i % 3) as u64 * 100,
             ready: true,
             control_plane: false,
@@ -75,6 +76,7 @@ fn slices(world: &World, n: usize) -> Vec<Slice> {
             endpoints: chunk.to_vec(),
             owner: None,
             labels: BTreeMap::new(),
+            shares: None,
         })
         .collect()
 }
@@ -132,7 +134,9 @@ fn selection(c: &mut Criterion) {
             .collect();
         let from = Viewpoint { node: Some(world.nodes[1].id), zone: world.nodes[1].zone };
         group.bench_function(BenchmarkId::new("candidates", n), |b| {
-            b.iter(|| select(from, Exposure::default(), black_box(&candidates), true, &settings));
+            b.iter(|| {
+                select(from, Exposure::default(), black_box(&candidates), Routing::Hints, &settings)
+            });
         });
         let endpoints: Vec<Endpoint> = (0..n)
             .map(|i| {
@@ -141,7 +145,9 @@ fn selection(c: &mut Criterion) {
             })
             .collect();
         group.bench_function(BenchmarkId::new("endpoints", n), |b| {
-            b.iter(|| select(from, Exposure::default(), black_box(&endpoints), true, &settings));
+            b.iter(|| {
+                select(from, Exposure::default(), black_box(&endpoints), Routing::Hints, &settings)
+            });
         });
     }
     group.finish();
@@ -245,7 +251,13 @@ fn linear(c: &mut Criterion) {
             b.iter(|| {
                 for endpoints in &endpoints {
                     let exposure = Exposure::default();
-                    black_box(select(from, exposure, black_box(endpoints), true, &settings));
+                    black_box(select(
+                        from,
+                        exposure,
+                        black_box(endpoints),
+                        Routing::Hints,
+                        &settings,
+                    ));
                 }
             });
         });

@@ -28,6 +28,7 @@ mod pack;
 pub mod plan;
 pub mod policy;
 mod reason;
+mod routing;
 pub mod select;
 mod settings;
 pub mod version;
@@ -41,7 +42,8 @@ pub use crate::{
     plan::{Plan, Sync, plan},
     policy::{Policy, PolicyReason, RequestedPolicy},
     reason::{HintEvent, NoHints},
-    select::{Rule, Selected, select},
+    routing::routing,
+    select::{Selected, select},
     settings::{
         Assignment, EnabledEvent, Gates, NodeHintRule, Settings, SettingsError, UnknownCpu,
     },

@@ -343,6 +343,7 @@ fn new_slice(sync: &Sync<'_>, family: AddressType, ports: &Ports) -> Slice {
         endpoints: Vec::new(),
         owner: Some(Arc::clone(&sync.service.uid)),
         labels: labels(sync),
+        shares: None,
     }
 }
 

@@ -126,6 +126,13 @@ pub fn hint(
             distribution::assign(drafts, true);
             HintOutcome::OwnNode
         }
+        Policy::Balanced
+        | Policy::PreferSameRegion
+        | Policy::PreferSameZoneThenRegion
+        | Policy::RequireSameZone => {
+            distribution::assign(drafts, false);
+            HintOutcome::OwnZone
+        }
     }
 }
 

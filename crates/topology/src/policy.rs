@@ -21,6 +21,14 @@ pub enum Policy {
     Auto,
     PreferSameZone,
     PreferSameNode,
+    /// Zone shares: no endpoint above its fair part, and as little traffic as possible leaves its
+    /// zone, then its region.
+    Balanced,
+    PreferSameRegion,
+    /// Its own zone, and zones of its region that have no endpoint.
+    PreferSameZoneThenRegion,
+    /// Its own zone, or nothing.
+    RequireSameZone,
 }
 
 /// Which policy the Service sets, or why it has none. Codes and fields are API.
@@ -158,6 +166,10 @@ pub fn can_act(service: &Service, policy: Policy, gates: Gates) -> Result<(), Ca
         Policy::PreferSameNode => {
             (gates.prefer_same_traffic_distribution, "PreferSameTrafficDistribution")
         }
+        Policy::Balanced
+        | Policy::PreferSameRegion
+        | Policy::PreferSameZoneThenRegion
+        | Policy::RequireSameZone => (true, ""),
     };
     if service.external_name {
         Err(CannotAct::ExternalName)
@@ -181,7 +193,19 @@ fn gate_off(gate: &'static str, value: Arc<str>) -> RequestedPolicy {
 // === impl Policy ===
 
 impl Policy {
-    pub const ALL: [Policy; 4] =
+    pub const ALL: [Policy; 8] = [
+        Policy::None,
+        Policy::Auto,
+        Policy::PreferSameZone,
+        Policy::PreferSameNode,
+        Policy::Balanced,
+        Policy::PreferSameRegion,
+        Policy::PreferSameZoneThenRegion,
+        Policy::RequireSameZone,
+    ];
+
+    /// The policies that Kubernetes has.
+    pub const KUBERNETES: [Policy; 4] =
         [Policy::None, Policy::Auto, Policy::PreferSameZone, Policy::PreferSameNode];
 
     pub fn as_str(self) -> &'static str {
@@ -190,6 +214,10 @@ impl Policy {
             Policy::Auto => "Auto",
             Policy::PreferSameZone => "PreferSameZone",
             Policy::PreferSameNode => "PreferSameNode",
+            Policy::Balanced => "Balanced",
+            Policy::PreferSameRegion => "PreferSameRegion",
+            Policy::PreferSameZoneThenRegion => "PreferSameZoneThenRegion",
+            Policy::RequireSameZone => "RequireSameZone",
         }
     }
 }

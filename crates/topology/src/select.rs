@@ -8,69 +8,47 @@
 //! 3. else all ready endpoints;
 //! 4. and if none is ready, those that still serve while they terminate.
 //!
+//! Zone shares (policy Balanced, see [`crate::balanced`]) come before all of that: the row of the client's
+//! zone says which part goes to the ready endpoints of which zone. A zone without any passes its part
+//! to the others in proportion; if no named zone has one, all ready endpoints serve equally. Without
+//! a row for the client's zone the rules above hold. Under RequireSameZone clients use the endpoints
+//! of their zone, ready ones before serving-terminating ones, or none.
+//!
 //! Traffic under policy Local uses ready endpoints of this node, or failing those its
 //! serving-terminating ones; hints don't count there. Kubernetes obeys rule 1 only when all ready
 //! endpoints have node hints ([`NodeHintRule`]).
 //!
-//! Two passes over the candidates, no allocation but the result, no string compares.
+//! Two passes over the candidates (and a search of the row for each under zone shares), no allocation but the result, no string compares.
 
-use evenkeel_model::{Exposure, NodeId, Selectable, Selection, Share, Viewpoint, ZoneId};
+use evenkeel_model::{
+    Exposure, HintsIgnored, NodeId, Routing, Rule, Selectable, Selection, Share, Viewpoint, ZoneId,
+};
 
 use crate::{NodeHintRule, Settings};
-
-/// The rule that chose the endpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rule {
-    SameNode,
-    SameZone,
-    /// All ready endpoints, hints not obeyed.
-    All(HintsIgnored),
-    /// Policy Local: ready endpoints of this node.
-    LocalReady,
-    /// Nothing is ready, but some endpoints still serve while they terminate.
-    ServingTerminating,
-    /// There is nothing to use.
-    Nothing,
-}
-
-/// Why hints are not obeyed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HintsIgnored {
-    /// Feature gates turn hints off for the consumer.
-    GateOff,
-    /// No ready endpoint has a hint.
-    NoHints,
-    /// Some ready endpoints lack a zone hint: a transition may be under way (safeguard 4).
-    MissingOn { endpoints: u32 },
-    /// The client's node has no zone label.
-    ClientWithoutZone,
-    /// No ready endpoint is hinted for the client's zone (safeguard 5).
-    NoneForZone,
-}
 
 /// What a node uses for each kind of traffic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Selected {
     /// For traffic that may leave the node; `None` when all must stay.
-    pub cluster: Option<Selection<Rule>>,
+    pub cluster: Option<Selection>,
     /// For traffic that must stay on the node; `None` when all may leave.
-    pub local: Option<Selection<Rule>>,
+    pub local: Option<Selection>,
     /// There is a usable endpoint somewhere, though perhaps not for this node.
     pub any_in_cluster: bool,
 }
 
-/// Selects for a client at `from`. `hints_count` comes from [`crate::policy::hints_count`].
+/// Selects for a client at `from`. `routing` comes from [`crate::routing`].
 pub fn select(
     from: Viewpoint,
     exposure: Exposure,
     candidates: &[impl Selectable],
-    hints_count: bool,
+    routing: Routing<'_>,
     settings: &Settings,
 ) -> Selected {
     let cluster =
-        exposure.uses_cluster().then(|| select_cluster(from, candidates, hints_count, settings));
+        exposure.uses_cluster().then(|| select_cluster(from, candidates, routing, settings));
     let local = exposure.uses_local().then(|| select_local(from.node, candidates));
-    let found = |s: &Option<Selection<Rule>>| s.as_ref().is_some_and(|s| !s.shares.is_empty());
+    let found = |s: &Option<Selection>| s.as_ref().is_some_and(|s| !s.shares.is_empty());
     // Only when nothing was found for policy Local alone must the whole list be looked at.
     let any_in_cluster = found(&cluster)
         || found(&local)
@@ -82,17 +60,25 @@ pub fn select(
 pub fn select_cluster(
     from: Viewpoint,
     candidates: &[impl Selectable],
-    hints_count: bool,
+    routing: Routing<'_>,
     settings: &Settings,
-) -> Selection<Rule> {
+) -> Selection {
+    if routing == Routing::SameZoneOnly {
+        return select_required_zone(from.zone, candidates);
+    }
+    if let Routing::Shares(table) = routing
+        && let Some(row) = table.row(zone_of(from))
+        && let Some(selection) = by_shares(row, candidates)
+    {
+        return selection;
+    }
     let survey = survey(from, candidates);
     if survey.ready == 0 {
         return serving_terminating(candidates, |_| true);
     }
-    let rule = if hints_count {
-        rule_from_hints(&survey, from, settings)
-    } else {
-        Rule::All(HintsIgnored::GateOff)
+    let rule = match routing {
+        Routing::IgnoreHints => Rule::All(HintsIgnored::GateOff),
+        _ => rule_from_hints(&survey, from, settings),
     };
     let zone = zone_of(from);
     let shares = match (rule, from.node) {
@@ -107,8 +93,73 @@ pub fn select_cluster(
     Selection { shares, rule }
 }
 
+/// The endpoints of the client's zone, or none.
+fn select_required_zone<S: Selectable>(zone: Option<ZoneId>, candidates: &[S]) -> Selection {
+    let zone = zone.filter(|zone| *zone != ZoneId::EMPTY);
+    let is_near = |c: &S| Some(c.zone()) == zone;
+    let ready = |c: &S| c.ready() && is_near(c);
+    let selection = match count(candidates, ready) {
+        0 => serving_terminating(candidates, is_near),
+        n => return Selection { shares: shares(candidates, n, ready), rule: Rule::RequiredZone },
+    };
+    match selection.rule {
+        Rule::Nothing => Selection { rule: Rule::RequiredZoneEmpty, ..selection },
+        _ => selection,
+    }
+}
+
+/// The ready endpoints by the parts of one row. `None`: no endpoint is ready.
+fn by_shares<S: Selectable>(row: &[(ZoneId, u16)], candidates: &[S]) -> Option<Selection> {
+    let part_of = |c: &S| row.binary_search_by_key(&c.zone(), |(zone, _)| *zone).ok();
+    let mut ready = vec![0u32; row.len()];
+    let (mut total, mut named) = (0, 0);
+    for candidate in candidates.iter().filter(|c| c.ready()) {
+        total += 1;
+        if let Some(index) = part_of(candidate) {
+            ready[index] += 1;
+            named += 1;
+        }
+    }
+    if total == 0 {
+        return None;
+    }
+    if named == 0 {
+        let rule = Rule::All(HintsIgnored::NoneInShares);
+        return Some(Selection { shares: shares(candidates, total, Selectable::ready), rule });
+    }
+    let weights = weights(row, &ready);
+    let mut shares = Vec::with_capacity(named as usize);
+    for (endpoint, candidate) in (0u32..).zip(candidates) {
+        if candidate.ready()
+            && let Some(index) = part_of(candidate)
+        {
+            shares.push(Share { endpoint, weight: weights[index] });
+        }
+    }
+    Some(Selection { shares, rule: Rule::ZoneShares })
+}
+
+/// The weight of each endpoint in each zone of a row: the zone's part, divided among its ready
+/// endpoints. Weights are scaled so that rounding moves less than 1/800 of a part for up to 5,000
+/// endpoints in a zone, then reduced.
+fn weights(row: &[(ZoneId, u16)], ready: &[u32]) -> Vec<u32> {
+    const SCALE: u32 = u32::MAX / 1000;
+    let weight = |(&(_, part), &n): (&(ZoneId, u16), &u32)| match n {
+        0 => 0,
+        n => ((u32::from(part) * SCALE) / n).max(1),
+    };
+    let mut weights: Vec<u32> = row.iter().zip(ready).map(weight).collect();
+    let divisor = weights.iter().fold(0, |divisor, &weight| gcd(divisor, weight)).max(1);
+    weights.iter_mut().for_each(|weight| *weight /= divisor);
+    weights
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
 /// The endpoints for traffic that must stay on the node.
-fn select_local<S: Selectable>(node: Option<NodeId>, candidates: &[S]) -> Selection<Rule> {
+fn select_local<S: Selectable>(node: Option<NodeId>, candidates: &[S]) -> Selection {
     let is_local = |c: &S| node.is_some() && c.on_node() == node;
     let ready = |c: &S| c.ready() && is_local(c);
     match count(candidates, ready) {
@@ -175,10 +226,7 @@ fn rule_from_hints(seen: &Survey, from: Viewpoint, settings: &Settings) -> Rule 
     })
 }
 
-fn serving_terminating<S: Selectable>(
-    candidates: &[S],
-    fits: impl Fn(&S) -> bool,
-) -> Selection<Rule> {
+fn serving_terminating<S: Selectable>(candidates: &[S], fits: impl Fn(&S) -> bool) -> Selection {
     let fits = |c: &S| c.serving_terminating() && fits(c);
     match count(candidates, fits) {
         0 => Selection { shares: Vec::new(), rule: Rule::Nothing },

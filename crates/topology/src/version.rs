@@ -83,6 +83,12 @@ pub fn expression(policy: Policy, version: ServerVersion) -> Result<Expression, 
         Policy::PreferSameZone => unavailable(PREFER_CLOSE),
         Policy::PreferSameNode if has(PREFER_SAME) => field("PreferSameNode"),
         Policy::PreferSameNode => unavailable(PREFER_SAME),
+        Policy::Balanced
+        | Policy::PreferSameRegion
+        | Policy::PreferSameZoneThenRegion
+        | Policy::RequireSameZone => {
+            Ok(Expression::Annotation { name: label::TRAFFIC_DISTRIBUTION, value: policy.as_str() })
+        }
     }
 }
 
@@ -231,7 +237,11 @@ mod tests {
                     Ok(Expression::Field { value }) => {
                         assert!(version.values().contains(&value), "{policy} on {version}");
                     }
-                    Ok(_) => assert!(matches!(policy, Policy::None | Policy::Auto)),
+                    Ok(Expression::Unset) => assert_eq!(policy, Policy::None),
+                    Ok(Expression::Annotation { name, .. }) => {
+                        let own = !Policy::KUBERNETES.contains(&policy);
+                        assert_eq!(own, name == label::TRAFFIC_DISTRIBUTION, "{policy}");
+                    }
                     Err(error) => {
                         assert!(error.version > version, "{policy} on {version}");
                         assert!(expression(policy, error.version).is_ok());

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use allocation_counter::{AllocationInfo, measure};
-use evenkeel_model::{AddressType, Candidate, Exposure, Slice, TrafficPolicy, Viewpoint};
+use evenkeel_model::{AddressType, Candidate, Exposure, Routing, Slice, TrafficPolicy, Viewpoint};
 use evenkeel_testkit::{Cluster, World, endpoint, pod, service, slice};
 use evenkeel_topology::{
     Draft, Role, Settings,
@@ -32,7 +32,7 @@ fn select_cost(n: usize, exposure: Exposure) -> AllocationInfo {
     let from = Viewpoint { node: Some(node.id), zone: node.zone };
     let settings = Settings::default();
     measure(|| {
-        std::hint::black_box(select(from, exposure, &candidates, true, &settings));
+        std::hint::black_box(select(from, exposure, &candidates, Routing::Hints, &settings));
     })
 }
 

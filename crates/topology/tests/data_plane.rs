@@ -17,6 +17,7 @@ fn state(managers: &[&str], withdrawn: &[&str], opted_in: bool) -> ServiceState 
         ports: Vec::new(),
         endpoints: Vec::new(),
         owner: None,
+        shares: None,
         labels: [(label::MANAGED_BY, manager)]
             .into_iter()
             .filter(|(_, manager)| !manager.is_empty())

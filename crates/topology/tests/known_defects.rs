@@ -1,10 +1,8 @@
 //! What is known to go wrong elsewhere, one test for each issue.
 
-use evenkeel_model::AddressType;
+use evenkeel_model::{AddressType, HintsIgnored, Rule};
 use evenkeel_testkit::{Cluster, ServiceExt, World, profiles, service};
-use evenkeel_topology::{
-    HintEvent, NoHints, Rule, Settings, plan::HintOutcome, select::HintsIgnored,
-};
+use evenkeel_topology::{HintEvent, NoHints, Settings, plan::HintOutcome};
 
 fn check(world: &mut World, hinted: &[(&str, usize)], rule: Rule) {
     assert_eq!(world.hinted(), hinted);

@@ -1,9 +1,9 @@
 //! The five safeguards of the docs page "Topology Aware Hints", each with its reason or rule as
 //! data. They hold in both profiles.
 
-use evenkeel_model::AddressType;
+use evenkeel_model::{AddressType, HintsIgnored, Rule};
 use evenkeel_testkit::{Cluster, ServiceExt, World, profiles, service};
-use evenkeel_topology::{HintEvent, NoHints, Rule, plan::HintOutcome, select::HintsIgnored};
+use evenkeel_topology::{HintEvent, NoHints, plan::HintOutcome};
 
 /// The first three guard the giving of hints: none are given, and the Event says why.
 fn check_not_given(cluster: &Cluster, pods: &[(&str, usize)], why: &NoHints) {

@@ -1,6 +1,8 @@
 //! `select_endpoints.jsonl`: what a proxy on one node uses.
 
-use evenkeel_model::{Candidate, Conditions, Exposure, Hints, Topology, TrafficPolicy, Viewpoint};
+use evenkeel_model::{
+    Candidate, Conditions, Exposure, Hints, Routing, Topology, TrafficPolicy, Viewpoint,
+};
 use evenkeel_topology::{Settings, select};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -55,7 +57,7 @@ pub(super) fn run(case: &Case) -> Vec<String> {
     let candidates: Vec<Candidate> =
         case.endpoints.iter().map(|e| e.candidate(&mut topology)).collect();
     let exposure = case.service.exposure();
-    let selected = select(from, exposure, &candidates, true, &Settings::kubernetes());
+    let selected = select(from, exposure, &candidates, Routing::Hints, &Settings::kubernetes());
 
     let text = |indices: Vec<u32>| {
         let at = |i: u32| case.endpoints[i as usize].text();
@@ -63,7 +65,7 @@ pub(super) fn run(case: &Case) -> Vec<String> {
         list.sort();
         json!(list)
     };
-    let shares = |s: &Option<evenkeel_model::Selection<_>>| {
+    let shares = |s: &Option<evenkeel_model::Selection>| {
         let shares = s.as_ref().map(|s| s.shares.as_slice()).unwrap_or_default();
         text(shares.iter().map(|s| s.endpoint).collect())
     };
@@ -121,7 +123,7 @@ impl EndpointCase {
             terminating: Some(self.terminating),
         };
         let node = node.map(|n| topology.nodes.intern(n));
-        Candidate::new(conditions, node, Some(&hints))
+        Candidate::new(conditions, node, None, Some(&hints))
     }
 
     fn text(&self) -> String {

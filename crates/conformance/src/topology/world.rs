@@ -84,6 +84,7 @@ pub(super) fn slice(name: &str, address_type: AddressType, endpoints: Vec<Endpoi
         endpoints,
         owner: None,
         labels: BTreeMap::new(),
+        shares: None,
     }
 }
 
@@ -132,6 +133,7 @@ impl NodeCase {
         Node {
             id: topology.nodes.intern(&self.name),
             zone: zone.map(|zone| topology.zones.intern(zone)),
+            region: None,
             cpu_milli: self.cpu_milli.unwrap_or(0),
             ready: self.ready == Some(true),
             control_plane: [label::CONTROL_PLANE, label::MASTER]

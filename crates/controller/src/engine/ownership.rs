@@ -102,6 +102,7 @@ pub(super) fn record(service: &Service, ours: &Arc<str>) -> Slice {
         endpoints: Vec::new(),
         owner: Some(Arc::clone(&service.uid)),
         labels: labels.into(),
+        shares: None,
     }
 }
 

@@ -20,6 +20,7 @@ fn slice(name: &str) -> Slice {
         endpoints: vec![],
         owner: None,
         labels: labels.into_iter().map(|(key, value)| (key.into(), value.into())).collect(),
+        shares: None,
     }
 }
 

@@ -6,8 +6,8 @@ use std::{
 };
 
 use evenkeel_k8s::convert;
-use evenkeel_model::{Candidate, Endpoint, Slice, Topology, Viewpoint};
-use evenkeel_topology::{Rule, Settings, select::select_cluster};
+use evenkeel_model::{Candidate, Endpoint, Routing, Rule, Slice, Topology, Viewpoint};
+use evenkeel_topology::{Settings, select::select_cluster};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::ResourceExt as _;
 
@@ -55,7 +55,7 @@ impl Consumer {
             ready.entry(uid(endpoint)).or_default().push(address);
         }
         let select = |from| {
-            let selection = select_cluster(from, &candidates, true, &self.settings);
+            let selection = select_cluster(from, &candidates, Routing::Hints, &self.settings);
             let shares = selection.shares.iter();
             let used = shares.map(|share| uid(endpoints[share.endpoint as usize])).collect();
             (selection.rule, used)

@@ -7,7 +7,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use evenkeel_topology::Rule;
+use evenkeel_model::Rule;
 use k8s_openapi::api::{apps::v1::Deployment, core::v1::Pod, discovery::v1::EndpointSlice};
 use kube::{
     ResourceExt as _,

@@ -39,6 +39,7 @@ impl Harness {
             let node = Node {
                 id: topology.nodes.intern(&format!("node-{zone}")),
                 zone: Some(topology.zones.intern(&zone)),
+                region: None,
                 cpu_milli: 4000,
                 ready: true,
                 control_plane: false,
@@ -69,8 +70,14 @@ impl Harness {
             else {
                 continue;
             };
-            let node =
-                Node { id, zone: Some(zone), cpu_milli: 4000, ready: true, control_plane: false };
+            let node = Node {
+                id,
+                zone: Some(zone),
+                cpu_milli: 4000,
+                ready: true,
+                control_plane: false,
+                region: None,
+            };
             self.engine.node(Watched::Listed(node));
         }
         self.engine.node(Watched::Complete);

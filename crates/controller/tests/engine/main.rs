@@ -126,6 +126,7 @@ fn a_node_that_comes_late_brings_its_pods_in() {
     let node = evenkeel_model::Node {
         id: pod.pod.node.unwrap(),
         zone: Some(zone),
+        region: None,
         cpu_milli: 1000,
         ready: true,
         control_plane: false,

@@ -18,6 +18,7 @@ fn node(harness: &mut Harness, zone: &str) -> Node {
     Node {
         id: topology.nodes.intern(&format!("node-{zone}")),
         zone: Some(topology.zones.intern(zone)),
+        region: None,
         cpu_milli: 4000,
         ready: true,
         control_plane: false,

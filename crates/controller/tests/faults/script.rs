@@ -241,6 +241,7 @@ impl Script {
         let node = Node {
             id: store.topology.nodes.intern(&name),
             zone: self.zone(store, rng),
+            region: None,
             cpu_milli: 1000 * rng.between(1, 4) as u64,
             ready: rng.chance(900),
             control_plane: rng.chance(50),

@@ -11,7 +11,7 @@ pub(crate) trait Brief {
 
 impl Brief for Node {
     fn brief(&self) -> String {
-        let Node { id, zone, cpu_milli, ready, control_plane } = self;
+        let Node { id, zone, region: _, cpu_milli, ready, control_plane } = self;
         let zone = zone.map(Id::index);
         let kind = if *control_plane { "control plane" } else { "worker" };
         format!("node #{} zone {zone:?} cpu {cpu_milli} ready {ready} {kind}", id.index())

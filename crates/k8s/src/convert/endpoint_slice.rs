@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evenkeel_model::{
-    Address, AddressType, Endpoint, EndpointPort, Few, Hints, Slice, Target, Topology,
+    Address, AddressType, Endpoint, EndpointPort, Few, Hints, Slice, Target, Topology, label,
 };
 use k8s_openapi::api::discovery::v1 as discovery;
 
@@ -12,6 +12,7 @@ use crate::convert::{
     field::{self, PortFacts},
     parse_ip,
     slice_facts::{EndpointFacts, OwnerFacts, SliceFacts, TargetFacts},
+    zone_shares::zone_shares,
 };
 
 /// An EndpointSlice with all its endpoints. Consumers that need only what selection looks at take
@@ -40,6 +41,9 @@ pub(crate) fn from_facts(
             .collect::<Result<_, _>>()?,
         owner: owner(slice.owners()),
         labels: field::labels(meta.labels),
+        shares: meta
+            .annotation(label::ZONE_SHARES)
+            .map(|text| zone_shares(text, &mut topology.zones)),
     })
 }
 

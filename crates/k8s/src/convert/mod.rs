@@ -22,6 +22,7 @@ pub(crate) mod pod;
 pub(crate) mod service;
 pub(crate) mod service_facts;
 pub(crate) mod slice_facts;
+pub(crate) mod zone_shares;
 
 mod ip;
 mod patch;
@@ -37,4 +38,5 @@ pub use self::{
     pod::pod,
     service::service,
     to_endpoint_slice::{new_slice, to_endpoint_slice},
+    zone_shares::{zone_shares, zone_shares_text},
 };

@@ -8,7 +8,7 @@ use crate::{
     excerpt, quantity,
 };
 
-/// A Node. An empty zone label is no zone, as for Kubernetes' topology cache.
+/// A Node. An empty label of zone or region is none, as for Kubernetes' topology cache.
 pub fn node(topology: &mut Topology, node: &core::Node) -> Result<Node, FieldError> {
     from_facts(topology, node)
 }
@@ -35,7 +35,7 @@ pub(crate) fn with_problem(
     node: &impl NodeFacts,
 ) -> (Node, Option<FieldError>) {
     let meta = node.meta();
-    let zone = meta.label(label::ZONE).filter(|name| !name.is_empty());
+    let place = |name| meta.label(name).filter(|value| !value.is_empty());
     let (cpu_milli, problem) = match node.cpu().map(cpu_milli) {
         Some(Ok(cpu)) => (cpu, None),
         Some(Err(problem)) => (0, Some(problem)),
@@ -43,7 +43,8 @@ pub(crate) fn with_problem(
     };
     let node = Node {
         id: topology.nodes.intern(meta.name.unwrap_or_default()),
-        zone: zone.map(|name| topology.zones.intern(name)),
+        zone: place(label::ZONE).map(|name| topology.zones.intern(name)),
+        region: place(label::REGION).map(|name| topology.regions.intern(name)),
         cpu_milli,
         ready: field::is_ready(node.conditions()),
         control_plane: [label::CONTROL_PLANE, label::MASTER]

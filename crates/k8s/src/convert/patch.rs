@@ -9,11 +9,11 @@ use evenkeel_model::{Condition, Slice, Topology, Version, label};
 use k8s_openapi::api::discovery::v1 as discovery;
 use serde_json::{Map, Value, json};
 
-use crate::convert::to_endpoint_slice::{endpoint, port, trigger_time};
+use crate::convert::to_endpoint_slice::{endpoint, port, shares_text, trigger_time};
 
 /// A merge patch that brings the object in state `version` to `slice`. The labels `gone` are
 /// removed; labels that neither names stay. Without a trigger (seconds since 1970) its annotation
-/// is removed, as Kubernetes does.
+/// is removed, as Kubernetes does, and so is that of zone shares if the slice has none.
 ///
 /// # Panics
 /// With ids that are not from `topology`.
@@ -34,7 +34,10 @@ pub fn slice_patch(
         "metadata": {
             "resourceVersion": &*version.resource_version,
             "labels": labels,
-            "annotations": { label::TRIGGER_TIME: trigger.and_then(trigger_time) },
+            "annotations": {
+                label::TRIGGER_TIME: trigger.and_then(trigger_time),
+                label::ZONE_SHARES: shares_text(slice, topology),
+            },
         },
         "endpoints": endpoints,
         "ports": ports,

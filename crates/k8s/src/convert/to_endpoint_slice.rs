@@ -11,6 +11,8 @@ use k8s_openapi::{
     jiff::Timestamp,
 };
 
+use crate::convert::zone_shares::zone_shares_text;
+
 /// The object to write for `slice`. A slice without a name gets the prefix from
 /// which the API server makes one.
 ///
@@ -30,6 +32,7 @@ pub fn to_endpoint_slice(
             generate_name: slice.name.is_empty().then(|| format!("{}-", service_name(slice))),
             namespace: Some(namespace.to_owned()),
             labels: labels(slice),
+            annotations: shares(slice, topology),
             owner_references: owner(slice).map(|owner| vec![owner]),
             ..ObjectMeta::default()
         },
@@ -49,9 +52,10 @@ pub fn new_slice(
     trigger: Option<i64>,
 ) -> discovery::EndpointSlice {
     let mut object = to_endpoint_slice(slice, topology, namespace);
-    let trigger = trigger.and_then(trigger_time);
-    object.metadata.annotations =
-        trigger.map(|time| BTreeMap::from([(label::TRIGGER_TIME.to_owned(), time)]));
+    if let Some(time) = trigger.and_then(trigger_time) {
+        let annotations = object.metadata.annotations.get_or_insert_default();
+        annotations.insert(label::TRIGGER_TIME.to_owned(), time);
+    }
     object
 }
 
@@ -73,6 +77,17 @@ fn labels(slice: &Slice) -> Option<BTreeMap<String, String>> {
     let labels = slice.labels.iter();
     let labels = labels.map(|(key, value)| (key.as_ref().to_owned(), value.as_ref().to_owned()));
     (!slice.labels.is_empty()).then(|| labels.collect())
+}
+
+fn shares(slice: &Slice, topology: &Topology) -> Option<BTreeMap<String, String>> {
+    let text = shares_text(slice, topology)?;
+    Some(BTreeMap::from([(label::ZONE_SHARES.to_owned(), text)]))
+}
+
+/// The zone shares to write. What can't be read is not written again.
+pub(super) fn shares_text(slice: &Slice, topology: &Topology) -> Option<String> {
+    let shares = slice.shares.as_ref()?.valid()?;
+    Some(zone_shares_text(shares, &topology.zones))
 }
 
 /// The Service's name is known only by the label that binds the slice to it.

@@ -55,9 +55,15 @@ impl<'r, 't> SliceFields<'r, 't> {
         };
         let name = named.name.clone();
         match self.contents() {
-            Ok((address_type, ports, endpoints)) => {
-                Ok(named.with(Slice { name, address_type, ports, endpoints, owner, labels }))
-            }
+            Ok((address_type, ports, endpoints)) => Ok(named.with(Slice {
+                name,
+                address_type,
+                ports,
+                endpoints,
+                owner,
+                labels,
+                shares: None,
+            })),
             Err(error) => Err(named.with(error)),
         }
     }

@@ -9,11 +9,13 @@ use serde::{
 };
 
 /// Those that are read. All others are not even copied.
-const KEPT: [&str; 4] = [
+const KEPT: [&str; 6] = [
     label::TOPOLOGY_MODE,
     label::TOPOLOGY_AWARE_HINTS,
     label::TRAFFIC_DISTRIBUTION,
     label::SELECTOR,
+    label::OVERLOAD_THRESHOLD,
+    label::ZONE_SHARES,
 ];
 
 #[derive(Clone, Debug, Default)]

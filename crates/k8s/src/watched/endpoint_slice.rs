@@ -1,9 +1,10 @@
 //! EndpointSlices of a watch.
 
 use evenkeel_model::{Conditions, SeenSlice, Topology};
-use serde::{Deserialize, de::IgnoredAny};
+use serde::Deserialize;
 
 use super::{
+    annotations::Annotations,
     lenient::{self, Number},
     metadata::{Metadata, Owners},
 };
@@ -23,7 +24,7 @@ use crate::{
 #[serde(default, rename_all = "camelCase")]
 pub struct EndpointSlice {
     #[serde(deserialize_with = "lenient::or_default")]
-    pub(super) metadata: Metadata<IgnoredAny, Owners>,
+    pub(super) metadata: Metadata<Annotations, Owners>,
     #[serde(deserialize_with = "lenient::or_default")]
     address_type: String,
     #[serde(deserialize_with = "lenient::list")]
@@ -104,7 +105,7 @@ impl SliceFacts for EndpointSlice {
     type Endpoint = Endpoint;
 
     fn meta(&self) -> Meta<'_> {
-        self.metadata.facts()
+        self.metadata.annotated_facts()
     }
 
     fn owners(&self) -> impl Iterator<Item = OwnerFacts<'_>> {

@@ -45,7 +45,7 @@ fn a_slice_is_read_with_its_name_and_version() {
     let read = endpoint_slice(SLICE.as_bytes(), &mut topology).unwrap();
     assert_eq!((&*read.namespace, &*read.name), ("shop", "web-abc12"));
     assert_eq!((&*read.resource_version, read.deleting), ("42", true));
-    let Slice { name, address_type, ports, endpoints, owner, labels } = read.object;
+    let Slice { name, address_type, ports, endpoints, owner, labels, shares: _ } = read.object;
     assert_eq!((&*name, address_type), ("web-abc12", AddressType::IPv4));
     assert_eq!((ports.len(), ports[0].port, ports[1].port), (2, Some(8080), None));
     assert_eq!((owner.as_deref(), labels.len()), (Some("u1"), 2));

@@ -38,11 +38,20 @@ pub fn patch(service: &Service, policy: Policy, gates: Gates) -> Patch {
         .filter(|name| service.annotations.contains_key(*name))
         .map(|name| (name, None))
         .collect();
-    if policy == Policy::Auto {
-        annotations.insert(label::TOPOLOGY_MODE, Some("Auto"));
-    }
+    match policy {
+        Policy::Auto => annotations.insert(label::TOPOLOGY_MODE, Some("Auto")),
+        _ if !Policy::KUBERNETES.contains(&policy) => {
+            annotations.insert(label::TRAFFIC_DISTRIBUTION, Some(policy.as_str()))
+        }
+        _ => None,
+    };
     let value = match policy {
-        Policy::None | Policy::Auto => None,
+        Policy::None
+        | Policy::Auto
+        | Policy::Balanced
+        | Policy::PreferSameRegion
+        | Policy::PreferSameZoneThenRegion
+        | Policy::RequireSameZone => None,
         Policy::PreferSameZone if gates.prefer_same_traffic_distribution => Some("PreferSameZone"),
         Policy::PreferSameZone => Some("PreferClose"),
         Policy::PreferSameNode => Some("PreferSameNode"),

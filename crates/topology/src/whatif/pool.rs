@@ -100,6 +100,7 @@ impl Pool {
             endpoints: self.managed,
             owner: None,
             labels: BTreeMap::new(),
+            shares: None,
         };
         let mut drafts = [Draft { role: Role::Unchanged, slice: Cow::Owned(slice) }];
         let sync = Sync {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Endpoint, ServiceState, Snapshot, WithMessage};
+use evenkeel_model::{Endpoint, Routing, ServiceState, Snapshot, WithMessage};
 
 use super::{
     Caveat, Figures, Forecast, Forecasts, Price, TrafficProfile, ZoneLost,
@@ -81,7 +81,7 @@ impl<'a> Scenario<'a> {
         let service = &state.service;
         let case = self.case(state, replicas);
         let none = self.policy(&case, Policy::None, None);
-        let others = Policy::ALL.into_iter().filter(|&policy| policy != Policy::None);
+        let others = Policy::KUBERNETES.into_iter().filter(|&policy| policy != Policy::None);
         let others: Vec<Forecast> =
             others.map(|policy| self.policy(&case, policy, Some(&none))).collect();
         let policies: Vec<Forecast> = std::iter::once(none).chain(others).collect();
@@ -164,18 +164,18 @@ impl<'a> Scenario<'a> {
             let cannot_act = Some(why.into());
             return Forecast { policy, cannot_act, once_applied: None, ..none.clone() };
         }
-        let counts = self.hints_count(case, policy);
+        let routing = self.routing(case, policy);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let (hints, endpoints) =
             self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
-        let given = self.figures(case, here, &endpoints, counts, None);
+        let given = self.figures(case, here, &endpoints, routing, None);
         let in_force = (policy == case.current && case.is_real)
-            .then(|| self.figures(case, here, &case.pool.as_they_are(), counts, None));
+            .then(|| self.figures(case, here, &case.pool.as_they_are(), routing, None));
         let differs = in_force.as_ref().is_some_and(|now| !now.is_close(&given));
         Forecast {
             policy,
             cannot_act: None,
-            zone_lost: self.zones_lost(case, policy, counts, was_hinted(&hints)),
+            zone_lost: self.zones_lost(case, policy, routing, was_hinted(&hints)),
             otherwise: self.otherwise(case, policy, &hints),
             hints: hints.into(),
             once_applied: differs.then(|| given.clone()),
@@ -184,21 +184,22 @@ impl<'a> Scenario<'a> {
     }
 
     /// Whether proxies look at hints under `policy`. With headless Services, none is between.
-    fn hints_count(&self, case: &Case<'_>, policy: Policy) -> bool {
+    fn routing(&self, case: &Case<'_>, policy: Policy) -> Routing<'static> {
         let (service, gates) = (&case.state.service, case.settings.gates);
-        !service.cluster_ip_none
+        let counts = !service.cluster_ip_none
             && if policy == case.current {
                 policy::hints_count(service, gates)
             } else {
                 policy::hints_count(&patch(service, policy, gates).apply(service), gates)
-            }
+            };
+        if counts { Routing::Hints } else { Routing::IgnoreHints }
     }
 
     fn zones_lost(
         &self,
         case: &Case<'_>,
         policy: Policy,
-        counts: bool,
+        routing: Routing<'_>,
         was_hinted: bool,
     ) -> Vec<ZoneLost> {
         let zones = self.lost.iter().zip(self.whole.named_zones()).enumerate();
@@ -207,7 +208,7 @@ impl<'a> Scenario<'a> {
             let here = Demand { cluster, by_zone: &by_zone };
             let left = case.pool.without(zone);
             let (_, endpoints) = self.hint(case, policy, cluster, left, was_hinted);
-            let figures = self.figures(case, here, &endpoints, counts, Some(case.fair));
+            let figures = self.figures(case, here, &endpoints, routing, Some(case.fair));
             ZoneLost { zone: Arc::clone(&self.zones[index].0), figures }
         };
         zones.map(figures).collect()
@@ -246,12 +247,12 @@ impl<'a> Scenario<'a> {
         case: &Case<'_>,
         here: Demand<'_>,
         endpoints: &[Endpoint],
-        hints_count: bool,
+        routing: Routing<'_>,
         fair: Option<f64>,
     ) -> Figures {
         let Demand { cluster, by_zone } = here;
         let clients =
-            Clients { zones: &cluster.zones, gb: by_zone, nodes: &cluster.nodes, hints_count };
+            Clients { zones: &cluster.zones, gb: by_zone, nodes: &cluster.nodes, routing };
         let spread =
             spread(clients, endpoints, case.state.service.exposure.internal, &case.settings);
         let served = spread.served_gb();
@@ -302,7 +303,7 @@ impl<'a> Scenario<'a> {
         let (_, endpoints) =
             self.hint(case, now.policy, &self.whole, pool.all_managed(), case.hinted);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
-        let alone = self.figures(case, here, &endpoints, self.hints_count(case, now.policy), None);
+        let alone = self.figures(case, here, &endpoints, self.routing(case, now.policy), None);
         !alone.is_close(now.settled())
     }
 }

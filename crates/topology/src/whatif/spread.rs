@@ -4,7 +4,7 @@
 //! zone is selected for once, and only nodes with endpoints of their own are looked at singly (a
 //! property test compares with the slow way).
 
-use evenkeel_model::{Endpoint, Id, NodeId, Selectable, TrafficPolicy, Viewpoint, ZoneId};
+use evenkeel_model::{Endpoint, Id, NodeId, Routing, Selectable, TrafficPolicy, Viewpoint, ZoneId};
 
 use crate::{NodeHintRule, Settings, select::select_cluster};
 
@@ -17,7 +17,7 @@ pub(super) struct Clients<'a> {
     /// By index of the node: its zone, as an index into `zones`, and its part of that traffic.
     pub nodes: &'a [Option<(usize, f64)>],
     /// The consumers look at hints.
-    pub hints_count: bool,
+    pub routing: Routing<'a>,
 }
 
 /// Where traffic went.
@@ -47,7 +47,7 @@ pub(super) fn spread(
         unserved_gb: 0.0,
     };
     let mut left = clients.gb.to_vec();
-    let own = own_endpoints(endpoints, internal, clients.hints_count, settings);
+    let own = own_endpoints(endpoints, internal, clients.routing, settings);
     for of_node in own.chunk_by(|a, b| a.0 == b.0) {
         let Some(&Some((zone, part))) = clients.nodes.get(of_node[0].0.index()) else {
             continue;
@@ -66,7 +66,7 @@ pub(super) fn spread(
             continue;
         }
         let from = Viewpoint { node: None, zone: Some(zone) };
-        let selection = select_cluster(from, endpoints, clients.hints_count, settings);
+        let selection = select_cluster(from, endpoints, clients.routing, settings);
         spread.send(gb, zone, selection.shares.iter().map(|s| s.endpoint), endpoints);
     }
     spread
@@ -76,7 +76,7 @@ pub(super) fn spread(
 fn own_endpoints(
     endpoints: &[Endpoint],
     internal: TrafficPolicy,
-    hints_count: bool,
+    routing: Routing<'_>,
     settings: &Settings,
 ) -> Vec<(NodeId, u32)> {
     let ready = || (0u32..).zip(endpoints).filter(|(_, e)| e.ready());
@@ -85,7 +85,7 @@ fn own_endpoints(
     } else {
         let all_hinted = || ready().all(|(_, e)| e.has_node_hint());
         let rule_holds = settings.node_hint_rule == NodeHintRule::AnyForThisNode || all_hinted();
-        let gate = hints_count && settings.gates.prefer_same_traffic_distribution;
+        let gate = routing == Routing::Hints && settings.gates.prefer_same_traffic_distribution;
         if !gate || !rule_holds {
             return Vec::new();
         }

@@ -1,9 +1,9 @@
 //! "Controller Unit Tests", all 19 rows in their order. Each row holds in both profiles.
 
-use evenkeel_model::{Service, TrafficPolicy};
+use evenkeel_model::{Rule, Service, TrafficPolicy};
 use evenkeel_testkit::{Cluster, ServiceExt, World, profiles, service};
 use evenkeel_topology::{
-    Gates, NoHints, Rule, Settings, UnknownCpu,
+    Gates, NoHints, Settings, UnknownCpu,
     overload::Resync,
     plan::{HintOutcome, Plan},
 };

@@ -1,8 +1,8 @@
 //! "Kube-Proxy Unit Tests", all four rows in their order. Each row holds in both profiles.
 
-use evenkeel_model::TrafficPolicy;
+use evenkeel_model::{HintsIgnored, Rule, TrafficPolicy};
 use evenkeel_testkit::{Cluster, Reached, ServiceExt, View, World, profiles, service};
-use evenkeel_topology::{Gates, Rule, select::HintsIgnored};
+use evenkeel_topology::Gates;
 
 const ALL: [&str; 4] = ["pod-a1", "pod-a2", "pod-b1", "pod-b2"];
 

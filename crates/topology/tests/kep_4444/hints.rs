@@ -1,9 +1,9 @@
 //! What each value of `trafficDistribution` gives clients: the KEP's e2e tests, and the rules of
 //! "Changes within kube-proxy".
 
-use evenkeel_model::Few;
+use evenkeel_model::{Few, HintsIgnored, Rule};
 use evenkeel_testkit::{Cluster, Reached, ServiceExt, World, profiles, service};
-use evenkeel_topology::{Gates, NodeHintRule, Rule, Settings, select::HintsIgnored};
+use evenkeel_topology::{Gates, NodeHintRule, Settings};
 
 const ALL: &[&str] = &["pod-a1", "pod-a2", "pod-b1"];
 

@@ -2,9 +2,8 @@
 //!
 //! Traffic from outside under policy Local uses `local`, all other traffic uses `cluster`.
 
-use evenkeel_model::{Service, TrafficPolicy};
+use evenkeel_model::{Rule, Service, TrafficPolicy};
 use evenkeel_testkit::{Cluster, ServiceExt, World, profiles, service};
-use evenkeel_topology::Rule;
 
 /// The rules for traffic on `node-a1`: what may leave the node, what must stay.
 fn check(service: &Service, cluster: Option<(Rule, &[&str])>, local: Option<(Rule, &[&str])>) {

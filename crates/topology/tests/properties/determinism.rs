@@ -34,9 +34,9 @@ fn by_name(world: &World, plan: &Plan) -> Vec<String> {
 }
 
 fn slice_by_name(world: &World, slice: &Slice) -> String {
-    let Slice { name, address_type, ports, endpoints, owner, labels } = slice;
+    let Slice { name, address_type, ports, endpoints, owner, labels, shares } = slice;
     let endpoints: Vec<String> = endpoints.iter().map(|e| endpoint_by_name(world, e)).collect();
-    format!("{name} {address_type} {ports:?} {endpoints:?} {owner:?} {labels:?}")
+    format!("{name} {address_type} {ports:?} {endpoints:?} {owner:?} {labels:?} {shares:?}")
 }
 
 fn endpoint_by_name(world: &World, endpoint: &Endpoint) -> String {

@@ -1,10 +1,10 @@
 //! The consumer's half, over random hints, conditions, gates and places.
 
 use evenkeel_model::{
-    Candidate, Conditions, Exposure, Few, Hints, Id, NodeId, Selection, TrafficPolicy, Viewpoint,
-    ZoneId,
+    Candidate, Conditions, Exposure, Few, Hints, Id, NodeId, Routing, Rule, Selection,
+    TrafficPolicy, Viewpoint, ZoneId,
 };
-use evenkeel_topology::{Gates, Rule, Selected, Settings, select};
+use evenkeel_topology::{Gates, Selected, Settings, select};
 use proptest::{collection::vec, option, prelude::*, sample};
 
 use crate::{
@@ -22,16 +22,17 @@ struct Case {
 }
 
 fn run(case: &Case) -> Selected {
-    let candidate = |e: &Seen| Candidate::new(e.conditions, e.node, e.hints.as_ref());
+    let candidate = |e: &Seen| Candidate::new(e.conditions, e.node, None, e.hints.as_ref());
     let candidates: Vec<Candidate> = case.endpoints.iter().map(candidate).collect();
-    select(case.from, case.exposure, &candidates, case.hints_count, &case.settings)
+    let routing = if case.hints_count { Routing::Hints } else { Routing::IgnoreHints };
+    select(case.from, case.exposure, &candidates, routing, &case.settings)
 }
 
-fn endpoints(selection: &Selection<Rule>) -> Vec<usize> {
+fn endpoints(selection: &Selection) -> Vec<usize> {
     selection.shares.iter().map(|share| share.endpoint as usize).collect()
 }
 
-fn check_shares(selection: &Selection<Rule>) -> Result<(), TestCaseError> {
+fn check_shares(selection: &Selection) -> Result<(), TestCaseError> {
     prop_assert_eq!(selection.shares.is_empty(), selection.rule == Rule::Nothing);
     if selection.shares.is_empty() {
         return Ok(());

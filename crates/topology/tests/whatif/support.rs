@@ -1,7 +1,7 @@
 use evenkeel_model::{Endpoint, Selectable, ServiceState, Snapshot, Viewpoint};
 use evenkeel_testkit::{Cluster, ServiceExt, World, service};
 use evenkeel_topology::{
-    Environment, Policy, Profile, Settings, policy, select,
+    Environment, Policy, Profile, Settings, routing, select,
     whatif::{Figures, Forecasts, Scenario, TrafficProfile},
 };
 
@@ -57,14 +57,14 @@ pub(crate) fn slow(world: &World, policy: Policy, gb: f64) -> (f64, f64) {
 /// they are.
 pub(crate) fn select_everywhere(world: &World, gb: f64) -> (f64, f64) {
     let endpoints: Vec<Endpoint> = world.endpoints().cloned().collect();
-    let counts = policy::hints_count(&world.service, world.settings.gates);
+    let routing = routing(&world.service, &world.slices, &world.settings);
     let total: u64 = world.cluster.nodes.iter().map(|n| n.cpu_milli).sum();
     let mut load = vec![0.0; endpoints.len()];
     let mut near = 0.0;
     for node in &world.cluster.nodes {
         let traffic = gb * node.cpu_milli as f64 / total as f64;
         let from = Viewpoint { node: Some(node.id), zone: node.zone };
-        let selected = select(from, world.service.exposure, &endpoints, counts, &world.settings);
+        let selected = select(from, world.service.exposure, &endpoints, routing, &world.settings);
         let shares = selected.cluster.expect("policy Cluster").shares;
         for share in &shares {
             let endpoint = share.endpoint as usize;

@@ -8,7 +8,8 @@ mod viewpoints;
 use std::sync::Arc;
 
 use evenkeel_model::{
-    AddressType, Endpoint, Exposure, Selection, Topology, TrafficPolicy, Viewpoint, WithMessage,
+    AddressType, Endpoint, Exposure, Rule, Selection, Topology, TrafficPolicy, Viewpoint,
+    WithMessage,
 };
 use serde::Serialize;
 
@@ -19,7 +20,7 @@ use self::{
     viewpoints::{Look, looks},
 };
 use super::{EndpointName, From, Subject};
-use crate::{Rule, select::select};
+use crate::select::select;
 
 /// Clients that see the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -127,16 +128,16 @@ fn view(subject: &Subject<'_>, scene: &Scene<'_>, look: &Look) -> View {
     }
 }
 
-fn selection(subject: &Subject<'_>, scene: &Scene<'_>, look: &Look) -> Selection<Rule> {
+fn selection(subject: &Subject<'_>, scene: &Scene<'_>, look: &Look) -> Selection {
     let internal = if look.local { TrafficPolicy::Local } else { TrafficPolicy::Cluster };
     let exposure = Exposure { internal, external: None };
     let (candidates, settings) = (&scene.candidates, subject.settings);
-    let selected = select(look.from, exposure, candidates, scene.hints_count, settings);
+    let selected = select(look.from, exposure, candidates, scene.routing, settings);
     let nothing = Selection { shares: Vec::new(), rule: Rule::Nothing };
     selected.local.or(selected.cluster).unwrap_or(nothing)
 }
 
-fn uses(scene: &Scene<'_>, selection: &Selection<Rule>, topology: &Topology) -> Vec<Use> {
+fn uses(scene: &Scene<'_>, selection: &Selection, topology: &Topology) -> Vec<Use> {
     let total = selection.total_weight() as f64;
     let shares = selection.shares.iter().map(|share| Use {
         endpoint: EndpointName::new(scene.endpoints[share.endpoint as usize], topology),
@@ -156,7 +157,7 @@ fn in_zone_share(client: &Client, uses: &[Use]) -> Option<f64> {
 
 fn excluded(
     endpoints: &[&Endpoint],
-    selection: &Selection<Rule>,
+    selection: &Selection,
     from: Viewpoint,
     topology: &Topology,
 ) -> Vec<Excluded> {

@@ -12,6 +12,7 @@ pub(super) struct Group<'a> {
     /// Empty: all ports.
     pub ports: Vec<Arc<str>>,
     pub endpoints: Vec<&'a Endpoint>,
+    pub slices: Vec<&'a Slice>,
 }
 
 /// The ports of one family, those together that see the same endpoints with the same hints.
@@ -21,16 +22,18 @@ pub(super) fn groups<'a>(subject: &Subject<'a>, family: AddressType) -> Vec<Grou
     let slices: Vec<&Slice> = subject.state.slices.iter().filter(filled).collect();
     let alike = slices.windows(2).all(|pair| names(pair[0]) == names(pair[1]));
     if alike {
-        return vec![Group { ports: Vec::new(), endpoints: subject.endpoints(family) }];
+        let endpoints = subject.endpoints(family);
+        return vec![Group { ports: Vec::new(), endpoints, slices }];
     }
     let all: BTreeSet<&Arc<str>> = slices.iter().flat_map(|slice| names(slice)).collect();
     let mut groups: Vec<Group<'a>> = Vec::new();
     for port in all {
-        let with = slices.iter().filter(|s| s.ports.iter().any(|p| p.name == *port));
-        let endpoints = once_each(with.flat_map(|s| &s.endpoints));
+        let has_port = |s: &&Slice| s.ports.iter().any(|p| p.name == *port);
+        let slices: Vec<&Slice> = slices.iter().copied().filter(has_port).collect();
+        let endpoints = once_each(slices.iter().flat_map(|s| &s.endpoints));
         match groups.iter_mut().find(|group| group.endpoints == endpoints) {
             Some(group) => group.ports.push(Arc::clone(port)),
-            None => groups.push(Group { ports: vec![Arc::clone(port)], endpoints }),
+            None => groups.push(Group { ports: vec![Arc::clone(port)], endpoints, slices }),
         }
     }
     if let [group] = groups.as_mut_slice() {

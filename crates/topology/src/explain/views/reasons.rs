@@ -2,11 +2,10 @@
 
 use std::{fmt, sync::Arc};
 
-use evenkeel_model::{Endpoint, Reason, Selectable, Topology, Viewpoint};
+use evenkeel_model::{Endpoint, HintsIgnored, Reason, Rule, Selectable, Topology, Viewpoint};
 use serde::Serialize;
 
 use super::Client;
-use crate::{Rule, select::HintsIgnored};
 
 /// The rule that decided. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -22,6 +21,22 @@ pub enum RuleReason {
         nodes: usize,
     },
     SameZone {
+        zone: Arc<str>,
+    },
+    /// Endpoints of several zones, by the zone shares of the client's zone.
+    ZoneShares {
+        zone: Arc<str>,
+    },
+    /// Policy RequireSameZone.
+    RequiredZone {
+        zone: Arc<str>,
+    },
+    /// Policy RequireSameZone, and nothing in the zone is usable.
+    RequiredZoneEmpty {
+        zone: Arc<str>,
+    },
+    /// No zone that the zone shares name has a ready endpoint.
+    AllNoneInShares {
         zone: Arc<str>,
     },
     AllHintsDisabled,
@@ -101,6 +116,9 @@ pub(super) fn rule_reason(rule: Rule, client: &Client, local: bool) -> RuleReaso
         Rule::SameZone => RuleReason::SameZone { zone: zone() },
         Rule::LocalReady => RuleReason::LocalOnly { node: node() },
         Rule::ServingTerminating => RuleReason::ServingTerminating,
+        Rule::ZoneShares => RuleReason::ZoneShares { zone: zone() },
+        Rule::RequiredZone => RuleReason::RequiredZone { zone: zone() },
+        Rule::RequiredZoneEmpty => RuleReason::RequiredZoneEmpty { zone: zone() },
         Rule::Nothing if local => RuleReason::NoLocalEndpoint,
         Rule::Nothing => RuleReason::NoUsableEndpoint,
         Rule::All(HintsIgnored::GateOff) => RuleReason::AllHintsDisabled,
@@ -109,6 +127,7 @@ pub(super) fn rule_reason(rule: Rule, client: &Client, local: bool) -> RuleReaso
             RuleReason::AllHintMissing { without: endpoints }
         }
         Rule::All(HintsIgnored::ClientWithoutZone) => RuleReason::AllClientWithoutZone,
+        Rule::All(HintsIgnored::NoneInShares) => RuleReason::AllNoneInShares { zone: zone() },
         Rule::All(HintsIgnored::NoneForZone) => RuleReason::AllNoneForZone { zone: zone() },
     }
 }
@@ -128,6 +147,20 @@ impl fmt::Display for RuleReason {
                 write!(f, "each of its {nodes} nodes uses the endpoints on it")
             }
             RuleReason::SameZone { zone } => write!(f, "endpoints hinted for {zone}"),
+            RuleReason::ZoneShares { zone } => write!(f, "endpoints by the zone shares of {zone}"),
+            RuleReason::RequiredZone { zone } => {
+                write!(f, "endpoints in {zone} only (RequireSameZone)")
+            }
+            RuleReason::RequiredZoneEmpty { zone } if zone.is_empty() => {
+                write!(f, "none: the client's node has no zone (RequireSameZone)")
+            }
+            RuleReason::RequiredZoneEmpty { zone } => {
+                write!(f, "none: no endpoint in {zone} is ready (RequireSameZone)")
+            }
+            RuleReason::AllNoneInShares { zone } => write!(
+                f,
+                "all ready endpoints: none is in a zone that the zone shares of {zone} name"
+            ),
             RuleReason::AllHintsDisabled => write!(f, "all ready endpoints: feature gates are off"),
             RuleReason::AllNoHints => write!(f, "all ready endpoints: none has a hint"),
             RuleReason::AllHintMissing { without } => {

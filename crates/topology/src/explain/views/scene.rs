@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Candidate, Endpoint, NodeId, Selectable, Viewpoint, ZoneId};
+use evenkeel_model::{Candidate, Endpoint, NodeId, Routing, Rule, Selectable, Viewpoint, ZoneId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Client, Look, ports::Group};
-use crate::{Rule, explain::Subject, policy, select::select_cluster};
+use crate::{explain::Subject, routing, select::select_cluster};
 
 pub(super) struct Scene<'a> {
     pub ports: Vec<Arc<str>>,
     pub endpoints: Vec<&'a Endpoint>,
     pub candidates: Vec<Candidate>,
-    pub hints_count: bool,
+    pub routing: Routing<'a>,
     /// By zone, the nodes that use endpoints of their own for traffic that may leave them.
     own: FxHashMap<ZoneId, OwnNodes>,
 }
@@ -29,11 +29,10 @@ pub(super) struct OwnNodes {
 
 impl<'a> Scene<'a> {
     pub(super) fn new(subject: &Subject<'a>, group: Group<'a>) -> Self {
-        let Group { ports, endpoints } = group;
+        let Group { ports, endpoints, slices } = group;
         let candidates: Vec<Candidate> = endpoints.iter().map(|&e| Candidate::from(e)).collect();
-        let hints_count = policy::hints_count(&subject.state.service, subject.settings.gates);
-        let mut scene =
-            Scene { ports, endpoints, candidates, hints_count, own: FxHashMap::default() };
+        let routing = routing(&subject.state.service, slices, subject.settings);
+        let mut scene = Scene { ports, endpoints, candidates, routing, own: FxHashMap::default() };
         scene.own = scene.by_zone(subject);
         scene
     }
@@ -75,7 +74,7 @@ impl<'a> Scene<'a> {
         let obeyed = nodes.iter().next().is_some_and(|&node| {
             let from = Viewpoint { node: Some(node), zone: None };
             let (candidates, settings) = (&self.candidates, subject.settings);
-            select_cluster(from, candidates, self.hints_count, settings).rule == Rule::SameNode
+            select_cluster(from, candidates, self.routing, settings).rule == Rule::SameNode
         });
         if !obeyed {
             nodes.clear();
