@@ -4,30 +4,13 @@
 //! reaches the outside, sort by name. A table only grows; a cluster that renames ten nodes an hour
 //! adds a few megabytes in a year.
 
-use std::{fmt, marker::PhantomData, num::NonZeroU32, sync::Arc};
+use std::{fmt, marker::PhantomData, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
-/// A zone, as in `topology.kubernetes.io/zone`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ZoneId(NonZeroU32);
+use crate::ids::{Id, NodeId, RegionId, ZoneId};
 
-/// A node, by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeId(NonZeroU32);
-
-/// A region, as in `topology.kubernetes.io/region`. Zones lie inside regions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct RegionId(NonZeroU32);
-
-/// An id that a [`Names`] table hands out. Index 0 is the empty name in every table. An optional id
-/// is as small as an id: ids count from one inside.
-pub trait Id: Copy {
-    fn from_index(index: u32) -> Self;
-    fn index(self) -> usize;
-}
-
-/// A table of names of one kind.
+/// A table of names of one kind. Index 0 is the empty name in every table.
 pub struct Names<I> {
     ids: FxHashMap<Arc<str>, u32>,
     names: Vec<Arc<str>>,
@@ -41,34 +24,6 @@ pub struct Topology {
     pub nodes: Names<NodeId>,
     pub regions: Names<RegionId>,
 }
-
-// === impl ZoneId, NodeId, RegionId ===
-
-impl ZoneId {
-    /// The zone of the empty name, which is no zone for most purposes.
-    pub const EMPTY: ZoneId = ZoneId(NonZeroU32::MIN);
-}
-
-impl RegionId {
-    /// The region of zones whose nodes name none.
-    pub const EMPTY: RegionId = RegionId(NonZeroU32::MIN);
-}
-
-macro_rules! ids {
-    ($($id:ident)*) => {$(
-        impl Id for $id {
-            fn from_index(index: u32) -> Self {
-                $id(NonZeroU32::MIN.saturating_add(index))
-            }
-
-            fn index(self) -> usize {
-                self.0.get() as usize - 1
-            }
-        }
-    )*};
-}
-
-ids! { ZoneId NodeId RegionId }
 
 // === impl Names ===
 

@@ -9,7 +9,9 @@ mod slices;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use evenkeel_model::{AddressType, NodeId, Pod, SeenService, Slice, Topology, Version, label};
+use evenkeel_model::{
+    AddressType, NodeId, Pod, PodId, SeenService, ServiceId, Slice, Topology, Version, label,
+};
 use evenkeel_topology::plan::NodeTable;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -26,18 +28,18 @@ pub(super) struct Cache {
     pub(super) nodes: NodeTable,
     listed_nodes: FxHashSet<NodeId>,
     missing_nodes: Missing,
-    pods: Table<PodEntry>,
-    by_node: FxHashMap<NodeId, FxHashSet<u32>>,
-    pub(super) slots: Table<Slot>,
+    pods: Table<PodId, PodEntry>,
+    by_node: FxHashMap<NodeId, FxHashSet<PodId>>,
+    pub(super) slots: Table<ServiceId, Slot>,
     pairs: Pairs,
     /// The Service that a slice belongs to by its label, as last seen.
     homes: FxHashMap<Name, Name>,
     listed_slices: FxHashSet<Name>,
     slice_lists: u32,
-    listed_services: FxHashSet<u32>,
+    listed_services: FxHashSet<ServiceId>,
     namespaces: FxHashSet<Arc<str>>,
     /// Slots to be looked at, each once or more.
-    pub(super) touched: Vec<u32>,
+    pub(super) touched: Vec<ServiceId>,
     /// The set of nodes changed in a way that zone capacity may depend on.
     pub(super) nodes_changed: bool,
 }

@@ -11,7 +11,7 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use evenkeel_model::{Condition, SeenSlice, label};
+use evenkeel_model::{Condition, SeenSlice, ServiceId, label};
 use evenkeel_topology::plan::FamilyPlan;
 
 use super::{Action, Outcome, Report, SyncResult, Ticket, cache::Cache, sync::SyncWork};
@@ -70,7 +70,7 @@ impl Job {
     }
 
     /// Takes the next write that may be sent now.
-    pub(super) fn next(&mut self, cache: &Cache, id: u32, ticket: Ticket) -> Option<Action> {
+    pub(super) fn next(&mut self, cache: &Cache, id: ServiceId, ticket: Ticket) -> Option<Action> {
         while self.open.is_empty() && self.left.front().is_some_and(VecDeque::is_empty) {
             self.left.pop_front();
             // What was planned to be taken away may be wanted now.
@@ -104,7 +104,7 @@ impl Job {
     pub(super) fn answer(
         &mut self,
         cache: &mut Cache,
-        id: u32,
+        id: ServiceId,
         ticket: Ticket,
         outcome: Outcome,
         now: Duration,
@@ -149,7 +149,7 @@ impl Job {
 
     /// What the server stored may differ from what was sent: a webhook changed it, or the server
     /// does not know a field. Conditions are then to say what is there, and not what was planned.
-    fn stored(&mut self, cache: &mut Cache, id: u32, action: &Action, seen: SeenSlice) {
+    fn stored(&mut self, cache: &mut Cache, id: ServiceId, action: &Action, seen: SeenSlice) {
         let sent = match action {
             Action::Create { slice, .. } | Action::Update { slice, .. } => slice.clone(),
             Action::Relabel { name, manager, .. } => {
@@ -171,7 +171,7 @@ impl Job {
     }
 
     /// What it was planned from is not what the server has.
-    fn behind(&mut self, cache: &mut Cache, id: u32, action: &Action, now: Duration) {
+    fn behind(&mut self, cache: &mut Cache, id: ServiceId, action: &Action, now: Duration) {
         if let Action::Conditions { uid, .. } = action {
             return self.status_conflict(cache, id, uid);
         }
@@ -188,7 +188,7 @@ impl Job {
     }
 
     /// Another Service has taken the name, or the server gave up against other writers.
-    fn status_conflict(&mut self, cache: &Cache, id: u32, uid: &Arc<str>) {
+    fn status_conflict(&mut self, cache: &Cache, id: ServiceId, uid: &Arc<str>) {
         let service = cache.slots.get(id).and_then(|slot| slot.service.as_ref());
         if service.is_some_and(|service| service.seen.version.uid == *uid) {
             let message = "the status of the Service was changed by another process".to_owned();
@@ -196,7 +196,13 @@ impl Job {
         }
     }
 
-    fn gone(&mut self, cache: &mut Cache, id: u32, action: &Action, read_uid: Option<&Arc<str>>) {
+    fn gone(
+        &mut self,
+        cache: &mut Cache,
+        id: ServiceId,
+        action: &Action,
+        read_uid: Option<&Arc<str>>,
+    ) {
         match action {
             Action::Update { slice: evenkeel_model::Slice { name, .. }, version, .. }
             | Action::Relabel { name, version, .. } => {
@@ -239,7 +245,7 @@ impl Job {
     }
 }
 
-fn done(cache: &mut Cache, id: u32, action: &Action) {
+fn done(cache: &mut Cache, id: ServiceId, action: &Action) {
     if let Action::Conditions { uid, set, remove } = action {
         conditions(cache, id, uid, set, remove);
     }
@@ -248,7 +254,7 @@ fn done(cache: &mut Cache, id: u32, action: &Action) {
 /// The Service's status says this now, so that its own echo is no news.
 fn conditions(
     cache: &mut Cache,
-    id: u32,
+    id: ServiceId,
     uid: &Arc<str>,
     set: &[(Condition, bool)],
     remove: &[Arc<str>],

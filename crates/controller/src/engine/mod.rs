@@ -41,7 +41,9 @@ pub use self::{
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
-use evenkeel_model::{Node, SeenPod, SeenService, SeenSlice, ServiceKey, Topology, Watched};
+use evenkeel_model::{
+    Node, SeenPod, SeenService, SeenSlice, ServiceId, ServiceKey, Topology, Watched,
+};
 use evenkeel_topology::{Capacity, NoHints, measure, overload::AutoServices};
 use rustc_hash::FxHashMap;
 
@@ -65,10 +67,10 @@ pub struct Engine {
     queue: Queue,
     auto_services: AutoServices,
     capacity: Result<Capacity, NoHints>,
-    /// Syncs under way, by the slot they are about.
-    jobs: FxHashMap<u32, Job>,
-    tickets: FxHashMap<Ticket, u32>,
-    stale: FxHashMap<u32, u32>,
+    /// Syncs under way, by the Service they are about: one has at most one.
+    jobs: FxHashMap<ServiceId, Job>,
+    tickets: FxHashMap<Ticket, ServiceId>,
+    stale: FxHashMap<ServiceId, u32>,
     out: VecDeque<Effect>,
     next_ticket: u64,
     leading: bool,
@@ -244,7 +246,7 @@ impl Engine {
         totals
     }
 
-    fn begin(&mut self, id: u32, now: Duration) {
+    fn begin(&mut self, id: ServiceId, now: Duration) {
         let doubts = self.cache.slots.get(id).map(|slot| &slot.doubts);
         let until = doubts.and_then(|doubts| doubts.values().max()).filter(|until| **until > now);
         if let Some(&until) = until {
@@ -265,7 +267,7 @@ impl Engine {
     }
 
     /// Sends what may be sent. The sync is over when nothing is, and nothing is under way.
-    fn go_on(&mut self, id: u32, mut job: Job, now: Duration) {
+    fn go_on(&mut self, id: ServiceId, mut job: Job, now: Duration) {
         // Each sync has a write of its own among those under way, so that none waits for others.
         while job.n_open() == 0 || (job.n_open() < PER_SERVICE && self.has_room()) {
             let ticket = Ticket(self.next_ticket);
@@ -282,7 +284,7 @@ impl Engine {
         self.end(id, job, now);
     }
 
-    fn end(&mut self, id: u32, job: Job, now: Duration) {
+    fn end(&mut self, id: ServiceId, job: Job, now: Duration) {
         let (again, rest, after) = (job.again, job.rest, job.pause(now));
         let (end, report) = job.result(now);
         let again = again || end == JobEnd::Stale;
@@ -324,7 +326,7 @@ impl Engine {
     }
 
     /// A failed sync is an Event on the Service, the first time and then ever more rarely.
-    fn tell_failure(&mut self, id: u32, message: &str) {
+    fn tell_failure(&mut self, id: ServiceId, message: &str) {
         let service = self.cache.slots.get(id).and_then(|slot| slot.service.as_ref());
         let Some(service) = service else { return };
         if !(self.queue.failures(id) + 1).is_power_of_two() {
@@ -370,7 +372,7 @@ impl Engine {
         self.capacity = capacity;
     }
 
-    fn forget_if_empty(&mut self, id: u32) -> bool {
+    fn forget_if_empty(&mut self, id: ServiceId) -> bool {
         let name = self.cache.slots.name(id).cloned();
         if !self.cache.forget_if_empty(id) {
             return false;

@@ -10,9 +10,11 @@
 
 use std::sync::Arc;
 
+use evenkeel_model::{PodId, ServiceId};
 use rustc_hash::FxHashMap;
 
-pub(super) type PairId = u32;
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct PairId(u32);
 
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
@@ -27,25 +29,31 @@ pub(super) struct Pairs {
 struct Entry {
     text: Arc<str>,
     /// Sorted, so that a change is found in O(log n).
-    pods: Vec<u32>,
+    pods: Vec<PodId>,
     /// The Services filed here.
-    services: Vec<u32>,
+    services: Vec<ServiceId>,
     /// How many selectors have the pair.
     selectors: u32,
+}
+
+impl PairId {
+    fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl Pairs {
     /// Takes a Pod in under all its labels.
     pub(super) fn add_pod<'a>(
         &mut self,
-        pod: u32,
+        pod: PodId,
         namespace: &str,
         labels: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> Box<[PairId]> {
         let mut pairs: Vec<PairId> = Vec::new();
         for (key, value) in labels {
             let id = self.intern(namespace, key, value);
-            let pods = &mut self.entries[id as usize].pods;
+            let pods = &mut self.entries[id.index()].pods;
             if let Err(place) = pods.binary_search(&pod) {
                 pods.insert(place, pod);
             }
@@ -55,9 +63,9 @@ impl Pairs {
         pairs.into()
     }
 
-    pub(super) fn remove_pod(&mut self, pod: u32, pairs: &[PairId]) {
+    pub(super) fn remove_pod(&mut self, pod: PodId, pairs: &[PairId]) {
         for &id in pairs {
-            let pods = &mut self.entries[id as usize].pods;
+            let pods = &mut self.entries[id.index()].pods;
             if let Ok(place) = pods.binary_search(&pod) {
                 pods.remove(place);
             }
@@ -68,27 +76,27 @@ impl Pairs {
     /// Files a Service under one pair of its selector.
     pub(super) fn add_service<'a>(
         &mut self,
-        service: u32,
+        service: ServiceId,
         namespace: &str,
         selector: impl Iterator<Item = (&'a str, &'a str)>,
     ) -> Box<[PairId]> {
         let mut pairs: Vec<PairId> = Vec::new();
         for (key, value) in selector {
             let id = self.intern(namespace, key, value);
-            self.entries[id as usize].selectors += 1;
+            self.entries[id.index()].selectors += 1;
             pairs.push(id);
         }
         pairs.sort_unstable();
-        let rarest = pairs.iter().min_by_key(|id| self.entries[**id as usize].services.len());
+        let rarest = pairs.iter().min_by_key(|id| self.entries[id.index()].services.len());
         if let Some(&rarest) = rarest {
-            self.entries[rarest as usize].services.push(service);
+            self.entries[rarest.index()].services.push(service);
         }
         pairs.into()
     }
 
-    pub(super) fn remove_service(&mut self, service: u32, selector: &[PairId]) {
+    pub(super) fn remove_service(&mut self, service: ServiceId, selector: &[PairId]) {
         for &id in selector {
-            let entry = &mut self.entries[id as usize];
+            let entry = &mut self.entries[id.index()];
             entry.services.retain(|filed| *filed != service);
             entry.selectors -= 1;
             self.forget_if_unused(id);
@@ -97,13 +105,13 @@ impl Pairs {
 
     /// The Services filed under a Pod's labels. Whether they select it is for the caller to check:
     /// see [`selects`].
-    pub(super) fn filed_under(&self, pairs: &[PairId]) -> impl Iterator<Item = u32> {
-        pairs.iter().flat_map(|id| self.entries[*id as usize].services.iter().copied())
+    pub(super) fn filed_under(&self, pairs: &[PairId]) -> impl Iterator<Item = ServiceId> {
+        pairs.iter().flat_map(|id| self.entries[id.index()].services.iter().copied())
     }
 
     /// The Pods under the rarest pair of a selector, to be checked with [`selects`].
-    pub(super) fn candidates(&self, selector: &[PairId]) -> &[u32] {
-        let pods = selector.iter().map(|id| self.entries[*id as usize].pods.as_slice());
+    pub(super) fn candidates(&self, selector: &[PairId]) -> &[PodId] {
+        let pods = selector.iter().map(|id| self.entries[id.index()].pods.as_slice());
         pods.min_by_key(|pods| pods.len()).unwrap_or_default()
     }
 
@@ -119,12 +127,13 @@ impl Pairs {
         let entry = Entry { text: Arc::clone(&text), ..Entry::default() };
         let id = match self.free.pop() {
             Some(id) => {
-                self.entries[id as usize] = entry;
+                self.entries[id.index()] = entry;
                 id
             }
             None => {
                 self.entries.push(entry);
-                u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 pairs")
+                let index = u32::try_from(self.entries.len() - 1).expect("fewer than 2^32 pairs");
+                PairId(index)
             }
         };
         self.ids.insert(text, id);
@@ -132,7 +141,7 @@ impl Pairs {
     }
 
     fn forget_if_unused(&mut self, id: PairId) {
-        let entry = &mut self.entries[id as usize];
+        let entry = &mut self.entries[id.index()];
         if entry.pods.is_empty() && entry.selectors == 0 && self.ids.remove(&entry.text).is_some() {
             *entry = Entry::default();
             self.free.push(id);
@@ -147,11 +156,16 @@ pub(super) fn selects(selector: &[PairId], pod: &[PairId]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_model::Id;
     use proptest::prelude::*;
 
     use super::*;
 
     type Labels = std::collections::BTreeMap<&'static str, &'static str>;
+
+    fn ids<I: Id>() -> impl Iterator<Item = I> {
+        (0..).map(I::from_index)
+    }
 
     fn labels() -> impl Strategy<Value = Labels> {
         let key = prop::sample::select(vec!["a", "b", "c"]);
@@ -173,25 +187,25 @@ mod tests {
             let mut index = Pairs::default();
             let namespace = |first: bool| if first { "x" } else { "y" };
             let mut pod_pairs = Vec::new();
-            for (id, (first, labels)) in (0..).zip(&pods) {
+            for (id, (first, labels)) in ids().zip(&pods) {
                 pod_pairs.push(index.add_pod(id, namespace(*first), pairs(labels)));
             }
             let mut selectors = Vec::new();
-            for (id, (first, selector)) in (0..).zip(&services) {
+            for (id, (first, selector)) in ids().zip(&services) {
                 selectors.push(index.add_service(id, namespace(*first), pairs(selector)));
             }
-            for (id, pairs) in (0..).zip(&pod_pairs) {
-                if gone[id as usize].0 { index.remove_pod(id, pairs) }
+            for (id, pairs) in ids::<PodId>().zip(&pod_pairs) {
+                if gone[id.index()].0 { index.remove_pod(id, pairs) }
             }
-            for (id, selector) in (0..).zip(&selectors) {
-                if gone[id as usize].1 { index.remove_service(id, selector) }
+            for (id, selector) in ids::<ServiceId>().zip(&selectors) {
+                if gone[id.index()].1 { index.remove_service(id, selector) }
             }
-            for (s, (s_ns, selector)) in services.iter().enumerate() {
-                for (p, (p_ns, labels)) in pods.iter().enumerate() {
+            for (service, (s_ns, selector)) in ids::<ServiceId>().zip(&services) {
+                for (pod, (p_ns, labels)) in ids::<PodId>().zip(&pods) {
+                    let (p, s) = (pod.index(), service.index());
                     let alive = !gone[p].0 && !gone[s].1;
                     let picks = !selector.is_empty() && s_ns == p_ns
                         && selector.iter().all(|(k, v)| labels.get(k) == Some(v));
-                    let (pod, service) = (u32::try_from(p).unwrap(), u32::try_from(s).unwrap());
                     if alive {
                         let filed = index.filed_under(&pod_pairs[p]).any(|id| id == service);
                         prop_assert_eq!(filed && selects(&selectors[s], &pod_pairs[p]), picks);
@@ -207,14 +221,15 @@ mod tests {
         fn a_pair_is_forgotten_with_its_last_use(pods in prop::collection::vec(labels(), 1..8)) {
             let mut index = Pairs::default();
             let mut kept = Vec::new();
-            for (id, labels) in (0..).zip(&pods) {
+            for (id, labels) in ids().zip(&pods) {
                 kept.push(index.add_pod(id, "x", pairs(labels)));
             }
-            let selector = index.add_service(0, "x", pairs(&pods[0]));
-            for (id, pairs) in (0..).zip(&kept) {
+            let service = ServiceId::from_index(0);
+            let selector = index.add_service(service, "x", pairs(&pods[0]));
+            for (id, pairs) in ids().zip(&kept) {
                 index.remove_pod(id, pairs);
             }
-            index.remove_service(0, &selector);
+            index.remove_service(service, &selector);
             prop_assert!(index.ids.is_empty());
             prop_assert_eq!(index.free.len(), index.entries.len());
         }

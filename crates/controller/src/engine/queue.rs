@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use evenkeel_model::ServiceId;
 use rustc_hash::FxHashMap;
 
 /// The shortest pause between a failure and the next try, whatever changes.
@@ -17,11 +18,11 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    places: FxHashMap<u32, Place>,
+    places: FxHashMap<ServiceId, Place>,
     /// By the number of their mark.
-    marked: BTreeMap<u64, u32>,
-    ready: BTreeMap<u64, u32>,
-    later: BTreeSet<(Duration, u32)>,
+    marked: BTreeMap<u64, ServiceId>,
+    ready: BTreeMap<u64, ServiceId>,
+    later: BTreeSet<(Duration, ServiceId)>,
     /// Counts marks.
     marks: u64,
 }
@@ -51,7 +52,7 @@ enum State {
 }
 
 impl Queue {
-    pub(super) fn mark(&mut self, id: u32) {
+    pub(super) fn mark(&mut self, id: ServiceId) {
         let place = self.places.entry(id).or_default();
         match &mut place.state {
             State::Idle => {}
@@ -70,7 +71,7 @@ impl Queue {
     }
 
     /// The Service is gone. One that is being synced stays until that is over.
-    pub(super) fn forget(&mut self, id: u32) {
+    pub(super) fn forget(&mut self, id: ServiceId) {
         let Some(place) = self.places.get(&id) else { return };
         match place.state {
             State::Running { .. } => return,
@@ -89,7 +90,7 @@ impl Queue {
     }
 
     /// The next Service to sync; it runs until [`Queue::finish`].
-    pub(super) fn next(&mut self, now: Duration, batch: Duration) -> Option<u32> {
+    pub(super) fn next(&mut self, now: Duration, batch: Duration) -> Option<ServiceId> {
         self.settle(now, batch);
         let (_, id) = self.ready.pop_first()?;
         let place = self.places.get_mut(&id).expect("what is ready has a place");
@@ -100,7 +101,7 @@ impl Queue {
     /// A sync is over. Returns when one that did not succeed is tried again.
     pub(super) fn finish(
         &mut self,
-        id: u32,
+        id: ServiceId,
         now: Duration,
         end: End,
         backoff: &Backoff,
@@ -142,7 +143,7 @@ impl Queue {
         None
     }
 
-    pub(super) fn failures(&self, id: u32) -> u32 {
+    pub(super) fn failures(&self, id: ServiceId) -> u32 {
         self.places.get(&id).map_or(0, |place| place.failures)
     }
 
@@ -208,11 +209,17 @@ impl Backoff {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_model::Id;
+
     use super::*;
 
     const BACKOFF: Backoff =
         Backoff { first: Duration::from_millis(250), max: Duration::from_secs(300) };
     const OK: End = End::Settled { rest: Duration::ZERO };
+
+    fn id(index: u32) -> ServiceId {
+        ServiceId::from_index(index)
+    }
 
     fn at(ms: u64) -> Duration {
         Duration::from_millis(ms)
@@ -221,77 +228,77 @@ mod tests {
     #[test]
     fn marked_twice_is_handed_out_once() {
         let mut queue = Queue::default();
-        queue.mark(1);
-        queue.mark(2);
-        queue.mark(1);
-        assert_eq!(queue.next(at(0), Duration::ZERO), Some(1));
-        assert_eq!(queue.next(at(0), Duration::ZERO), Some(2));
+        queue.mark(id(1));
+        queue.mark(id(2));
+        queue.mark(id(1));
+        assert_eq!(queue.next(at(0), Duration::ZERO), Some(id(1)));
+        assert_eq!(queue.next(at(0), Duration::ZERO), Some(id(2)));
         assert_eq!(queue.next(at(0), Duration::ZERO), None);
     }
 
     #[test]
     fn a_mark_while_running_counts_afterwards() {
         let mut queue = Queue::default();
-        queue.mark(1);
+        queue.mark(id(1));
         queue.next(at(0), Duration::ZERO);
-        queue.mark(1);
+        queue.mark(id(1));
         assert_eq!(queue.next(at(0), Duration::ZERO), None);
-        queue.finish(1, at(0), OK, &BACKOFF);
-        assert_eq!(queue.next(at(0), Duration::ZERO), Some(1));
+        queue.finish(id(1), at(0), OK, &BACKOFF);
+        assert_eq!(queue.next(at(0), Duration::ZERO), Some(id(1)));
     }
 
     #[test]
     fn failures_wait_longer_each_time_and_a_change_shortens_to_a_second() {
         let mut queue = Queue::default();
-        queue.mark(1);
+        queue.mark(id(1));
         let mut now = at(0);
         for pause in [250, 500, 1000, 2000, 4000] {
-            assert_eq!(queue.next(now, Duration::ZERO), Some(1));
-            queue.finish(1, now, End::Failed { after: None }, &BACKOFF);
+            assert_eq!(queue.next(now, Duration::ZERO), Some(id(1)));
+            queue.finish(id(1), now, End::Failed { after: None }, &BACKOFF);
             assert_eq!(queue.next_due(), Some(now + at(pause)));
             assert_eq!(queue.next(now, Duration::ZERO), None);
             now += at(pause);
         }
         queue.next(now, Duration::ZERO);
-        queue.finish(1, now, End::Failed { after: None }, &BACKOFF);
-        queue.mark(1);
+        queue.finish(id(1), now, End::Failed { after: None }, &BACKOFF);
+        queue.mark(id(1));
         assert_eq!(queue.next(now, Duration::ZERO), None);
-        assert_eq!(queue.next(now + at(1000), Duration::ZERO), Some(1));
-        queue.finish(1, now, OK, &BACKOFF);
-        assert_eq!(queue.failures(1), 0);
+        assert_eq!(queue.next(now + at(1000), Duration::ZERO), Some(id(1)));
+        queue.finish(id(1), now, OK, &BACKOFF);
+        assert_eq!(queue.failures(id(1)), 0);
     }
 
     #[test]
     fn changes_are_gathered_for_the_batch_period() {
         let mut queue = Queue::default();
-        queue.mark(1);
+        queue.mark(id(1));
         assert_eq!(queue.next(at(0), at(100)), None);
-        queue.mark(1);
+        queue.mark(id(1));
         assert_eq!(queue.next(at(50), at(100)), None);
-        assert_eq!(queue.next(at(100), at(100)), Some(1), "later changes do not put it off");
+        assert_eq!(queue.next(at(100), at(100)), Some(id(1)), "later changes do not put it off");
     }
 
     #[test]
     fn a_busy_server_is_not_asked_earlier_and_that_is_no_failure() {
         let mut queue = Queue::default();
-        queue.mark(1);
+        queue.mark(id(1));
         queue.next(at(0), Duration::ZERO);
-        queue.mark(1);
-        queue.finish(1, at(0), End::Throttled { after: at(3000) }, &BACKOFF);
-        queue.mark(1);
+        queue.mark(id(1));
+        queue.finish(id(1), at(0), End::Throttled { after: at(3000) }, &BACKOFF);
+        queue.mark(id(1));
         assert_eq!(queue.next(at(2999), Duration::ZERO), None);
-        assert_eq!(queue.failures(1), 0);
-        assert_eq!(queue.next(at(3000), Duration::ZERO), Some(1));
+        assert_eq!(queue.failures(id(1)), 0);
+        assert_eq!(queue.next(at(3000), Duration::ZERO), Some(id(1)));
     }
 
     /// A standby marks and forgets for weeks without ever asking for the next.
     #[test]
     fn what_is_marked_and_never_taken_is_held_once() {
         let mut queue = Queue::default();
-        for id in 0..10_000 {
-            queue.mark(7);
-            queue.mark(id % 3);
-            queue.forget(id % 3);
+        for n in 0..10_000 {
+            queue.mark(id(7));
+            queue.mark(id(n % 3));
+            queue.forget(id(n % 3));
         }
         assert_eq!((queue.waiting(), queue.marked.len(), queue.places.len()), (1, 1, 1));
     }
@@ -299,13 +306,13 @@ mod tests {
     #[test]
     fn what_is_forgotten_is_not_handed_out() {
         let mut queue = Queue::default();
-        queue.mark(1);
-        queue.mark(2);
-        assert_eq!(queue.next(at(0), Duration::ZERO), Some(1));
-        queue.forget(2);
+        queue.mark(id(1));
+        queue.mark(id(2));
+        assert_eq!(queue.next(at(0), Duration::ZERO), Some(id(1)));
+        queue.forget(id(2));
         assert_eq!(queue.next(at(0), Duration::ZERO), None);
-        queue.finish(1, at(0), End::Failed { after: None }, &BACKOFF);
-        queue.forget(1);
+        queue.finish(id(1), at(0), End::Failed { after: None }, &BACKOFF);
+        queue.forget(id(1));
         assert_eq!((queue.next_due(), queue.waiting()), (None, 0));
     }
 }

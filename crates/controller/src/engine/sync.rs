@@ -10,7 +10,7 @@ mod handed_back;
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_model::{Endpoint, Hints, Pod, SeenService, ServiceKey, Slice};
+use evenkeel_model::{Endpoint, Hints, Pod, SeenService, ServiceId, ServiceKey, Slice};
 use evenkeel_topology::{
     Capacity, NoHints, Plan, Policy,
     overload::AutoServices,
@@ -61,7 +61,7 @@ pub(super) struct SyncContext<'a> {
 pub(super) fn begin(
     cache: &mut Cache,
     auto_services: &mut AutoServices,
-    id: u32,
+    id: ServiceId,
     context: &SyncContext<'_>,
 ) -> Option<SyncWork> {
     let slot = cache.slots.get(id)?;
@@ -122,7 +122,7 @@ fn is_ours(seen: &SeenService, scope: Scope) -> bool {
 fn planned(
     cache: &mut Cache,
     auto_services: &mut AutoServices,
-    id: u32,
+    id: ServiceId,
     context: &SyncContext<'_>,
     work: &mut SyncWork,
 ) -> Option<()> {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_model::{SeenSlice, Slice, Version};
+use evenkeel_model::{SeenSlice, ServiceId, Slice, Version};
 
 use super::{Cache, Deleted, SliceEntry, is_older};
 use crate::engine::table::Name;
@@ -10,7 +10,12 @@ use crate::engine::table::Name;
 impl Cache {
     /// A slice was created or updated: what was sent, and what the server made of it. Says whether
     /// endpoints, hints or ports differ.
-    pub(in crate::engine) fn wrote(&mut self, id: u32, sent: Slice, stored: SeenSlice) -> bool {
+    pub(in crate::engine) fn wrote(
+        &mut self,
+        id: ServiceId,
+        sent: Slice,
+        stored: SeenSlice,
+    ) -> bool {
         let Some(home) = self.slots.name(id).cloned() else { return false };
         let SeenSlice { slice: stored, version, deleting, .. } = stored;
         if self.has_moved(&home, &sent.name, &version) {
@@ -51,7 +56,7 @@ impl Cache {
 
     /// What the server has under this name is not known: it is to be read before the Service is
     /// planned again, unless the watch shows it by then.
-    pub(in crate::engine) fn doubt(&mut self, id: u32, name: &Arc<str>, until: Duration) {
+    pub(in crate::engine) fn doubt(&mut self, id: ServiceId, name: &Arc<str>, until: Duration) {
         if let Some(slot) = self.slots.get_mut(id) {
             slot.doubts.insert(Arc::clone(name), until);
             self.touched.push(id);
@@ -59,7 +64,7 @@ impl Cache {
     }
 
     /// A sync of the Service begins or is over.
-    pub(in crate::engine) fn run(&mut self, id: u32, running: bool) {
+    pub(in crate::engine) fn run(&mut self, id: ServiceId, running: bool) {
         let slice_lists = self.slice_lists;
         let Some(slot) = self.slots.get_mut(id) else { return };
         slot.running = running;
@@ -69,7 +74,7 @@ impl Cache {
     }
 
     /// A slice was deleted, or was not there.
-    pub(in crate::engine) fn removed(&mut self, id: u32, name: &Arc<str>, uid: &Arc<str>) {
+    pub(in crate::engine) fn removed(&mut self, id: ServiceId, name: &Arc<str>, uid: &Arc<str>) {
         let Some((namespace, _)) = self.slots.name(id).cloned() else { return };
         let slot = self.slots.get_mut(id).expect("it has a name");
         let Some(known) = slot.slices.get(name).filter(|known| known.version.uid == *uid) else {

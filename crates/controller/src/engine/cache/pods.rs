@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Gone, NodeId, Pod, SeenPod};
+use evenkeel_model::{Gone, NodeId, Pod, PodId, SeenPod, ServiceId};
 
 use super::{Cache, PodEntry, ServiceEntry, Slot};
 use crate::engine::{
@@ -62,7 +62,7 @@ impl Cache {
         self.leave_node(id, old.pod.node);
     }
 
-    pub(super) fn leave_node(&mut self, pod: u32, node: Option<NodeId>) {
+    pub(super) fn leave_node(&mut self, pod: PodId, node: Option<NodeId>) {
         let Some(node) = node else { return };
         if let Some(pods) = self.by_node.get_mut(&node) {
             pods.remove(&pod);
@@ -99,7 +99,12 @@ impl Cache {
 }
 
 /// Puts the Services that select a Pod with these pairs on the list.
-pub(super) fn touch(pairs: &Pairs, slots: &Table<Slot>, pod: &[PairId], touched: &mut Vec<u32>) {
+pub(super) fn touch(
+    pairs: &Pairs,
+    slots: &Table<ServiceId, Slot>,
+    pod: &[PairId],
+    touched: &mut Vec<ServiceId>,
+) {
     for id in pairs.filed_under(pod) {
         let service = slots.get(id).and_then(|slot| slot.service.as_ref());
         let selector = service.and_then(|service| service.selector.as_ref());

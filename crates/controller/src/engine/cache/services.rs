@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Gone, SeenService};
+use evenkeel_model::{Gone, SeenService, ServiceId};
 use rustc_hash::FxHashSet;
 
 use super::{Cache, ServiceEntry, Slot};
@@ -19,16 +19,16 @@ impl Cache {
     }
 
     pub(in crate::engine) fn end_services(&mut self) {
-        let has = |id: &u32| self.slots.get(*id).is_some_and(|slot| slot.service.is_some());
+        let has = |id: &ServiceId| self.slots.get(*id).is_some_and(|slot| slot.service.is_some());
         let gone = self.slots.ids().filter(|id| !self.listed_services.contains(id));
-        let gone: Vec<u32> = gone.filter(has).collect();
+        let gone: Vec<ServiceId> = gone.filter(has).collect();
         for id in gone {
             self.drop_service(id);
         }
         self.listed_services = FxHashSet::default();
     }
 
-    pub(in crate::engine) fn apply_service(&mut self, mut seen: SeenService) -> u32 {
+    pub(in crate::engine) fn apply_service(&mut self, mut seen: SeenService) -> ServiceId {
         seen.conditions.sort_by(|a, b| a.kind.cmp(&b.kind));
         seen.service.key.namespace = self.namespace(&seen.service.key.namespace);
         let key = &seen.service.key;
@@ -71,7 +71,7 @@ impl Cache {
         }
     }
 
-    pub(super) fn drop_service(&mut self, id: u32) {
+    pub(super) fn drop_service(&mut self, id: ServiceId) {
         let Some(slot) = self.slots.get_mut(id) else { return };
         let Some(old) = slot.service.take() else { return };
         slot.triggers = Triggers::default();
@@ -82,7 +82,7 @@ impl Cache {
         self.touched.push(id);
     }
 
-    pub(super) fn slot(&mut self, name: Name) -> u32 {
+    pub(super) fn slot(&mut self, name: Name) -> ServiceId {
         if let Some(id) = self.slots.id(&name) {
             return id;
         }
@@ -90,7 +90,7 @@ impl Cache {
     }
 
     /// Forgets a slot that holds nothing any more. Says whether it did.
-    pub(in crate::engine) fn forget_if_empty(&mut self, id: u32) -> bool {
+    pub(in crate::engine) fn forget_if_empty(&mut self, id: ServiceId) -> bool {
         let Some(slot) = self.slots.get(id) else { return false };
         if slot.service.is_some() || !slot.slices.is_empty() || slot.running {
             return false;
