@@ -18,10 +18,12 @@ pub mod decide;
 pub mod figures;
 pub mod round;
 pub mod solve;
+pub mod why;
 
 pub use self::{
     decide::{Decision, Tuning, decide},
     figures::{Figures, figures},
     round::round,
     solve::{FlowRow, Flows, MOST_MOVED, solve},
+    why::{LeavingPart, LeavingRow, PartReason, why},
 };
