@@ -16,8 +16,10 @@
 
 pub mod analyze;
 pub mod auto;
+pub mod balanced;
 pub mod capacity;
 mod data_plane;
+pub mod demand;
 pub mod distribution;
 mod draft;
 pub mod explain;
@@ -37,6 +39,7 @@ pub mod whatif;
 pub use crate::{
     capacity::{Capacity, measure},
     data_plane::{DataPlane, Environment, Profile, ProfileReason, Rules},
+    demand::{Demand, ZoneDemand, demand},
     draft::{Draft, Role},
     moves::{Move, MoveReason},
     plan::{Plan, Sync, plan},

@@ -1,0 +1,4 @@
+//! Policy Balanced: demand, zone shares, hysteresis, and what consumers make of them.
+
+mod examples;
+mod support;
