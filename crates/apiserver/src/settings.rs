@@ -65,10 +65,12 @@ pub struct IpRange {
     pub prefix: u8,
 }
 
-/// Feature gates, by Kubernetes' names.
+/// Feature gates, by Kubernetes' names, and one of our own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Features {
     pub service_traffic_distribution: bool,
+    /// `spec.trafficDistribution` accepts `<domain>/<name>` besides Kubernetes' values. Ours.
+    pub traffic_distribution_domains: bool,
 }
 
 impl Default for Sandbox {
@@ -87,6 +89,6 @@ impl Default for Sandbox {
 
 impl Default for Features {
     fn default() -> Features {
-        Features { service_traffic_distribution: true }
+        Features { service_traffic_distribution: true, traffic_distribution_domains: false }
     }
 }

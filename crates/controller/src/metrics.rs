@@ -37,6 +37,7 @@ pub(crate) struct Metrics {
     added: Histogram,
     removed: Histogram,
     changes: Family<Operation, PlainCounter>,
+    shares_writes: Counter,
     changed: Family<PolicyLabels, Histogram, fn() -> Histogram>,
     syncs: Family<Ended, PlainCounter>,
     sums: Arc<Sums>,
@@ -109,6 +110,7 @@ impl Metrics {
             added: per_sync(),
             removed: per_sync(),
             changes: Family::default(),
+            shares_writes: Counter::default(),
             changed: Family::new_with_constructor(|| Histogram::new(DEFAULT_BUCKETS)),
             syncs: Family::default(),
             sums: Arc::default(),
@@ -149,6 +151,8 @@ impl Metrics {
         of.register("watch_restarts", about, self.watch_restarts.clone());
         let about = "Invalid objects that are ignored";
         of.register("refused_objects", about, self.refused.clone());
+        let about = "Updates of EndpointSlices for zone shares alone";
+        of.register("zone_shares_writes", about, self.shares_writes.clone());
         of.register("events", "Events about Services", self.events.clone());
         of.register("writes", "Requests of syncs by outcome", self.writes.clone());
         let about = "Latency of the requests of syncs";
@@ -182,6 +186,7 @@ impl Metrics {
         for (operation, count) in writes.into_iter().filter(|(_, count)| *count > 0) {
             self.changes.get_or_create(&Operation { operation }).inc_by(count as u64);
         }
+        self.shares_writes.inc_by(report.writes_for_shares as u64);
         if report.result == SyncResult::Stale {
             // It planned nothing.
             return;

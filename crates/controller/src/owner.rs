@@ -251,6 +251,10 @@ fn log(report: &Report) {
             let (endpoints, reason) = (hints_changed, hints_reason);
             tracing::info!(?policy, reason, endpoints, slices, ?took, "hints changed");
         }
+        SyncResult::Success if report.shares_changed > 0 => {
+            let slices = slices_created + slices_updated + slices_deleted;
+            tracing::info!(?policy, slices, ?took, "zone shares changed");
+        }
         SyncResult::Success => {
             tracing::debug!(
                 ?policy,

@@ -8,7 +8,7 @@ use evenkeel_admin::{logs, signals::Signals};
 use evenkeel_apiserver::Ready;
 use tokio::runtime::Builder;
 
-pub(crate) use self::args::{ApiserverArgs, EXAMPLES, LogFormat, LogLevel};
+pub(crate) use self::args::{ApiserverArgs, DOMAINS, EXAMPLES, LogFormat, LogLevel, features};
 use crate::{error::Error, logging::SHUTTING_DOWN, printer};
 
 pub(crate) fn run(args: &ApiserverArgs) -> Result<(), Error> {

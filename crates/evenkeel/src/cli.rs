@@ -137,6 +137,14 @@ pub(crate) struct SettingsArgs {
     /// Feature gates, as in TopologyAwareHints=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
+    #[command(flatten)]
+    pub thresholds: ThresholdArgs,
+}
+
+/// How much overload is accepted, for all Services without the annotation
+/// `evenkeel.dev/overload-threshold`.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ThresholdArgs {
     /// Expected overload up to which Auto assigns hints: 0.2 is 20 %
     #[arg(long, value_name = "RATIO")]
     pub assign_threshold: Option<f64>,
@@ -146,6 +154,15 @@ pub(crate) struct SettingsArgs {
     /// How Auto treats a node without allocatable CPU
     #[arg(long, value_enum)]
     pub unknown_cpu: Option<UnknownCpuArg>,
+    /// By how much an endpoint may exceed its fair part under Balanced: 0.1 is 10 %
+    #[arg(long, value_name = "RATIO")]
+    pub allowance: Option<f64>,
+    /// Excess over the allowance up to which Balanced keeps zone shares in force [default: 0.1]
+    #[arg(long, value_name = "RATIO")]
+    pub keep_excess: Option<f64>,
+    /// Loss of in-zone traffic up to which Balanced keeps zone shares in force [default: 0.03]
+    #[arg(long, value_name = "RATIO")]
+    pub keep_in_zone: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -3,7 +3,7 @@
 use evenkeel_topology::{Environment, Gates, Profile as Rules, Server, Settings, UnknownCpu};
 
 use crate::{
-    cli::{Profile, ProfileChoice, SettingsArgs, UnknownCpuArg},
+    cli::{Profile, ProfileChoice, SettingsArgs, ThresholdArgs, UnknownCpuArg},
     error::Error,
 };
 
@@ -20,6 +20,11 @@ pub(crate) fn environment(args: &SettingsArgs, server: Server) -> Result<Environ
 
 /// Puts explicit settings in place. Gates are known to be right.
 fn adjust(settings: &mut Settings, args: &SettingsArgs) {
+    thresholds(settings, &args.thresholds);
+    let _ = gates(&mut settings.gates, &args.feature_gates);
+}
+
+pub(crate) fn thresholds(settings: &mut Settings, args: &ThresholdArgs) {
     if let Some(threshold) = args.assign_threshold {
         settings.assign_threshold = threshold;
         // Raising one alone must not put it above the other.
@@ -34,7 +39,14 @@ fn adjust(settings: &mut Settings, args: &SettingsArgs) {
             UnknownCpuArg::OneCore => UnknownCpu::OneCorePerNode,
         };
     }
-    let _ = gates(&mut settings.gates, &args.feature_gates);
+    let ratios = [
+        (&mut settings.allowance, args.allowance),
+        (&mut settings.keep_excess, args.keep_excess),
+        (&mut settings.keep_in_zone, args.keep_in_zone),
+    ];
+    for (setting, given) in ratios {
+        *setting = given.unwrap_or(*setting);
+    }
 }
 
 pub(crate) fn profile(profile: Profile) -> Settings {

@@ -1,7 +1,7 @@
 //! Nodes and their zones.
 
 use evenkeel_model::{Node, NodeId, Topology, ZoneId};
-use evenkeel_topology::{Capacity, NoHints, Settings, measure, plan::NodeTable};
+use evenkeel_topology::{Capacity, Demand, NoHints, Settings, demand, measure, plan::NodeTable};
 
 #[derive(Clone, Debug, Default)]
 pub struct Cluster {
@@ -68,6 +68,19 @@ impl Cluster {
 
     pub fn measure(&self, settings: &Settings) -> Result<Capacity, NoHints> {
         measure(&self.nodes, &self.topology, settings)
+    }
+
+    pub fn demand(&self) -> Demand {
+        demand(&self.nodes, &self.topology)
+    }
+
+    /// Puts all nodes of a zone into a region.
+    pub fn set_region(&mut self, zone: &str, region: &str) {
+        let zone = self.topology.zones.intern(zone);
+        let region = self.topology.regions.intern(region);
+        for node in self.nodes.iter_mut().filter(|node| node.zone == Some(zone)) {
+            node.region = Some(region);
+        }
     }
 
     pub fn zone_name(&self, zone: ZoneId) -> &str {

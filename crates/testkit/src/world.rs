@@ -6,7 +6,7 @@ use evenkeel_model::{Candidate, Endpoint, Pod, Rule, Selection, Service, Slice, 
 use evenkeel_topology::{
     Plan, Settings, Sync,
     overload::{AutoServices, Resync},
-    plan::{HintOutcome, plan},
+    plan::plan,
     routing, select,
 };
 
@@ -91,6 +91,7 @@ impl World {
             pods: &self.pods.iter().collect::<Vec<_>>(),
             nodes: &self.cluster.table(),
             capacity: capacity.as_ref(),
+            demand: &self.cluster.demand(),
             existing: &self.slices.iter().collect::<Vec<_>>(),
             populated: self.auto_services.is_populated(&self.service.key),
             settings: &self.settings,
@@ -103,19 +104,11 @@ impl World {
         self.slices = apply(&plan, &self.slices, &self.service.key.name);
         for family in &plan.families {
             let (key, auto_services) = (&self.service.key, &mut self.auto_services);
-            match &family.hints {
-                HintOutcome::Auto(counts) => {
-                    auto_services.hinted(key, family.family, counts.clone());
-                }
-                HintOutcome::AutoRefused(_) => {
-                    let of_family = |s: &&Slice| s.address_type == family.family;
-                    let slices = self.slices.iter().filter(of_family);
-                    let ready = slices.flat_map(|s| &s.endpoints).filter(|e| e.is_ready());
-                    let n = u32::try_from(ready.count()).expect("few endpoints");
-                    auto_services.refused(key, family.family, n);
-                }
-                _ => auto_services.removed(key, family.family),
-            }
+            let of_family = |s: &&Slice| s.address_type == family.family;
+            let slices = self.slices.iter().filter(of_family);
+            let ready = slices.flat_map(|s| &s.endpoints).filter(|e| e.is_ready());
+            let ready = u32::try_from(ready.count()).expect("few endpoints");
+            auto_services.note(key, family.family, &family.hints, ready, None);
         }
         plan
     }
@@ -141,6 +134,13 @@ impl World {
     /// The endpoints of all slices.
     pub fn endpoints(&self) -> impl Iterator<Item = &Endpoint> {
         self.slices.iter().flat_map(|s| &s.endpoints)
+    }
+
+    /// # Panics
+    /// If the Pod has no endpoint.
+    pub fn endpoint(&self, pod: &str) -> &Endpoint {
+        let found = self.endpoints().find(|e| pod_name(e) == pod);
+        found.unwrap_or_else(|| panic!("no endpoint for {pod}"))
     }
 
     /// # Panics

@@ -168,11 +168,13 @@ fn slice_plan(c: &mut Criterion) {
         group.throughput(Throughput::Elements(n as u64));
         let pods = pods(&world, n);
         let pods: Vec<&Pod> = pods.iter().collect();
+        let demand = evenkeel_topology::Demand::default();
         let sync = |existing| Sync {
             service: &service,
             pods: &pods,
             nodes: &nodes,
             capacity: Ok(&world.capacity),
+            demand: &demand,
             existing,
             populated: true,
             settings: &settings,

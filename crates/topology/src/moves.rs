@@ -13,6 +13,7 @@ use crate::{
     Draft, NoHints, Role,
     auto::bounds::minimum,
     plan::{HintOutcome, Sync},
+    region::Expressed,
 };
 
 /// One endpoint, ready before and after, that a zone loses.
@@ -45,6 +46,12 @@ pub enum MoveReason {
     NoLongerRequested,
     /// The policy gives each endpoint to the zone it is in.
     OwnZone,
+    /// The policy gives each endpoint to zones of its region.
+    OwnRegion,
+    /// An endpoint would need hints for more zones than the API allows: zone shares say the same.
+    TooManyHints {
+        zones: usize,
+    },
 }
 
 /// The moves of one address family. `drafts` carry their new hints.
@@ -86,7 +93,14 @@ fn reason(
         HintOutcome::AutoRefused(why) => MoveReason::HintsRefused { why: why.clone() },
         HintOutcome::NotRequested => MoveReason::NoLongerRequested,
         HintOutcome::OwnZone | HintOutcome::OwnNode => MoveReason::OwnZone,
-        HintOutcome::Auto(_) => {
+        HintOutcome::Balanced { hints: Err(why), .. } => {
+            MoveReason::HintsRefused { why: why.clone() }
+        }
+        HintOutcome::Region { expressed: Expressed::ByHints, .. } => MoveReason::OwnRegion,
+        HintOutcome::Region { expressed: Expressed::ByShares { zones }, .. } => {
+            MoveReason::TooManyHints { zones: *zones }
+        }
+        HintOutcome::Auto(_) | HintOutcome::Balanced { hints: Ok(_), .. } => {
             let zones = sync.capacity.map(crate::Capacity::zones).unwrap_or_default();
             match below {
                 _ if !zones.iter().any(|zone| zone.zone == from) => MoveReason::ZoneWithoutCapacity,
@@ -135,6 +149,10 @@ impl fmt::Display for MoveReason {
             MoveReason::HintsRefused { why } => write!(f, "hints are taken off: {why}"),
             MoveReason::NoLongerRequested => write!(f, "hints are no longer requested"),
             MoveReason::OwnZone => write!(f, "each endpoint is meant for the zone it is in"),
+            MoveReason::OwnRegion => write!(f, "each endpoint is meant for zones of its region"),
+            MoveReason::TooManyHints { zones } => {
+                write!(f, "hints can't name {zones} zones; zone shares are set instead")
+            }
         }
     }
 }

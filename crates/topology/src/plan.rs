@@ -8,15 +8,19 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{AddressType, Id, Node, NodeId, Pod, Service, Slice};
+use evenkeel_model::{
+    AddressType, EndpointPort, Id, Node, NodeId, Pod, Service, Slice, ZoneShares,
+};
 
 use crate::{
-    Capacity, Draft, EnabledEvent, HintEvent, NoHints, Policy, RequestedPolicy, Role, Settings,
-    auto, distribution,
+    Capacity, Demand, Draft, EnabledEvent, HintEvent, NoHints, Policy, RequestedPolicy, Role,
+    Settings, auto, balanced, carrier, distribution,
     draft::remove_hints,
     moves::{Move, moves},
     pack::{Packed, pack},
     policy,
+    region::{self, Expressed, Reach},
+    threshold,
 };
 
 /// Nodes by their id.
@@ -31,6 +35,7 @@ pub struct Sync<'a> {
     pub pods: &'a [&'a Pod],
     pub nodes: &'a NodeTable,
     pub capacity: Result<&'a Capacity, &'a NoHints>,
+    pub demand: &'a Demand,
     /// The slices this controller manages for the Service, in the order of their names: which
     /// endpoint moves first depends on it.
     pub existing: &'a [&'a Slice],
@@ -70,11 +75,37 @@ pub enum HintOutcome {
     AutoRefused(NoHints),
     OwnZone,
     OwnNode,
+    /// Zone shares, and for consumers that don't know them the hints of Auto, or none.
+    Balanced {
+        hints: Result<auto::ZoneCounts, NoHints>,
+        groups: Vec<GroupShares>,
+    },
+    /// By hints, or by the zone shares of each set of ports.
+    Region {
+        reach: Reach,
+        expressed: Expressed,
+        groups: Vec<GroupShares>,
+    },
+}
+
+/// The zone shares of one set of ports.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupShares {
+    pub ports: Vec<EndpointPort>,
+    pub ready: auto::ZoneCounts,
+    /// `None`: there is nothing to share out.
+    pub shares: Option<Arc<ZoneShares>>,
+    /// A table was in force before.
+    pub was_in_force: bool,
+    /// What is expected of the table; only under Balanced.
+    pub decision: Option<balanced::Decision>,
 }
 
 /// Plans one Service.
 pub fn plan(sync: &Sync<'_>) -> Plan {
     let requested = policy::requested(sync.service, sync.settings.gates);
+    let settings = threshold::for_service(sync.settings, sync.service);
+    let sync = &Sync { settings: &settings, ..*sync };
     let mut plan = Plan::default();
     let mut populated = sync.populated;
     for &family in &sync.service.families {
@@ -89,6 +120,7 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
             EnabledEvent::WhenNotRemembered => populated,
         };
         plan.events.extend(event(family, &hints, known, populated));
+        plan.events.extend(shares_event(family, &hints));
         populated = matches!(hints, HintOutcome::Auto(_));
         let moves = moves(&existing, &packed.drafts, &hints, sync);
         plan.families.push(FamilyPlan { family, hints, moves });
@@ -102,19 +134,23 @@ pub fn plan(sync: &Sync<'_>) -> Plan {
     plan
 }
 
-/// Assigns the policy's hints to the slices of one family.
+/// Assigns the policy's hints and zone shares to the slices of one family.
 pub fn hint(
     drafts: &mut [Draft<'_>],
     requested: &RequestedPolicy,
     in_force: bool,
     sync: &Sync<'_>,
 ) -> HintOutcome {
+    let settings = &*threshold::for_service(sync.settings, sync.service);
+    if !matches!(requested.policy, Policy::Balanced) && !is_regional(requested.policy) {
+        carrier::remove(drafts);
+    }
     match requested.policy {
         Policy::None => {
             remove_hints(drafts);
             HintOutcome::NotRequested
         }
-        Policy::Auto => match auto::assign(drafts, sync.capacity, in_force, sync.settings) {
+        Policy::Auto => match auto::assign(drafts, sync.capacity, in_force, settings) {
             Ok(counts) => HintOutcome::Auto(counts),
             Err(why) => HintOutcome::AutoRefused(why),
         },
@@ -126,14 +162,68 @@ pub fn hint(
             distribution::assign(drafts, true);
             HintOutcome::OwnNode
         }
-        Policy::Balanced
-        | Policy::PreferSameRegion
-        | Policy::PreferSameZoneThenRegion
-        | Policy::RequireSameZone => {
+        Policy::RequireSameZone => {
             distribution::assign(drafts, false);
             HintOutcome::OwnZone
         }
+        Policy::Balanced => {
+            let hints = auto::assign(drafts, sync.capacity, in_force, settings);
+            HintOutcome::Balanced { hints, groups: balance(drafts, sync, settings) }
+        }
+        Policy::PreferSameRegion => regional(drafts, sync, Reach::Region),
+        Policy::PreferSameZoneThenRegion => regional(drafts, sync, Reach::ZoneThenRegion),
     }
+}
+
+fn is_regional(policy: Policy) -> bool {
+    matches!(policy, Policy::PreferSameRegion | Policy::PreferSameZoneThenRegion)
+}
+
+/// Sets the zone shares of policy Balanced.
+fn balance(drafts: &mut [Draft<'_>], sync: &Sync<'_>, settings: &Settings) -> Vec<GroupShares> {
+    let tuning = settings.tuning();
+    share_out(drafts, sync, |group| {
+        let (in_force, anyway) = (group.in_force.map(|shares| &**shares), group.written_anyway);
+        let mut decision = balanced::decide(sync.demand, &group.ready, in_force, anyway, &tuning);
+        (decision.shares.take(), Some(decision))
+    })
+}
+
+/// Gives the hints of a policy that looks at regions, or zone shares where hints can't say it.
+fn regional(drafts: &mut [Draft<'_>], sync: &Sync<'_>, reach: Reach) -> HintOutcome {
+    let expressed = region::assign(drafts, sync.demand, reach);
+    let groups = match expressed {
+        Expressed::ByShares { .. } => share_out(drafts, sync, |group| {
+            (region::shares(sync.demand, &group.ready, reach), None)
+        }),
+        Expressed::ByHints => {
+            carrier::remove(drafts);
+            Vec::new()
+        }
+    };
+    HintOutcome::Region { reach, expressed, groups }
+}
+
+fn share_out(
+    drafts: &mut [Draft<'_>],
+    sync: &Sync<'_>,
+    decide: impl Fn(&carrier::Group<'_>) -> (Option<ZoneShares>, Option<balanced::Decision>),
+) -> Vec<GroupShares> {
+    let family = drafts.first().map(|draft| draft.slice.address_type);
+    let own = |s: &&&Slice| {
+        Some(s.address_type) == family && s.owner.as_deref() == Some(&*sync.service.uid)
+    };
+    let existing: Vec<&Slice> = sync.existing.iter().filter(own).copied().collect();
+    let mut shared = Vec::new();
+    for group in carrier::groups(drafts, &existing) {
+        let (shares, decision) = decide(&group);
+        let shares = shares.map(Arc::new);
+        carrier::put(drafts, &group, shares.as_ref());
+        let was_in_force = group.in_force.is_some();
+        let carrier::Group { ports, ready, .. } = group;
+        shared.push(GroupShares { ports, ready, shares, was_in_force, decision });
+    }
+    shared
 }
 
 /// The Event to emit for the outcome. `known`: hints of this family are nothing new;
@@ -147,11 +237,19 @@ fn event(
     match hints {
         HintOutcome::Auto(_) => (!known).then_some(HintEvent::Enabled { family }),
         HintOutcome::AutoRefused(why) => Some(HintEvent::Disabled { family, why: why.clone() }),
-        HintOutcome::NotRequested | HintOutcome::OwnZone | HintOutcome::OwnNode => {
+        _ => {
             let why = NoHints::NoLongerRequested;
             populated.then_some(HintEvent::Disabled { family, why })
         }
     }
+}
+
+/// Zone shares of a family come into force.
+fn shares_event(family: AddressType, hints: &HintOutcome) -> Option<HintEvent> {
+    let HintOutcome::Balanced { hints, groups } = hints else { return None };
+    let new = groups.iter().find(|group| group.shares.is_some() && !group.was_in_force)?;
+    let in_zone = new.decision.as_ref()?.figures.in_zone;
+    Some(HintEvent::SharesEnabled { family, in_zone, instead_of: hints.as_ref().err().cloned() })
 }
 
 /// Sorts drafts into writes. A creation takes over the name of a slice that would be deleted: one

@@ -48,12 +48,27 @@ const HINTS_ENABLED: &str = "TopologyAwareHintsEnabled";
 /// Warning: Auto hints are not given; the message says why.
 const HINTS_DISABLED: &str = "TopologyAwareHintsDisabled";
 
+/// Zone shares of policy Balanced are in force; the message says which part of the traffic is
+/// expected to stay in its zone.
+const SHARES_ENABLED: &str = "ZoneSharesEnabled";
+
 /// An Event on the Service, worded as Kubernetes words it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "event")]
 pub enum HintEvent {
-    Enabled { family: AddressType },
-    Disabled { family: AddressType, why: NoHints },
+    Enabled {
+        family: AddressType,
+    },
+    Disabled {
+        family: AddressType,
+        why: NoHints,
+    },
+    /// Zone shares are in force. `instead_of`: why Auto could not give hints.
+    SharesEnabled {
+        family: AddressType,
+        in_zone: f64,
+        instead_of: Option<NoHints>,
+    },
 }
 
 // === impl NoHints ===
@@ -121,6 +136,14 @@ impl NoHints {
 // === impl HintEvent ===
 
 impl HintEvent {
+    pub fn family(&self) -> AddressType {
+        match self {
+            HintEvent::Enabled { family }
+            | HintEvent::Disabled { family, .. }
+            | HintEvent::SharesEnabled { family, .. } => *family,
+        }
+    }
+
     pub fn is_warning(&self) -> bool {
         matches!(self, HintEvent::Disabled { .. })
     }
@@ -130,6 +153,7 @@ impl HintEvent {
         match self {
             HintEvent::Enabled { .. } => HINTS_ENABLED,
             HintEvent::Disabled { .. } => HINTS_DISABLED,
+            HintEvent::SharesEnabled { .. } => SHARES_ENABLED,
         }
     }
 
@@ -141,6 +165,16 @@ impl HintEvent {
             }
             HintEvent::Disabled { family, why } => {
                 format!("{}, addressType: {family}", why.kubernetes_message())
+            }
+            HintEvent::SharesEnabled { family, in_zone, instead_of } => {
+                let stays = (in_zone * 100.0).round();
+                let auto = match instead_of {
+                    Some(why) => format!("; Auto would give no hints: {why}"),
+                    None => String::new(),
+                };
+                format!(
+                    "Zone shares are in force: {stays} % of traffic is expected to stay in its zone{auto}, addressType: {family}"
+                )
             }
         }
     }

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use evenkeel_model::{Slice, label};
 use thiserror::Error;
 
+use crate::balanced::Tuning;
+
 /// How Auto hints are given to endpoints when something changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
@@ -59,6 +61,13 @@ pub struct Settings {
     pub assign_threshold: f64,
     /// The expected overload up to which hints already in force are kept.
     pub keep_threshold: f64,
+    /// Balanced: by how much an endpoint may exceed its fair part; 0.1 is 10 %.
+    pub allowance: f64,
+    /// Balanced: zone shares in force are kept while no endpoint exceeds the allowance by more.
+    pub keep_excess: f64,
+    /// Balanced: zone shares in force are kept while the traffic in zone is within this part of all
+    /// traffic of the best.
+    pub keep_in_zone: f64,
     pub assignment: Assignment,
     pub node_hint_rule: NodeHintRule,
     pub unknown_cpu: UnknownCpu,
@@ -70,6 +79,9 @@ pub struct Settings {
     pub controller_name: Arc<str>,
     pub gates: Gates,
 }
+
+/// The keep threshold of a Service that sets the largest overload threshold.
+const MOST_THRESHOLD: f64 = 10.1;
 
 #[derive(Clone, Debug, PartialEq, Error)]
 #[non_exhaustive]
@@ -142,9 +154,12 @@ impl Settings {
         let thresholds = [
             ("the assign threshold", self.assign_threshold),
             ("the keep threshold", self.keep_threshold),
+            ("the allowance", self.allowance),
+            ("the excess up to which zone shares are kept", self.keep_excess),
+            ("the loss of in-zone traffic up to which zone shares are kept", self.keep_in_zone),
         ];
         for (name, value) in thresholds {
-            if !(0.0..=10.0).contains(&value) {
+            if !(0.0..=MOST_THRESHOLD).contains(&value) {
                 return Err(SettingsError::Threshold { name, value });
             }
         }
@@ -167,6 +182,12 @@ impl Settings {
         manager.is_some_and(|name| known.contains(&&**name))
     }
 
+    /// How zone shares are decided.
+    pub fn tuning(&self) -> Tuning {
+        let Settings { allowance, keep_excess, keep_in_zone, .. } = *self;
+        Tuning { allowance, keep_excess, keep_in_zone }
+    }
+
     /// The overload that is accepted, depending on whether hints are in force already.
     pub fn threshold(&self, in_force: bool) -> f64 {
         if in_force { self.keep_threshold } else { self.assign_threshold }
@@ -178,6 +199,9 @@ impl Default for Settings {
         Settings {
             assign_threshold: 0.2,
             keep_threshold: 0.3,
+            allowance: 0.0,
+            keep_excess: 0.1,
+            keep_in_zone: 0.03,
             assignment: Assignment::LeastChange,
             node_hint_rule: NodeHintRule::AnyForThisNode,
             unknown_cpu: UnknownCpu::NoHints,
@@ -208,6 +232,9 @@ mod tests {
             Settings { assign_threshold: -0.1, ..base() },
             Settings { keep_threshold: f64::INFINITY, ..base() },
             Settings { keep_threshold: 0.1, ..base() },
+            Settings { allowance: -0.1, ..base() },
+            Settings { keep_excess: f64::NAN, ..base() },
+            Settings { keep_in_zone: 11.5, ..base() },
             Settings { max_endpoints_per_slice: 0, ..base() },
             Settings { max_endpoints_per_slice: 1001, ..base() },
         ];

@@ -79,8 +79,8 @@ impl Strategy for ServiceStrategy {
         defaults::drop_policy_of_external_name(object);
     }
 
-    fn validate_create(&self, object: &Value, _: &Admission) -> Errors {
-        validate::validate(object, None)
+    fn validate_create(&self, object: &Value, at: &Admission) -> Errors {
+        validate::validate(object, None, at.features)
     }
 
     fn prepare_update(&self, part: Part, new: &mut Value, old: &Value, at: &Admission) {
@@ -95,10 +95,10 @@ impl Strategy for ServiceStrategy {
         }
     }
 
-    fn validate_update(&self, part: Part, new: &Value, old: &Value, _: &Admission) -> Errors {
+    fn validate_update(&self, part: Part, new: &Value, old: &Value, at: &Admission) -> Errors {
         match part {
             Part::Status => validate::validate_status(new, old),
-            Part::Main => validate::validate_update(new, old),
+            Part::Main => validate::validate_update(new, old, at.features),
         }
     }
 

@@ -111,6 +111,8 @@ pub(super) struct Sums {
     pub(super) slices: usize,
     pub(super) desired_slices: usize,
     pub(super) withdrawn: bool,
+    /// Some slice has zone shares.
+    pub(super) shares: bool,
     /// Slices of ours that nobody updates: the Service is no longer ours, and nobody else lists its
     /// Pods.
     pub(super) stale: usize,
@@ -146,12 +148,13 @@ impl SliceEntry {
         self.altered.as_deref().unwrap_or(&self.slice)
     }
 
-    /// The server stored other endpoints, hints or ports than it was sent. Labels don't matter here.
+    /// The server stored other endpoints, hints, ports or zone shares than it was sent. Labels don't
+    /// matter here.
     pub(super) fn is_altered(&self) -> bool {
-        let Slice { endpoints, ports, .. } = &self.slice;
-        self.altered
-            .as_ref()
-            .is_some_and(|stored| (&stored.endpoints, &stored.ports) != (endpoints, ports))
+        let Slice { endpoints, ports, shares, .. } = &self.slice;
+        self.altered.as_ref().is_some_and(|stored| {
+            (&stored.endpoints, &stored.ports, &stored.shares) != (endpoints, ports, shares)
+        })
     }
 
     pub(super) fn manager(&self, ours: &str) -> Manager {

@@ -15,6 +15,7 @@ use evenkeel_model::{Condition, Reason, SeenService};
 use evenkeel_topology::{
     PolicyReason, RequestedPolicy,
     plan::{FamilyPlan, HintOutcome},
+    threshold::InvalidThreshold,
 };
 
 use super::Scope;
@@ -45,6 +46,10 @@ const WITHOUT_HINTS: &str = "EndpointsWithoutHints";
 const FOREIGN: &str = "ForeignEndpointSlices";
 /// Reason: every ready endpoint has a hint.
 const PROGRAMMED_HINTS: &str = "HintsProgrammed";
+/// Reason: zone shares are set on the EndpointSlices.
+const PROGRAMMED_SHARES: &str = "ZoneSharesProgrammed";
+/// Reason: all nodes are in one zone, so there are no zone shares.
+const NOT_NEEDED: &str = "ZoneSharesNotNeeded";
 
 /// All reasons that this controller writes: those above, and the codes of `PolicyReason` and
 /// `NoHints`.
@@ -58,6 +63,8 @@ const REASONS: &[&str] = &[
     WITHOUT_HINTS,
     FOREIGN,
     PROGRAMMED_HINTS,
+    PROGRAMMED_SHARES,
+    NOT_NEEDED,
     "SetByAnnotation",
     "SetByField",
     "UnknownValue",
@@ -92,6 +99,8 @@ pub(super) enum ServiceState<'a> {
         foreign: Option<&'a Arc<str>>,
         /// A slice that the API server stored differently.
         altered: Option<&'a Arc<str>>,
+        /// What is wrong with the overload threshold of the Service.
+        threshold: Option<&'a InvalidThreshold>,
     },
 }
 
@@ -118,14 +127,25 @@ pub(super) fn wanted(state: &ServiceState<'_>, scope: Scope) -> Vec<Condition> {
         ServiceState::Invalid(problem) => vec![condition(ACCEPTED, false, INVALID, problem)],
         ServiceState::Withdrawn => vec![condition(PROGRAMMED, false, WITHDRAWN, WHY_WITHDRAWN)],
         ServiceState::OptedOut(why) => vec![condition(PROGRAMMED, false, OPTED_OUT, why)],
-        ServiceState::Planned { requested, families, ready, unhinted, foreign, altered } => {
+        ServiceState::Planned {
+            requested,
+            families,
+            ready,
+            unhinted,
+            foreign,
+            altered,
+            threshold,
+        } => {
             let known = match requested.why {
                 PolicyReason::NotSet => return Vec::new(),
                 PolicyReason::SetByAnnotation { .. } | PolicyReason::SetByField { .. } => true,
                 _ => false,
             };
-            let accepted =
-                condition(ACCEPTED, known, &code(&requested.why), &requested.why.to_string());
+            let mut why = requested.why.to_string();
+            if let Some(threshold) = threshold {
+                why = format!("{why}; {threshold}");
+            }
+            let accepted = condition(ACCEPTED, known, &code(&requested.why), &why);
             let (status, reason, message) =
                 programmed(known, families, (*ready, *unhinted), (*foreign, *altered));
             vec![accepted, condition(PROGRAMMED, status, &reason, &message)]
@@ -166,6 +186,9 @@ fn programmed(
         );
         return (false, ALTERED.to_owned(), message);
     }
+    if let Some((reason, message)) = zone_shares(families) {
+        return (true, reason.to_owned(), message);
+    }
     if unhinted > 0 {
         return said(
             false,
@@ -180,6 +203,28 @@ fn programmed(
         return (false, FOREIGN.to_owned(), message);
     }
     said(true, PROGRAMMED_HINTS, "all ready endpoints have hints")
+}
+
+/// What zone shares say, where consumers go by them.
+fn zone_shares(families: &[FamilyPlan]) -> Option<(&'static str, String)> {
+    let mut found = None;
+    for family in families {
+        let (groups, auto) = match &family.hints {
+            HintOutcome::Balanced { hints, groups } => (groups, hints.as_ref().err()),
+            HintOutcome::Region { groups, .. } if !groups.is_empty() => (groups, None),
+            _ => return None,
+        };
+        if groups.iter().all(|group| group.shares.is_none()) {
+            found = found.or(Some((NOT_NEEDED, "all nodes are in one zone".to_owned())));
+            continue;
+        }
+        let message = match auto {
+            None => "zone shares are set".to_owned(),
+            Some(why) => format!("zone shares are set; Auto would give no hints: {why}"),
+        };
+        return Some((PROGRAMMED_SHARES, message));
+    }
+    found
 }
 
 /// Why a Service has the hints it has, or none.

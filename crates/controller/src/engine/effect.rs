@@ -37,7 +37,7 @@ pub enum Action {
     /// what others keep in its metadata stays. `gone`: labels to be removed; without a trigger the
     /// annotation is removed.
     Update { slice: Slice, version: Version, gone: Vec<Arc<str>>, trigger: Option<i64> },
-    /// Only changes who manages the slice, under `version.resource_version`.
+    /// Changes who manages the slice and removes zone shares, under `version.resource_version`.
     Relabel { name: Arc<str>, version: Version, manager: Arc<str> },
     /// With uid and resourceVersion as preconditions.
     Delete { name: Arc<str>, version: Version },
@@ -131,6 +131,10 @@ pub struct Report {
     /// Endpoints whose hints the plan changed, new ones included, and the code of the reason.
     pub hints_changed: usize,
     pub hints_reason: String,
+    /// Slices whose zone shares the plan changed, new ones included.
+    pub shares_changed: usize,
+    /// Slices that are written for zone shares alone.
+    pub writes_for_shares: usize,
     /// From the plan to the last answer.
     pub took: Duration,
     /// When a sync that did not succeed is tried again.
@@ -154,6 +158,8 @@ pub struct Totals {
     pub withdrawn: usize,
     /// Slices of ours that nobody updates, of Services that are no longer ours.
     pub stale_slices: usize,
+    /// Services with zone shares.
+    pub with_shares: usize,
     /// Services that wait for a sync or a retry.
     pub waiting: usize,
     pub in_flight: usize,

@@ -156,6 +156,7 @@ impl Job {
                 let known = cache.slots.get(id).and_then(|slot| slot.slices.get(name));
                 let Some(mut slice) = known.map(|known| known.slice.clone()) else { return };
                 slice.labels.insert(label::MANAGED_BY.into(), Arc::clone(manager));
+                slice.shares = None;
                 slice
             }
             Action::Delete { .. } | Action::Read { .. } | Action::Conditions { .. } => return,

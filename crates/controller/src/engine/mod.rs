@@ -44,7 +44,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 use evenkeel_model::{
     Node, SeenPod, SeenService, SeenSlice, ServiceId, ServiceKey, Topology, Watched,
 };
-use evenkeel_topology::{Capacity, NoHints, measure, overload::AutoServices};
+use evenkeel_topology::{Capacity, Demand, NoHints, demand, measure, overload::AutoServices};
 use rustc_hash::FxHashMap;
 
 use self::{
@@ -67,6 +67,7 @@ pub struct Engine {
     queue: Queue,
     auto_services: AutoServices,
     capacity: Result<Capacity, NoHints>,
+    demand: Demand,
     /// Syncs under way, by the Service they are about: one has at most one.
     jobs: FxHashMap<ServiceId, Job>,
     tickets: FxHashMap<Ticket, ServiceId>,
@@ -88,6 +89,7 @@ impl Engine {
             queue: Queue::default(),
             auto_services: AutoServices::default(),
             capacity: Err(NoHints::NodesUnknown),
+            demand: Demand::default(),
             jobs: FxHashMap::default(),
             tickets: FxHashMap::default(),
             stale: FxHashMap::default(),
@@ -236,6 +238,7 @@ impl Engine {
             totals.desired_slices += slot.sums.desired_slices;
             totals.withdrawn += usize::from(slot.sums.withdrawn);
             totals.stale_slices += slot.sums.stale;
+            totals.with_shares += usize::from(slot.sums.shares);
             if let Some(value) = &entry.seen.service.traffic_distribution {
                 let known = matches!(&**value, "PreferClose" | "PreferSameZone" | "PreferSameNode");
                 let value =
@@ -254,7 +257,7 @@ impl Engine {
             return;
         }
         let capacity = self.capacity.as_ref();
-        let context = SyncContext { capacity, settings: &self.settings };
+        let context = SyncContext { capacity, demand: &self.demand, settings: &self.settings };
         let work = sync::begin(&mut self.cache, &mut self.auto_services, id, &context);
         let Some(mut work) = work else {
             self.queue.finish(id, now, End::Settled { rest: Duration::ZERO }, &self.backoff());
@@ -358,7 +361,8 @@ impl Engine {
         let nodes: Vec<Node> = self.cache.nodes.iter().cloned().collect();
         let settings = &self.settings.topology;
         let capacity = measure(&nodes, &self.cache.topology, settings);
-        if capacity == self.capacity {
+        let demand = demand(&nodes, &self.cache.topology);
+        if capacity == self.capacity && demand == self.demand {
             return;
         }
         let due = self.auto_services.resync(capacity.as_ref().ok(), settings);
@@ -366,10 +370,14 @@ impl Engine {
         // Where there is another reason for having no hints, Services are to say so.
         let (before, after) = (self.capacity.as_ref(), capacity.as_ref());
         due.extend(self.auto_services.refused_otherwise(before, after, settings).cloned());
+        // Where zone shares no longer do, or regions have other zones.
+        due.extend(
+            self.auto_services.reshared(&self.demand, &demand, settings).into_iter().cloned(),
+        );
         for ServiceKey { namespace, name } in due {
             self.cache.touched.extend(self.cache.slots.id(&(namespace, name)));
         }
-        self.capacity = capacity;
+        (self.capacity, self.demand) = (capacity, demand);
     }
 
     fn forget_if_empty(&mut self, id: ServiceId) -> bool {

@@ -10,12 +10,14 @@ mod handed_back;
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_model::{Endpoint, Hints, Pod, SeenService, ServiceId, ServiceKey, Slice};
+use evenkeel_model::{Endpoint, Hints, Pod, SeenService, Service, ServiceId, ServiceKey, Slice};
 use evenkeel_topology::{
-    Capacity, NoHints, Plan, Policy,
+    Capacity, Demand, NoHints, Plan, Policy,
     overload::AutoServices,
     plan::{self, FamilyPlan, HintOutcome},
     policy,
+    region::Expressed,
+    threshold::{for_service, overload_threshold},
 };
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -55,6 +57,7 @@ pub(super) struct SyncWork {
 #[derive(Debug)]
 pub(super) struct SyncContext<'a> {
     pub(super) capacity: Result<&'a Capacity, &'a NoHints>,
+    pub(super) demand: &'a Demand,
     pub(super) settings: &'a Settings,
 }
 
@@ -147,17 +150,21 @@ fn planned(
     // At every sync, as Kubernetes does: what this one has seen triggers none of the next.
     let trigger = triggers.advance(entry.seen.created, &pods);
     let after = After::of(&plan, slot, context.settings.topology.max_endpoints_per_slice);
-    note(auto_services, &entry.seen.service.key, &plan, &after);
+    note(auto_services, &entry.seen.service, &plan, &after, &context.settings.topology);
     let waiting = plan.without_node.clone();
     if slot.without_node.as_ref().is_some_and(|before| *before != waiting) {
         work.events.extend(left_out(&cache.topology, &entry.seen, &waiting, &pods));
     }
+    // Zone shares hold for endpoints without hints too.
+    let needs_hints = requested.policy != Policy::None && !shares_decide(&plan);
+    let threshold = overload_threshold(&entry.seen.service);
     let state = ServiceState::Planned {
         requested: &requested,
         families: &plan.families,
         ready: after.ready.values().sum(),
-        unhinted: if requested.policy == Policy::None { 0 } else { after.unhinted },
-        foreign: foreign(slot, &context.settings.topology.controller_name),
+        unhinted: if needs_hints { after.unhinted } else { 0 },
+        foreign: foreign(slot, &context.settings.topology.controller_name).filter(|_| needs_hints),
+        threshold: threshold.as_ref().and_then(|threshold| threshold.as_ref().err()),
         altered: after.altered.as_ref(),
     };
     let conditions = conditions(&entry.seen, Some(&state), context.settings);
@@ -193,6 +200,7 @@ fn plan(
         pods: &pods,
         nodes: &cache.nodes,
         capacity: context.capacity,
+        demand: context.demand,
         existing: &existing,
         populated: auto_services.is_populated(&entry.seen.service.key),
         settings,
@@ -200,17 +208,29 @@ fn plan(
 }
 
 /// Notes in the auto_services how hints came out, for when nodes change.
-fn note(auto_services: &mut AutoServices, key: &ServiceKey, plan: &Plan, after: &After) {
-    for family in &plan.families {
-        match &family.hints {
-            HintOutcome::Auto(counts) => auto_services.hinted(key, family.family, counts.clone()),
-            HintOutcome::AutoRefused(_) => {
-                let ready = after.ready.get(&family.family).copied().unwrap_or_default();
-                auto_services.refused(key, family.family, u32::try_from(ready).unwrap_or(u32::MAX));
-            }
-            _ => auto_services.removed(key, family.family),
-        }
+fn note(
+    auto_services: &mut AutoServices,
+    service: &Service,
+    plan: &Plan,
+    after: &After,
+    settings: &evenkeel_topology::Settings,
+) {
+    let own = for_service(settings, service);
+    let own = Some(&*own).filter(|own| *own != settings);
+    for FamilyPlan { family, hints, .. } in &plan.families {
+        let ready = after.ready.get(family).copied().unwrap_or_default();
+        let ready = u32::try_from(ready).unwrap_or(u32::MAX);
+        auto_services.note(&service.key, *family, hints, ready, own);
     }
+}
+
+/// Consumers go by zone shares, in every family.
+fn shares_decide(plan: &Plan) -> bool {
+    plan.families.iter().all(|family| match &family.hints {
+        HintOutcome::Balanced { .. } => true,
+        HintOutcome::Region { expressed, .. } => *expressed != Expressed::ByHints,
+        _ => false,
+    })
 }
 
 /// A slice of somebody else's with ready endpoints that carry no hint: with it consumers use all.
@@ -266,6 +286,8 @@ impl SyncWork {
                 without_node: 0,
                 altered: None,
                 hints_changed: 0,
+                shares_changed: 0,
+                writes_for_shares: 0,
                 hints_reason: String::new(),
                 took: Duration::ZERO,
                 retry_in: None,
@@ -320,7 +342,12 @@ impl SyncWork {
             report.endpoints_added += lacks(slice, old);
             report.endpoints_removed += lacks(old, slice);
             report.hints_changed += hints_changed(old, slice);
+            if old.shares != slice.shares {
+                report.shares_changed += 1;
+                report.writes_for_shares += usize::from(is_alike_without_shares(old, slice));
+            }
         }
+        report.shares_changed += plan.create.iter().filter(|slice| slice.shares.is_some()).count();
         let new = plan.create.iter().flat_map(|slice| &slice.endpoints);
         report.hints_changed += new.filter(|e| e.hints.is_some()).count();
     }
@@ -336,6 +363,12 @@ fn hints_changed(old: &Slice, new: &Slice) -> usize {
         before != hints(e)
     };
     new.endpoints.iter().filter(is_changed).count()
+}
+
+fn is_alike_without_shares(a: &Slice, b: &Slice) -> bool {
+    let Slice { name, address_type, ports, endpoints, owner, labels, shares: _ } = a;
+    (name, address_type, ports, endpoints) == (&b.name, &b.address_type, &b.ports, &b.endpoints)
+        && (owner, labels) == (&b.owner, &b.labels)
 }
 
 /// How many addresses of a slice the other lacks.

@@ -29,6 +29,7 @@ impl Collector for Sums {
             by_traffic_distribution,
             withdrawn,
             stale_slices,
+            with_shares,
             waiting,
             in_flight,
         } = totals;
@@ -54,6 +55,7 @@ impl Collector for Sums {
                 "EndpointSlices of Services that opted out, which are no longer updated",
                 stale_slices,
             ),
+            ("zone_shares_services", "Services with zone shares", with_shares),
             ("waiting_services", "Services that wait for a sync or a retry", waiting),
             ("in_flight_writes", "Writes in flight", in_flight),
         ];

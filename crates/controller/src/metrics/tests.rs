@@ -20,6 +20,8 @@ fn report(result: SyncResult, policy: Policy, distribution: Option<&str>) -> Rep
         altered: None,
         hints_changed: 0,
         hints_reason: String::new(),
+        shares_changed: 0,
+        writes_for_shares: 1,
         took: Duration::ZERO,
         retry_in: None,
     }
@@ -45,6 +47,7 @@ fn filled() -> Metrics {
         by_traffic_distribution: BTreeMap::from([("PreferClose".into(), 2)]),
         withdrawn: 1,
         stale_slices: 4,
+        with_shares: 2,
         waiting: 4,
         in_flight: 3,
     });

@@ -103,7 +103,10 @@ Examples:
   evenkeel apiserver --ephemeral --sandbox --sandbox-ready-after 3s
   kubectl --kubeconfig /var/lib/evenkeel/kubeconfig get --raw /version";
 
-const GATES: &[&str] = &["ServiceTrafficDistribution"];
+const GATES: &[&str] = &["ServiceTrafficDistribution", "TrafficDistributionDomains"];
+
+/// A gate of the API server alone: `spec.trafficDistribution` accepts `<domain>/<name>`.
+pub(crate) const DOMAINS: &str = "TrafficDistributionDomains";
 
 pub(super) fn settings(args: &ApiserverArgs) -> Result<Settings, Error> {
     Ok(Settings {
@@ -149,7 +152,7 @@ pub(super) fn level(args: &ApiserverArgs) -> Level {
     }
 }
 
-fn features(given: &[String]) -> Result<Features, Error> {
+pub(crate) fn features(given: &[String]) -> Result<Features, Error> {
     let mut features = Features::default();
     for given in given {
         let wrong = || Error::Gate { given: given.clone() };
@@ -157,6 +160,7 @@ fn features(given: &[String]) -> Result<Features, Error> {
         let value = value.trim().to_ascii_lowercase().parse().map_err(|_| wrong())?;
         match name.trim() {
             "ServiceTrafficDistribution" => features.service_traffic_distribution = value,
+            DOMAINS => features.traffic_distribution_domains = value,
             name => return Err(Error::UnknownGate { name: name.to_owned(), known: GATES }),
         }
     }
@@ -315,6 +319,9 @@ mod tests {
         let off = features(&["ServiceTrafficDistribution=false".to_owned()]).unwrap();
         assert!(!off.service_traffic_distribution);
         assert!(features(&[]).unwrap().service_traffic_distribution);
+        assert!(!features(&[]).unwrap().traffic_distribution_domains);
+        let domains = features(&["TrafficDistributionDomains=true".to_owned()]).unwrap();
+        assert!(domains.traffic_distribution_domains);
         assert!(matches!(features(&["X=true".to_owned()]), Err(Error::UnknownGate { .. })));
         let gate = features(&["ServiceTrafficDistribution=maybe".to_owned()]);
         assert!(matches!(gate, Err(Error::Gate { .. })));

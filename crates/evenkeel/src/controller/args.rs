@@ -13,13 +13,13 @@ use evenkeel_k8s::live::{ClusterSource, LiveError};
 use evenkeel_model::label;
 
 use crate::{
-    cli::Profile,
+    cli::{Profile, ThresholdArgs},
     complete,
     duration::duration,
     error::Error,
     find,
     logging::LogArgs,
-    settings::{gates, profile},
+    settings::{gates, profile, thresholds},
     up::DATA,
 };
 
@@ -74,6 +74,8 @@ pub(crate) struct RunArgs {
     /// Feature gates, such as TopologyAwareHints=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
+    #[command(flatten)]
+    pub thresholds: ThresholdArgs,
     #[command(flatten)]
     pub election: ElectionArgs,
     #[command(flatten)]
@@ -184,6 +186,7 @@ pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Err
         ..profile(args.profile)
     };
     gates(&mut topology.gates, &args.feature_gates)?;
+    thresholds(&mut topology, &args.thresholds);
     topology.validate()?;
     let missing_node_grace = args.missing_node_grace.unwrap_or(match args.profile {
         Profile::Kubernetes => Duration::ZERO,
@@ -281,7 +284,8 @@ mod tests {
             "controller --services annotated --leader-elect false --service-conditions false \
              --max-endpoints-per-slice 10 --concurrent-service-endpoint-syncs 4 \
              --endpoint-updates-batch-period 500ms --feature-gates TopologyAwareHints=false \
-             --profile kubernetes --listen 127.0.0.1:0",
+             --profile kubernetes --listen 127.0.0.1:0 --assign-threshold 0.4 \
+             --unknown-cpu one-core --allowance 0.1 --keep-excess 0.2 --keep-in-zone 0.05",
         )
         .unwrap();
         let engine = settings.engine;
@@ -291,7 +295,12 @@ mod tests {
         assert_eq!(engine.topology.max_endpoints_per_slice, 10);
         assert!(!engine.topology.gates.topology_aware_hints);
         let kubernetes = evenkeel_topology::Settings::kubernetes();
-        assert_eq!(engine.topology.keep_threshold, kubernetes.keep_threshold);
+        assert_eq!(engine.topology.node_hint_rule, kubernetes.node_hint_rule);
+        let topology = &engine.topology;
+        assert_eq!((topology.assign_threshold, topology.keep_threshold), (0.4, 0.4));
+        assert_eq!(topology.unknown_cpu, evenkeel_topology::UnknownCpu::OneCorePerNode);
+        let shares = (topology.allowance, topology.keep_excess, topology.keep_in_zone);
+        assert_eq!(shares, (0.1, 0.2, 0.05));
         assert_eq!(&*engine.topology.controller_name, label::EVENKEEL);
         assert_eq!(engine.missing_node_grace, Duration::ZERO, "as Kubernetes does");
         let line = "controller --profile kubernetes --missing-node-grace 3s";

@@ -13,6 +13,7 @@ use evenkeel_controller::{WatchSettings, engine};
 
 use super::unfinished;
 use crate::{
+    apiserver::{DOMAINS, features},
     controller::{LEASE_NAME, LEASE_NAMESPACE, is_free},
     duration::duration,
     error::Error,
@@ -96,9 +97,12 @@ Examples:
 pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
     let data = (!args.ephemeral).then(|| args.data.clone().unwrap_or_else(|| PathBuf::from(DATA)));
     let mut engine = engine::Settings::default();
-    gates(&mut engine.topology.gates, &args.feature_gates)?;
+    let (of_server, of_both): (Vec<String>, Vec<String>) =
+        args.feature_gates.iter().cloned().partition(|gate| gate.starts_with(DOMAINS));
+    gates(&mut engine.topology.gates, &of_both)?;
     let features = Features {
         service_traffic_distribution: engine.topology.gates.service_traffic_distribution,
+        ..features(&of_server)?
     };
     let controller = evenkeel_controller::Settings {
         engine,

@@ -44,12 +44,15 @@ pub fn slice_patch(
     })
 }
 
-/// A merge patch that only changes who manages the slice in state `version`.
+/// A merge patch that only changes who manages the slice in state `version`. Zone shares hold for the
+/// slices of the controller that wrote them, so they are removed: others keep annotations that they
+/// don't know.
 pub fn relabel_patch(version: &Version, manager: &str) -> Value {
     json!({
         "metadata": {
             "resourceVersion": &*version.resource_version,
             "labels": { label::MANAGED_BY: manager },
+            "annotations": { label::ZONE_SHARES: null },
         },
     })
 }

@@ -219,7 +219,7 @@ fn fill_height(sinks: &[Sink], amount: f64) -> f64 {
                 endpoints += of_sink;
             }
         }
-        if count == reached || count == 0 {
+        if count >= reached || count == 0 {
             return height;
         }
         reached = count;

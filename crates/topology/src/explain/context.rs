@@ -9,9 +9,10 @@ use super::{
     warnings, zone_view,
 };
 use crate::{
-    Capacity, DataPlane, Environment, NoHints, Settings,
+    Capacity, DataPlane, Demand, Environment, NoHints, Settings,
     analyze::{self, Finding, Severity},
     capacity::is_counted,
+    demand,
     plan::NodeTable,
 };
 
@@ -22,6 +23,7 @@ pub struct Context<'a> {
     environment: &'a Environment,
     nodes: NodeTable,
     capacity: Result<Capacity, NoHints>,
+    demand: Demand,
     /// The zones of worker nodes, sorted by name.
     pub(super) zones: Vec<ZoneId>,
     /// Worker nodes that are not ready, and all worker nodes.
@@ -37,6 +39,7 @@ impl<'a> Context<'a> {
         Context {
             // Both profiles measure alike.
             capacity: capacity(snapshot, environment.common()),
+            demand: demand(&snapshot.nodes, &snapshot.topology),
             nodes: snapshot.nodes.iter().cloned().collect(),
             unready: (workers().filter(|n| !is_counted(n)).count(), workers().count()),
             zones,
@@ -107,6 +110,7 @@ impl<'a> Context<'a> {
             state,
             nodes: &self.nodes,
             capacity: &self.capacity,
+            demand: &self.demand,
             context: self,
             requested: self.environment.requested(&state.service, settings),
             settings,

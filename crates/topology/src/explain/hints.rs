@@ -12,6 +12,7 @@ use super::{EndpointName, Subject};
 use crate::{
     Draft, NoHints, Role, Sync, auto,
     plan::{self, HintOutcome, plan},
+    region::{Expressed, Reach},
 };
 
 /// How many ready endpoints have zone hints.
@@ -42,6 +43,19 @@ pub enum Outcome {
     },
     OwnZone,
     OwnNode,
+    /// Zone shares, with the part of the traffic that is expected to stay in its zone. `auto`: why
+    /// there are no hints for consumers that don't know zone shares.
+    Balanced {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        in_zone: Option<f64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        auto: Option<NoHints>,
+    },
+    /// `fallback`: only zones without endpoints use those of the region.
+    Region {
+        fallback: bool,
+        by_shares: bool,
+    },
     /// The Service has no selector: no controller writes its slices.
     NotManaged,
 }
@@ -149,6 +163,7 @@ fn desired(subject: &Subject<'_>, family: AddressType, in_force: bool) -> Desire
         pods: &pods,
         nodes: subject.nodes,
         capacity: subject.capacity.as_ref(),
+        demand: subject.demand,
         existing: &existing,
         populated: in_force,
         settings: subject.settings,
@@ -196,6 +211,17 @@ pub(crate) fn outcome(outcome: HintOutcome, kept: bool, topology: &Topology) -> 
         HintOutcome::NotRequested => Outcome::NotRequested,
         HintOutcome::OwnZone => Outcome::OwnZone,
         HintOutcome::OwnNode => Outcome::OwnNode,
+        HintOutcome::Balanced { hints, groups } => Outcome::Balanced {
+            in_zone: groups
+                .iter()
+                .filter_map(|group| Some(group.decision.as_ref()?.figures.in_zone))
+                .reduce(f64::min),
+            auto: hints.err(),
+        },
+        HintOutcome::Region { reach, expressed, .. } => Outcome::Region {
+            fallback: reach == Reach::ZoneThenRegion,
+            by_shares: expressed != Expressed::ByHints,
+        },
         HintOutcome::AutoRefused(why) => Outcome::Refused { why },
         HintOutcome::Auto(counts) => Outcome::Allocated {
             zones: counts
@@ -233,6 +259,24 @@ impl fmt::Display for Outcome {
             Outcome::Refused { why } => write!(f, "none: {why}"),
             Outcome::OwnZone => write!(f, "each endpoint for its own zone"),
             Outcome::OwnNode => write!(f, "each endpoint for its own node and zone"),
+            Outcome::Balanced { in_zone, auto } => {
+                match in_zone {
+                    Some(part) => write!(f, "zone shares, {:.0} % in zone", part * 100.0)?,
+                    None => write!(f, "no zone shares: there are not two zones with nodes")?,
+                }
+                match auto {
+                    Some(why) => write!(f, "; no hints: {why}"),
+                    None => write!(f, "; hints as under Auto"),
+                }
+            }
+            Outcome::Region { fallback, by_shares } => {
+                let zones = match fallback {
+                    true => "its own zone and zones of its region without endpoints",
+                    false => "all zones of its region",
+                };
+                let how = if *by_shares { " (zone shares: too many zones for hints)" } else { "" };
+                write!(f, "each endpoint for {zones}{how}")
+            }
             Outcome::NotManaged => write!(f, "none: the Service has no selector"),
         }
     }

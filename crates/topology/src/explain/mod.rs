@@ -34,8 +34,8 @@ pub(crate) use self::{
     advice::foreign_without_hints, hints::outcome, warnings::zones as zone_warnings,
 };
 use crate::{
-    Capacity, DataPlane, Environment, NoHints, Policy, PolicyReason, Server, Settings, analyze,
-    capacity::ZoneCapacity, measure, plan::NodeTable, policy,
+    Capacity, DataPlane, Demand, Environment, NoHints, Policy, PolicyReason, Server, Settings,
+    analyze, capacity::ZoneCapacity, measure, plan::NodeTable, policy,
 };
 
 /// The viewpoints to explain. Empty: all zones.
@@ -116,6 +116,7 @@ pub(crate) struct Subject<'a> {
     pub state: &'a ServiceState,
     pub nodes: &'a NodeTable,
     pub capacity: &'a Result<Capacity, NoHints>,
+    pub demand: &'a Demand,
     pub context: &'a Context<'a>,
     pub requested: policy::RequestedPolicy,
     pub settings: &'a Settings,

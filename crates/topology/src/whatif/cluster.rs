@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use evenkeel_model::{Id, Node, Snapshot, ZoneId};
 
-use crate::{Capacity, NoHints, Settings, capacity::is_counted, measure};
+use crate::{Capacity, Demand, NoHints, Settings, capacity::is_counted, demand, measure};
 
 /// A cluster, whole or without one zone.
 #[derive(Debug)]
 pub(super) struct Cluster {
     pub capacity: Result<Capacity, NoHints>,
+    pub demand: Demand,
     /// By name; last, if nodes lack a zone, the zone of the empty name: to consumers it is one.
     pub zones: Vec<ZoneId>,
     /// By index of the node: its zone and its part of the zone's CPU.
@@ -79,7 +80,12 @@ impl Cluster {
             let zone = zone_of(node).index();
             clients[node.id.index()] = Some((position[zone], cpu(node) / cpu_of[zone]));
         }
-        Cluster { capacity: measure(nodes, &snapshot.topology, settings), nodes: clients, zones }
+        Cluster {
+            capacity: measure(nodes, &snapshot.topology, settings),
+            demand: demand(nodes, &snapshot.topology),
+            nodes: clients,
+            zones,
+        }
     }
 
     /// The cluster when `lost` has failed.

@@ -108,6 +108,7 @@ impl Pool {
             pods: &[],
             nodes: &NodeTable::default(),
             capacity: cluster.capacity.as_ref(),
+            demand: &cluster.demand,
             existing: &[],
             populated: in_force,
             settings,

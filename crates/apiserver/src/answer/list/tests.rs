@@ -27,7 +27,7 @@ fn objects(n: usize, size: usize) -> Vec<Arc<Object>> {
 fn view(media: Media, shape: Shape, pretty: bool) -> View {
     let format = ResponseFormat { media, shape, pretty };
     let (include, now) = (IncludeObject::Metadata, Timestamp::UNIX_EPOCH);
-    View { format, include, now, features: Features { service_traffic_distribution: true } }
+    View { format, include, now, features: Features::default() }
 }
 
 async fn text(kind: &'static Kind, items: Vec<Arc<Object>>, view: View) -> (Option<u64>, Bytes) {

@@ -10,7 +10,7 @@ use crate::{
 fn admission(service_traffic_distribution: bool) -> Admission {
     Admission {
         now: "2026-01-01T00:00:00Z".parse().unwrap(),
-        features: Features { service_traffic_distribution },
+        features: Features { service_traffic_distribution, ..Features::default() },
     }
 }
 
@@ -32,6 +32,32 @@ fn service(spec: &Value) -> Value {
 
 fn texts(errors: &Errors) -> Vec<String> {
     errors.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_distribution_with_a_domain_needs_the_gate() {
+    let with_gate = |on| Admission {
+        features: Features { traffic_distribution_domains: on, ..Features::default() },
+        ..admission(true)
+    };
+    let valid = |value: &str, on| {
+        let object = service(&json!({"trafficDistribution": value}));
+        SERVICE.strategy.validate_create(&object, &with_gate(on)).is_empty()
+    };
+    for value in ["evenkeel.dev/Balanced", "example.com/anything"] {
+        assert!(valid(value, true), "{value}");
+        assert!(!valid(value, false), "{value}");
+    }
+    for value in ["Balanced", "/Balanced", "evenkeel.dev/", "a/b/c", "evenkeel dev/Balanced", ""] {
+        assert!(!valid(value, true), "{value}");
+    }
+    // The gate was turned off after the value was stored.
+    let stored = service(&json!({"trafficDistribution": "evenkeel.dev/Balanced"}));
+    let other = service(&json!({"trafficDistribution": "evenkeel.dev/Other"}));
+    let update =
+        |new| SERVICE.strategy.validate_update(Part::Main, new, &stored, &with_gate(false));
+    assert!(update(&stored).is_empty());
+    assert!(!update(&other).is_empty());
 }
 
 #[test]

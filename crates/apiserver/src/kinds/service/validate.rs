@@ -24,6 +24,7 @@ use crate::{
         names::{dns1123_subdomain, legacy_cidr, legacy_ip, qualified_name, sloppy_ip},
         read::{at, list, text},
     },
+    settings::Features,
 };
 
 const AFFINITIES: [&str; 2] = ["ClientIP", "None"];
@@ -33,7 +34,7 @@ const TRAFFIC_POLICIES: [&str; 2] = ["Cluster", "Local"];
 const DISTRIBUTIONS: [&str; 3] = ["PreferClose", "PreferSameZone", "PreferSameNode"];
 const ONLY_LOAD_BALANCER: &str = "may only be used when `type` is 'LoadBalancer'";
 
-pub(super) fn validate(service: &Value, old: Option<&Value>) -> Errors {
+pub(super) fn validate(service: &Value, old: Option<&Value>, features: Features) -> Errors {
     let mut errors = Errors::new();
     errors.extend(topology_annotations(service));
     errors.extend(by_type(service));
@@ -49,12 +50,12 @@ pub(super) fn validate(service: &Value, old: Option<&Value>) -> Errors {
     errors.extend(load_balancer_class(service));
     errors.extend(external_traffic(service));
     errors.extend(internal_traffic(service));
-    errors.extend(distribution(service));
+    errors.extend(distribution(service, old, features));
     errors
 }
 
 /// Rules for updates only, then all others.
-pub(super) fn validate_update(new: &Value, old: &Value) -> Errors {
+pub(super) fn validate_update(new: &Value, old: &Value, features: Features) -> Errors {
     let mut errors = families::validate_update(new, old);
     let class = ["spec", "loadBalancerClass"];
     if is_load_balancer(new) && is_load_balancer(old) && at(new, &class) != at(old, &class) {
@@ -66,7 +67,7 @@ pub(super) fn validate_update(new: &Value, old: &Value) -> Errors {
     if both && health_check_port(new) != health_check_port(old) {
         errors.push(FieldError::forbidden(spec("healthCheckNodePort"), "field is immutable"));
     }
-    errors.extend(validate(new, Some(old)));
+    errors.extend(validate(new, Some(old), features));
     errors
 }
 
@@ -304,10 +305,19 @@ fn internal_traffic(service: &Value) -> Option<FieldError> {
     }
 }
 
-fn distribution(service: &Value) -> Option<FieldError> {
-    let value = at(service, &["spec", "trafficDistribution"]);
-    let unknown = value.as_str().is_some_and(|value| !DISTRIBUTIONS.contains(&value));
-    unknown.then(|| FieldError::not_supported(spec("trafficDistribution"), value, &DISTRIBUTIONS))
+/// With the gate `TrafficDistributionDomains` also values that name a domain. A value that was stored
+/// stays valid when the gate is turned off.
+fn distribution(service: &Value, old: Option<&Value>, features: Features) -> Option<FieldError> {
+    let path = ["spec", "trafficDistribution"];
+    let value = at(service, &path);
+    let is_own = |value: &str| value.contains('/') && qualified_name(value).is_empty();
+    let is_known = |value: &str| {
+        DISTRIBUTIONS.contains(&value) || (features.traffic_distribution_domains && is_own(value))
+    };
+    let unknown = value.as_str().is_some_and(|value| !is_known(value));
+    let is_new = old.is_none_or(|old| at(old, &path) != value);
+    (unknown && is_new)
+        .then(|| FieldError::not_supported(spec("trafficDistribution"), value, &DISTRIBUTIONS))
 }
 
 /// A required string with one of these values.

@@ -212,7 +212,7 @@ mod tests {
         ] {
             let format = ResponseFormat { media: Media::Json, shape, pretty: false };
             let (include, now) = (IncludeObject::Object, Timestamp::UNIX_EPOCH);
-            let features = Features { service_traffic_distribution };
+            let features = Features { service_traffic_distribution, ..Features::default() };
             let frames = Frames::new(kind, View { format, include, now, features }, Arc::default());
             let mut out = Lines::default();
             frames.added(&mut out, &object);

@@ -30,6 +30,7 @@ impl After {
             *after.ready.entry(slice.address_type).or_default() += ready.clone().count();
             after.unhinted += ready.filter(|e| e.zone_hints().is_empty()).count();
             after.sums.slices += 1;
+            after.sums.shares |= slice.shares.is_some();
             after.sums.endpoints += slice.endpoints.len();
             *groups.entry((slice.address_type, &slice.ports)).or_default() += slice.endpoints.len();
         }

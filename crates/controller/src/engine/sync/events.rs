@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use evenkeel_model::{AddressType, Pod, SeenService, Topology};
-use evenkeel_topology::{HintEvent, Plan};
+use evenkeel_topology::Plan;
 
 use crate::engine::{ServiceEvent, event_reason};
 
@@ -16,13 +16,13 @@ pub(super) fn events(
 ) -> Vec<ServiceEvent> {
     let mut events = Vec::new();
     for event in &plan.events {
-        let (HintEvent::Enabled { family } | HintEvent::Disabled { family, .. }) = event;
+        let family = event.family();
         let message = event.message();
-        let last = told.iter_mut().find(|(of, _)| of == family);
+        let last = told.iter_mut().find(|(of, _)| *of == family);
         let is_news = last.as_ref().is_none_or(|(_, last)| *last != message);
         match last {
             Some(last) => last.1.clone_from(&message),
-            None => told.push((*family, message.clone())),
+            None => told.push((family, message.clone())),
         }
         if is_news && !(is_known && event.is_warning()) {
             events.push(ServiceEvent {
