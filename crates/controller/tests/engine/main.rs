@@ -10,6 +10,7 @@ mod nodes;
 mod opt_out;
 mod own_writes;
 mod ownership;
+mod shares;
 mod standby;
 mod status;
 mod together;

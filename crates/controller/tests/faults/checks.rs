@@ -11,7 +11,7 @@ use evenkeel_model::{
     Slice, TargetPort, label,
 };
 use evenkeel_testkit::sim::{Key, Store};
-use evenkeel_topology::{Plan, Sync, measure, plan, plan::NodeTable};
+use evenkeel_topology::{Plan, Policy, Sync, demand, measure, plan, plan::NodeTable};
 
 use crate::profile::Profile;
 
@@ -34,6 +34,7 @@ pub(crate) fn planned(
         pods: &pods,
         nodes: &table,
         capacity: capacity.as_ref(),
+        demand: &demand(&nodes, &store.topology),
         existing: &existing,
         populated: false,
         settings,
@@ -107,8 +108,18 @@ fn programmed_is_true(
         return Ok(());
     }
     let requested = evenkeel_topology::policy::requested(&seen.service, settings.topology.gates);
-    let by_node = requested.policy == evenkeel_topology::Policy::PreferSameNode;
+    let by_node = requested.policy == Policy::PreferSameNode;
     let ours = slices_of(store, &seen.service, &[&settings.topology.controller_name]);
+    // Zone shares hold without hints; that they are those of the plan is checked there.
+    let shared = ours.iter().any(|seen| seen.slice.shares.is_some());
+    let by_shares = says.is_some_and(|condition| condition.reason.starts_with("ZoneShares"));
+    if by_shares && requested.policy != Policy::None {
+        let needed = says.is_some_and(|condition| &*condition.reason == "ZoneSharesProgrammed");
+        return match needed && !shared {
+            true => Err("Programmed=True without zone shares".into()),
+            false => Ok(()),
+        };
+    }
     let ready = ours.iter().flat_map(|seen| &seen.slice.endpoints).filter(|e| e.is_ready());
     let hinted =
         |e: &Endpoint| !e.zone_hints().is_empty() && (!by_node || !e.node_hints().is_empty());

@@ -11,10 +11,10 @@ pub(crate) trait Brief {
 
 impl Brief for Node {
     fn brief(&self) -> String {
-        let Node { id, zone, region: _, cpu_milli, ready, control_plane } = self;
-        let zone = zone.map(Id::index);
+        let Node { id, zone, region, cpu_milli, ready, control_plane } = self;
+        let (zone, region) = (zone.map(Id::index), region.map(Id::index));
         let kind = if *control_plane { "control plane" } else { "worker" };
-        format!("node #{} zone {zone:?} cpu {cpu_milli} ready {ready} {kind}", id.index())
+        format!("node #{} zone {zone:?} region {region:?} cpu {cpu_milli} ready {ready} {kind}", id.index())
     }
 }
 

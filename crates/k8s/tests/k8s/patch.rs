@@ -143,6 +143,10 @@ fn relabelling_changes_the_manager_and_nothing_else() {
     merge(&mut patched, &patch);
     assert_eq!(patched, expected);
     assert_eq!(patch["metadata"]["resourceVersion"], "7");
+    // Zone shares are for the slices of the controller that wrote them.
+    patched["metadata"]["annotations"][label::ZONE_SHARES] = "{}".into();
+    merge(&mut patched, &patch);
+    assert_eq!(patched, expected);
     let other = Version { resource_version: "8".into(), ..version() };
     assert_eq!(relabel_patch(&other, "x")["metadata"]["resourceVersion"], "8");
 }

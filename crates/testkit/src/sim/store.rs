@@ -259,7 +259,10 @@ impl Store {
     }
 
     fn store_slice(&mut self, key: &Key, old: &SeenSlice, slice: Slice) {
-        let version = self.next_version(&old.version.uid, old.version.generation + 1);
+        // Annotations don't count for the generation.
+        let same = Slice { shares: slice.shares.clone(), ..old.slice.clone() } == slice;
+        let generation = old.version.generation + i64::from(!same);
+        let version = self.next_version(&old.version.uid, generation);
         let seen = SeenSlice { slice, version, ..old.clone() };
         self.slices.put(key.clone(), Arc::clone(&old.version.uid), seen);
     }

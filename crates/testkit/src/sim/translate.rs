@@ -1,6 +1,11 @@
 //! Translates an object's ids to another table of names.
 
-use evenkeel_model::{Endpoint, Hints, Node, NodeId, SeenPod, SeenSlice, Slice, Topology, ZoneId};
+use std::sync::Arc;
+
+use evenkeel_model::{
+    Endpoint, Hints, Node, NodeId, SeenPod, SeenSlice, SharesAnnotation, Slice, Topology, ZoneId,
+    ZoneShares,
+};
 
 #[derive(Debug)]
 pub struct Translation<'a> {
@@ -19,7 +24,8 @@ impl Translation<'_> {
 
     pub fn node(&mut self, node: &Node) -> Node {
         let zone = node.zone.map(|zone| self.zone(zone));
-        Node { id: self.node_id(node.id), zone, ..node.clone() }
+        let region = node.region.map(|id| self.to.regions.intern(self.from.regions.name(id)));
+        Node { id: self.node_id(node.id), zone, region, ..node.clone() }
     }
 
     pub fn pod(&mut self, seen: &SeenPod) -> SeenPod {
@@ -33,7 +39,17 @@ impl Translation<'_> {
         for endpoint in &mut slice.endpoints {
             self.endpoint(endpoint);
         }
+        if let Some(SharesAnnotation::Valid(shares)) = &slice.shares {
+            slice.shares = Some(SharesAnnotation::Valid(Arc::new(self.shares(shares))));
+        }
         slice
+    }
+
+    fn shares(&mut self, shares: &ZoneShares) -> ZoneShares {
+        ZoneShares::new(shares.rows().iter().map(|row| {
+            let parts = row.parts.iter().map(|(zone, part)| (self.zone(*zone), *part)).collect();
+            (self.zone(row.client), parts)
+        }))
     }
 
     pub fn seen_slice(&mut self, seen: &SeenSlice) -> SeenSlice {

@@ -75,7 +75,7 @@ impl Script {
 
 /// Something of a Service's spec or metadata changes.
 fn change(service: &mut Service, rng: &mut Rng) -> &'static str {
-    match rng.below(9) {
+    match rng.below(12) {
         0 | 1 => {
             service.ports = ports(rng);
             "ports"
@@ -107,6 +107,18 @@ fn change(service: &mut Service, rng: &mut Rng) -> &'static str {
             let value = ["PreferClose", "PreferSameZone", "PreferSameNode", "Odd"][rng.below(4)];
             service.traffic_distribution = Some(value.into());
             "asks for a distribution"
+        }
+        8 | 9 => {
+            let values =
+                ["Balanced", "Balanced", "PreferSameRegion", "PreferSameZoneThenRegion", "RequireSameZone"];
+            let value = values[rng.below(values.len())];
+            service.annotations.insert(label::TRAFFIC_DISTRIBUTION.into(), value.into());
+            "asks for a policy of our own"
+        }
+        10 => {
+            let value = ["0%", "40%", "much"][rng.below(3)];
+            service.annotations.insert(label::OVERLOAD_THRESHOLD.into(), value.into());
+            "accepts another overload"
         }
         _ => {
             service.publish_not_ready = rng.chance(300);
