@@ -25,6 +25,7 @@ pub mod manifest;
 pub mod quantity;
 pub mod slim;
 pub mod snapshot;
+pub mod watch;
 pub mod watched;
 
 mod excerpt;
