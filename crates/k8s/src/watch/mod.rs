@@ -66,7 +66,10 @@ pub use self::{
     selector::{Selector, Selectors},
     settings::WatchSettings,
 };
-use crate::watched::{EndpointSlice, Node, Pod, Service};
+use crate::{
+    excerpt,
+    watched::{EndpointSlice, Node, Pod, Service},
+};
 
 /// Batches in the channel.
 const WAITING: usize = 8;
@@ -198,6 +201,8 @@ impl<T: Followed> Watch<T> {
 
     fn undecodable(&self, error: &serde_json::Error) {
         self.hooks.counters.ignored(T::RESOURCE);
+        // It repeats what was found, which may be long.
+        let error = excerpt::message(&error.to_string());
         tracing::warn!(%error, "ignoring invalid object");
     }
 }
