@@ -4,7 +4,7 @@
 
 use std::{fmt, time::Duration};
 
-use evenkeel_k8s::live::innermost;
+use evenkeel_k8s::live::in_short;
 use kube::{
     Client,
     client::Body,
@@ -61,14 +61,6 @@ pub(crate) async fn ask<T: DeserializeOwned>(
     let request = request.map_err(|error| Failure::Unsendable(error.to_string()))?;
     let asked = tokio::time::timeout(PATIENCE, exchange(client, request)).await;
     asked.unwrap_or_else(|_| Err(Failure::Lost(format!("timed out after {PATIENCE:?}"))))
-}
-
-/// What went wrong, in one line: kube's own words repeat the whole answer.
-pub(crate) fn in_short(error: &kube::Error) -> String {
-    match error {
-        kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
-        error => innermost(error),
-    }
 }
 
 async fn exchange<T: DeserializeOwned>(

@@ -12,9 +12,10 @@ use evenkeel_admin::{
     health::{CheckScope, Health},
     supervisor::Supervisor,
 };
+use evenkeel_k8s::watch::{Conditions, Resource, WatchSettings};
 use tokio::time::Instant;
 
-use crate::watches::{Conditions, Resource, WatchSettings};
+use crate::watches;
 
 /// The task that owns the engine is taken for dead after this time without a sign.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -59,9 +60,10 @@ impl Vitals {
         Vitals::watching(start, &WatchSettings::default())
     }
 
-    pub(crate) fn watching(start: Instant, watches: &WatchSettings) -> Vitals {
+    pub(crate) fn watching(start: Instant, settings: &WatchSettings) -> Vitals {
+        let watches = Conditions::new(&watches::selectors(), settings, start);
         Vitals {
-            watches: Arc::new(Conditions::new(watches, start)),
+            watches: Arc::new(watches),
             start,
             beat: AtomicU64::new(0),
             synced: AtomicBool::new(false),

@@ -5,15 +5,14 @@
 
 use std::sync::Arc;
 
-use evenkeel_k8s::{FieldError, watched};
+use evenkeel_k8s::{
+    FieldError,
+    watch::{Batch, Resource},
+    watched,
+};
 use evenkeel_model::{Gone, Watched};
 
-use crate::{
-    engine::Engine,
-    metrics::Metrics,
-    recent::Recent,
-    watches::{Batch, Resource},
-};
+use crate::{engine::Engine, metrics::Metrics, recent::Recent};
 
 /// How many refused objects are remembered, so that they are told once.
 const REMEMBERED: usize = 4096;

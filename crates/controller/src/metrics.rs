@@ -9,6 +9,7 @@ mod sums;
 
 use std::{fmt, sync::Arc, time::Duration};
 
+use evenkeel_k8s::watch::Resource;
 use evenkeel_topology::Policy;
 use prometheus_client::{
     encoding::{EncodeLabelSet, text::encode},
@@ -24,7 +25,6 @@ use prometheus_client::{
 use self::{plain::PlainCounter, sums::Sums};
 use crate::{
     engine::{Outcome, Report, SyncResult, Totals},
-    watches::Resource,
     writes::Verb,
 };
 

@@ -6,6 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use evenkeel_k8s::watch::Batch;
 use evenkeel_model::ServiceKey;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
@@ -22,7 +23,6 @@ use crate::{
     intake::Intake,
     metrics::Metrics,
     recorder::Recorder,
-    watches::Batch,
     writes::{Answer, Ended, Verb, Writes},
 };
 

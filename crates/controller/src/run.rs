@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 
 use evenkeel_admin::{endpoint, lease, supervisor::Supervisor};
+use evenkeel_k8s::watch::Hooks;
 use kube::Client;
 use rustc_hash::FxHashMap;
 use tokio::{
@@ -153,15 +154,13 @@ impl Parts {
                 (Some(tokio::spawn(election.instrument(span))), Leading::Elected(leading))
             }
         };
-        let (batches, watches) = watches::start(
-            &client,
-            settings.address.as_deref(),
-            &settings.watches,
-            &vitals.watches,
-            &metrics,
-            &supervisor,
-            &watches_stop,
-        );
+        let hooks = Hooks {
+            conditions: Arc::clone(&vitals.watches),
+            counters: Arc::<Metrics>::clone(&metrics),
+            address: settings.address,
+        };
+        let (batches, watches) =
+            watches::start(&client, &settings.watches, &hooks, &supervisor, &watches_stop);
         let (recorder, recording) = recorder(client.clone(), Arc::clone(&metrics));
         let (synced, is_synced) = oneshot::channel();
         let owner = Owner {

@@ -1,25 +1,16 @@
 //! From decoded API objects to decisions, end to end. `cargo xtask bench topology`.
 //!
-//! Two forms of decoded objects: those of `k8s-openapi`, whose strings lie all over the heap, and
-//! the slim form that watches decode into, which is the model. The core alone is measured in
-//! `topology/benches/topology.rs`, where Kubernetes' own figures stand too.
+//! Slices are in the form that decisions have them in, which is the model's (*slim*). The core alone
+//! is measured in `topology/benches/topology.rs`, where Kubernetes' own figures stand too.
 
 use std::{borrow::Cow, hint::black_box, time::Duration};
 
 use criterion::{BatchSize, BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use evenkeel_k8s::{convert, fast};
+use evenkeel_k8s::convert;
 use evenkeel_model::{Endpoint, Exposure, Node, Routing, Slice, Topology, Viewpoint};
 use evenkeel_testkit::{ServiceExt, service};
 use evenkeel_topology::{
-    Capacity, Draft, Role, Settings, Sync,
-    auto::{
-        self, bounds,
-        least_change::{self, Position},
-    },
-    capacity::NO_ZONE,
-    measure, plan,
-    plan::NodeTable,
-    select,
+    Capacity, Draft, Role, Settings, Sync, auto, measure, plan, plan::NodeTable, select,
 };
 use k8s_openapi::api::{core::v1::Pod, discovery::v1::EndpointSlice};
 use serde_json::json;
@@ -82,20 +73,9 @@ fn slim(objects: &[EndpointSlice], topology: &mut Topology) -> Vec<Slice> {
     objects.iter().map(slice).collect()
 }
 
-/// The zone each ready endpoint is to be hinted for, straight from API objects.
-fn allocate_objects(objects: &[EndpointSlice], world: &mut World) -> Vec<u16> {
-    let World { topology, capacity, .. } = world;
-    let index = |zone| capacity.index_of(zone);
-    let places: Vec<Position> = fast::ready_zones(objects, topology)
-        .iter()
-        .filter(|endpoint| endpoint.ready)
-        .map(|endpoint| Position {
-            home: endpoint.zone.map_or(NO_ZONE, index),
-            hinted: endpoint.hint.first().map_or(NO_ZONE, |&zone| index(zone)),
-        })
-        .collect();
-    let bounds = bounds(capacity, places.len() as u32, 0.2).expect("enough endpoints");
-    least_change::assign(&places, &bounds)
+fn drafts(slices: &[Slice]) -> Vec<Draft<'_>> {
+    let draft = |s: &Slice| Draft { role: Role::Update, slice: Cow::Owned(s.clone()) };
+    slices.iter().map(draft).collect()
 }
 
 fn allocate(c: &mut Criterion) {
@@ -105,14 +85,10 @@ fn allocate(c: &mut Criterion) {
     for n in SIZES {
         group.throughput(Throughput::Elements(n as u64));
         let objects = objects(n, false);
-        group.bench_function(BenchmarkId::new("k8s-openapi", n), |b| {
-            b.iter(|| allocate_objects(black_box(&objects), &mut world));
-        });
         let slices = slim(&objects, &mut world.topology);
-        let draft = |s: &Slice| Draft { role: Role::Update, slice: Cow::Owned(s.clone()) };
         group.bench_function(BenchmarkId::new("slim", n), |b| {
             b.iter_batched_ref(
-                || slices.iter().map(draft).collect::<Vec<_>>(),
+                || drafts(&slices),
                 |drafts| auto::assign(drafts, Ok(&world.capacity), false, &settings),
                 BatchSize::LargeInput,
             );
@@ -129,12 +105,6 @@ fn selection(c: &mut Criterion) {
     for n in SIZES {
         group.throughput(Throughput::Elements(n as u64));
         let objects = objects(n, true);
-        group.bench_function(BenchmarkId::new("k8s-openapi", n), |b| {
-            b.iter(|| {
-                let candidates = fast::candidates(black_box(&objects), &mut world.topology);
-                select(from, Exposure::default(), &candidates, Routing::Hints, &settings)
-            });
-        });
         let slices = slim(&objects, &mut world.topology);
         let endpoints: Vec<Endpoint> = slices.into_iter().flat_map(|s| s.endpoints).collect();
         group.bench_function(BenchmarkId::new("slim", n), |b| {
@@ -198,18 +168,24 @@ fn slice_plan(c: &mut Criterion) {
     group.finish();
 }
 
-/// 5,000 Services with 100,000 endpoints in all on 5,000 nodes: all hints, from API objects.
+/// 5,000 Services with 100,000 endpoints in all on 5,000 nodes: all hints.
 fn cluster(c: &mut Criterion) {
     let mut world = world(5_000);
-    let services: Vec<Vec<EndpointSlice>> = (0..5_000).map(|_| objects(20, false)).collect();
+    let settings = Settings::default();
+    let services: Vec<Vec<Slice>> =
+        (0..5_000).map(|_| slim(&objects(20, false), &mut world.topology)).collect();
     let mut group = c.benchmark_group("decisions/cluster");
     group.sample_size(10).throughput(Throughput::Elements(100_000));
     group.bench_function("hints of 5000 Services, 100000 endpoints", |b| {
-        b.iter(|| {
-            for objects in &services {
-                black_box(allocate_objects(objects, &mut world));
-            }
-        });
+        b.iter_batched_ref(
+            || services.iter().map(|slices| drafts(slices)).collect::<Vec<_>>(),
+            |services| {
+                for drafts in services {
+                    auto::assign(drafts, Ok(&world.capacity), false, &settings);
+                }
+            },
+            BatchSize::LargeInput,
+        );
     });
     group.finish();
 }

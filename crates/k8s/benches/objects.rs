@@ -1,12 +1,13 @@
-//! From API objects to what decisions read: the fast paths beside full conversion, manifests, and
-//! the JSON of a watch with and without API objects in between.
+//! From API objects to the model: conversion, manifests, and the JSON of a watch in the form that
+//! watches decode into and by way of whole objects.
 
 use std::{hint::black_box, time::Duration};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use evenkeel_k8s::{Objects, convert::endpoint_slice, fast, manifest, slim, snapshot};
+use evenkeel_k8s::{Objects, convert::endpoint_slice, manifest, snapshot, watched};
 use evenkeel_model::{Slice, Topology};
 use k8s_openapi::{List, api::discovery::v1::EndpointSlice};
+use kube::core::ObjectList;
 use serde_json::json;
 
 const ENDPOINT: &str = r#"{
@@ -75,19 +76,13 @@ fn slices(endpoints: usize, nodes: usize) -> Vec<EndpointSlice> {
     slices.map(|json| serde_json::from_value(json).expect("the JSON is a slice")).collect()
 }
 
-fn fast_paths(criterion: &mut Criterion) {
+fn whole(criterion: &mut Criterion) {
     for (endpoints, nodes) in [(100, 30), (1_000, 100), (100_000, 1_000)] {
         let slices = slices(endpoints, nodes);
         let mut topology = Topology::default();
         let mut group = criterion.benchmark_group(format!("{endpoints} endpoints"));
         group.throughput(Throughput::Elements(endpoints as u64));
         group.measurement_time(Duration::from_secs(3)).warm_up_time(Duration::from_secs(1));
-        group.bench_function("candidates", |bench| {
-            bench.iter(|| fast::candidates(black_box(&slices), &mut topology));
-        });
-        group.bench_function("ready_zones", |bench| {
-            bench.iter(|| fast::ready_zones(black_box(&slices), &mut topology));
-        });
         group.sample_size(10);
         group.bench_function("endpoint_slice", |bench| {
             bench.iter(|| {
@@ -132,9 +127,9 @@ fn manifests(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Slices of 100 endpoints as an API server writes them: with these fields, in this order, and
+/// Slices of `each` endpoints as an API server writes them: with these fields, in this order, and
 /// without white space.
-fn slices_on_the_wire(endpoints: usize, nodes: usize) -> Vec<String> {
+fn slices_on_the_wire(endpoints: usize, each: usize, nodes: usize) -> Vec<String> {
     let [slice, endpoint] =
         [SLICE, ENDPOINT].map(|text| text.split_whitespace().collect::<String>());
     let endpoint = |nth: usize| {
@@ -146,16 +141,28 @@ fn slices_on_the_wire(endpoints: usize, nodes: usize) -> Vec<String> {
             .replace("$zone", ["eu-central-1a", "eu-central-1b", "eu-central-1c"][nth % 3])
     };
     let slice = |first: usize| {
-        let nths = first..endpoints.min(first + 100);
+        let nths = first..endpoints.min(first + each);
         let list: Vec<_> = nths.map(endpoint).collect();
         slice.replace("$first", &format!("{first:05}")).replace("$endpoints", &list.join(","))
     };
-    (0..endpoints).step_by(100).map(slice).collect()
+    (0..endpoints).step_by(each).map(slice).collect()
+}
+
+fn as_watched(json: &[u8], topology: &mut Topology) -> Slice {
+    let slice: watched::EndpointSlice = serde_json::from_slice(json).expect("the JSON is a slice");
+    slice.seen(topology).expect("the slice is right").slice
 }
 
 fn by_way_of_objects(json: &[u8], topology: &mut Topology) -> Slice {
     let slice: EndpointSlice = serde_json::from_slice(json).expect("the JSON is a slice");
     endpoint_slice(topology, &slice).expect("the slice is right")
+}
+
+fn list_as_watched(json: &[u8], topology: &mut Topology) -> Vec<Slice> {
+    let list: ObjectList<watched::EndpointSlice> =
+        serde_json::from_slice(json).expect("the JSON is a list");
+    let slices = list.items.iter().map(|slice| slice.seen(topology).map(|seen| seen.slice));
+    slices.collect::<Result<_, _>>().expect("the slices are right")
 }
 
 fn list_by_way_of_objects(json: &[u8], topology: &mut Topology) -> Vec<Slice> {
@@ -169,41 +176,37 @@ fn decode(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("decode");
     group.measurement_time(Duration::from_secs(3)).warm_up_time(Duration::from_secs(1));
     group.sample_size(20);
-    for (endpoints, nodes) in [(1_000, 100), (100_000, 1_000)] {
-        let slices = slices_on_the_wire(endpoints, nodes);
-        let list = format!(r#"{{"kind":"EndpointSliceList","items":[{}]}}"#, slices.join(","));
+    for (endpoints, each, nodes) in [(1_000, 100, 100), (100_000, 100, 1_000), (100_000, 10, 1_000)]
+    {
+        let slices = slices_on_the_wire(endpoints, each, nodes);
+        let list = format!(
+            r#"{{"kind":"EndpointSliceList","apiVersion":"discovery.k8s.io/v1","metadata":{{}},"items":[{}]}}"#,
+            slices.join(",")
+        );
         let mut topology = Topology::default();
         group.throughput(Throughput::Bytes(slices.iter().map(|json| json.len() as u64).sum()));
-        group.bench_function(format!("{endpoints} slim"), |bench| {
-            bench.iter_with_large_drop(|| {
-                let slices = black_box(&slices).iter();
-                let slices =
-                    slices.map(|json| slim::endpoint_slice(json.as_bytes(), &mut topology));
-                slices.collect::<Result<Vec<_>, _>>().expect("the slices are right")
+        let ways: [(&str, fn(&[u8], &mut Topology) -> Slice); 2] =
+            [("watched", as_watched), ("objects", by_way_of_objects)];
+        for (name, way) in ways {
+            group.bench_function(format!("{endpoints} by {each} {name}"), |bench| {
+                bench.iter_with_large_drop(|| {
+                    let slices = black_box(&slices).iter();
+                    slices.map(|json| way(json.as_bytes(), &mut topology)).collect::<Vec<_>>()
+                });
             });
-        });
-        group.bench_function(format!("{endpoints} objects"), |bench| {
-            bench.iter_with_large_drop(|| {
-                let slices = black_box(&slices).iter();
-                let slices = slices.map(|json| by_way_of_objects(json.as_bytes(), &mut topology));
-                slices.collect::<Vec<_>>()
-            });
-        });
+        }
         group.throughput(Throughput::Bytes(list.len() as u64));
-        group.bench_function(format!("{endpoints} slim list"), |bench| {
-            bench.iter_with_large_drop(|| {
-                let list = black_box(list.as_bytes());
-                slim::endpoint_slices(list, &mut topology).expect("the list is right")
+        let ways: [(&str, fn(&[u8], &mut Topology) -> Vec<Slice>); 2] =
+            [("watched", list_as_watched), ("objects", list_by_way_of_objects)];
+        for (name, way) in ways {
+            group.bench_function(format!("{endpoints} by {each} {name} list"), |bench| {
+                let list = list.as_bytes();
+                bench.iter_with_large_drop(|| way(black_box(list), &mut topology));
             });
-        });
-        group.bench_function(format!("{endpoints} objects list"), |bench| {
-            bench.iter_with_large_drop(|| {
-                list_by_way_of_objects(black_box(list.as_bytes()), &mut topology)
-            });
-        });
+        }
     }
     group.finish();
 }
 
-criterion_group!(benches, fast_paths, manifests, decode);
+criterion_group!(benches, whole, manifests, decode);
 criterion_main!(benches);

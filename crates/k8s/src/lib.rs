@@ -5,9 +5,13 @@
 //!                         │
 //!                      snapshot (uses convert)
 //!                         ▼
-//!                  model::Snapshot          EndpointSlice ──fast──► candidates, ready zones
+//!                  model::Snapshot
 //!
-//!   watch ──watched (uses convert)──► model::SeenPod, Node, SeenService, SeenSlice
+//!   API server ──watch──► Batch of watched::Pod, Node, Service, EndpointSlice
+//!                            │ seen (uses convert)
+//!                            ▼
+//!                  model::SeenPod, Node, SeenService, SeenSlice
+//!
 //!   model::Slice, Condition ──convert──► objects to create, patches
 //! ```
 //!
@@ -16,15 +20,15 @@
 //! unparsed quantities or addresses.
 //!
 //! What this crate does *not* do: it decides nothing (crate `topology`), it never writes to a
-//! cluster (only what is to be written is made here), it reads no files (callers hand in the text) and it prints nothing.
+//! cluster (only what is to be written is made here), it reads no files (callers hand in the text),
+//! it starts no tasks (callers run those of `watch`) and it prints nothing.
 
 pub mod convert;
-pub mod fast;
 pub mod live;
 pub mod manifest;
 pub mod quantity;
-pub mod slim;
 pub mod snapshot;
+pub mod watch;
 pub mod watched;
 
 mod excerpt;

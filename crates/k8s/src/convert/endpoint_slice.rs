@@ -3,43 +3,44 @@
 use std::sync::Arc;
 
 use evenkeel_model::{
-    Address, AddressType, Endpoint, EndpointPort, Few, Hints, Slice, Target, Topology, label,
+    Address, AddressType, Conditions, Endpoint, EndpointPort, Few, Hints, Slice, Target, Topology,
+    label,
 };
 use k8s_openapi::api::discovery::v1 as discovery;
 
-use crate::convert::{
-    FieldError,
-    field::{self, PortFacts},
-    parse_ip,
-    slice_facts::{EndpointFacts, OwnerFacts, SliceFacts, TargetFacts},
-    zone_shares::zone_shares,
+use crate::{
+    convert::{FieldError, field, parse_ip, zone_shares::zone_shares},
+    watched::{
+        self,
+        endpoint_slice::{
+            Endpoint as GivenEndpoint, Hinted, Hints as GivenHints, Port as GivenPort,
+            Target as GivenTarget,
+        },
+        lenient::{Number, Text},
+    },
 };
 
-/// An EndpointSlice with all its endpoints. Consumers that need only what selection looks at take
-/// [`candidates`](crate::fast::candidates) instead.
+/// An EndpointSlice with all its endpoints.
 pub fn endpoint_slice(
     topology: &mut Topology,
-    slice: &discovery::EndpointSlice,
+    whole: &discovery::EndpointSlice,
 ) -> Result<Slice, FieldError> {
-    from_facts(topology, slice)
+    slice(topology, &watched::EndpointSlice::from(whole))
 }
 
-pub(crate) fn from_facts(
+pub(crate) fn slice(
     topology: &mut Topology,
-    slice: &impl SliceFacts,
+    given: &watched::EndpointSlice,
 ) -> Result<Slice, FieldError> {
-    let meta = slice.meta();
-    let address_type = address_type(slice.address_type())?;
-    let ports = slice.ports().enumerate();
-    let endpoints = slice.endpoints().iter().enumerate();
+    let meta = given.metadata.annotated_facts();
+    let address_type = address_type(&given.address_type)?;
+    let ports = given.ports.iter().enumerate();
     Ok(Slice {
         name: field::text(meta.name),
         address_type,
         ports: ports.map(|(nth, given)| port(nth, given)).collect::<Result<_, _>>()?,
-        endpoints: endpoints
-            .map(|(nth, given)| endpoint(topology, address_type, nth, given))
-            .collect::<Result<_, _>>()?,
-        owner: owner(slice.owners()),
+        endpoints: endpoints(topology, address_type, &given.endpoints)?,
+        owner: given.metadata.owners.service().map(Into::into),
         labels: field::labels(meta.labels),
         shares: meta
             .annotation(label::ZONE_SHARES)
@@ -59,38 +60,55 @@ fn address_type(name: &str) -> Result<AddressType, FieldError> {
     }
 }
 
-fn port(index: usize, given: PortFacts<'_>) -> Result<EndpointPort, FieldError> {
+fn port(index: usize, given: &GivenPort) -> Result<EndpointPort, FieldError> {
     let path = |name| move || format!("ports[{index}].{name}");
-    let number = given.number.map(|number| field::port(number, path("port")));
+    let number = given.port.map(|Number(number)| field::port(number, path("port")));
     Ok(EndpointPort {
-        name: field::text(given.name),
-        protocol: field::protocol(given.protocol, path("protocol"))?,
+        name: field::text(given.name.as_deref()),
+        protocol: field::protocol(given.protocol.as_deref(), path("protocol"))?,
         port: number.transpose()?,
-        app_protocol: given.app_protocol.map(Into::into),
+        app_protocol: given.app_protocol.as_deref().map(Into::into),
     })
+}
+
+fn endpoints(
+    topology: &mut Topology,
+    kind: AddressType,
+    given: &[GivenEndpoint],
+) -> Result<Vec<Endpoint>, FieldError> {
+    let mut endpoints: Vec<Endpoint> = Vec::with_capacity(given.len());
+    for (nth, given) in given.iter().enumerate() {
+        let last = endpoints.last().and_then(|endpoint| endpoint.target.as_deref());
+        let target = given.target_ref.as_ref().map(|given| Arc::new(target(given, last)));
+        endpoints.push(endpoint(topology, kind, nth, given, target)?);
+    }
+    Ok(endpoints)
 }
 
 fn endpoint(
     topology: &mut Topology,
     kind: AddressType,
     index: usize,
-    given: &impl EndpointFacts,
+    given: &GivenEndpoint,
+    target: Option<Arc<Target>>,
 ) -> Result<Endpoint, FieldError> {
-    let addresses = given.addresses().iter().enumerate();
+    let addresses = given.addresses.iter().enumerate();
     let addresses: Result<Few<Address>, FieldError> = addresses
         .map(|(nth, text)| {
             let path = || format!("endpoints[{index}].addresses[{nth}]");
             address(kind, text, path)
         })
         .collect();
+    let watched::endpoint_slice::EndpointConditions { ready, serving, terminating } =
+        given.conditions;
     Ok(Endpoint {
         addresses: addresses?,
-        conditions: given.conditions().unwrap_or_default(),
-        hostname: given.hostname().map(Into::into),
-        target: given.target().map(|given| Arc::new(target(given))),
-        node: given.node_name().map(|name| topology.nodes.intern(name)),
-        zone: given.zone().map(|name| topology.zones.intern(name)),
-        hints: given.has_hints().then(|| hints(topology, given)),
+        conditions: Conditions { ready, serving, terminating },
+        hostname: given.hostname.as_ref().map(|Text(name)| Arc::clone(name)),
+        target,
+        node: given.node_name.as_ref().map(|name| topology.nodes.intern(name)),
+        zone: given.zone.as_ref().map(|name| topology.zones.intern(name)),
+        hints: given.hints.as_ref().map(|given| hints(topology, given)),
     })
 }
 
@@ -109,23 +127,23 @@ fn address(
     Err(FieldError::unexpected(path(), text, expected))
 }
 
-fn target(given: TargetFacts<'_>) -> Target {
+/// Kind and namespace are those of the endpoint before nearly always, and are then kept once.
+fn target(given: &GivenTarget, last: Option<&Target>) -> Target {
+    let shared = |Text(text): &Text, last: Option<&Arc<str>>| {
+        Arc::clone(last.filter(|last| *last == text).unwrap_or(text))
+    };
     Target {
-        kind: field::text(given.kind),
-        namespace: field::text(given.namespace),
-        name: field::text(given.name),
-        uid: field::text(given.uid),
+        kind: shared(&given.kind, last.map(|last| &last.kind)),
+        namespace: shared(&given.namespace, last.map(|last| &last.namespace)),
+        name: Arc::clone(&given.name.0),
+        uid: Arc::clone(&given.uid.0),
     }
 }
 
-fn hints(topology: &mut Topology, given: &impl EndpointFacts) -> Hints {
+fn hints(topology: &mut Topology, given: &GivenHints) -> Hints {
+    let (zones, nodes) = (given.for_zones.iter(), given.for_nodes.iter());
     Hints {
-        zones: given.zone_hints().map(|name| topology.zones.intern(name)).collect(),
-        nodes: given.node_hints().map(|name| topology.nodes.intern(name)).collect(),
+        zones: zones.map(|Hinted { name }| topology.zones.intern(name)).collect(),
+        nodes: nodes.map(|Hinted { name }| topology.nodes.intern(name)).collect(),
     }
-}
-
-fn owner<'a>(mut owners: impl Iterator<Item = OwnerFacts<'a>>) -> Option<Arc<str>> {
-    let service = owners.find(|owner| owner.kind == "Service" && owner.api_version == "v1");
-    service.map(|owner| owner.uid.into())
 }

@@ -30,13 +30,12 @@ impl FieldError {
     }
 }
 
-/// A port of a container or of a slice.
+/// A port of a container.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PortFacts<'a> {
     pub(crate) name: Option<&'a str>,
     pub(crate) number: Option<i64>,
     pub(crate) protocol: Option<&'a str>,
-    pub(crate) app_protocol: Option<&'a str>,
 }
 
 /// A condition of a Pod or a Node.

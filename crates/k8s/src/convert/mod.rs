@@ -8,7 +8,12 @@
 //!
 //! Objects come in two shapes: whole ones (from files, or listed once) and the slim ones of
 //! [`watched`](crate::watched). A trait for each kind names the facts that are read; every rule
-//! about them is in one place.
+//! about them is in one place. EndpointSlices need no trait: a whole one is first brought into the
+//! form of a watch's.
+//!
+//! Manifests and lists stay whole until then, slices too: two documents of one name that differ in
+//! any field are a mistake that is told with the field, as is a wrong type in a field that nobody
+//! reads. The slim form has neither those fields nor a way back to JSON.
 //!
 //! Where Kubernetes has a default, an absent field means that default. What the API server would
 //! refuse is a [`FieldError`]: it can only come from a file, and there it is a mistake. The one
@@ -21,7 +26,6 @@ pub(crate) mod node;
 pub(crate) mod pod;
 pub(crate) mod service;
 pub(crate) mod service_facts;
-pub(crate) mod slice_facts;
 pub(crate) mod zone_shares;
 
 mod ip;

@@ -199,7 +199,6 @@ impl ContainerFacts for core::Container {
             name: given.name.as_deref(),
             number: Some(given.container_port.into()),
             protocol: given.protocol.as_deref(),
-            app_protocol: None,
         })
     }
 }

@@ -148,3 +148,11 @@ pub fn innermost(error: &dyn Error) -> String {
     }
     innermost.to_string()
 }
+
+/// What went wrong, in one line: kube's own words repeat the whole answer.
+pub fn in_short(error: &kube::Error) -> String {
+    match error {
+        kube::Error::Api(status) => format!("{} ({})", status.message, status.code),
+        error => innermost(error),
+    }
+}

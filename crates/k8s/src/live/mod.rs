@@ -1,8 +1,8 @@
 //! Objects from a running cluster, read once.
 //!
 //! Lists are read in pages, so that a large cluster neither overloads its API server nor keeps
-//! people waiting without a sign. Nothing is written and nothing is watched. Controllers, which do
-//! both, get a client that detects lost connections.
+//! people waiting without a sign. Nothing is written and nothing is watched (that is
+//! [`watch`](crate::watch)). Controllers, which do both, get a client that detects lost connections.
 
 mod client;
 mod error;
@@ -13,7 +13,7 @@ mod transport;
 
 pub use self::{
     client::{Connection, client, controller_client},
-    error::{LiveError, innermost, is_unreachable},
+    error::{LiveError, in_short, innermost, is_unreachable},
     list::{Scope, objects},
     raw::raw_services,
     source::{ClusterSource, SourceRule},

@@ -19,7 +19,7 @@ const KEPT: [&str; 6] = [
 ];
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Annotations(pub(super) BTreeMap<String, String>);
+pub(crate) struct Annotations(pub(super) BTreeMap<String, String>);
 
 struct AnnotationsVisitor;
 struct Key;
@@ -54,6 +54,13 @@ impl<'de> Visitor<'de> for AnnotationsVisitor {
             kept.insert(key.to_owned(), value.unwrap_or_default());
         }
         Ok(Annotations(kept))
+    }
+}
+
+impl From<&BTreeMap<String, String>> for Annotations {
+    fn from(given: &BTreeMap<String, String>) -> Annotations {
+        let kept = given.iter().filter(|(key, _)| KEPT.contains(&key.as_str()));
+        Annotations(kept.map(|(key, value)| (key.clone(), value.clone())).collect())
     }
 }
 

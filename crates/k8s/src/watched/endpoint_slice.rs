@@ -1,91 +1,98 @@
 //! EndpointSlices of a watch.
+//!
+//! The one form in which slices are read: whole objects, which commands and tests have, are brought
+//! into it ([`whole`]), so that every rule about slices is written once, in
+//! [`convert`](crate::convert::endpoint_slice). What a slice of the model keeps as a text is read
+//! into an `Arc<str>` at once, and lists that nearly always have one item into a [`Few`].
 
-use evenkeel_model::{Conditions, SeenSlice, Topology};
+use evenkeel_model::{Few, SeenSlice, Topology};
 use serde::Deserialize;
 
 use super::{
     annotations::Annotations,
-    lenient::{self, Number},
+    lenient::{self, Number, Text},
     metadata::{Metadata, Owners},
 };
 use crate::{
     FieldError,
-    convert::{
-        endpoint_slice::from_facts,
-        field::{self, PortFacts},
-        metadata::Meta,
-        slice_facts::{EndpointFacts, OwnerFacts, SliceFacts, TargetFacts},
-    },
+    convert::{endpoint_slice::slice, field},
 };
 
-/// An EndpointSlice. Where only slices are read, and no watcher of kube's is in between,
-/// [`slim`](crate::slim) is faster.
+mod whole;
+
+/// An EndpointSlice.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct EndpointSlice {
     #[serde(deserialize_with = "lenient::or_default")]
-    pub(super) metadata: Metadata<Annotations, Owners>,
+    pub(crate) metadata: Metadata<Annotations, Owners>,
     #[serde(deserialize_with = "lenient::or_default")]
-    address_type: String,
+    pub(crate) address_type: String,
     #[serde(deserialize_with = "lenient::list")]
-    ports: Vec<Port>,
+    pub(crate) ports: Vec<Port>,
     #[serde(deserialize_with = "lenient::list")]
-    endpoints: Vec<Endpoint>,
+    pub(crate) endpoints: Vec<Endpoint>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Port {
-    name: Option<String>,
-    port: Option<Number>,
-    protocol: Option<String>,
-    app_protocol: Option<String>,
+pub(crate) struct Port {
+    pub(crate) name: Option<String>,
+    pub(crate) port: Option<Number>,
+    pub(crate) protocol: Option<String>,
+    pub(crate) app_protocol: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Endpoint {
-    #[serde(deserialize_with = "lenient::list")]
-    addresses: Vec<String>,
-    conditions: Option<EndpointConditions>,
-    hostname: Option<String>,
-    target_ref: Option<Target>,
-    node_name: Option<String>,
-    zone: Option<String>,
-    hints: Option<Hints>,
+    #[serde(deserialize_with = "lenient::few")]
+    pub(crate) addresses: Few<String>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub(crate) conditions: EndpointConditions,
+    pub(crate) hostname: Option<Text>,
+    pub(crate) target_ref: Option<Target>,
+    pub(crate) node_name: Option<String>,
+    pub(crate) zone: Option<String>,
+    /// Present but empty hints are not the same as absent ones.
+    pub(crate) hints: Option<Hints>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct EndpointConditions {
-    ready: Option<bool>,
-    serving: Option<bool>,
-    terminating: Option<bool>,
+pub(crate) struct EndpointConditions {
+    pub(crate) ready: Option<bool>,
+    pub(crate) serving: Option<bool>,
+    pub(crate) terminating: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Target {
-    kind: Option<String>,
-    namespace: Option<String>,
-    name: Option<String>,
-    uid: Option<String>,
+pub(crate) struct Target {
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub(crate) kind: Text,
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub(crate) namespace: Text,
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub(crate) name: Text,
+    #[serde(deserialize_with = "lenient::or_default")]
+    pub(crate) uid: Text,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-struct Hints {
-    #[serde(deserialize_with = "lenient::list")]
-    for_zones: Vec<Hinted>,
-    #[serde(deserialize_with = "lenient::list")]
-    for_nodes: Vec<Hinted>,
+pub(crate) struct Hints {
+    #[serde(deserialize_with = "lenient::few")]
+    pub(crate) for_zones: Few<Hinted>,
+    #[serde(deserialize_with = "lenient::few")]
+    pub(crate) for_nodes: Few<Hinted>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Hinted {
+pub(crate) struct Hinted {
     #[serde(deserialize_with = "lenient::or_default")]
-    name: String,
+    pub(crate) name: String,
 }
 
 // === impl EndpointSlice ===
@@ -94,89 +101,9 @@ impl EndpointSlice {
     pub fn seen(&self, topology: &mut Topology) -> Result<SeenSlice, FieldError> {
         Ok(SeenSlice {
             namespace: field::text(self.metadata.object.namespace.as_deref()),
-            slice: from_facts(topology, self)?,
+            slice: slice(topology, self)?,
             version: self.metadata.version(),
             deleting: self.metadata.deleting,
         })
-    }
-}
-
-impl SliceFacts for EndpointSlice {
-    type Endpoint = Endpoint;
-
-    fn meta(&self) -> Meta<'_> {
-        self.metadata.annotated_facts()
-    }
-
-    fn owners(&self) -> impl Iterator<Item = OwnerFacts<'_>> {
-        self.metadata.owners.iter()
-    }
-
-    fn address_type(&self) -> &str {
-        &self.address_type
-    }
-
-    fn ports(&self) -> impl Iterator<Item = PortFacts<'_>> {
-        self.ports.iter().map(|given| PortFacts {
-            name: given.name.as_deref(),
-            number: given.port.map(|Number(number)| number),
-            protocol: given.protocol.as_deref(),
-            app_protocol: given.app_protocol.as_deref(),
-        })
-    }
-
-    fn endpoints(&self) -> &[Endpoint] {
-        &self.endpoints
-    }
-}
-
-// === impl Endpoint ===
-
-impl EndpointFacts for Endpoint {
-    fn addresses(&self) -> &[String] {
-        &self.addresses
-    }
-
-    fn conditions(&self) -> Option<Conditions> {
-        self.conditions.as_ref().map(|given| Conditions {
-            ready: given.ready,
-            serving: given.serving,
-            terminating: given.terminating,
-        })
-    }
-
-    fn hostname(&self) -> Option<&str> {
-        self.hostname.as_deref()
-    }
-
-    fn target(&self) -> Option<TargetFacts<'_>> {
-        self.target_ref.as_ref().map(|given| TargetFacts {
-            kind: given.kind.as_deref(),
-            namespace: given.namespace.as_deref(),
-            name: given.name.as_deref(),
-            uid: given.uid.as_deref(),
-        })
-    }
-
-    fn node_name(&self) -> Option<&str> {
-        self.node_name.as_deref()
-    }
-
-    fn zone(&self) -> Option<&str> {
-        self.zone.as_deref()
-    }
-
-    fn has_hints(&self) -> bool {
-        self.hints.is_some()
-    }
-
-    fn zone_hints(&self) -> impl Iterator<Item = &str> {
-        let zones = self.hints.iter().flat_map(|hints| &hints.for_zones);
-        zones.map(|zone| zone.name.as_str())
-    }
-
-    fn node_hints(&self) -> impl Iterator<Item = &str> {
-        let nodes = self.hints.iter().flat_map(|hints| &hints.for_nodes);
-        nodes.map(|node| node.name.as_str())
     }
 }

@@ -1,8 +1,9 @@
 //! Values as Kubernetes reads them: `null` is the same as nothing at all, also for an item of a
 //! list or of a map.
 
-use std::{collections::BTreeMap, fmt, marker::PhantomData};
+use std::{collections::BTreeMap, fmt, marker::PhantomData, sync::Arc};
 
+use evenkeel_model::Few;
 use k8s_openapi::jiff::Timestamp;
 use serde::{
     Deserialize, Deserializer,
@@ -24,6 +25,15 @@ where
     T: Default + Deserialize<'de>,
 {
     given.deserialize_any(ListVisitor(PhantomData))
+}
+
+/// A list that nearly always has one item.
+pub(super) fn few<'de, D, T>(given: D) -> Result<Few<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Default + Deserialize<'de>,
+{
+    given.deserialize_any(FewVisitor(PhantomData))
 }
 
 /// Labels, and maps like them.
@@ -56,7 +66,11 @@ pub(super) fn time<'de, D: Deserializer<'de>>(given: D) -> Result<Option<i64>, D
 
 /// A number of any size. What is too large for a port stays so.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Number(pub(super) i64);
+pub(crate) struct Number(pub(crate) i64);
+
+/// A text that the model keeps.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Text(pub(crate) Arc<str>);
 
 /// The number or the name of a port.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +80,8 @@ pub(super) enum NumberOrName {
 }
 
 struct ListVisitor<T>(PhantomData<T>);
+struct FewVisitor<T>(PhantomData<T>);
+struct TextVisitor;
 struct TextsVisitor;
 struct IsVisitor<'t>(&'t str);
 struct FilledVisitor;
@@ -92,6 +108,42 @@ impl<'de, T: Default + Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
             list.push(item.unwrap_or_default());
         }
         Ok(list)
+    }
+}
+
+impl<'de, T: Default + Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
+    type Value = Few<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Few<T>, E> {
+        Ok(Few::None)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Few<T>, A::Error> {
+        let Some(first) = items.next_element::<Option<T>>()? else { return Ok(Few::None) };
+        let Some(second) = items.next_element::<Option<T>>()? else {
+            return Ok(Few::One(first.unwrap_or_default()));
+        };
+        let mut list = vec![first.unwrap_or_default(), second.unwrap_or_default()];
+        while let Some(item) = items.next_element::<Option<T>>()? {
+            list.push(item.unwrap_or_default());
+        }
+        Ok(list.into_iter().collect())
+    }
+}
+
+impl Visitor<'_> for TextVisitor {
+    type Value = Text;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Text, E> {
+        Ok(text.into())
     }
 }
 
@@ -260,5 +312,17 @@ impl<'de> Deserialize<'de> for Number {
 impl<'de> Deserialize<'de> for NumberOrName {
     fn deserialize<D: Deserializer<'de>>(given: D) -> Result<Self, D::Error> {
         given.deserialize_any(NumberOrNameVisitor)
+    }
+}
+
+impl<'de> Deserialize<'de> for Text {
+    fn deserialize<D: Deserializer<'de>>(given: D) -> Result<Self, D::Error> {
+        given.deserialize_str(TextVisitor)
+    }
+}
+
+impl From<&str> for Text {
+    fn from(text: &str) -> Text {
+        Text(text.into())
     }
 }

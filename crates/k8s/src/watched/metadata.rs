@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_model::{Gone, Version};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -13,7 +13,7 @@ use super::{
     annotations::Annotations,
     lenient::{self, Number},
 };
-use crate::convert::{field, metadata::Meta, slice_facts::OwnerFacts};
+use crate::convert::{field, metadata::Meta};
 
 /// `A` and `O`: what is read of annotations and of owners, which is nothing for most kinds.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -21,12 +21,12 @@ use crate::convert::{field, metadata::Meta, slice_facts::OwnerFacts};
     from = "Fields<A, O>",
     bound = "A: Default + DeserializeOwned, O: Default + DeserializeOwned"
 )]
-pub(super) struct Metadata<A = IgnoredAny, O = IgnoredAny> {
+pub(crate) struct Metadata<A = IgnoredAny, O = IgnoredAny> {
     /// What kube's watcher looks at: name, namespace, uid and resource version.
     pub(super) object: ObjectMeta,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) annotations: A,
-    pub(super) owners: O,
+    pub(crate) owners: O,
     pub(super) generation: i64,
     /// In seconds since 1970.
     pub(super) created: Option<i64>,
@@ -58,7 +58,7 @@ struct Fields<A, O> {
 /// The owners of an object.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Owners(#[serde(deserialize_with = "lenient::list")] Vec<Owner>);
+pub(crate) struct Owners(#[serde(deserialize_with = "lenient::list")] Vec<Owner>);
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -94,7 +94,7 @@ impl<A, O> Metadata<A, O> {
 }
 
 impl<O> Metadata<Annotations, O> {
-    pub(super) fn annotated_facts(&self) -> Meta<'_> {
+    pub(crate) fn annotated_facts(&self) -> Meta<'_> {
         Meta { annotations: Some(&self.annotations.0), ..self.facts() }
     }
 }
@@ -119,14 +119,46 @@ impl<A, O> From<Fields<A, O>> for Metadata<A, O> {
     }
 }
 
+impl From<&ObjectMeta> for Metadata<Annotations, Owners> {
+    fn from(given: &ObjectMeta) -> Self {
+        let created = given.creation_timestamp.as_ref();
+        Metadata {
+            object: ObjectMeta {
+                name: given.name.clone(),
+                namespace: given.namespace.clone(),
+                uid: given.uid.clone(),
+                resource_version: given.resource_version.clone(),
+                ..ObjectMeta::default()
+            },
+            labels: given.labels.clone().unwrap_or_default(),
+            annotations: given.annotations.as_ref().map(Annotations::from).unwrap_or_default(),
+            owners: Owners(given.owner_references.iter().flatten().map(Owner::from).collect()),
+            generation: given.generation.unwrap_or_default(),
+            created: created.map(|time| time.0.as_second()),
+            deleting: given.deletion_timestamp.is_some(),
+        }
+    }
+}
+
 // === impl Owners ===
 
 impl Owners {
-    pub(super) fn iter(&self) -> impl Iterator<Item = OwnerFacts<'_>> {
-        self.0.iter().map(|owner| OwnerFacts {
-            api_version: owner.api_version.as_deref().unwrap_or_default(),
-            kind: owner.kind.as_deref().unwrap_or_default(),
-            uid: owner.uid.as_deref().unwrap_or_default(),
-        })
+    /// The uid of the first Service among them.
+    pub(crate) fn service(&self) -> Option<&str> {
+        let is = |text: &Option<String>, wanted| text.as_deref() == Some(wanted);
+        let is_service =
+            |owner: &&Owner| is(&owner.kind, "Service") && is(&owner.api_version, "v1");
+        let service = self.0.iter().find(is_service);
+        service.map(|owner| owner.uid.as_deref().unwrap_or_default())
+    }
+}
+
+impl From<&OwnerReference> for Owner {
+    fn from(given: &OwnerReference) -> Owner {
+        Owner {
+            api_version: Some(given.api_version.clone()),
+            kind: Some(given.kind.clone()),
+            uid: Some(given.uid.clone()),
+        }
     }
 }

@@ -15,12 +15,12 @@
 //! [`SeenPod`]: evenkeel_model::SeenPod
 //! [`SeenService`]: evenkeel_model::SeenService
 //! [`SeenSlice`]: evenkeel_model::SeenSlice
-//! [model]: evenkeel_model::Node
+
+pub(crate) mod endpoint_slice;
+pub(crate) mod lenient;
 
 mod annotations;
 mod condition;
-mod endpoint_slice;
-mod lenient;
 mod metadata;
 mod node;
 mod pod;

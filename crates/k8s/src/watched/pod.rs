@@ -188,7 +188,6 @@ impl ContainerFacts for Container {
             name: given.name.as_deref(),
             number: given.container_port.map(|Number(number)| number),
             protocol: given.protocol.as_deref(),
-            app_protocol: None,
         })
     }
 }

@@ -1,11 +1,8 @@
 use evenkeel_k8s::{
     FieldError,
     convert::{endpoint_slice, to_endpoint_slice},
-    fast::{ReadyZone, candidates, ready_zones},
 };
-use evenkeel_model::{
-    Address, AddressType, Candidate, Conditions, Few, Hints, Selectable, Slice, Topology,
-};
+use evenkeel_model::{Address, AddressType, Conditions, Hints, Slice, Topology};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use serde_json::{Value, json};
 
@@ -57,10 +54,6 @@ fn written() -> Value {
 
 fn slice(json: Value) -> Result<Slice, FieldError> {
     endpoint_slice(&mut Topology::default(), &object(json))
-}
-
-fn with_endpoints(endpoints: Value) -> EndpointSlice {
-    object(json!({"metadata": {"name": "s"}, "addressType": "IPv4", "endpoints": endpoints}))
 }
 
 #[test]
@@ -162,72 +155,4 @@ fn only_a_core_service_owns_a_slice() {
     assert_eq!(owned("v1", "Service").unwrap().owner.as_deref(), Some("u"));
     assert_eq!(owned("serving.knative.dev/v1", "Service").unwrap().owner, None);
     assert_eq!(owned("v1", "Pod").unwrap().owner, None);
-}
-
-#[test]
-fn candidates_are_what_converting_every_endpoint_would_give() {
-    let conditions = [
-        json!(null),
-        json!({}),
-        json!({"ready": true}),
-        json!({"ready": false, "serving": true, "terminating": true}),
-        json!({"ready": false, "terminating": true}),
-        json!({"serving": false}),
-    ];
-    let hints = [
-        json!(null),
-        json!({}),
-        json!({"forZones": []}),
-        json!({"forZones": [{"name": "a"}]}),
-        json!({"forZones": [{"name": "b"}, {"name": "a"}], "forNodes": [{"name": "n2"}]}),
-    ];
-    let mut endpoints = Vec::new();
-    for conditions in &conditions {
-        for (nth, hints) in hints.iter().enumerate() {
-            let node = if nth == 0 { json!(null) } else { json!(format!("n{}", nth % 3)) };
-            let zone = if nth == 1 { json!(null) } else { json!(["", "a", "b"][nth % 3]) };
-            endpoints.push(json!({"addresses": ["10.0.0.1"], "conditions": conditions,
-                "hints": hints, "nodeName": node, "zone": zone}));
-        }
-    }
-    let given = with_endpoints(json!(endpoints));
-    let mut topology = Topology::default();
-    let slices = [&given, &given];
-    let fast = candidates(slices, &mut topology);
-    let zones = ready_zones(slices, &mut topology);
-    let model = endpoint_slice(&mut topology, &given).unwrap();
-    let twice = || model.endpoints.iter().chain(&model.endpoints);
-    assert_eq!(fast, twice().map(Candidate::from).collect::<Vec<_>>());
-    let expected = twice().map(|endpoint| ReadyZone {
-        ready: endpoint.is_ready(),
-        zone: endpoint.zone,
-        hint: endpoint.zone_hints().iter().copied().collect(),
-    });
-    assert_eq!(zones, expected.collect::<Vec<_>>());
-}
-
-#[test]
-fn fast_paths_take_slices_without_endpoints() {
-    let mut topology = Topology::default();
-    let none: EndpointSlice = object(json!({"addressType": "IPv4"}));
-    assert!(candidates([&none], &mut topology).is_empty());
-    let given = with_endpoints(json!([{"addresses": [], "zone": "zone-a"}]));
-    let zones = ready_zones([&none, &given], &mut topology);
-    assert_eq!(zones.len(), 1);
-    assert_eq!(zones[0].zone, topology.zones.find("zone-a"));
-    assert_eq!((zones[0].ready, &zones[0].hint), (false, &Few::None));
-}
-
-#[test]
-fn long_names_that_differ_only_in_their_middle_are_told_apart() {
-    let names = ["", "a", "aaaaaaaa-1-bbbbbbbb", "aaaaaaaa-2-bbbbbbbb", "aaaaaaaa-1-bbbbbbbb"];
-    let endpoints = names.map(|name| json!({"addresses": [], "zone": name, "nodeName": name}));
-    let given = with_endpoints(json!(endpoints));
-    let mut topology = Topology::default();
-    let zones = ready_zones([&given], &mut topology);
-    let nodes = candidates([&given], &mut topology);
-    for ((name, zone), node) in names.iter().zip(&zones).zip(&nodes) {
-        assert_eq!(zone.zone.map(|id| &**topology.zones.name(id)), Some(*name));
-        assert_eq!(node.on_node().map(|id| &**topology.nodes.name(id)), Some(*name));
-    }
 }

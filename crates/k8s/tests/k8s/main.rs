@@ -14,13 +14,11 @@ mod manifest;
 mod manifest_limits;
 mod patch;
 mod robust;
-mod slim;
-mod slim_given;
-mod slim_robust;
-mod slim_same;
+mod slice_given;
 mod snapshot;
 mod watched;
 mod watched_given;
+mod watched_robust;
 mod watched_same;
 mod watched_service;
 

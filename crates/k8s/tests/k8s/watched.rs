@@ -1,12 +1,12 @@
 //! What is read of watched objects, how leniently, and that kube can watch them.
 
-use std::{fmt::Debug, time::Duration};
+use std::{fmt::Debug, sync::Arc, time::Duration};
 
 use evenkeel_k8s::{
     live::{ClusterSource, client},
     watched,
 };
-use evenkeel_model::{Gone, PodPhase, Topology, Version};
+use evenkeel_model::{Gone, PodPhase, SharesAnnotation, SharesError, Topology, Version, label};
 use futures_util::StreamExt;
 use k8s_openapi::api::{core::v1 as core, discovery::v1 as discovery};
 use kube::{
@@ -162,6 +162,61 @@ fn what_is_not_used_is_not_looked_at() {
     assert_eq!(pod.gone(), gone("", "p", ""));
     assert_eq!(pod.seen(&mut Topology::default()).unwrap().pod.ips.len(), 1);
     assert_eq!(object::<watched::Node>(given).gone(), gone("", "p", ""));
+}
+
+#[test]
+fn a_node_keeps_its_zone_and_region() {
+    let mut topology = Topology::default();
+    let given = json!({"metadata": {"name": "n1", "labels": {"other": "x",
+        "topology.kubernetes.io/zone": "zone-a", "topology.kubernetes.io/region": "eu"}}});
+    let (node, problem) = object::<watched::Node>(given).seen(&mut topology);
+    assert_eq!(problem, None);
+    assert_eq!((node.zone, node.zone.is_some()), (topology.zones.find("zone-a"), true));
+    assert_eq!((node.region, node.region.is_some()), (topology.regions.find("eu"), true));
+    let none = json!({"metadata": {"name": "n2", "labels": {"topology.kubernetes.io/region": ""}}});
+    assert_eq!(object::<watched::Node>(none).seen(&mut topology).0.region, None);
+}
+
+#[test]
+fn a_slice_carries_zone_shares_whatever_they_hold() {
+    let mut topology = Topology::default();
+    let mut shares = |annotations: Value| {
+        let given = json!({"addressType": "IPv4", "metadata": {"annotations": annotations}});
+        let slice = object::<watched::EndpointSlice>(given).seen(&mut topology);
+        slice.expect("shares never spoil a slice").slice.shares
+    };
+    let key = label::ZONE_SHARES;
+    assert_eq!(shares(json!({"other": "x"})), None);
+    let text = r#"{"zone-a":{"zone-a":1000},"zone-b":{"zone-a":250,"zone-b":750}}"#;
+    let Some(SharesAnnotation::Valid(valid)) = shares(json!({"other": "x", key: text})) else {
+        panic!("the table is right")
+    };
+    assert_eq!(valid.rows().len(), 2);
+    let invalid = |found| match found {
+        Some(SharesAnnotation::Invalid(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let broken = invalid(shares(json!({key: "{"})));
+    assert!(matches!(broken, SharesError::SharesNotJson { .. }), "{broken:?}");
+    let long = format!("{text}{}", " ".repeat(200 * 1024 - text.len()));
+    let long = invalid(shares(json!({key: long})));
+    assert!(matches!(long, SharesError::SharesTooLong { bytes: 204_800, .. }), "{long:?}");
+}
+
+#[test]
+fn equal_kinds_and_namespaces_of_targets_are_kept_once() {
+    let target =
+        |name: &str| json!({"kind": "Pod", "namespace": "shop", "name": name, "uid": name});
+    let endpoints: Vec<_> = ["a", "b", "c"].map(|name| json!({"targetRef": target(name)})).into();
+    let given = json!({"addressType": "IPv4", "endpoints": endpoints});
+    let slice = object::<watched::EndpointSlice>(given).seen(&mut Topology::default()).unwrap();
+    let targets: Vec<_> = slice.slice.endpoints.iter().flat_map(|e| &e.target).collect();
+    let names: Vec<_> = targets.iter().map(|target| &*target.name).collect();
+    assert_eq!(names, ["a", "b", "c"]);
+    for target in &targets {
+        assert!(Arc::ptr_eq(&target.kind, &targets[0].kind));
+        assert!(Arc::ptr_eq(&target.namespace, &targets[0].namespace));
+    }
 }
 
 #[test]

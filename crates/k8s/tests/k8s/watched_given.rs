@@ -70,6 +70,7 @@ fn metadata() -> Given {
         json!({}),
         json!({"app": "web", "tier": ""}),
         json!({"topology.kubernetes.io/zone": "zone-a"}),
+        json!({"topology.kubernetes.io/zone": "zone-a", "topology.kubernetes.io/region": "eu"}),
         json!({"topology.kubernetes.io/zone": "", "node-role.kubernetes.io/control-plane": ""}),
         json!({"node-role.kubernetes.io/master": "x", "app": "web"}),
     ]);

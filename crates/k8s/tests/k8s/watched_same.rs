@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    slim_given::{any_slice, spelled},
+    slice_given::{any_slice, spelled},
     watched_given::{any_node, any_pod, any_service},
 };
 
@@ -161,6 +161,40 @@ proptest! {
     #[test]
     fn any_slice_is_seen_as_it_is_converted(object in any_slice(), seed: u64) {
         check_slice(&spelled(&serde_json::to_value(&object).unwrap(), seed));
+    }
+}
+
+#[test]
+fn odd_slices_are_seen_as_they_are_converted() {
+    let cases = [
+        "{}",
+        r#"{"addressType":null}"#,
+        r#"{"addressType":"IPv4","metadata":null,"endpoints":null,"ports":null}"#,
+        r#"{"addressType":"IPv4","metadata":{},"endpoints":[],"ports":[]}"#,
+        r#"{"addressType":"ipv4"}"#,
+        r#"{"addressType":"IPv4","metadata":{"labels":{"b":"1","a":"2","b":"3"}}}"#,
+        r#"{"addressType":"IPv4","metadata":{"deletionTimestamp":null}}"#,
+        r#"{"addressType":"IPv4","metadata":{"ownerReferences":[{"uid":"a"},
+            {"apiVersion":"v1","kind":"Service"},{"apiVersion":"v1","kind":"Service","uid":"b"}]}}"#,
+        r#"{"addressType":"IPv4","metadata":{"annotations":{"a":"b","evenkeel.dev/zone-shares":"{}"}}}"#,
+        r#"{"addressType":"IPv4","endpoints":[{},{"addresses":["1.2.3.4","x"]},{"addresses":["y"]}]}"#,
+        r#"{"addressType":"IPv4","endpoints":[{"addresses":["1.2.3.4","1.2.3.5","1.2.3.6"]}]}"#,
+        r#"{"addressType":"IPv4","endpoints":[{"z\u006fne":"\u0061\n","\u0061ddresses":[]}]}"#,
+        r#"{"addressType":"IPv4","endpoints":[{"conditions":null,"hints":null,"targetRef":null}]}"#,
+        r#"{"addressType":"IPv4","endpoints":[{"conditions":{"ready":null},"targetRef":{}}]}"#,
+        r#"{"addressType":"IPv4","endpoints":[{"hints":{"forZones":[{},{"name":null}]}}]}"#,
+        r#"{"addressType":"IPv4","endpoints":[{"hints":{"forZones":null,"forNodes":[]}}]}"#,
+        r#"{"addressType":"FQDN","endpoints":[{"addresses":["","a.b","10.0.0.1"]}]}"#,
+        r#"{"addressType":"IPv6","endpoints":[{"addresses":["::ffff:1.2.3.4"]}]}"#,
+        r#"{"endpoints":[{"addresses":["x"]}],"ports":[{"port":0}],"addressType":"IPv4"}"#,
+        r#"{"addressType":"IPv4","ports":[{"port":0,"protocol":"x"}]}"#,
+        r#"{"addressType":"IPv4","ports":[{},{"port":-1},{"port":65536}]}"#,
+        r#"{"addressType":"IPv4","ports":[{"port":65535,"protocol":"","appProtocol":""}]}"#,
+        r#"{"addressType":"IPv4","ports":[{"protocol":"udp"}],"endpoints":[{"addresses":["x"]}]}"#,
+        r#"{"addressType":"IPv4","unknown":{"deep":[{"zone":1}]}}"#,
+    ];
+    for json in cases {
+        check_slice(json);
     }
 }
 

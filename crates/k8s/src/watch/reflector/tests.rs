@@ -1,8 +1,8 @@
-use evenkeel_k8s::watched::Node;
 use kube::core::Status;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::watched::Node;
 
 const LONG: Duration = Duration::from_secs(15);
 

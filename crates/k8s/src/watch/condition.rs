@@ -7,19 +7,20 @@
 
 use std::time::Duration;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
-use super::{Resource, WatchSettings};
+use super::{Resource, Selectors, WatchSettings};
 
 /// Of one watch, at most one line in this time.
 const QUIET: Duration = Duration::from_secs(60);
 
-/// Of all four.
+/// Of all watches of a component.
 #[derive(Debug)]
-pub(crate) struct Conditions {
+pub struct Conditions {
     stale_after: Duration,
-    of: [Mutex<Condition>; 4],
+    /// Of each resource; `None` where it is not followed.
+    of: [Option<Mutex<Condition>>; Resource::ALL.len()],
 }
 
 #[derive(Debug)]
@@ -40,25 +41,28 @@ struct Failing {
 // === impl Conditions ===
 
 impl Conditions {
-    pub(crate) fn new(settings: &WatchSettings, now: Instant) -> Conditions {
-        let of = || Mutex::new(Condition { seen: now, failing: None, logged: None });
-        Conditions { stale_after: settings.stale_after(), of: std::array::from_fn(|_| of()) }
+    pub fn new(selectors: &Selectors, settings: &WatchSettings, now: Instant) -> Conditions {
+        let new = || Mutex::new(Condition { seen: now, failing: None, logged: None });
+        let of = Resource::ALL.map(|resource| selectors.of(resource).map(|_| new()));
+        Conditions { stale_after: settings.stale_after(), of }
     }
 
-    pub(crate) fn alive(&self, resource: Resource, now: Instant) {
-        self.of(resource).lock().seen = now;
+    pub fn alive(&self, resource: Resource, now: Instant) {
+        if let Some(mut condition) = self.of(resource) {
+            condition.seen = now;
+        }
     }
 
     /// The API server has taken a watch; for how long there was none.
-    pub(crate) fn established(&self, resource: Resource, now: Instant) -> Option<Duration> {
-        let mut condition = self.of(resource).lock();
+    pub fn established(&self, resource: Resource, now: Instant) -> Option<Duration> {
+        let mut condition = self.of(resource)?;
         condition.seen = now;
         condition.failing.take().map(|failing| now - failing.since)
     }
 
     /// Whether it is to be logged.
-    pub(crate) fn failed(&self, resource: Resource, now: Instant, error: String) -> bool {
-        let mut condition = self.of(resource).lock();
+    pub fn failed(&self, resource: Resource, now: Instant, error: String) -> bool {
+        let Some(mut condition) = self.of(resource) else { return false };
         let since = condition.failing.as_ref().map_or(now, |failing| failing.since);
         condition.failing = Some(Failing { since, error });
         let is_due = condition.logged.is_none_or(|logged| now - logged >= QUIET);
@@ -68,9 +72,9 @@ impl Conditions {
         is_due
     }
 
-    /// What is wrong with a watch, if anything.
-    pub(crate) fn problem(&self, resource: Resource, now: Instant) -> Option<String> {
-        let condition = self.of(resource).lock();
+    /// What is wrong with a watch, if anything. Nothing is with one that there is not.
+    pub fn problem(&self, resource: Resource, now: Instant) -> Option<String> {
+        let condition = self.of(resource)?;
         let name = resource.name();
         if let Some(Failing { since, error }) = &condition.failing {
             let seconds = now.saturating_duration_since(*since).as_secs();
@@ -82,20 +86,27 @@ impl Conditions {
         })
     }
 
-    fn of(&self, resource: Resource) -> &Mutex<Condition> {
-        &self.of[resource as usize]
+    fn of(&self, resource: Resource) -> Option<MutexGuard<'_, Condition>> {
+        self.of[resource as usize].as_ref().map(Mutex::lock)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::watch::Selector;
+
+    fn selectors() -> Selectors {
+        let all = Some(Selector::all());
+        let (nodes, pods, services) = (all.clone(), all.clone(), all);
+        Selectors { nodes, pods, services, endpoint_slices: None }
+    }
 
     #[test]
     fn a_watch_fails_until_there_is_another_one_and_is_logged_once_a_minute() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let conditions = Conditions::new(&WatchSettings::default(), start);
+        let conditions = Conditions::new(&selectors(), &WatchSettings::default(), start);
         let fail = |seconds| conditions.failed(Resource::Pods, at(seconds), "gone".to_owned());
         let problem = |seconds| conditions.problem(Resource::Pods, at(seconds));
         assert_eq!(problem(0), None);
@@ -118,7 +129,7 @@ mod tests {
     fn a_watch_without_a_sign_of_life_is_stale() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let conditions = Conditions::new(&WatchSettings::default(), start);
+        let conditions = Conditions::new(&selectors(), &WatchSettings::default(), start);
         let problem = |resource, seconds| conditions.problem(resource, at(seconds));
         assert_eq!(problem(Resource::Nodes, 35), None);
         let stale = "watch of nodes is stale: nothing received for 36 s";
@@ -126,5 +137,6 @@ mod tests {
         conditions.alive(Resource::Nodes, at(20));
         assert_eq!(problem(Resource::Nodes, 36), None);
         assert!(problem(Resource::Pods, 36).is_some());
+        assert_eq!(problem(Resource::EndpointSlices, 36), None, "it is not followed");
     }
 }

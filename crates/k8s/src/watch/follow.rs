@@ -1,19 +1,18 @@
 //! Carries out what a reflector asks for.
 
-use std::{fmt::Debug, time::Duration};
+use std::time::Duration;
 
 use evenkeel_model::Watched;
 use futures_util::{Stream, StreamExt as _};
 use kube::{
-    Api,
     api::{ListParams, WatchParams},
     core::Request,
 };
-use serde::de::DeserializeOwned;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{
-    Watch,
+    Selector, Watch,
+    batch::Followed,
     failure::{Cause, Failure, Verb},
     reflector::{Reflector, Step},
     stream::{self, Line},
@@ -32,17 +31,14 @@ struct Open {
     had_events: bool,
 }
 
-impl<T> Watch<T>
-where
-    T: kube::Resource + Clone + DeserializeOwned + Debug + Send + 'static,
-{
+impl<T: Followed> Watch<T> {
     /// Until nobody takes batches any more.
-    pub(super) async fn follow(self, api: Api<T>) {
-        let mut reflector = Reflector::new(self.gone);
+    pub(super) async fn follow(self) {
+        let mut reflector = Reflector::new(T::gone);
         while !self.send.is_closed() {
             let done = match reflector.next() {
-                Step::List { limit, token } => self.list(&api, &mut reflector, limit, token).await,
-                Step::Watch { version } => self.watch(&api, &mut reflector, &version).await,
+                Step::List { limit, token } => self.list(&mut reflector, limit, token).await,
+                Step::Watch { version } => self.watch(&mut reflector, &version).await,
             };
             if let Err(failure) = done {
                 let pause = reflector.failed(&failure, rand::random());
@@ -54,30 +50,26 @@ where
 
     async fn list(
         &self,
-        api: &Api<T>,
         reflector: &mut Reflector<T>,
         limit: Option<u32>,
         token: Option<String>,
     ) -> Result<(), Failure> {
+        let Selector { labels, fields } = self.selector.clone();
         let params = ListParams {
-            label_selector: self.labels.map(str::to_owned),
+            label_selector: labels,
+            field_selector: fields,
             limit,
             continue_token: token,
             ..ListParams::default()
         };
-        let page = within(Verb::List, self.settings.list, api.list(&params)).await?;
-        self.conditions.alive(self.resource, Instant::now());
+        let page = within(Verb::List, self.settings.list, self.api.list(&params)).await?;
+        self.alive();
         self.pass_on(reflector.page(page)?).await;
         Ok(())
     }
 
-    async fn watch(
-        &self,
-        api: &Api<T>,
-        reflector: &mut Reflector<T>,
-        version: &str,
-    ) -> Result<(), Failure> {
-        let (lines, mut open) = self.open(api, version).await?;
+    async fn watch(&self, reflector: &mut Reflector<T>, version: &str) -> Result<(), Failure> {
+        let (lines, mut open) = self.open(version).await?;
         self.established();
         let mut chunks = std::pin::pin!(lines.ready_chunks(BATCH));
         loop {
@@ -95,18 +87,19 @@ where
 
     async fn open(
         &self,
-        api: &Api<T>,
         version: &str,
     ) -> Result<(impl Stream<Item = Line<T>> + use<T>, Open), Failure> {
         let seconds = self.settings.timeout_seconds(rand::random());
+        let Selector { labels, fields } = self.selector.clone();
         let params = WatchParams {
-            label_selector: self.labels.map(str::to_owned),
+            label_selector: labels,
+            field_selector: fields,
             timeout: Some(seconds),
             ..WatchParams::default()
         };
-        let request = Request::new(api.resource_url()).watch(&params, version);
+        let request = Request::new(self.api.resource_url()).watch(&params, version);
         let request = request.map_err(|error| failed(kube::Error::BuildRequest(error)))?;
-        let (client, since) = (api.clone().into_client(), Instant::now());
+        let (client, since) = (self.api.clone().into_client(), Instant::now());
         let lines = stream::open(&client, request);
         let lines = within(Verb::Watch, self.settings.open, lines).await?;
         let ends = since + Duration::from_secs(seconds.into());
@@ -120,7 +113,7 @@ where
         chunk: Vec<Line<T>>,
         open: &mut Open,
     ) -> Result<(), Failure> {
-        self.conditions.alive(self.resource, Instant::now());
+        self.alive();
         let mut batch = Vec::with_capacity(chunk.len());
         let mut done = Ok(());
         for line in chunk {
@@ -156,14 +149,14 @@ where
     }
 
     fn ended(&self, reflector: &mut Reflector<T>, open: &Open) -> Result<(), Failure> {
-        self.conditions.alive(self.resource, Instant::now());
+        self.alive();
         reflector.ended(open.since.elapsed(), open.had_events)
     }
 
     async fn pass_on(&self, batch: Vec<Watched<T>>) {
         if !batch.is_empty() {
             // Who has gone is noticed before the next request.
-            let _ = self.send.send((self.batch)(batch)).await;
+            let _ = self.send.send(T::batch(batch)).await;
         }
     }
 }

@@ -2,11 +2,10 @@
 
 use std::{fmt, time::Duration};
 
-use evenkeel_k8s::live::is_unreachable;
 use kube::{client::AuthError, core::Status};
 
 use super::back_off::Sort;
-use crate::ask::in_short;
+use crate::live::{in_short, is_unreachable};
 
 /// What was being done when it failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -273,7 +273,13 @@ fn metadata() -> impl Strategy<Value = ObjectMeta> {
         },
     );
     let owners = option::of(collection::vec(owner, 0..4));
-    (names(), names(), names(), pairs(), pairs(), owners, any::<bool>()).prop_map(
+    let shares = ["", "{}", r#"{"a":{"a":400,"b":600}}"#, r#"{"a":{"a":-1}}"#].map(str::to_owned);
+    let shares = option::of(sample::select(shares.to_vec()));
+    let annotations = (pairs(), shares).prop_map(|(pairs, shares)| {
+        let shares = shares.map(|text| ("evenkeel.dev/zone-shares".to_owned(), text));
+        pairs.map(|pairs| pairs.into_iter().chain(shares).collect())
+    });
+    (names(), names(), names(), pairs(), annotations, owners, any::<bool>()).prop_map(
         |(name, namespace, resource_version, labels, annotations, owner_references, deleting)| {
             let time = || serde_json::from_value(json!("2026-01-01T00:00:00Z")).unwrap();
             ObjectMeta {

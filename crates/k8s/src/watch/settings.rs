@@ -6,8 +6,8 @@ use std::time::Duration;
 ///
 /// A watch that works may be silent for as long as nothing changes. So the API server is asked to
 /// end each one after a short while, and one that has not ended by then is dead, whatever the
-/// kernel says of its connection. Four requests in some 17 s are no load, and each goes on where
-/// the last one was.
+/// kernel says of its connection. A request for each kind in some 17 s is no load, and each goes on
+/// where the last one was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WatchSettings {
     /// After how many seconds the API server is asked to end a watch; up to a third more, by
@@ -53,9 +53,8 @@ impl Default for WatchSettings {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_k8s::live::Timeouts;
-
     use super::*;
+    use crate::live::Timeouts;
 
     #[test]
     fn by_default_a_dead_watch_is_noticed_and_replaced_well_under_a_minute() {

@@ -58,9 +58,8 @@ struct Bare {
 
 #[cfg(test)]
 mod tests {
-    use evenkeel_k8s::watched::Node;
-
     use super::*;
+    use crate::watched::Node;
 
     fn said(line: &str) -> String {
         match decoded::<Node>(line) {

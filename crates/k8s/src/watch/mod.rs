@@ -1,0 +1,211 @@
+//! Watches: what a component follows of a cluster, from its first list to its end.
+//!
+//! ```text
+//!  reflector: which request is next ─► follow: sends it, decodes ─► batches ─► the component
+//!      ▲                                  │                            (a bounded channel)
+//!      └──────── pages, events, failures ─┴─► condition: health; counters: metrics
+//! ```
+//!
+//! A component says with [`Selectors`] which kinds it follows, and of each which objects. Each kind
+//! has a [`Task`] of its own, where objects are decoded. [`prepare`] starts none of them: the
+//! component runs them, and starts one again that panicked; it then begins with a new list. All
+//! send [`Batch`]es into one channel; while nobody takes them, the watches wait.
+//!
+//! A batch tells what a watch received, in order: [`Watched::Restarted`] begins a list,
+//! each of its objects is [`Watched::Listed`], and at [`Watched::Complete`] what
+//! was not listed is gone; until then everything from before still counts. After that come changes.
+//!
+//! ```no_run
+//! # use std::sync::Arc;
+//! # use evenkeel_k8s::watch::{self, Conditions, Hooks, Selector, Selectors, WatchSettings};
+//! # async fn proxy(client: kube::Client) {
+//! let selectors = Selectors {
+//!     nodes: Some(Selector::named("node-1")),
+//!     services: Some(Selector::labels("!service.kubernetes.io/service-proxy-name")),
+//!     endpoint_slices: Some(Selector::labels("!service.kubernetes.io/headless")),
+//!     pods: None,
+//! };
+//! let settings = WatchSettings::default();
+//! let conditions = Arc::new(Conditions::new(&selectors, &settings, tokio::time::Instant::now()));
+//! let hooks = Hooks { conditions, counters: Arc::new(()), address: None };
+//! let (mut batches, tasks) = watch::prepare(&client, &selectors, &settings, &hooks);
+//! for task in tasks {
+//!     tokio::spawn(async move { task.run().await });
+//! }
+//! while let Some(batch) = batches.recv().await {
+//!     println!("{batch:?}");
+//! }
+//! # }
+//! ```
+//!
+//! [`Watched::Restarted`]: evenkeel_model::Watched::Restarted
+//! [`Watched::Listed`]: evenkeel_model::Watched::Listed
+//! [`Watched::Complete`]: evenkeel_model::Watched::Complete
+
+mod back_off;
+mod batch;
+mod condition;
+mod failure;
+mod follow;
+mod reflector;
+mod selector;
+mod settings;
+mod stream;
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use futures_util::{FutureExt as _, future::BoxFuture};
+use kube::{Api, Client};
+use tokio::{sync::mpsc, time::Instant};
+use tracing::Instrument as _;
+
+use self::{batch::Followed, failure::Failure};
+pub use self::{
+    batch::{Batch, Resource},
+    condition::Conditions,
+    selector::{Selector, Selectors},
+    settings::WatchSettings,
+};
+use crate::{
+    excerpt,
+    watched::{EndpointSlice, Node, Pod, Service},
+};
+
+/// Batches in the channel.
+const WAITING: usize = 8;
+
+/// What a component counts of its watches. `()` counts nothing.
+pub trait Counters: Send + Sync {
+    /// A list or a watch failed, and is tried again.
+    fn restarted(&self, resource: Resource);
+
+    /// An object could not be decoded and was ignored.
+    fn ignored(&self, resource: Resource);
+}
+
+/// Whom the watches of a component tell how they are.
+#[derive(Clone)]
+pub struct Hooks {
+    pub conditions: Arc<Conditions>,
+    pub counters: Arc<dyn Counters>,
+    /// The address of the API server, for log lines.
+    pub address: Option<String>,
+}
+
+/// A watch to be run.
+pub struct Task {
+    resource: Resource,
+    run: Box<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
+}
+
+/// One watch.
+#[derive(Clone)]
+struct Watch<T> {
+    api: Api<T>,
+    selector: Selector,
+    settings: WatchSettings,
+    send: mpsc::Sender<Batch>,
+    hooks: Hooks,
+}
+
+/// The watches of a component, one task for each kind that it follows, and what they receive.
+///
+/// The client should not retry by itself and should detect lost connections: see
+/// [`long_lived`](crate::live::long_lived).
+pub fn prepare(
+    client: &Client,
+    selectors: &Selectors,
+    settings: &WatchSettings,
+    hooks: &Hooks,
+) -> (mpsc::Receiver<Batch>, Vec<Task>) {
+    let (send, receive) = mpsc::channel(WAITING);
+    let mut tasks = Vec::new();
+    macro_rules! watch {
+        ($($kind:ident)*) => {$({
+            let selector = selectors.of($kind::RESOURCE);
+            tasks.extend(selector.map(|selector| {
+                let api = Api::<$kind>::all(client.clone());
+                let (selector, settings) = (selector.clone(), *settings);
+                Task::of(Watch { api, selector, settings, send: send.clone(), hooks: hooks.clone() })
+            }));
+        })*};
+    }
+    watch!(Node Pod Service EndpointSlice);
+    (receive, tasks)
+}
+
+impl Counters for () {
+    fn restarted(&self, _: Resource) {}
+
+    fn ignored(&self, _: Resource) {}
+}
+
+// === impl Hooks ===
+
+impl fmt::Debug for Hooks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hooks").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+// === impl Task ===
+
+impl Task {
+    fn of<T: Followed>(watch: Watch<T>) -> Task {
+        let resource = T::RESOURCE;
+        // Also where only warnings are logged, which are to name what they are about.
+        let address = watch.hooks.address.as_deref();
+        let span = tracing::error_span!("watch", resource = resource.name(), address);
+        let run = move || watch.clone().follow().instrument(span.clone()).boxed();
+        Task { resource, run: Box::new(run) }
+    }
+
+    /// As in `watcher-nodes`.
+    pub fn name(&self) -> &'static str {
+        self.resource.task()
+    }
+
+    /// Follows the kind, beginning with a list, until the receiver of batches is closed.
+    pub fn run(&self) -> BoxFuture<'static, ()> {
+        (self.run)()
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Task").field("name", &self.name()).finish_non_exhaustive()
+    }
+}
+
+// === impl Watch ===
+
+impl<T: Followed> Watch<T> {
+    fn alive(&self) {
+        self.hooks.conditions.alive(T::RESOURCE, Instant::now());
+    }
+
+    fn established(&self) {
+        let failed_for = self.hooks.conditions.established(T::RESOURCE, Instant::now());
+        if let Some(failed_for) = failed_for {
+            tracing::info!(?failed_for, "watch re-established");
+        }
+    }
+
+    fn failed(&self, failure: &Failure, pause: Duration) {
+        let error = failure.to_string();
+        self.hooks.counters.restarted(T::RESOURCE);
+        if self.hooks.conditions.failed(T::RESOURCE, Instant::now(), error.clone()) {
+            tracing::warn!(error, "watch failed, retrying in {pause:.1?}");
+        }
+    }
+
+    fn undecodable(&self, error: &serde_json::Error) {
+        self.hooks.counters.ignored(T::RESOURCE);
+        // It repeats what was found, which may be long.
+        let error = excerpt::message(&error.to_string());
+        tracing::warn!(%error, "ignoring invalid object");
+    }
+}
+
+#[cfg(test)]
+mod tests;

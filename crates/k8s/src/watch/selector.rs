@@ -1,0 +1,81 @@
+//! Which objects a component follows.
+
+use super::Resource;
+
+/// The kinds that a component follows, and of each which objects. `None`: it has no such watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selectors {
+    pub nodes: Option<Selector>,
+    pub pods: Option<Selector>,
+    pub services: Option<Selector>,
+    pub endpoint_slices: Option<Selector>,
+}
+
+/// The objects of one kind that are followed: all, or those that both selectors match.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selector {
+    /// As in `app=web,!service.kubernetes.io/headless`.
+    pub labels: Option<String>,
+    /// As in `metadata.name=node-1`.
+    pub fields: Option<String>,
+}
+
+// === impl Selectors ===
+
+impl Selectors {
+    pub fn of(&self, resource: Resource) -> Option<&Selector> {
+        match resource {
+            Resource::Nodes => self.nodes.as_ref(),
+            Resource::Pods => self.pods.as_ref(),
+            Resource::Services => self.services.as_ref(),
+            Resource::EndpointSlices => self.endpoint_slices.as_ref(),
+        }
+    }
+
+    /// What is followed.
+    pub fn resources(&self) -> impl Iterator<Item = Resource> {
+        Resource::ALL.into_iter().filter(|resource| self.of(*resource).is_some())
+    }
+}
+
+// === impl Selector ===
+
+impl Selector {
+    pub fn all() -> Selector {
+        Selector::default()
+    }
+
+    pub fn labels(selector: impl Into<String>) -> Selector {
+        Selector { labels: Some(selector.into()), fields: None }
+    }
+
+    /// The one object of this name (of each namespace, for kinds that have one).
+    pub fn named(name: &str) -> Selector {
+        let mut fields = "metadata.name=".to_owned();
+        for letter in name.chars() {
+            if matches!(letter, '\\' | ',' | '=') {
+                fields.push('\\');
+            }
+            fields.push(letter);
+        }
+        Selector { labels: None, fields: Some(fields) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_one_name_whatever_it_holds() {
+        let fields = |name| Selector::named(name).fields.unwrap();
+        assert_eq!(fields("node-1.example"), "metadata.name=node-1.example");
+        assert_eq!(fields(r"a,b=c\d"), r"metadata.name=a\,b\=c\\d");
+    }
+
+    #[test]
+    fn what_has_no_selector_is_not_followed() {
+        let selectors = Selectors { pods: Some(Selector::all()), ..Selectors::default() };
+        assert_eq!(selectors.resources().collect::<Vec<_>>(), [Resource::Pods]);
+    }
+}
