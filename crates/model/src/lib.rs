@@ -16,6 +16,7 @@
 mod candidate;
 mod endpoint;
 mod few;
+mod frontend;
 mod names;
 mod node;
 mod pod;
@@ -31,7 +32,8 @@ pub use crate::{
     candidate::{Candidate, Selectable},
     endpoint::{Address, Conditions, Endpoint, Hints, Target},
     few::Few,
-    names::{Id, Names, NodeId, RegionId, Topology, ZoneId},
+    frontend::{Cidr, ClientIpAffinity, Frontends, IpMode, LoadBalancerIp, RareFrontends},
+    names::{Id, Names, NodeId, PortId, RegionId, ServiceId, Topology, ZoneId},
     node::Node,
     pod::{ContainerPort, Pod, PodPhase},
     reason::{Reason, WithMessage, harmless},

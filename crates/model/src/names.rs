@@ -20,8 +20,17 @@ pub struct NodeId(NonZeroU32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RegionId(NonZeroU32);
 
-/// An id that a [`Names`] table hands out. Index 0 is the empty name in every table. An optional id
-/// is as small as an id: ids count from one inside.
+/// A Service of one consumer's view. Ids of deleted Services are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ServiceId(NonZeroU32);
+
+/// A port of a Service in one address family, of one consumer's view: what endpoints are selected
+/// for. Ids of deleted ports are used again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PortId(NonZeroU32);
+
+/// An id that a [`Names`] table or another list hands out. Index 0 is the empty name in every table.
+/// An optional id is as small as an id: ids count from one inside.
 pub trait Id: Copy {
     fn from_index(index: u32) -> Self;
     fn index(self) -> usize;
@@ -42,7 +51,7 @@ pub struct Topology {
     pub regions: Names<RegionId>,
 }
 
-// === impl ZoneId, NodeId, RegionId ===
+// === impl ZoneId, NodeId, RegionId, ServiceId, PortId ===
 
 impl ZoneId {
     /// The zone of the empty name, which is no zone for most purposes.
@@ -68,7 +77,7 @@ macro_rules! ids {
     )*};
 }
 
-ids! { ZoneId NodeId RegionId }
+ids! { ZoneId NodeId RegionId ServiceId PortId }
 
 // === impl Names ===
 

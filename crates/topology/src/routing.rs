@@ -43,9 +43,6 @@ fn shares<'a>(slices: impl Iterator<Item = &'a Slice>) -> Routing<'a> {
     for annotation in slices.filter_map(|slice| slice.shares.as_ref()) {
         match annotation {
             SharesAnnotation::Invalid(why) => unusable = SharesUnusable::Invalid(why),
-            SharesAnnotation::Valid(table) if found.is_some_and(|known| known != table) => {
-                return Routing::SharesUnusable(SharesUnusable::Contradicting);
-            }
             SharesAnnotation::Valid(table) => found = Some(table),
         }
     }

@@ -24,6 +24,7 @@ pub(crate) mod service_facts;
 pub(crate) mod slice_facts;
 pub(crate) mod zone_shares;
 
+mod frontends;
 mod ip;
 mod patch;
 mod selector;
