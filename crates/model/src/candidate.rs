@@ -1,5 +1,7 @@
 //! Endpoints as a consumer sees them.
 
+use std::sync::Arc;
+
 use crate::{Conditions, Endpoint, Few, Hints, NodeId, ZoneId};
 
 /// What a consumer asks of an endpoint when it selects. It reads an unknown `ready` as true, an
@@ -28,8 +30,8 @@ pub trait Selectable {
 pub struct Candidate {
     zone_hint: Option<ZoneId>,
     node_hint: Option<NodeId>,
-    /// All hints, where there are several of a kind; no controller gives such today.
-    several: Option<Box<Hints>>,
+    /// All hints, where there are several of a kind, as with PreferSameRegion.
+    several: Option<Arc<Hints>>,
     node: Option<NodeId>,
     zone: ZoneId,
     ready: bool,
@@ -54,12 +56,42 @@ impl Candidate {
         Candidate {
             zone_hint,
             node_hint,
-            several: hints.filter(several).map(|hints| Box::new(hints.clone())),
+            several: hints.filter(several).map(|hints| Arc::new(hints.clone())),
             node,
             zone: zone.unwrap_or(ZoneId::EMPTY),
             ready,
             serving_terminating: serving && conditions.terminating == Some(true),
         }
+    }
+
+    /// Equal to the candidate that `endpoint` would become, without making it.
+    pub fn is_like(&self, endpoint: &Endpoint) -> bool {
+        let Candidate { zone_hint, node_hint, several, node, zone, ready, serving_terminating } =
+            self;
+        let hints = endpoint.hints.as_ref();
+        let same_hints = match (several, hints) {
+            (Some(several), Some(hints)) => **several == *hints,
+            (Some(_), None) => false,
+            (None, hints) => {
+                // Only where neither list has several items is the first all there is.
+                let none = (Few::None, Few::None);
+                let (zones, nodes) = hints.map_or((&none.0, &none.1), |h| (&h.zones, &h.nodes));
+                is_just(zones, *zone_hint) && is_just(nodes, *node_hint)
+            }
+        };
+        same_hints
+            && *node == endpoint.node
+            && *zone == endpoint.zone()
+            && *ready == endpoint.ready()
+            && *serving_terminating == endpoint.serving_terminating()
+    }
+}
+
+fn is_just<T: PartialEq + Copy>(few: &Few<T>, item: Option<T>) -> bool {
+    match few {
+        Few::None => item.is_none(),
+        Few::One(only) => item == Some(*only),
+        Few::Many(_) => false,
     }
 }
 

@@ -37,6 +37,9 @@ ids! {
     /// A Service by namespace and name, in the table of one component. It is handed out again once
     /// the table has dropped the Service.
     ServiceId
+    /// A port of a Service in one address family, in the table of one component: what endpoints are
+    /// selected for. It is handed out again once the table has dropped the port.
+    PortId
     /// A Pod by namespace and name, in the table of one component. It is handed out again once the
     /// table has dropped the Pod.
     PodId

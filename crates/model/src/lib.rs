@@ -16,6 +16,7 @@
 mod candidate;
 mod endpoint;
 mod few;
+mod frontend;
 mod ids;
 mod names;
 mod node;
@@ -32,7 +33,8 @@ pub use crate::{
     candidate::{Candidate, Selectable},
     endpoint::{Address, Conditions, Endpoint, Hints, Target},
     few::Few,
-    ids::{Id, NodeId, PodId, RegionId, ServiceId, ZoneId},
+    frontend::{Cidr, ClientIpAffinity, Frontends, IpMode, LoadBalancerIp, RareFrontends},
+    ids::{Id, NodeId, PodId, PortId, RegionId, ServiceId, ZoneId},
     names::{Names, Topology},
     node::Node,
     pod::{ContainerPort, Pod, PodPhase},

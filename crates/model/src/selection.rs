@@ -29,8 +29,6 @@ pub enum Routing<'a> {
 pub enum SharesUnusable<'a> {
     /// No slice has the annotation.
     Missing,
-    /// Slices have different tables.
-    Contradicting,
     Invalid(&'a SharesError),
 }
 

@@ -1,10 +1,10 @@
 //! Services, as far as endpoints and traffic policies need them.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, fmt, num::NonZeroU16, sync::Arc};
 
 use serde::Serialize;
 
-use crate::AddressType;
+use crate::{AddressType, Frontends};
 
 /// Labels and annotations that carry meaning here.
 pub mod label {
@@ -20,8 +20,10 @@ pub mod label {
     pub const SERVICE_NAME: &str = "kubernetes.io/service-name";
     /// On an EndpointSlice: the controller that writes it.
     pub const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
-    /// On an EndpointSlice: its Service has no cluster IP.
+    /// On an EndpointSlice: its Service has no cluster IP. On a Service: proxies ignore it.
     pub const HEADLESS: &str = "service.kubernetes.io/headless";
+    /// On a Service: the proxy that serves it, in place of the usual one of each node.
+    pub const SERVICE_PROXY_NAME: &str = "service.kubernetes.io/service-proxy-name";
     /// On a Service: `Auto` requests hints by the CPU of zones.
     pub const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
     /// The older name of [`TOPOLOGY_MODE`]; it wins when both are set.
@@ -79,6 +81,7 @@ pub struct ServicePort {
     pub target: TargetPort,
     pub protocol: Protocol,
     pub app_protocol: Option<Arc<str>>,
+    pub node_port: Option<NonZeroU16>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
@@ -119,6 +122,7 @@ pub struct Service {
     pub publish_not_ready: bool,
     pub traffic_distribution: Option<Arc<str>>,
     pub exposure: Exposure,
+    pub frontends: Frontends,
     /// `metadata.deletionTimestamp` is set.
     pub deleting: bool,
 }
@@ -173,5 +177,20 @@ impl Service {
             return false;
         };
         selector.iter().all(|(key, value)| label(key) == Some(&**value))
+    }
+
+    /// The proxy that serves this Service in place of the usual one of each node.
+    pub fn proxy_name(&self) -> Option<&Arc<str>> {
+        self.labels.get(label::SERVICE_PROXY_NAME)
+    }
+
+    /// A proxy called `name` (`None`: the usual one of each node) serves this Service: it has a
+    /// cluster IP and is labelled neither for another proxy nor as headless.
+    pub fn is_served_by(&self, name: Option<&str>) -> bool {
+        let labelled = self.proxy_name().map(|name| &**name);
+        !self.headless
+            && !self.external_name
+            && !self.labels.contains_key(label::HEADLESS)
+            && labelled == name
     }
 }

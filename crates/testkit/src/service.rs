@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::{
-    AddressType, Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy,
-    label,
+    AddressType, Exposure, Frontends, Protocol, Service, ServiceKey, ServicePort, TargetPort,
+    TrafficPolicy, label,
 };
 
 /// A Service of family IPv4 with one port and no preferences.
@@ -22,6 +22,7 @@ pub fn service(name: &str) -> Service {
             target: TargetPort::Number(8080),
             protocol: Protocol::Tcp,
             app_protocol: None,
+            node_port: None,
         }],
         families: vec![AddressType::IPv4],
         headless: false,
@@ -30,6 +31,7 @@ pub fn service(name: &str) -> Service {
         publish_not_ready: false,
         traffic_distribution: None,
         exposure: Exposure::default(),
+        frontends: Frontends::default(),
         deleting: false,
     }
 }

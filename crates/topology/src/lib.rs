@@ -10,6 +10,8 @@
 //!                                    └ distribution  own zone, own node
 //! ```
 //!
+//! [`consumer`] keeps Services, slices and selections up to date, one change at a time.
+//!
 //! Everything here is a function of its arguments: no clock, no I/O, no randomness; ties are
 //! broken by name. Each outcome carries its reasons as data. What is *not* here: API objects
 //! (crate `k8s`), writing slices (`controller`), programming the kernel (`nft`, `proxy`).
@@ -19,6 +21,7 @@ pub mod auto;
 pub mod balanced;
 pub mod capacity;
 mod carrier;
+pub mod consumer;
 mod data_plane;
 pub mod demand;
 pub mod distribution;
@@ -48,7 +51,7 @@ pub use crate::{
     plan::{Plan, Sync, plan},
     policy::{Policy, PolicyReason, RequestedPolicy},
     reason::{HintEvent, NoHints},
-    routing::routing,
+    routing::{PortRouting, SharesIgnored, routing, shares_ignored},
     select::{Selected, select},
     settings::{
         Assignment, EnabledEvent, Gates, NodeHintRule, Settings, SettingsError, UnknownCpu,

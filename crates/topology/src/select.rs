@@ -8,8 +8,7 @@
 //! 3. else all ready endpoints;
 //! 4. and if none is ready, those that still serve while they terminate.
 //!
-//! Zone shares (policy Balanced, see [`crate::balanced`]) come before all of that: the row of the client's
-//! zone says which part goes to the ready endpoints of which zone. A zone without any passes its part
+//! Zone shares (policy Balanced) come before all of that: the row of the client's zone says which part goes to the ready endpoints of which zone. A zone without any passes its part
 //! to the others in proportion; if no named zone has one, all ready endpoints serve equally. Without
 //! a row for the client's zone the rules above hold. Under RequireSameZone clients use the endpoints
 //! of their zone, ready ones before serving-terminating ones, or none.
@@ -18,7 +17,9 @@
 //! serving-terminating ones; hints don't count there. Kubernetes obeys rule 1 only when all ready
 //! endpoints have node hints ([`NodeHintRule`]).
 //!
-//! Two passes over the candidates (and a search of the row for each under zone shares), no allocation but the result, no string compares.
+//! Two passes over the candidates (and a search of the row for each under zone shares), no allocation
+//! but the result (rows of more than 16 zones need a second one), no string compares. A consumer that
+//! sees one endpoint change at a time has [`crate::consumer::Selector`], which needs no pass.
 
 use evenkeel_model::{
     Exposure, HintsIgnored, NodeId, Routing, Rule, Selectable, Selection, Share, Viewpoint, ZoneId,
@@ -49,10 +50,12 @@ pub fn select(
         exposure.uses_cluster().then(|| select_cluster(from, candidates, routing, settings));
     let local = exposure.uses_local().then(|| select_local(from.node, candidates));
     let found = |s: &Option<Selection>| s.as_ref().is_some_and(|s| !s.shares.is_empty());
-    // Only when nothing was found for policy Local alone must the whole list be looked at.
+    // Only when nothing was found for policy Local or RequireSameZone must the whole list be looked
+    // at: any other rule finds what is usable.
     let any_in_cluster = found(&cluster)
         || found(&local)
-        || (local.is_some() && candidates.iter().any(Selectable::is_usable));
+        || ((cluster.is_none() || routing == Routing::SameZoneOnly)
+            && candidates.iter().any(Selectable::is_usable));
     Selected { cluster, local, any_in_cluster }
 }
 
@@ -95,7 +98,7 @@ pub fn select_cluster(
 
 /// The endpoints of the client's zone, or none.
 fn select_required_zone<S: Selectable>(zone: Option<ZoneId>, candidates: &[S]) -> Selection {
-    let zone = zone.filter(|zone| *zone != ZoneId::EMPTY);
+    let zone = required_zone(zone);
     let is_near = |c: &S| Some(c.zone()) == zone;
     let ready = |c: &S| c.ready() && is_near(c);
     let selection = match count(candidates, ready) {
@@ -108,15 +111,27 @@ fn select_required_zone<S: Selectable>(zone: Option<ZoneId>, candidates: &[S]) -
     }
 }
 
+/// The zone that RequireSameZone keeps a client in. Without one, it has no endpoint.
+pub(crate) fn required_zone(zone: Option<ZoneId>) -> Option<ZoneId> {
+    zone.filter(|zone| *zone != ZoneId::EMPTY)
+}
+
 /// The ready endpoints by the parts of one row. `None`: no endpoint is ready.
 fn by_shares<S: Selectable>(row: &[(ZoneId, u16)], candidates: &[S]) -> Option<Selection> {
     let part_of = |c: &S| row.binary_search_by_key(&c.zone(), |(zone, _)| *zone).ok();
-    let mut ready = vec![0u32; row.len()];
+    let (mut few, mut many) = ([0; 16], Vec::new());
+    let in_zone: &mut [u32] = match few.get_mut(..row.len()) {
+        Some(enough) => enough,
+        None => {
+            many.resize(row.len(), 0);
+            &mut many
+        }
+    };
     let (mut total, mut named) = (0, 0);
     for candidate in candidates.iter().filter(|c| c.ready()) {
         total += 1;
         if let Some(index) = part_of(candidate) {
-            ready[index] += 1;
+            in_zone[index] += 1;
             named += 1;
         }
     }
@@ -127,34 +142,55 @@ fn by_shares<S: Selectable>(row: &[(ZoneId, u16)], candidates: &[S]) -> Option<S
         let rule = Rule::All(HintsIgnored::NoneInShares);
         return Some(Selection { shares: shares(candidates, total, Selectable::ready), rule });
     }
-    let weights = weights(row, &ready);
+    weigh(row, in_zone);
     let mut shares = Vec::with_capacity(named as usize);
     for (endpoint, candidate) in (0u32..).zip(candidates) {
         if candidate.ready()
             && let Some(index) = part_of(candidate)
         {
-            shares.push(Share { endpoint, weight: weights[index] });
+            shares.push(Share { endpoint, weight: in_zone[index] });
         }
     }
     Some(Selection { shares, rule: Rule::ZoneShares })
 }
 
-/// The weight of each endpoint in each zone of a row: the zone's part, divided among its ready
-/// endpoints. Weights are scaled so that rounding moves less than 1/800 of a part for up to 5,000
-/// endpoints in a zone, then reduced.
-fn weights(row: &[(ZoneId, u16)], ready: &[u32]) -> Vec<u32> {
-    const SCALE: u32 = u32::MAX / 1000;
-    let weight = |(&(_, part), &n): (&(ZoneId, u16), &u32)| match n {
-        0 => 0,
-        n => ((u32::from(part) * SCALE) / n).max(1),
-    };
-    let mut weights: Vec<u32> = row.iter().zip(ready).map(weight).collect();
-    let divisor = weights.iter().fold(0, |divisor, &weight| gcd(divisor, weight)).max(1);
-    weights.iter_mut().for_each(|weight| *weight /= divisor);
-    weights
+/// Turns the number of ready endpoints in each zone of a row into the weight that each of them has:
+/// the zone's part, divided by that number. A zone without any gets 0, which leaves its part to the
+/// others in proportion.
+///
+/// The weights are the smallest whole numbers with exactly these proportions. Where those exceed 32
+/// bits, as with several zones of thousands of endpoints, they are rounded: with up to 5,000
+/// endpoints in a zone by less than 1/800 each.
+pub(crate) fn weigh(row: &[(ZoneId, u16)], counts: &mut [u32]) {
+    let exact = exact_scale(row, counts);
+    let scale = exact.unwrap_or(u64::from(u32::MAX / 1000));
+    let mut divisor = 0;
+    for ((_, part), count) in row.iter().zip(counts.iter_mut()).filter(|(_, n)| **n > 0) {
+        let weight = (u64::from(*part) * scale / u64::from(*count)).max(1);
+        *count = u32::try_from(weight).expect("the scale keeps to 32 bits");
+        divisor = gcd(divisor, weight);
+    }
+    let divisor = u32::try_from(divisor).expect("it divides a weight");
+    counts.iter_mut().filter(|weight| **weight > 0).for_each(|weight| *weight /= divisor);
 }
 
-fn gcd(a: u32, b: u32) -> u32 {
+/// A multiple of all counts by which every part can be divided without remainder, if the weights
+/// then fit into 32 bits.
+fn exact_scale(row: &[(ZoneId, u16)], counts: &[u32]) -> Option<u64> {
+    let mut scale = 1u64;
+    for &count in counts.iter().filter(|n| **n > 0) {
+        let count = u64::from(count);
+        scale = scale.checked_mul(count / gcd(scale, count))?;
+        if scale > u64::from(u32::MAX) {
+            return None;
+        }
+    }
+    let most = row.iter().zip(counts).filter(|(_, n)| **n > 0);
+    let most = most.map(|((_, part), n)| u64::from(*part) * (scale / u64::from(*n))).max()?;
+    (most <= u64::from(u32::MAX)).then_some(scale)
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
@@ -169,13 +205,13 @@ fn select_local<S: Selectable>(node: Option<NodeId>, candidates: &[S]) -> Select
 }
 
 /// What hints the ready endpoints have, seen from one place.
-#[derive(Default)]
-struct Survey {
-    ready: u32,
-    with_zone_hint: u32,
-    with_node_hint: u32,
-    for_zone: u32,
-    for_node: u32,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Survey {
+    pub ready: u32,
+    pub with_zone_hint: u32,
+    pub with_node_hint: u32,
+    pub for_zone: u32,
+    pub for_node: u32,
 }
 
 fn survey(from: Viewpoint, candidates: &[impl Selectable]) -> Survey {
@@ -199,11 +235,11 @@ fn survey(from: Viewpoint, candidates: &[impl Selectable]) -> Survey {
 }
 
 /// A node without zone is in the zone of the empty name: to kube-proxy, that is a zone like others.
-fn zone_of(from: Viewpoint) -> ZoneId {
+pub(crate) fn zone_of(from: Viewpoint) -> ZoneId {
     from.zone.unwrap_or(ZoneId::EMPTY)
 }
 
-fn rule_from_hints(seen: &Survey, from: Viewpoint, settings: &Settings) -> Rule {
+pub(crate) fn rule_from_hints(seen: &Survey, from: Viewpoint, settings: &Settings) -> Rule {
     let node_hints_hold = match settings.node_hint_rule {
         NodeHintRule::AnyForThisNode => true,
         NodeHintRule::AllHaveOne => seen.with_node_hint == seen.ready,

@@ -28,6 +28,7 @@ pub(crate) mod service;
 pub(crate) mod service_facts;
 pub(crate) mod zone_shares;
 
+mod frontends;
 mod ip;
 mod patch;
 mod selector;

@@ -7,7 +7,9 @@ use evenkeel_model::{
 };
 
 use crate::convert::{
-    FieldError, field, parse_ip,
+    FieldError, field,
+    frontends::{frontends, optional_port},
+    parse_ip,
     selector::{self, Selector},
     service_facts::{ServiceFacts, ServicePortFacts, TargetPortFacts},
 };
@@ -36,7 +38,7 @@ pub(crate) fn from_facts(service: &impl ServiceFacts) -> (Service, Option<FieldE
         annotations: field::labels(meta.annotations),
         selector: right(pick_selector(selector, annotation), &mut problem),
         opted_in: selector.is_none() && annotation.is_some(),
-        ports: if has_endpoints { right(ports(service), &mut problem) } else { Vec::new() },
+        ports: if has_endpoints { ports(service, &mut problem) } else { Vec::new() },
         families: match has_endpoints {
             true => right(families(service.ip_families(), cluster_ip), &mut problem),
             false => Vec::new(),
@@ -47,13 +49,17 @@ pub(crate) fn from_facts(service: &impl ServiceFacts) -> (Service, Option<FieldE
         publish_not_ready: service.publish_not_ready(),
         traffic_distribution: service.traffic_distribution().map(Into::into),
         exposure: exposure(service),
+        frontends: frontends(service, cluster_ip, &mut problem),
         deleting: meta.deleting,
     };
     (read, problem)
 }
 
 /// What was read, or the default; the first problem is kept.
-fn right<T: Default>(read: Result<T, FieldError>, problem: &mut Option<FieldError>) -> T {
+pub(super) fn right<T: Default>(
+    read: Result<T, FieldError>,
+    problem: &mut Option<FieldError>,
+) -> T {
     read.unwrap_or_else(|error| {
         problem.get_or_insert(error);
         T::default()
@@ -61,7 +67,7 @@ fn right<T: Default>(read: Result<T, FieldError>, problem: &mut Option<FieldErro
 }
 
 #[derive(Clone, Copy, Default, PartialEq)]
-enum ClusterIp {
+pub(super) enum ClusterIp {
     /// `None` is set: headless.
     None,
     /// Not assigned (yet).
@@ -97,8 +103,16 @@ fn pick_selector(
     }
 }
 
-fn ports(service: &impl ServiceFacts) -> Result<Vec<ServicePort>, FieldError> {
-    service.ports().enumerate().map(|(index, given)| port(index, given)).collect()
+/// A wrong node port is left out; anything else that is wrong leaves the Service without ports.
+fn ports(service: &impl ServiceFacts, problem: &mut Option<FieldError>) -> Vec<ServicePort> {
+    let ports = service.ports().enumerate();
+    let mut ports: Vec<ServicePort> =
+        right(ports.map(|(index, given)| port(index, given)).collect(), problem);
+    for (index, (port, given)) in ports.iter_mut().zip(service.ports()).enumerate() {
+        let path = || format!("spec.ports[{index}].nodePort");
+        port.node_port = right(optional_port(given.node_port, path), problem);
+    }
+    ports
 }
 
 fn port(index: usize, given: ServicePortFacts<'_>) -> Result<ServicePort, FieldError> {
@@ -120,6 +134,7 @@ fn port(index: usize, given: ServicePortFacts<'_>) -> Result<ServicePort, FieldE
         target,
         protocol: field::protocol(given.protocol, path("protocol"))?,
         app_protocol: given.app_protocol.map(Into::into),
+        node_port: None,
     })
 }
 
@@ -149,7 +164,7 @@ fn exposure(service: &impl ServiceFacts) -> Exposure {
     let policy = |local| {
         if local { TrafficPolicy::Local } else { TrafficPolicy::Cluster }
     };
-    let has_external_ips = service.has_external_ips();
+    let has_external_ips = !service.external_ips().is_empty();
     let honours_policy = match service.kind() {
         Some("NodePort" | "LoadBalancer") => true,
         None | Some("" | "ClusterIP") => has_external_ips,
@@ -157,7 +172,7 @@ fn exposure(service: &impl ServiceFacts) -> Exposure {
     };
     let reachable = service.ports().any(|port| port.node_port != 0)
         || has_external_ips
-        || service.ingress_ips().any(|ip| !ip.is_empty());
+        || service.ingress().any(|ingress| ingress.ip.is_some_and(|ip| !ip.is_empty()));
     let external = policy(service.external_policy() == Some("Local") && honours_policy);
     Exposure {
         internal: policy(service.internal_policy() == Some("Local")),

@@ -18,9 +18,24 @@ pub(crate) trait ServiceFacts {
     fn traffic_distribution(&self) -> Option<&str>;
     fn internal_policy(&self) -> Option<&str>;
     fn external_policy(&self) -> Option<&str>;
-    fn has_external_ips(&self) -> bool;
-    /// Those of `status.loadBalancer.ingress`.
-    fn ingress_ips(&self) -> impl Iterator<Item = &str>;
+    /// `spec.clusterIPs`.
+    fn cluster_ips(&self) -> &[String];
+    fn external_ips(&self) -> &[String];
+    fn source_ranges(&self) -> &[String];
+    /// `status.loadBalancer.ingress`.
+    fn ingress(&self) -> impl Iterator<Item = IngressFacts<'_>>;
+    /// `spec.sessionAffinity`.
+    fn affinity(&self) -> Option<&str>;
+    /// `spec.sessionAffinityConfig.clientIP.timeoutSeconds`.
+    fn affinity_timeout(&self) -> Option<i64>;
+    /// 0 for none.
+    fn health_check_node_port(&self) -> i64;
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct IngressFacts<'a> {
+    pub(crate) ip: Option<&'a str>,
+    pub(crate) ip_mode: Option<&'a str>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,8 +69,7 @@ impl ServiceFacts for core::Service {
     }
 
     fn ip_families(&self) -> &[String] {
-        let families = self.spec.as_ref().and_then(|spec| spec.ip_families.as_deref());
-        families.unwrap_or_default()
+        list(self.spec.as_ref().and_then(|spec| spec.ip_families.as_deref()))
     }
 
     fn selector(&self) -> Option<&BTreeMap<String, String>> {
@@ -94,14 +108,42 @@ impl ServiceFacts for core::Service {
         self.spec.as_ref()?.external_traffic_policy.as_deref()
     }
 
-    fn has_external_ips(&self) -> bool {
-        let ips = self.spec.as_ref().and_then(|spec| spec.external_ips.as_ref());
-        ips.is_some_and(|ips| !ips.is_empty())
+    fn cluster_ips(&self) -> &[String] {
+        list(self.spec.as_ref().and_then(|spec| spec.cluster_ips.as_deref()))
     }
 
-    fn ingress_ips(&self) -> impl Iterator<Item = &str> {
+    fn external_ips(&self) -> &[String] {
+        list(self.spec.as_ref().and_then(|spec| spec.external_ips.as_deref()))
+    }
+
+    fn source_ranges(&self) -> &[String] {
+        list(self.spec.as_ref().and_then(|spec| spec.load_balancer_source_ranges.as_deref()))
+    }
+
+    fn ingress(&self) -> impl Iterator<Item = IngressFacts<'_>> {
         let balancer = self.status.as_ref().and_then(|status| status.load_balancer.as_ref());
         let ingress = balancer.into_iter().flat_map(|balancer| &balancer.ingress).flatten();
-        ingress.filter_map(|ingress| ingress.ip.as_deref())
+        ingress.map(|given| IngressFacts {
+            ip: given.ip.as_deref(),
+            ip_mode: given.ip_mode.as_deref(),
+        })
     }
+
+    fn affinity(&self) -> Option<&str> {
+        self.spec.as_ref()?.session_affinity.as_deref()
+    }
+
+    fn affinity_timeout(&self) -> Option<i64> {
+        let config = self.spec.as_ref()?.session_affinity_config.as_ref()?;
+        config.client_ip.as_ref()?.timeout_seconds.map(Into::into)
+    }
+
+    fn health_check_node_port(&self) -> i64 {
+        let spec = self.spec.as_ref();
+        spec.and_then(|spec| spec.health_check_node_port).unwrap_or_default().into()
+    }
+}
+
+fn list(given: Option<&[String]>) -> &[String] {
+    given.unwrap_or_default()
 }

@@ -14,7 +14,7 @@ use crate::convert::{
     field::{self, ConditionFacts},
     metadata::Meta,
     service::from_facts,
-    service_facts::{ServiceFacts, ServicePortFacts, TargetPortFacts},
+    service_facts::{IngressFacts, ServiceFacts, ServicePortFacts, TargetPortFacts},
 };
 
 /// The conditions this project writes, each also with [`PREFIX`].
@@ -50,8 +50,29 @@ struct Spec {
     traffic_distribution: Option<String>,
     internal_traffic_policy: Option<String>,
     external_traffic_policy: Option<String>,
-    #[serde(rename = "externalIPs", deserialize_with = "lenient::is_filled")]
-    has_external_ips: bool,
+    #[serde(rename = "clusterIPs", deserialize_with = "lenient::list")]
+    cluster_ips: Vec<String>,
+    #[serde(rename = "externalIPs", deserialize_with = "lenient::list")]
+    external_ips: Vec<String>,
+    #[serde(deserialize_with = "lenient::list")]
+    load_balancer_source_ranges: Vec<String>,
+    session_affinity: Option<String>,
+    #[serde(deserialize_with = "lenient::or_default")]
+    session_affinity_config: SessionAffinityConfig,
+    health_check_node_port: Option<Number>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct SessionAffinityConfig {
+    #[serde(rename = "clientIP", deserialize_with = "lenient::or_default")]
+    client_ip: ClientIp,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct ClientIp {
+    timeout_seconds: Option<Number>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -82,9 +103,10 @@ struct LoadBalancer {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase")]
 struct Ingress {
     ip: Option<String>,
+    ip_mode: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -181,11 +203,34 @@ impl ServiceFacts for Service {
         self.spec.external_traffic_policy.as_deref()
     }
 
-    fn has_external_ips(&self) -> bool {
-        self.spec.has_external_ips
+    fn cluster_ips(&self) -> &[String] {
+        &self.spec.cluster_ips
     }
 
-    fn ingress_ips(&self) -> impl Iterator<Item = &str> {
-        self.status.load_balancer.ingress.iter().filter_map(|ingress| ingress.ip.as_deref())
+    fn external_ips(&self) -> &[String] {
+        &self.spec.external_ips
+    }
+
+    fn source_ranges(&self) -> &[String] {
+        &self.spec.load_balancer_source_ranges
+    }
+
+    fn ingress(&self) -> impl Iterator<Item = IngressFacts<'_>> {
+        self.status.load_balancer.ingress.iter().map(|given| IngressFacts {
+            ip: given.ip.as_deref(),
+            ip_mode: given.ip_mode.as_deref(),
+        })
+    }
+
+    fn affinity(&self) -> Option<&str> {
+        self.spec.session_affinity.as_deref()
+    }
+
+    fn affinity_timeout(&self) -> Option<i64> {
+        self.spec.session_affinity_config.client_ip.timeout_seconds.map(|Number(seconds)| seconds)
+    }
+
+    fn health_check_node_port(&self) -> i64 {
+        self.spec.health_check_node_port.unwrap_or_default().0
     }
 }

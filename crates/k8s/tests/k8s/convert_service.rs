@@ -1,5 +1,7 @@
-use evenkeel_k8s::{FieldError, convert};
-use evenkeel_model::{AddressType, Exposure, Protocol, Service, TargetPort, TrafficPolicy};
+use evenkeel_k8s::{FieldError, convert, watched};
+use evenkeel_model::{
+    AddressType, Exposure, Frontends, IpMode, Protocol, Service, TargetPort, TrafficPolicy,
+};
 use serde_json::{Value, json};
 
 use crate::object;
@@ -191,4 +193,115 @@ fn metadata_and_switches_are_carried_over() {
     assert_eq!(service.annotations.len(), 1);
     assert_eq!(service.traffic_distribution.as_deref(), Some("PreferClose"));
     assert!(service.publish_not_ready && service.deleting);
+}
+
+/// Both shapes of an object, and what is wrong with it.
+fn frontends(spec: Value, status: Value) -> (Service, Option<String>) {
+    let meta = json!({"namespace": "shop", "name": "web", "uid": "u1"});
+    let given = json!({"metadata": meta, "spec": spec, "status": status});
+    let seen = object::<watched::Service>(given.clone()).seen();
+    match convert::service(&object(given)) {
+        Ok(whole) => assert_eq!(whole, seen.service),
+        Err(error) => assert_eq!(Some(error.to_string().as_str()), seen.problem.as_deref()),
+    }
+    (seen.service, seen.problem.map(Into::into))
+}
+
+#[test]
+fn all_frontends_are_read() {
+    let (service, problem) = frontends(
+        json!({
+            "type": "LoadBalancer", "clusterIP": "10.0.0.1", "clusterIPs": ["10.0.0.1", "fd00::1"],
+            "externalIPs": ["192.0.2.1", "192.0.2.02"], "healthCheckNodePort": 30001,
+            "loadBalancerSourceRanges": ["10.1.2.3/8", " fd00::/16 "],
+            "sessionAffinity": "ClientIP",
+            "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 60}},
+            "ports": [{"port": 80, "nodePort": 30080}, {"port": 81, "name": "b"}],
+        }),
+        json!({"loadBalancer": {"ingress": [
+            {"ip": "198.51.100.1"}, {"ip": "198.51.100.2", "ipMode": "Proxy"}, {"hostname": "lb"},
+        ]}}),
+    );
+    assert_eq!(problem, None);
+    let ip = |text: &str| text.parse::<std::net::IpAddr>().unwrap();
+    let Service { frontends, ports, .. } = &service;
+    assert_eq!(frontends.cluster_ips.as_slice(), [ip("10.0.0.1"), ip("fd00::1")]);
+    assert_eq!(frontends.external_ips(), [ip("192.0.2.1"), ip("192.0.2.2")]);
+    let modes: Vec<_> = frontends.load_balancer().iter().map(|lb| (lb.ip, lb.mode)).collect();
+    let expected = [(ip("198.51.100.1"), IpMode::Vip), (ip("198.51.100.2"), IpMode::Proxy)];
+    assert_eq!(modes, expected);
+    let ranges = frontends.source_ranges().unwrap().iter().map(ToString::to_string);
+    assert_eq!(ranges.collect::<Vec<_>>(), ["10.0.0.0/8", "fd00::/16"]);
+    assert_eq!(frontends.affinity().map(|a| a.timeout_seconds), Some(60));
+    assert_eq!(frontends.health_check_node_port().map(|p| p.get()), Some(30001));
+    let node_ports: Vec<_> = ports.iter().map(|port| port.node_port.map(|p| p.get())).collect();
+    assert_eq!(node_ports, [Some(30080), None]);
+}
+
+#[test]
+fn a_plain_service_has_a_cluster_ip_and_a_headless_one_nothing() {
+    let (service, _) = frontends(json!({"clusterIP": "10.0.0.1"}), json!(null));
+    assert_eq!(service.frontends.cluster_ips.as_slice().len(), 1);
+    assert_eq!(service.frontends.rare(), None);
+    for ip in ["None", ""] {
+        let (service, _) = frontends(json!({"clusterIP": ip, "clusterIPs": [ip]}), json!({}));
+        assert_eq!(service.frontends, Frontends::default());
+    }
+}
+
+#[test]
+fn affinity_lasts_three_hours_unless_it_says_otherwise() {
+    let timeout = |spec: Value| frontends(spec, json!({})).0.frontends.affinity();
+    assert_eq!(timeout(json!({"sessionAffinity": "ClientIP"})).unwrap().timeout_seconds, 10_800);
+    assert_eq!(timeout(json!({"sessionAffinity": "None"})), None);
+}
+
+#[test]
+fn a_wrong_frontend_is_told_and_spoils_no_other() {
+    let good = json!({"clusterIP": "10.0.0.1", "ports": [{"port": 80}]});
+    let cases = [
+        (json!({"clusterIPs": ["10.0.0.1", "banana"]}), "spec.clusterIPs[1]: \"banana\""),
+        (json!({"externalIPs": ["10.0.0.1/8"]}), "spec.externalIPs[0]: \"10.0.0.1/8\""),
+        (json!({"loadBalancerSourceRanges": ["10.0.0.0/33"]}), "spec.loadBalancerSourceRanges[0]"),
+        (json!({"loadBalancerSourceRanges": ["10.0.0.0/+8"]}), "spec.loadBalancerSourceRanges[0]"),
+        (json!({"sessionAffinity": "Cookie"}), "spec.sessionAffinity: \"Cookie\""),
+        (
+            json!({"sessionAffinity": "ClientIP",
+                "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 86_401}}}),
+            "spec.sessionAffinityConfig.clientIP.timeoutSeconds: 86401",
+        ),
+        (json!({"healthCheckNodePort": 65_536}), "spec.healthCheckNodePort: 65536"),
+        (json!({"ports": [{"port": 80, "nodePort": -1}]}), "spec.ports[0].nodePort: -1"),
+    ];
+    for (wrong, expected) in cases {
+        let mut spec = good.clone();
+        spec.as_object_mut().unwrap().extend(wrong.as_object().unwrap().clone());
+        let (service, problem) = frontends(spec, json!({}));
+        let problem = problem.unwrap_or_default();
+        assert!(problem.starts_with(expected), "{problem}");
+        assert_eq!(service.frontends.cluster_ips.first(), Some(&[10, 0, 0, 1].into()));
+        assert_eq!(service.ports.len(), 1, "{expected}");
+    }
+}
+
+#[test]
+fn source_ranges_that_cannot_be_read_let_nobody_in() {
+    let (service, _) = frontends(json!({"loadBalancerSourceRanges": ["x"]}), json!({}));
+    assert_eq!(service.frontends.source_ranges(), Some(&[][..]));
+    let (service, _) = frontends(json!({"loadBalancerSourceRanges": []}), json!({}));
+    assert_eq!(service.frontends.source_ranges(), None);
+}
+
+#[test]
+fn labels_say_which_proxy_serves() {
+    let labelled = |labels: Value| {
+        let spec = json!({"clusterIP": "10.0.0.1"});
+        let given = json!({"metadata": {"name": "web", "labels": labels}, "spec": spec});
+        convert::service(&object(given)).unwrap()
+    };
+    let named = labelled(json!({"service.kubernetes.io/service-proxy-name": "mine"}));
+    assert!(named.is_served_by(Some("mine")) && !named.is_served_by(None));
+    let plain = labelled(json!({}));
+    assert!(plain.is_served_by(None) && !plain.is_served_by(Some("mine")));
+    assert!(!labelled(json!({"service.kubernetes.io/headless": ""})).is_served_by(None));
 }

@@ -3,8 +3,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::{
-    AddressType, Conditions, ContainerPort, Endpoint, EndpointPort, Exposure, Pod, PodPhase,
-    Protocol, Service, ServiceKey, ServicePort, Slice, Target, TargetPort, Topology, label,
+    AddressType, Conditions, ContainerPort, Endpoint, EndpointPort, Exposure, Frontends, Pod,
+    PodPhase, Protocol, Service, ServiceKey, ServicePort, Slice, Target, TargetPort, Topology,
+    label,
 };
 use evenkeel_topology::Settings;
 use serde::Deserialize;
@@ -163,6 +164,7 @@ impl ServiceCase {
             publish_not_ready: self.publish_not_ready_addresses,
             traffic_distribution: self.traffic_distribution.as_deref().map(Into::into),
             exposure: Exposure::default(),
+            frontends: Frontends::default(),
             deleting: self.deleting,
         }
     }
@@ -179,6 +181,7 @@ impl ServicePortCase {
             },
             protocol: protocol(&self.protocol),
             app_protocol: self.app_protocol.as_deref().map(Into::into),
+            node_port: None,
         }
     }
 }

@@ -136,6 +136,7 @@ fn ports(rng: &mut Rng) -> Vec<ServicePort> {
         target,
         protocol: Protocol::default(),
         app_protocol: None,
+        node_port: None,
     };
     match rng.below(5) {
         0 => Vec::new(),

@@ -132,7 +132,7 @@ fn selection(subject: &Subject<'_>, scene: &Scene<'_>, look: &Look) -> Selection
     let internal = if look.local { TrafficPolicy::Local } else { TrafficPolicy::Cluster };
     let exposure = Exposure { internal, external: None };
     let (candidates, settings) = (&scene.candidates, subject.settings);
-    let selected = select(look.from, exposure, candidates, scene.routing, settings);
+    let selected = select(look.from, exposure, candidates, scene.routing(), settings);
     let nothing = Selection { shares: Vec::new(), rule: Rule::Nothing };
     selected.local.or(selected.cluster).unwrap_or(nothing)
 }

@@ -5,13 +5,14 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use evenkeel_model::{AddressType, Endpoint, Slice};
 
-use super::super::{Subject, once_each};
+use super::super::Subject;
+use crate::consumer::{Place, merge};
 
 /// Ports with the endpoints that all of them see.
 pub(super) struct Group<'a> {
     /// Empty: all ports.
     pub ports: Vec<Arc<str>>,
-    pub endpoints: Vec<&'a Endpoint>,
+    pub places: Vec<Place<'a>>,
     pub slices: Vec<&'a Slice>,
 }
 
@@ -22,24 +23,30 @@ pub(super) fn groups<'a>(subject: &Subject<'a>, family: AddressType) -> Vec<Grou
     let slices: Vec<&Slice> = subject.state.slices.iter().filter(filled).collect();
     let alike = slices.windows(2).all(|pair| names(pair[0]) == names(pair[1]));
     if alike {
-        let endpoints = subject.endpoints(family);
-        return vec![Group { ports: Vec::new(), endpoints, slices }];
+        let number = |slice: &Slice| slice.ports.iter().min_by_key(|port| &port.name)?.port;
+        let places = merge(&slices, number);
+        return vec![Group { ports: Vec::new(), places, slices }];
     }
     let all: BTreeSet<&Arc<str>> = slices.iter().flat_map(|slice| names(slice)).collect();
     let mut groups: Vec<Group<'a>> = Vec::new();
     for port in all {
-        let has_port = |s: &&Slice| s.ports.iter().any(|p| p.name == *port);
+        let in_slice = |slice: &'a Slice| slice.ports.iter().find(|p| p.name == *port);
+        let has_port = |slice: &&'a Slice| in_slice(slice).is_some();
         let slices: Vec<&Slice> = slices.iter().copied().filter(has_port).collect();
-        let endpoints = once_each(slices.iter().flat_map(|s| &s.endpoints));
-        match groups.iter_mut().find(|group| group.endpoints == endpoints) {
+        let places = merge(&slices, |slice| in_slice(slice)?.port);
+        match groups.iter_mut().find(|group| endpoints(&group.places).eq(endpoints(&places))) {
             Some(group) => group.ports.push(Arc::clone(port)),
-            None => groups.push(Group { ports: vec![Arc::clone(port)], endpoints, slices }),
+            None => groups.push(Group { ports: vec![Arc::clone(port)], places, slices }),
         }
     }
     if let [group] = groups.as_mut_slice() {
         group.ports.clear();
     }
     groups
+}
+
+pub(super) fn endpoints<'a>(places: &[Place<'a>]) -> impl Iterator<Item = &'a Endpoint> {
+    places.iter().map(|place| place.endpoint)
 }
 
 fn names(slice: &Slice) -> BTreeSet<&Arc<str>> {

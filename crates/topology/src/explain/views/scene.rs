@@ -5,14 +5,17 @@ use std::sync::Arc;
 use evenkeel_model::{Candidate, Endpoint, NodeId, Routing, Rule, Selectable, Viewpoint, ZoneId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Client, Look, ports::Group};
-use crate::{explain::Subject, routing, select::select_cluster};
+use super::{
+    Client, Look,
+    ports::{Group, endpoints},
+};
+use crate::{PortRouting, explain::Subject, select::select_cluster};
 
 pub(super) struct Scene<'a> {
     pub ports: Vec<Arc<str>>,
     pub endpoints: Vec<&'a Endpoint>,
     pub candidates: Vec<Candidate>,
-    pub routing: Routing<'a>,
+    routing: PortRouting,
     /// By zone, the nodes that use endpoints of their own for traffic that may leave them.
     own: FxHashMap<ZoneId, OwnNodes>,
 }
@@ -29,12 +32,19 @@ pub(super) struct OwnNodes {
 
 impl<'a> Scene<'a> {
     pub(super) fn new(subject: &Subject<'a>, group: Group<'a>) -> Self {
-        let Group { ports, endpoints, slices } = group;
+        let Group { ports, places, slices } = group;
+        let service = &subject.state.service;
+        let routing = PortRouting::new(service, slices, &places, subject.settings);
+        let endpoints: Vec<&Endpoint> = endpoints(&places).collect();
         let candidates: Vec<Candidate> = endpoints.iter().map(|&e| Candidate::from(e)).collect();
-        let routing = routing(&subject.state.service, slices, subject.settings);
         let mut scene = Scene { ports, endpoints, candidates, routing, own: FxHashMap::default() };
         scene.own = scene.by_zone(subject);
         scene
+    }
+
+    /// What clients of these ports go by.
+    pub(super) fn routing(&self) -> Routing<'_> {
+        self.routing.routing()
     }
 
     /// The nodes that the view of a zone does not hold for.
@@ -74,7 +84,7 @@ impl<'a> Scene<'a> {
         let obeyed = nodes.iter().next().is_some_and(|&node| {
             let from = Viewpoint { node: Some(node), zone: None };
             let (candidates, settings) = (&self.candidates, subject.settings);
-            select_cluster(from, candidates, self.routing, settings).rule == Rule::SameNode
+            select_cluster(from, candidates, self.routing(), settings).rule == Rule::SameNode
         });
         if !obeyed {
             nodes.clear();
