@@ -219,7 +219,8 @@ fn fill_height(sinks: &[Sink], amount: f64) -> f64 {
                 endpoints += of_sink;
             }
         }
-        if count == reached || count == 0 {
+        // Not fewer: an error of floating point may bring one back.
+        if count >= reached || count == 0 {
             return height;
         }
         reached = count;
