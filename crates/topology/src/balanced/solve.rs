@@ -219,6 +219,7 @@ fn fill_height(sinks: &[Sink], amount: f64) -> f64 {
                 endpoints += of_sink;
             }
         }
+        // Not fewer: an error of floating point may bring one back.
         if count >= reached || count == 0 {
             return height;
         }
