@@ -60,6 +60,9 @@ pub struct Settings {
     /// The expected overload up to which hints already in force are kept.
     pub keep_threshold: f64,
     pub assignment: Assignment,
+    /// Under [`Assignment::LeastChange`]: the part of the ready endpoints that may be hinted for
+    /// another zone without need before slices are written for that alone.
+    pub locality_threshold: f64,
     pub node_hint_rule: NodeHintRule,
     pub unknown_cpu: UnknownCpu,
     pub enabled_event: EnabledEvent,
@@ -142,6 +145,7 @@ impl Settings {
         let thresholds = [
             ("the assign threshold", self.assign_threshold),
             ("the keep threshold", self.keep_threshold),
+            ("the locality threshold", self.locality_threshold),
         ];
         for (name, value) in thresholds {
             if !(0.0..=10.0).contains(&value) {
@@ -179,6 +183,7 @@ impl Default for Settings {
             assign_threshold: 0.2,
             keep_threshold: 0.3,
             assignment: Assignment::LeastChange,
+            locality_threshold: 0.1,
             node_hint_rule: NodeHintRule::AnyForThisNode,
             unknown_cpu: UnknownCpu::NoHints,
             enabled_event: EnabledEvent::WhenNewInSlices,
@@ -208,6 +213,8 @@ mod tests {
             Settings { assign_threshold: -0.1, ..base() },
             Settings { keep_threshold: f64::INFINITY, ..base() },
             Settings { keep_threshold: 0.1, ..base() },
+            Settings { locality_threshold: -0.1, ..base() },
+            Settings { locality_threshold: f64::NAN, ..base() },
             Settings { max_endpoints_per_slice: 0, ..base() },
             Settings { max_endpoints_per_slice: 1001, ..base() },
         ];
