@@ -1,23 +1,24 @@
-//! Which hints of writable endpoints change, so that each zone gets its quota, as few endpoints as
-//! possible are hinted away from their zone, and among such ways the fewest hints change.
+//! Which endpoints of the pool go to which zone, so that each zone gets its quota, as few endpoints
+//! as possible are hinted away from their zone, and among such ways the fewest hints change.
 //!
-//! Let `home[z]` be the writable endpoints in zone `z` and `quota[z]` what it gets. A zone with
+//! Let `home[z]` be the endpoints of the pool in zone `z` and `quota[z]` what it gets. A zone with
 //! `quota > home` *receives* the difference; no way that gives it its quota brings in fewer, and
 //! bringing in exactly that is possible. So the number of endpoints away is least exactly when the
 //! receiving zones keep all their own, get their quota and no more, and every endpoint that is not
 //! at home is in one of them. What is left to choose is which endpoints those are: from the other
 //! zones, as many as each can spare above its minimum, and those without a zone of their own.
 //!
-//! Of them, an endpoint already hinted for a receiving zone costs no change. The most that can stay
-//! are the greatest flow from zones they are in to zones they are hinted for ([`super::flow`]). All
-//! others change: those whose hint can't stay anyway leave first, from the zones that the quotas
-//! take them from, then from those furthest above their part. Whichever stay, only the number that
-//! leaves beyond `home − hinted for it` costs a hint that is right, so that the greatest flow is
-//! the least change.
+//! Of them, an endpoint already hinted for a receiving zone costs no change, and all others of the
+//! pool change wherever they go. The most that can stay are the greatest flow from the zones they
+//! are in to the zones they are hinted for ([`super::flow`]), so the greatest flow is the least
+//! change. The others leave from the zones that the quotas take them from, then from those furthest
+//! above their part.
 //!
-//! O(endpoints + moves · zones), and the flow: with 2 · zones nodes.
+//! O(endpoints + moves · zones), and the flow: through 2 · zones nodes.
 
-use super::{Bounds, flow::Network, least_change::Position, quota::furthest_above, tally::Tally};
+use super::{
+    Bounds, flow::Network, least_change::Position, pool::Pool, quota::furthest_above, tally::Tally,
+};
 use crate::capacity::ZoneIdx;
 
 /// What is still to be given out while endpoints are visited one by one.
@@ -37,43 +38,37 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(bounds: &[Bounds], tally: &Tally, quota: &[u32]) -> Self {
+    pub(super) fn new(bounds: &[Bounds], tally: &Tally, pool: &Pool) -> Self {
         let n_zones = bounds.len();
-        let home = tally.writable.homes();
-        let enter = quota.iter().zip(&home).map(|(quota, home)| quota.saturating_sub(*home));
+        let Pool { home, quota, released, .. } = pool;
+        let enter = quota.iter().zip(home).map(|(quota, home)| quota.saturating_sub(*home));
         let leave = home.iter().zip(quota).map(|(home, quota)| home.saturating_sub(*quota));
         let mut exchange = Exchange {
             n_zones,
             stay: vec![0; (n_zones + 1) * n_zones],
             leave: leave.collect(),
-            leave_hinted: vec![0; n_zones],
+            leave_hinted: released.clone(),
             enter: enter.collect(),
             to: 0,
         };
-        if tally.writable.n_hinted() > 0 {
-            exchange.keep_hints(bounds, tally, &home);
+        if tally.writable.n_hinted() > 0 && !pool.is_empty() {
+            exchange.keep_hints(bounds, tally, pool);
         }
         exchange
     }
 
-    fn keep_hints(&mut self, bounds: &[Bounds], tally: &Tally, home: &[u32]) {
-        let fixed = tally.fixed.hinted();
+    fn keep_hints(&mut self, bounds: &[Bounds], tally: &Tally, pool: &Pool) {
         let can_spare = |z: usize| match self.enter[z] {
-            0 => home[z] - bounds[z].minimum.saturating_sub(fixed[z]),
+            0 => pool.home[z] - bounds[z].minimum.saturating_sub(pool.kept[z]),
             _ => 0,
         };
         let spare: Vec<u32> = (0..self.n_zones).map(can_spare).collect();
-        self.stay = self.most_that_stay(tally, home, &spare);
+        self.stay = self.most_that_stay(tally, pool, &spare);
         let staying: Vec<u32> =
             self.stay.chunks(self.n_zones).map(|row| row.iter().sum()).collect();
-        // Endpoints of a zone that are not hinted for it change unless they stay away.
-        let others: Vec<u32> =
-            (0..self.n_zones).map(|z| home[z] - tally.writable.at(z, z)).collect();
-        let gone = self.outflow(bounds, &fixed, home, &spare, &staying, &others);
+        let gone = self.outflow(bounds, pool, &spare, &staying);
         for z in 0..self.n_zones {
-            let more = gone[z] - staying[z];
-            self.leave[z] = more.min(others[z] - staying[z]);
-            self.leave_hinted[z] = more - self.leave[z];
+            self.leave[z] = gone[z] - staying[z] - self.leave_hinted[z];
             let here = (0..=self.n_zones).map(|row| self.stay[row * self.n_zones + z]);
             self.enter[z] -= here.sum::<u32>();
         }
@@ -81,15 +76,17 @@ impl Exchange {
 
     /// The greatest flow: source, all endpoints with a zone, their zones (and no zone), the zones
     /// they are hinted for, sink.
-    fn most_that_stay(&self, tally: &Tally, home: &[u32], spare: &[u32]) -> Vec<u32> {
+    fn most_that_stay(&self, tally: &Tally, pool: &Pool, spare: &[u32]) -> Vec<u32> {
         let n_zones = self.n_zones;
         let (source, zoned, sink) = (0, 1, 2);
         let (from, to) = (|row: usize| 3 + row, |z: usize| 4 + n_zones + z);
         let mut network = Network::new(4 + 2 * n_zones);
-        network.set(source, zoned, self.leave.iter().sum());
-        network.set(source, from(n_zones), home[n_zones]);
+        // Endpoints that are released leave, so that they stand in nobody's place.
+        let released: u32 = self.leave_hinted.iter().sum();
+        network.set(source, zoned, self.leave.iter().sum::<u32>() - released);
+        network.set(source, from(n_zones), pool.home[n_zones]);
         for z in 0..n_zones {
-            network.set(zoned, from(z), spare[z]);
+            network.set(zoned, from(z), spare[z].saturating_sub(self.leave_hinted[z]));
             network.set(to(z), sink, self.enter[z]);
             for row in (0..=n_zones).filter(|&row| row != z) {
                 network.set(from(row), to(z), tally.writable.at(row, z));
@@ -100,34 +97,25 @@ impl Exchange {
         rows.map(|(row, z)| network.left(to(z), from(row))).collect()
     }
 
-    /// How many endpoints of each zone are away in the end: as the quotas have it, except that
-    /// those that stay away count first, and those whose hint changes anyway go before others.
-    fn outflow(
-        &self,
-        bounds: &[Bounds],
-        fixed: &[u32],
-        home: &[u32],
-        spare: &[u32],
-        staying: &[u32],
-        others: &[u32],
-    ) -> Vec<u32> {
+    /// How many endpoints of the pool are away from each zone in the end: as the quotas have it,
+    /// except that those that stay away count first.
+    fn outflow(&self, bounds: &[Bounds], pool: &Pool, spare: &[u32], staying: &[u32]) -> Vec<u32> {
+        let zones = 0..self.n_zones;
         let all: u32 = self.leave.iter().sum();
-        let free = |z: usize| others[z].min(spare[z]);
-        let mut gone: Vec<u32> =
-            (0..self.n_zones).map(|z| self.leave[z].min(free(z)).max(staying[z])).collect();
-        let mut held: Vec<u32> = (0..self.n_zones).map(|z| fixed[z] + home[z] - gone[z]).collect();
+        let least = |z: usize| staying[z] + self.leave_hinted[z];
+        let mut gone: Vec<u32> = zones.clone().map(|z| self.leave[z].max(least(z))).collect();
+        let mut held: Vec<u32> =
+            zones.clone().map(|z| pool.kept[z] + pool.home[z] - gone[z]).collect();
         let mut sum: u32 = gone.iter().sum();
         while sum > all {
-            let returns = |z: &usize| gone[*z] > staying[*z];
             let below = |z: usize| bounds[z].desired - f64::from(held[z]);
-            let to = (0..self.n_zones).filter(returns);
+            let to = zones.clone().filter(|&z| gone[z] > least(z));
             let to = to.reduce(|best, z| if below(z) > below(best) { z } else { best });
             let to = to.expect("no more stay than are to leave");
             (gone[to], held[to], sum) = (gone[to] - 1, held[to] + 1, sum - 1);
         }
         while sum < all {
-            let from = furthest_above(bounds, &held, |z| gone[z] < free(z))
-                .or_else(|| furthest_above(bounds, &held, |z| gone[z] < spare[z]))
+            let from = furthest_above(bounds, &held, |z| gone[z] < spare[z])
                 .expect("the quotas leave each zone its minimum");
             (gone[from], held[from], sum) = (gone[from] + 1, held[from] - 1, sum + 1);
         }

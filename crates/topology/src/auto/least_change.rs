@@ -6,11 +6,12 @@
 //! more as the zones' minimums and the allowance for locality demand ([`super::open`]). Endpoints
 //! in all other slices keep their hints.
 //!
-//! The endpoints of written slices are then given to zones as if they had no hints, beside those
-//! that are fixed ([`super::quota`]). That says how many each zone gets and how many of them come
-//! from other zones; a swap (an endpoint of zone x hinted for y beside one of y hinted for x, or a
-//! longer cycle) is in no such solution. Among all ways to meet it the one that changes the fewest
-//! hints is taken ([`super::exchange`]). The property tests compare with brute force.
+//! In written slices, hints for an endpoint's own zone stay unless a minimum demands otherwise
+//! ([`super::pool`]). The other endpoints are given to zones as if they had no hints
+//! ([`super::quota`]): that says how many each zone gets and how many of them come from other
+//! zones. A swap (an endpoint of zone x hinted for y beside one of y hinted for x, or a longer
+//! cycle) is in no such solution. Among all ways to meet it the one that changes the fewest hints
+//! is taken ([`super::exchange`]). The property tests compare with brute force.
 //!
 //! Planning again finds the same endpoints, all fixed: minimums are met, and the excess is what it
 //! was. O(endpoints + moves · zones), a flow through 2 · zones nodes, and what `open` costs where it
@@ -22,7 +23,7 @@ use super::{
     Bounds, ZoneCounts,
     exchange::Exchange,
     open::{Allowance, for_locality, for_minimums},
-    quota::quotas,
+    pool::Pool,
     tally::Tally,
     without_zone, zone_of,
 };
@@ -53,8 +54,8 @@ pub(super) struct Span {
 pub fn assign(places: &[Position], bounds: &[Bounds]) -> Vec<ZoneIdx> {
     let mut tally = Tally::new(bounds.len());
     tally.writable.add(places);
-    let quota = quotas(bounds, &tally.fixed.hinted(), &tally.writable.homes());
-    let mut exchange = Exchange::new(bounds, &tally, &quota);
+    let pool = Pool::new(bounds, &tally);
+    let mut exchange = Exchange::new(bounds, &tally, &pool);
     places.iter().map(|place| exchange.target(place)).collect()
 }
 
@@ -74,12 +75,11 @@ pub(super) fn assign_slices(
         matrix.add(places);
     }
     for_minimums(places, spans, &mut tally, bounds);
-    let of = |tally: &Tally| quotas(bounds, &tally.fixed.hinted(), &tally.writable.homes());
-    let mut quota = of(&tally);
-    if for_locality(places, spans, &mut tally, bounds, &quota, allowance) {
-        quota = of(&tally);
+    let mut pool = Pool::new(bounds, &tally);
+    if for_locality(places, spans, &mut tally, bounds, &pool, allowance) {
+        pool = Pool::new(bounds, &tally);
     }
-    let mut exchange = Exchange::new(bounds, &tally, &quota);
+    let mut exchange = Exchange::new(bounds, &tally, &pool);
     let mut targets = Vec::with_capacity(places.len());
     let mut rest = places.as_slice();
     for span in spans {

@@ -15,6 +15,7 @@ mod exchange;
 mod flow;
 pub mod least_change;
 mod open;
+mod pool;
 mod quota;
 mod tally;
 pub mod whole_slices;
@@ -96,7 +97,7 @@ fn least_away(capacity: &Capacity, homes: &[u32], settings: &Settings) -> u32 {
     let under = |threshold| {
         let bounds = bounds(capacity, homes.iter().sum(), threshold).ok()?;
         let quota = quota::quotas(&bounds, &vec![0; bounds.len()], homes);
-        Some(quota::away(homes, &quota))
+        Some(homes.iter().zip(quota).map(|(home, quota)| home.saturating_sub(quota)).sum())
     };
     thresholds.into_iter().filter_map(under).max().unwrap_or(0)
 }

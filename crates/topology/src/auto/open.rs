@@ -15,7 +15,7 @@
 use super::{
     Bounds,
     least_change::{Position, Span},
-    quota::{away, quotas},
+    pool::Pool,
     tally::Tally,
 };
 
@@ -76,23 +76,23 @@ fn shortage(tally: &Tally, bounds: &[Bounds]) -> u32 {
     lack.sum::<u32>().saturating_sub(tally.writable.total())
 }
 
-/// Returns whether slices were added. `quota`: of the slices written so far.
+/// Returns whether slices were added. `pool`: of the slices written so far.
 pub(super) fn for_locality(
     places: &[Position],
     spans: &mut [Span],
     tally: &mut Tally,
     bounds: &[Bounds],
-    quota: &[u32],
+    pool: &Pool,
     allowance: &Allowance<'_>,
 ) -> bool {
-    let homes = tally.writable.homes();
-    let all = tally.fixed.away() + away(&homes, quota);
+    let all = tally.fixed.away() + pool.away();
     let allowed = allowance.threshold * f64::from(tally.fixed.total() + tally.writable.total());
     if f64::from(all) <= allowed || tally.fixed.total() == 0 {
         return false;
     }
-    let every: Vec<u32> = homes.iter().zip(tally.fixed.homes()).map(|(w, f)| w + f).collect();
-    let least = (allowance.least)(&every);
+    let homes = tally.writable.homes().into_iter().zip(tally.fixed.homes());
+    let homes: Vec<u32> = homes.map(|(writable, fixed)| writable + fixed).collect();
+    let least = (allowance.least)(&homes);
     if f64::from(all) <= f64::from(least) + allowed {
         return false;
     }
@@ -105,9 +105,8 @@ pub(super) fn for_locality(
     };
     let enough = |n: &usize| {
         let tally = with(*n);
-        let homes = tally.writable.homes();
-        let quota = quotas(bounds, &tally.fixed.hinted(), &homes);
-        f64::from(tally.fixed.away() + away(&homes, &quota)) <= f64::from(least) + allowed / 2.0
+        let away = tally.fixed.away() + Pool::new(bounds, &tally).away();
+        f64::from(away) <= f64::from(least) + allowed / 2.0
     };
     // The last is enough, and is not asked.
     let (mut low, mut high) = (1, closed.len());

@@ -6,13 +6,12 @@
 
 use super::{Bounds, whole_slices::balance};
 
-/// How many writable endpoints each zone gets. `fixed`: the hints that stay, by zone; `home`: the
-/// writable endpoints by the zone they are in, with a last slot for no zone. There must be enough
-/// of them to bring each zone to its minimum.
-pub(super) fn quotas(bounds: &[Bounds], fixed: &[u32], home: &[u32]) -> Vec<u32> {
+/// How many endpoints each zone gets beside the hints it keeps. `home`: where they are, with a last
+/// slot for no zone. There must be enough of them to bring each zone to its minimum.
+pub(super) fn quotas(bounds: &[Bounds], kept: &[u32], home: &[u32]) -> Vec<u32> {
     let n_zones = bounds.len();
     let mut quota = home[..n_zones].to_vec();
-    let mut held: Vec<u32> = fixed.iter().zip(&quota).map(|(fixed, quota)| fixed + quota).collect();
+    let mut held: Vec<u32> = kept.iter().zip(&quota).map(|(kept, quota)| kept + quota).collect();
     for _ in 0..home[n_zones] {
         let need = |z: usize| bounds[z].desired - f64::from(held[z]);
         let to = (0..n_zones).reduce(|best, z| if need(z) > need(best) { z } else { best });
@@ -35,11 +34,6 @@ pub(super) fn quotas(bounds: &[Bounds], fixed: &[u32], home: &[u32]) -> Vec<u32>
         }
     }
     quota
-}
-
-/// How many endpoints leave their zone for that.
-pub(super) fn away(home: &[u32], quota: &[u32]) -> u32 {
-    home.iter().zip(quota).map(|(home, quota)| home.saturating_sub(*quota)).sum()
 }
 
 /// The zone furthest above its fair part among those that `may` give, the first of equals.
