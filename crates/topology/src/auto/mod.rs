@@ -96,8 +96,7 @@ fn least_away(capacity: &Capacity, homes: &[u32], settings: &Settings) -> u32 {
     let thresholds = [settings.threshold(false), settings.threshold(true)];
     let under = |threshold| {
         let bounds = bounds(capacity, homes.iter().sum(), threshold).ok()?;
-        let quota = quota::quotas(&bounds, &vec![0; bounds.len()], homes);
-        Some(homes.iter().zip(quota).map(|(home, quota)| home.saturating_sub(quota)).sum())
+        Some(quota::from_nothing(&bounds, homes).iter().sum())
     };
     thresholds.into_iter().filter_map(under).max().unwrap_or(0)
 }

@@ -3,11 +3,16 @@
 //!
 //! A hint for an endpoint's own zone stays wherever it can. Only when the pool is too small to bring
 //! every zone to its minimum, exactly as many of them are released as are missing, from the zones
-//! furthest above their part. O(zones² + releases · zones).
+//! furthest above their part.
+//!
+//! No more leave a zone than would if hints were given from nothing, those in slices that are not
+//! written included, unless a minimum demands it. So both halves of a swap whose endpoints are in
+//! different slices are dissolved, each when its slice is written: until then a zone may have less
+//! than its part. O(zones² + moves · zones).
 
 use super::{
     Bounds,
-    quota::{furthest_above, quotas},
+    quota::{from_nothing, furthest_above, quotas},
     tally::Tally,
 };
 
@@ -44,10 +49,15 @@ impl Pool {
             home[from] += 1;
             released[from] += 1;
         }
-        let quota = quotas(bounds, &kept, &home);
+        let quota = match tally.fixed.total() {
+            0 => quotas(bounds, &kept, &home, &home),
+            _ if home.iter().all(|&n| n == 0) => vec![0; n_zones],
+            _ => quotas(bounds, &kept, &home, &still_to_leave(bounds, tally)),
+        };
         Pool { kept, home, released, quota }
     }
 
+    /// Whether there is nothing to be given.
     pub(super) fn is_empty(&self) -> bool {
         self.home.iter().all(|&n| n == 0)
     }
@@ -56,4 +66,12 @@ impl Pool {
     pub(super) fn away(&self) -> u32 {
         self.home.iter().zip(&self.quota).map(|(home, quota)| home.saturating_sub(*quota)).sum()
     }
+}
+
+/// How many endpoints of each zone may leave it beside those that are fixed and away.
+fn still_to_leave(bounds: &[Bounds], tally: &Tally) -> Vec<u32> {
+    let home = tally.writable.homes().into_iter().zip(tally.fixed.homes());
+    let home: Vec<u32> = home.map(|(writable, fixed)| writable + fixed).collect();
+    let leave = from_nothing(bounds, &home);
+    (0..bounds.len()).map(|z| leave[z].saturating_sub(tally.fixed.away_from(z))).collect()
 }

@@ -82,9 +82,12 @@ impl Matrix {
 
     /// How many are in one zone and hinted for another.
     pub(super) fn away(&self) -> u32 {
-        let zones = 0..self.width - 1;
-        let others = |home| zones.clone().filter(move |&z| z != home);
-        zones.clone().map(|home| others(home).map(|z| self.at(home, z)).sum::<u32>()).sum()
+        (0..self.width - 1).map(|home| self.away_from(home)).sum()
+    }
+
+    /// How many are in this zone and hinted for another.
+    pub(super) fn away_from(&self, home: usize) -> u32 {
+        (0..self.width - 1).filter(|&z| z != home).map(|z| self.at(home, z)).sum()
     }
 }
 
