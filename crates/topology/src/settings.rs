@@ -183,7 +183,7 @@ impl Default for Settings {
             assign_threshold: 0.2,
             keep_threshold: 0.3,
             assignment: Assignment::LeastChange,
-            locality_threshold: 0.25,
+            locality_threshold: 0.1,
             node_hint_rule: NodeHintRule::AnyForThisNode,
             unknown_cpu: UnknownCpu::NoHints,
             enabled_event: EnabledEvent::WhenNewInSlices,

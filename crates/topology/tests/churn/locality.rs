@@ -20,7 +20,6 @@ fn compare(scenario: &Scenario) -> [Cost; 2] {
     let [ours, theirs] = [Settings::default(), whole_slices()].map(sum);
     let all = SEEDS as usize * ROUNDS;
     assert_eq!((ours.hinted, theirs.hinted), (all, all), "there are hints in every round");
-    println!("{scenario:?}\n  ours {ours:?}\n  theirs {theirs:?}");
     [ours, theirs]
 }
 
@@ -90,6 +89,5 @@ fn endpoints_away_do_not_grow_round_by_round() {
         run(&SKEWED, settings, 2, 8).iter().map(|cost| cost.away).collect()
     };
     let (ours, theirs) = (away(&Settings::default()), away(&whole_slices()));
-    println!("default {ours:?}, whole slices {theirs:?}");
     assert_eq!(ours, theirs);
 }
