@@ -4,10 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use evenkeel_model::{Endpoint, Few, Hints, ZoneId};
-use evenkeel_testkit::{World, service};
+use evenkeel_testkit::{Cluster, World, service};
 use evenkeel_topology::{
     Capacity, Plan, Settings,
-    auto::{bounds, in_force},
+    auto::{
+        bounds, in_force,
+        least_change::{Position, assign},
+    },
     capacity::NO_ZONE,
     overload::is_overloaded,
     plan::HintOutcome,
@@ -77,18 +80,14 @@ fn sync(world: &World, locality_threshold: f64) -> Option<Outcome> {
 }
 
 impl Outcome {
-    /// What the hints of written slices cost, and the least they could: each zone with an endpoint
-    /// of another keeps its number of hints, and every zone has its minimum.
+    /// What the hints of written slices cost, and the least they could.
     fn cost(&self) -> (Cost, Cost) {
         let had = hints_by_pod(&self.before);
-        let n_zones = self.minimums.len();
-        let (mut fixed, mut held) = (vec![0; n_zones], vec![0; n_zones]);
-        let mut floors = self.minimums.clone();
+        let mut fixed = vec![0; self.minimums.len()];
         let (mut movable, mut given) = (Vec::new(), Vec::new());
         for slice in &self.after.slices {
             for endpoint in &slice.endpoints {
                 let zone = zone_of(endpoint.hints.as_ref(), &self.capacity).expect("hinted");
-                held[zone] += 1;
                 if self.plan.unchanged.contains(&slice.name) {
                     fixed[zone] += 1;
                     continue;
@@ -99,18 +98,7 @@ impl Outcome {
                 given.push(zone);
             }
         }
-        for (endpoint, &zone) in movable.iter().zip(&given) {
-            if endpoint.home != Some(zone) {
-                floors[zone] = held[zone];
-            }
-        }
-        let pairs = || movable.iter().zip(&given);
-        let is_away = |m: &Movable, zone| m.home.is_some_and(|home| home != zone);
-        let cost = Cost {
-            away: pairs().filter(|(m, zone)| is_away(m, **zone)).count(),
-            changes: pairs().filter(|(m, zone)| m.hinted != Some(**zone)).count(),
-        };
-        (cost, best(&movable, &fixed, &floors).expect("one way was found"))
+        costs(&movable, &given, &fixed, &self.minimums)
     }
 
     /// Slices that are written although nothing but hints changed in them and all hints could
@@ -156,6 +144,24 @@ impl Outcome {
         });
         away(&self.after, &self.capacity).saturating_sub(anew.max().unwrap_or(0))
     }
+}
+
+/// What it costs to hint `movable` for the zones `given`, and the least it could: each zone with an
+/// endpoint of another keeps its number of hints, and every zone has its minimum.
+fn costs(movable: &[Movable], given: &[usize], fixed: &[u32], minimums: &[u32]) -> (Cost, Cost) {
+    let pairs = || movable.iter().zip(given.iter().copied());
+    let mut held = fixed.to_vec();
+    given.iter().for_each(|&zone| held[zone] += 1);
+    let mut floors = minimums.to_vec();
+    pairs()
+        .filter(|(m, zone)| m.home != Some(*zone))
+        .for_each(|(_, zone)| floors[zone] = held[zone]);
+    let is_away = |(m, zone): &(&Movable, usize)| m.home.is_some_and(|home| home != *zone);
+    let cost = Cost {
+        away: pairs().filter(is_away).count(),
+        changes: pairs().filter(|(m, zone)| m.hinted != Some(*zone)).count(),
+    };
+    (cost, best(movable, fixed, &floors).expect("one way was found"))
 }
 
 fn away(world: &World, capacity: &Capacity) -> usize {
@@ -250,6 +256,32 @@ proptest! {
         if let Some([ours, theirs]) = in_both_profiles(spec) {
             prop_assert_eq!(ours.hinted(), theirs.hinted());
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    // Zones that receive from several others, and give to several: which hints stay is a flow.
+    #[test]
+    fn nor_is_any_between_four_zones(
+        cores in [1..9u64, 1..9u64, 1..9u64, 1..9u64],
+        drawn in prop::collection::vec((0..5u16, 0..5u16), 4..8),
+    ) {
+        let nodes: Vec<(&str, u64)> = ZONES.into_iter().zip(cores).collect();
+        let capacity = Cluster::of(&nodes).measure(&Settings::default()).expect("four zones");
+        let n = u32::try_from(drawn.len()).expect("few endpoints");
+        let Ok(bounds) = bounds(&capacity, n, 0.3) else { return Ok(()) };
+        let zone = |z: u16| if z < 4 { z } else { NO_ZONE };
+        let place = |&(home, hinted): &(u16, u16)| Position { home: zone(home), hinted: zone(hinted) };
+        let places: Vec<Position> = drawn.iter().map(place).collect();
+        let given: Vec<usize> = assign(&places, &bounds).into_iter().map(usize::from).collect();
+        let known = |zone| (zone != NO_ZONE).then_some(usize::from(zone));
+        let movable = |p: &Position| Movable { home: known(p.home), hinted: known(p.hinted) };
+        let movable: Vec<Movable> = places.iter().map(movable).collect();
+        let minimums: Vec<u32> = bounds.iter().map(|b| b.minimum).collect();
+        let (cost, best) = costs(&movable, &given, &[0; 4], &minimums);
+        prop_assert_eq!(cost, best);
     }
 }
 
