@@ -148,6 +148,7 @@ fn slice_plan(c: &mut Criterion) {
                 pods: &pods.iter().collect::<Vec<_>>(),
                 nodes: &nodes,
                 capacity: Ok(&world.capacity),
+                demand: &evenkeel_topology::Demand::default(),
                 existing: &existing.iter().collect::<Vec<_>>(),
                 populated: true,
                 settings: &settings,

@@ -6,12 +6,13 @@
 use std::{fmt, sync::Arc};
 
 use evenkeel_model::{Address, Endpoint, Reason, Slice, ZoneId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Serialize;
 
 use crate::{
-    Draft, NoHints, Role,
+    Assignment, Capacity, Draft, NoHints, Role,
     auto::bounds::minimum,
+    capacity::ZoneCapacity,
     plan::{HintOutcome, Sync},
     region::Expressed,
 };
@@ -35,6 +36,13 @@ pub enum MoveReason {
         had: u32,
         minimum: u32,
     },
+    /// Another zone has less than its part of the endpoints, and the slice is written anyway.
+    ZoneBelowPart {
+        zone: Arc<str>,
+    },
+    /// The endpoint is hinted for its own zone again: its slice is written anyway, or more than the
+    /// allowed part of the endpoints were hinted for other zones.
+    Locality,
     /// The zone has no capacity any more: no client is there to use the endpoint.
     ZoneWithoutCapacity,
     /// Only under [`crate::Assignment::WholeSlices`]: a slice that is written is allocated again.
@@ -54,6 +62,13 @@ pub enum MoveReason {
     },
 }
 
+/// An endpoint that leaves a zone, and the zones it is hinted for now.
+struct Left<'a> {
+    endpoint: &'a Address,
+    from: ZoneId,
+    after: &'a Endpoint,
+}
+
 /// The moves of one address family. `drafts` carry their new hints.
 pub(crate) fn moves(
     existing: &[&Slice],
@@ -62,33 +77,31 @@ pub(crate) fn moves(
     sync: &Sync<'_>,
 ) -> Vec<Move> {
     let written = drafts.iter().filter(|draft| draft.role == Role::Update);
-    let mut left: Vec<(Address, ZoneId)> = Vec::new();
+    let mut left: Vec<Left<'_>> = Vec::new();
     for draft in written {
         let Some(old) = existing.iter().find(|old| old.name == draft.slice.name) else { continue };
         let now: FxHashMap<&Address, &Endpoint> =
             draft.slice.endpoints.iter().filter_map(|e| Some((e.address()?, e))).collect();
         for before in old.endpoints.iter().filter(|e| e.is_ready()) {
-            let Some(address) = before.address() else { continue };
-            let Some(after) = now.get(address).filter(|after| after.is_ready()) else { continue };
+            let Some(endpoint) = before.address() else { continue };
+            let Some(&after) = now.get(endpoint).filter(|after| after.is_ready()) else { continue };
             let lost = before.zone_hints().iter().filter(|z| !after.zone_hints().contains(z));
-            left.extend(lost.map(|zone| (address.clone(), *zone)));
+            left.extend(lost.map(|&from| Left { endpoint, from, after }));
         }
     }
     if left.is_empty() {
         return Vec::new();
     }
     let below = below_minimum(existing, drafts, sync);
-    let moved =
-        |(endpoint, from)| Move { why: reason(from, hints, below.as_ref(), sync), endpoint, from };
-    left.into_iter().map(moved).collect()
+    let moved = |left: &Left<'_>| Move {
+        endpoint: left.endpoint.clone(),
+        from: left.from,
+        why: reason(left, hints, &below, sync),
+    };
+    left.iter().map(moved).collect()
 }
 
-fn reason(
-    from: ZoneId,
-    hints: &HintOutcome,
-    below: Option<&MoveReason>,
-    sync: &Sync<'_>,
-) -> MoveReason {
+fn reason(left: &Left<'_>, hints: &HintOutcome, below: &Below, sync: &Sync<'_>) -> MoveReason {
     match hints {
         HintOutcome::AutoRefused(why) => MoveReason::HintsRefused { why: why.clone() },
         HintOutcome::NotRequested => MoveReason::NoLongerRequested,
@@ -101,37 +114,48 @@ fn reason(
             MoveReason::TooManyHints { zones: *zones }
         }
         HintOutcome::Auto(_) | HintOutcome::Balanced { hints: Ok(_), .. } => {
-            let zones = sync.capacity.map(crate::Capacity::zones).unwrap_or_default();
-            match below {
-                _ if !zones.iter().any(|zone| zone.zone == from) => MoveReason::ZoneWithoutCapacity,
-                Some(below) => below.clone(),
-                None => MoveReason::Reallocated,
+            let zones = sync.capacity.map(Capacity::zones).unwrap_or_default();
+            let to = zones.iter().find(|zone| left.after.zone_hints().contains(&zone.zone));
+            match (sync.settings.assignment, to) {
+                _ if !zones.iter().any(|zone| zone.zone == left.from) => {
+                    MoveReason::ZoneWithoutCapacity
+                }
+                (Assignment::LeastChange, Some(to)) => {
+                    let own = || match left.after.zone == Some(to.zone) {
+                        true => MoveReason::Locality,
+                        false => MoveReason::ZoneBelowPart { zone: Arc::clone(&to.name) },
+                    };
+                    let below = below.iter().find(|(zone, _)| *zone == to.zone);
+                    below.map_or_else(own, |(_, why)| why.clone())
+                }
+                _ => below.first().map_or(MoveReason::Reallocated, |(_, why)| why.clone()),
             }
         }
     }
 }
 
-/// The first zone that the hints as they were would have left below its minimum.
-fn below_minimum(existing: &[&Slice], drafts: &[Draft<'_>], sync: &Sync<'_>) -> Option<MoveReason> {
-    let capacity = sync.capacity.ok()?;
+/// Zones that the hints as they were would have left below their minimum.
+type Below = Vec<(ZoneId, MoveReason)>;
+
+fn below_minimum(existing: &[&Slice], drafts: &[Draft<'_>], sync: &Sync<'_>) -> Below {
+    let Ok(capacity) = sync.capacity else { return Vec::new() };
     let ready = drafts.iter().flat_map(|d| &d.slice.endpoints).filter(|e| e.is_ready());
-    let total = ready.clone().count();
-    let stays: FxHashMap<&Address, ()> = ready.filter_map(|e| Some((e.address()?, ()))).collect();
-    let had = |zone: ZoneId| {
-        let kept = existing.iter().flat_map(|s| &s.endpoints).filter(|e| {
-            e.is_ready()
-                && e.address().is_some_and(|a| stays.contains_key(a))
-                && e.zone_hints().contains(&zone)
-        });
-        u32::try_from(kept.count()).unwrap_or(u32::MAX)
-    };
-    let total = f64::from(u32::try_from(total).unwrap_or(u32::MAX));
-    capacity.zones().iter().find_map(|zone| {
+    let total = f64::from(u32::try_from(ready.clone().count()).unwrap_or(u32::MAX));
+    let stays: FxHashSet<&Address> = ready.filter_map(Endpoint::address).collect();
+    let mut had: FxHashMap<ZoneId, u32> = FxHashMap::default();
+    let before = existing.iter().flat_map(|s| &s.endpoints).filter(|e| e.is_ready());
+    for endpoint in before.filter(|e| e.address().is_some_and(|a| stays.contains(a))) {
+        for zone in endpoint.zone_hints() {
+            *had.entry(*zone).or_default() += 1;
+        }
+    }
+    let below = |zone: &ZoneCapacity| {
         let minimum = minimum(total * zone.ratio, sync.settings.keep_threshold);
-        let had = had(zone.zone);
-        let name = Arc::clone(&zone.name);
-        (had < minimum).then_some(MoveReason::ZoneBelowMinimum { zone: name, had, minimum })
-    })
+        let had = had.get(&zone.zone).copied().unwrap_or(0);
+        let why = || MoveReason::ZoneBelowMinimum { zone: Arc::clone(&zone.name), had, minimum };
+        (had < minimum).then(|| (zone.zone, why()))
+    };
+    capacity.zones().iter().filter_map(below).collect()
 }
 
 // === impl MoveReason ===
@@ -144,6 +168,10 @@ impl fmt::Display for MoveReason {
             MoveReason::ZoneBelowMinimum { zone, had, minimum } => {
                 write!(f, "zone {zone} would have {had} of the {minimum} endpoints it needs")
             }
+            MoveReason::ZoneBelowPart { zone } => {
+                write!(f, "zone {zone} had less than its part of the endpoints")
+            }
+            MoveReason::Locality => write!(f, "it is hinted for its own zone again"),
             MoveReason::ZoneWithoutCapacity => write!(f, "no node of the zone is ready"),
             MoveReason::Reallocated => write!(f, "its slice was reallocated"),
             MoveReason::HintsRefused { why } => write!(f, "hints are taken off: {why}"),

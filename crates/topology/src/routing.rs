@@ -54,7 +54,10 @@ pub fn routing<'a>(
 /// Whether the annotation of this slice counts.
 pub(crate) fn is_ours(slice: &Slice, settings: &Settings) -> bool {
     let manager = slice.labels.get(label::MANAGED_BY);
-    manager.is_some_and(|name| **name == *label::EVENKEEL || *name == settings.controller_name)
+    let ours = |name: &str| {
+        name == label::EVENKEEL || (name == &*settings.controller_name && name != label::BUILT_IN)
+    };
+    manager.is_some_and(|name| ours(name))
 }
 
 /// What a Service alone says about routing, before its slices are looked at.

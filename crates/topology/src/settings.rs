@@ -69,6 +69,9 @@ pub struct Settings {
     /// traffic of the best.
     pub keep_in_zone: f64,
     pub assignment: Assignment,
+    /// Under [`Assignment::LeastChange`]: the part of the ready endpoints that may be hinted for
+    /// another zone without need before slices are written for that alone.
+    pub locality_threshold: f64,
     pub node_hint_rule: NodeHintRule,
     pub unknown_cpu: UnknownCpu,
     pub enabled_event: EnabledEvent,
@@ -157,6 +160,7 @@ impl Settings {
             ("the allowance", self.allowance),
             ("the excess up to which zone shares are kept", self.keep_excess),
             ("the loss of in-zone traffic up to which zone shares are kept", self.keep_in_zone),
+            ("the locality threshold", self.locality_threshold),
         ];
         for (name, value) in thresholds {
             if !(0.0..=MOST_THRESHOLD).contains(&value) {
@@ -203,6 +207,7 @@ impl Default for Settings {
             keep_excess: 0.1,
             keep_in_zone: 0.03,
             assignment: Assignment::LeastChange,
+            locality_threshold: 0.1,
             node_hint_rule: NodeHintRule::AnyForThisNode,
             unknown_cpu: UnknownCpu::NoHints,
             enabled_event: EnabledEvent::WhenNewInSlices,
@@ -235,6 +240,8 @@ mod tests {
             Settings { allowance: -0.1, ..base() },
             Settings { keep_excess: f64::NAN, ..base() },
             Settings { keep_in_zone: 11.5, ..base() },
+            Settings { locality_threshold: -0.1, ..base() },
+            Settings { locality_threshold: f64::NAN, ..base() },
             Settings { max_endpoints_per_slice: 0, ..base() },
             Settings { max_endpoints_per_slice: 1001, ..base() },
         ];

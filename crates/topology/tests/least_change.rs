@@ -30,8 +30,20 @@ const TWO: &[(&str, u64)] = &[("a", 4), ("b", 4)];
 const THREE: &[(&str, u64)] = &[("a", 4), ("b", 4), ("c", 4)];
 
 #[test]
-fn hints_that_are_right_stay_wherever_endpoints_are() {
-    check(TWO, &[(B, A), (B, A), (A, B), (A, B)], &[A, A, B, B]);
+fn swaps_are_dissolved() {
+    check(TWO, &[(B, A), (B, A), (A, B), (A, B)], &[B, B, A, A]);
+    check(THREE, &[(A, B), (B, C), (C, A), (A, A), (B, B), (C, C)], &[A, B, C, A, B, C]);
+}
+
+#[test]
+fn endpoints_that_another_zone_needs_stay_away() {
+    check(TWO, &[(A, A), (A, B), (A, A), (A, B)], &[A, B, A, B]);
+}
+
+// Zone b lives on what zone a gives. Of the three endpoints that could, the two hinted for it do.
+#[test]
+fn of_endpoints_that_may_leave_those_that_are_away_stay_so() {
+    check(TWO, &[(A, NONE), (A, B), (A, B), (A, A)], &[A, B, B, A]);
 }
 
 #[test]

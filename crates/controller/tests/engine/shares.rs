@@ -104,5 +104,8 @@ fn a_threshold_that_cannot_be_read_is_named_in_a_condition() {
     harness.done(&create, version);
     let Action::Conditions { set, .. } = harness.write().action else { panic!("conditions") };
     let accepted = &set.iter().find(|(c, _)| c.kind.ends_with("Accepted")).unwrap().0;
-    assert!(accepted.status && accepted.message.contains("\"forty\" has no effect"), "{accepted:?}");
+    assert!(
+        accepted.status && accepted.message.contains("\"forty\" has no effect"),
+        "{accepted:?}"
+    );
 }

@@ -241,9 +241,9 @@ impl Script {
         let node = Node {
             id: store.topology.nodes.intern(&name),
             zone: self.zone(store, rng),
-            region: rng.chance(700).then(|| {
-                store.topology.regions.intern(["region-1", "region-2"][rng.below(2)])
-            }),
+            region: rng
+                .chance(700)
+                .then(|| store.topology.regions.intern(["region-1", "region-2"][rng.below(2)])),
             cpu_milli: 1000 * rng.between(1, 4) as u64,
             ready: rng.chance(900),
             control_plane: rng.chance(50),

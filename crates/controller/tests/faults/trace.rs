@@ -14,7 +14,10 @@ impl Brief for Node {
         let Node { id, zone, region, cpu_milli, ready, control_plane } = self;
         let (zone, region) = (zone.map(Id::index), region.map(Id::index));
         let kind = if *control_plane { "control plane" } else { "worker" };
-        format!("node #{} zone {zone:?} region {region:?} cpu {cpu_milli} ready {ready} {kind}", id.index())
+        format!(
+            "node #{} zone {zone:?} region {region:?} cpu {cpu_milli} ready {ready} {kind}",
+            id.index()
+        )
     }
 }
 

@@ -11,12 +11,19 @@
 //! it (see [`Assignment`]).
 
 pub mod bounds;
+mod exchange;
+mod flow;
 pub mod least_change;
+mod open;
+mod pool;
+mod quota;
+mod tally;
 pub mod whole_slices;
 
 use evenkeel_model::{Endpoint, ZoneId};
 
 pub use self::bounds::{Bounds, bounds};
+use self::open::Allowance;
 use crate::{Assignment, Capacity, Draft, NoHints, Settings, draft::remove_hints};
 
 /// How many ready endpoints are hinted for each zone, in no particular order. A zone that was never
@@ -64,11 +71,15 @@ fn try_assign(
         Assignment::LeastChange => {
             // New endpoints are given away before old ones, as Kubernetes does it.
             drafts.sort_by_key(|draft| draft.role);
-            let places = least_change::places(drafts, capacity);
-            let bounds = bounds(capacity, count(places.places.len()), threshold)?;
-            places.unzoned.clone()?;
-            let targets = least_change::assign(&places.places, &bounds);
-            Ok(least_change::write(drafts, capacity, &places, &targets))
+            let mut positions = least_change::places(drafts, capacity);
+            let bounds = bounds(capacity, count(positions.places.len()), threshold)?;
+            positions.unzoned.clone()?;
+            let allowance = Allowance {
+                threshold: settings.locality_threshold,
+                least: &|homes| least_away(capacity, homes, settings),
+            };
+            let targets = least_change::assign_slices(&mut positions, &bounds, &allowance);
+            Ok(least_change::write(drafts, capacity, &positions, &targets))
         }
         Assignment::WholeSlices => {
             let endpoints = drafts.iter().flat_map(|d| &d.slice.endpoints);
@@ -76,6 +87,18 @@ fn try_assign(
             whole_slices::assign(drafts, capacity, &bounds(capacity, n, threshold)?)
         }
     }
+}
+
+/// How many endpoints are hinted away from their zone when hints are given from nothing. Hints are
+/// given under one threshold and kept under another; the greater number of both holds, so that
+/// hints just given are within the allowance also when they are kept.
+fn least_away(capacity: &Capacity, homes: &[u32], settings: &Settings) -> u32 {
+    let thresholds = [settings.threshold(false), settings.threshold(true)];
+    let under = |threshold| {
+        let bounds = bounds(capacity, homes.iter().sum(), threshold).ok()?;
+        Some(quota::from_nothing(&bounds, homes).iter().sum())
+    };
+    thresholds.into_iter().filter_map(under).max().unwrap_or(0)
 }
 
 fn count(endpoints: usize) -> u32 {

@@ -29,6 +29,13 @@ fn lost(before: &World, after: &World) -> Vec<(Address, ZoneId)> {
     lost
 }
 
+/// Whether an endpoint is hinted for the zone it is in.
+fn own_zone(world: &World, address: &Address) -> Option<bool> {
+    let mut endpoints = world.slices.iter().flat_map(|slice| &slice.endpoints);
+    let endpoint = endpoints.find(|e| e.address() == Some(address))?;
+    Some(endpoint.zone_hints().first() == endpoint.zone.as_ref())
+}
+
 proptest! {
     #![proptest_config(config())]
 
@@ -55,6 +62,10 @@ proptest! {
             let holds = match &one.why {
                 MoveReason::ZoneBelowMinimum { had, minimum, .. } => {
                     had < minimum && requested == Policy::Auto
+                }
+                MoveReason::Locality => own_zone(&world, &one.endpoint) == Some(true),
+                MoveReason::ZoneBelowPart { .. } => {
+                    own_zone(&world, &one.endpoint) == Some(false)
                 }
                 MoveReason::ZoneWithoutCapacity | MoveReason::HintsRefused { .. } => {
                     requested == Policy::Auto

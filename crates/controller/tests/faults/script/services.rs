@@ -109,8 +109,13 @@ fn change(service: &mut Service, rng: &mut Rng) -> &'static str {
             "asks for a distribution"
         }
         8 | 9 => {
-            let values =
-                ["Balanced", "Balanced", "PreferSameRegion", "PreferSameZoneThenRegion", "RequireSameZone"];
+            let values = [
+                "Balanced",
+                "Balanced",
+                "PreferSameRegion",
+                "PreferSameZoneThenRegion",
+                "RequireSameZone",
+            ];
             let value = values[rng.below(values.len())];
             service.annotations.insert(label::TRAFFIC_DISTRIBUTION.into(), value.into());
             "asks for a policy of our own"
