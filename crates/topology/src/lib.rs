@@ -21,6 +21,7 @@ mod data_plane;
 pub mod distribution;
 mod draft;
 pub mod explain;
+pub mod migrate;
 mod moves;
 pub mod nearest;
 pub mod overload;
