@@ -54,6 +54,7 @@ pub struct Migration {
     /// What holds instead.
     pub to: Vec<Setting>,
     pub notes: Vec<Note>,
+    #[serde(skip_serializing_if = "Patch::is_empty")]
     pub patch: Patch,
 }
 
