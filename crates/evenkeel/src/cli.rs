@@ -8,7 +8,8 @@ use evenkeel_topology::ServerVersion;
 
 use crate::{
     analyze::AnalyzeArgs, apiserver::ApiserverArgs, complete, controller::ControllerArgs,
-    fairness::FairnessCommand, plan::PlanOutput, status::StatusArgs, up::UpArgs,
+    fairness::FairnessCommand, migrate::MigrateArgs, plan::PlanOutput, status::StatusArgs,
+    up::UpArgs,
 };
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
@@ -36,6 +37,9 @@ pub(crate) enum Command {
     /// Show what other policies would do to Services, and recommend one
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
+    /// Turn topologyKeys, Auto annotations and PreferClose into today's settings, as patches
+    #[command(after_help = crate::migrate::EXAMPLES)]
+    Migrate(MigrateArgs),
     /// Simulate, check and explain the priority and fairness of requests
     #[command(arg_required_else_help = true)]
     Fairness {
@@ -183,7 +187,7 @@ pub(crate) enum ReportOutput {
     Json,
 }
 
-/// Whose rules `explain`, `analyze` and `plan` go by.
+/// Whose rules `explain`, `analyze`, `plan` and `migrate` go by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProfileChoice {
     /// Hints: whoever manages the Service's slices; routing: the proxy that nodes report

@@ -17,12 +17,14 @@ mod fairness;
 mod find;
 mod input;
 mod logging;
+mod migrate;
 mod output;
 mod plan;
 mod printer;
 mod progress;
 mod reference;
 mod sample;
+mod service_patch;
 mod settings;
 mod status;
 mod table;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         Command::Explain(args) => clean(explain::run(&args)),
         Command::Analyze(args) => analyze::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Migrate(args) => clean(migrate::run(&args)),
         Command::Fairness { command } => fairness::run(&command),
         Command::Controller(args) => clean(controller::run(&args)),
         Command::Apiserver(args) => clean(apiserver::run(&args)),

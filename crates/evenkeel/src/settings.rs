@@ -10,12 +10,7 @@ use crate::{
 /// The rules for all Services of a cluster. Flags hold under every profile.
 pub(crate) fn environment(args: &SettingsArgs, server: Server) -> Result<Environment, Error> {
     gates(&mut Gates::ALL_ON.clone(), &args.feature_gates)?;
-    let requested = match args.profile {
-        ProfileChoice::Auto => None,
-        ProfileChoice::Evenkeel => Some(Rules::Evenkeel),
-        ProfileChoice::Kubernetes => Some(Rules::Kubernetes),
-    };
-    Ok(Environment::new(requested, server, |settings| adjust(settings, args))?)
+    Ok(Environment::new(args.profile.rules(), server, |settings| adjust(settings, args))?)
 }
 
 /// Puts explicit settings in place. Gates are known to be right.
@@ -46,6 +41,17 @@ pub(crate) fn thresholds(settings: &mut Settings, args: &ThresholdArgs) {
     ];
     for (setting, given) in ratios {
         *setting = given.unwrap_or(*setting);
+    }
+}
+
+impl ProfileChoice {
+    /// `None`: those of each Service's data plane.
+    pub(crate) fn rules(self) -> Option<Rules> {
+        match self {
+            ProfileChoice::Auto => None,
+            ProfileChoice::Evenkeel => Some(Rules::Evenkeel),
+            ProfileChoice::Kubernetes => Some(Rules::Kubernetes),
+        }
     }
 }
 

@@ -3,24 +3,50 @@
 //! A typed object knows the fields of one version of the API. Writing it back would drop the fields
 //! that a newer server added, so the untyped object is kept beside it where it is needed.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::ServiceKey;
 use serde_json::{Map, Value};
 
+use crate::{
+    Origin,
+    convert::topology_keys,
+    manifest::{ManifestError, Problem},
+};
+
 /// The fields of each Service, by its key.
 #[derive(Clone, Debug, Default)]
 pub struct RawServices {
-    fields: BTreeMap<ServiceKey, Map<String, Value>>,
+    fields: BTreeMap<ServiceKey, RawService>,
+}
+
+#[derive(Clone, Debug)]
+struct RawService {
+    origin: Origin,
+    fields: Map<String, Value>,
 }
 
 impl RawServices {
     pub fn get(&self, key: &ServiceKey) -> Option<&Map<String, Value>> {
-        self.fields.get(key)
+        self.fields.get(key).map(|service| &service.fields)
+    }
+
+    /// The field `spec.topologyKeys` of a Service, which Kubernetes removed and no typed object has.
+    pub fn topology_keys(&self, key: &ServiceKey) -> Result<Option<Vec<Arc<str>>>, ManifestError> {
+        let Some(RawService { origin, fields }) = self.fields.get(key) else {
+            return Ok(None);
+        };
+        let keys = fields.get("spec").and_then(|spec| spec.get("topologyKeys"));
+        topology_keys(keys).map_err(|error| {
+            let problem = Problem::WrongValue { problem: error.problem };
+            let object = Some(format!("Service/{key}").into());
+            let field = Some(error.field.into());
+            ManifestError { object, field, ..ManifestError::new(origin.clone(), problem) }
+        })
     }
 
     /// Takes a Service in. Like the API server, it puts one without namespace into `default`.
-    pub(crate) fn add(&mut self, mut fields: Map<String, Value>) {
+    pub(crate) fn add(&mut self, origin: Origin, mut fields: Map<String, Value>) {
         let Some(Value::Object(meta)) = fields.get_mut("metadata") else {
             return;
         };
@@ -35,7 +61,8 @@ impl RawServices {
         meta.insert("namespace".to_owned(), namespace.clone().into());
         fields.insert("apiVersion".to_owned(), "v1".into());
         fields.insert("kind".to_owned(), "Service".into());
-        self.fields.entry(ServiceKey::new(namespace, name)).or_insert(fields);
+        let service = RawService { origin, fields };
+        self.fields.entry(ServiceKey::new(namespace, name)).or_insert(service);
     }
 }
 
@@ -65,6 +92,27 @@ metadata: {name: node-1}
         manifest::parse("test", SERVICES, &mut objects).unwrap();
         assert_eq!(objects.services.len(), 2);
         objects
+    }
+
+    #[test]
+    fn removed_keys_are_read_and_errors_name_their_place() {
+        let of = |keys: &str| {
+            let text = format!(
+                "---\napiVersion: v1\nkind: Service\nmetadata: {{name: web}}\nspec: {{topologyKeys: {keys}}}\n"
+            );
+            let raw_services = Some(RawServices::default());
+            let mut objects = Objects { raw_services, ..Objects::default() };
+            manifest::parse("old.yaml", &text, &mut objects).unwrap();
+            let raw = objects.raw_services.unwrap();
+            raw.topology_keys(&ServiceKey::new("default", "web")).map_err(|e| e.to_string())
+        };
+        assert_eq!(of("null"), Ok(None));
+        assert_eq!(of("[a, '*']"), Ok(Some(vec!["a".into(), "*".into()])));
+        let error = of("[5]").unwrap_err();
+        assert!(error.starts_with("old.yaml"), "{error}");
+        let end =
+            "Service/default/web: spec.topologyKeys[0]: expected the key of a label, or \"*\"";
+        assert!(error.ends_with(end), "{error}");
     }
 
     #[test]

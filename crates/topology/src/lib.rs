@@ -27,6 +27,7 @@ pub mod demand;
 pub mod distribution;
 mod draft;
 pub mod explain;
+pub mod migrate;
 mod moves;
 pub mod nearest;
 pub mod overload;

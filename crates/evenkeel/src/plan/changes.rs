@@ -1,6 +1,6 @@
 //! What would change, in forms that carry it out.
 
-use std::{fmt::Write, path::Path};
+use std::fmt::Write;
 
 use evenkeel_k8s::{RawServices, convert};
 use evenkeel_model::{Service, ServiceKey, harmless};
@@ -8,7 +8,7 @@ use evenkeel_topology::{
     Environment, Policy,
     whatif::{Forecasts, Patch, patch},
 };
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Plan, unified};
 use crate::{
@@ -17,6 +17,7 @@ use crate::{
     input::Input,
     output,
     printer::{BAD, GOOD, HEADING, styled},
+    service_patch,
 };
 
 /// A Service that gets another policy.
@@ -68,23 +69,7 @@ pub(super) fn yaml(changes: &[Change<'_>], raw: &RawServices) -> Result<String, 
 pub(super) fn commands(changes: &[Change<'_>], input: &InputArgs) -> Result<String, Error> {
     let mut text = String::new();
     for Change { service, patch, .. } in changes {
-        let json = serde_json::to_string(patch)
-            .map_err(|error| Error::Encode { format: "JSON", problem: error.to_string() })?;
-        let ServiceKey { namespace, name } = &service.key;
-        // What was read from one cluster must not be changed in another.
-        let flag = |name: &str, value: Option<&str>| {
-            value.map_or(String::new(), |value| format!(" {name} {}", quoted(value)))
-        };
-        let kubeconfig = input.kubeconfig.as_deref().map(Path::to_string_lossy);
-        let _ = writeln!(
-            text,
-            "kubectl{}{} patch svc {} -n {} --type merge -p {}",
-            flag("--kubeconfig", kubeconfig.as_deref()),
-            flag("--context", input.context.as_deref()),
-            quoted(name),
-            quoted(namespace),
-            quoted(&json)
-        );
+        text += &service_patch::command(&service.key, patch, input)?;
     }
     Ok(text)
 }
@@ -113,36 +98,6 @@ pub(super) fn diff(changes: &[Change<'_>], raw: &RawServices) -> Result<String, 
     Ok(text)
 }
 
-/// One word of a POSIX shell.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
-/// A JSON merge patch (RFC 7386).
-fn merge(target: &mut Value, patch: Value) {
-    let Value::Object(patch) = patch else {
-        *target = patch;
-        return;
-    };
-    if !target.is_object() {
-        *target = Value::Object(Map::new());
-    }
-    let Value::Object(target) = target else {
-        return;
-    };
-    for (key, value) in patch {
-        if value.is_null() {
-            target.remove(&key);
-        } else {
-            merge(target.entry(key).or_insert(Value::Null), value);
-        }
-    }
-}
-
 // === impl Change ===
 
 impl Change<'_> {
@@ -158,37 +113,7 @@ impl Change<'_> {
         if !read.is_some_and(|read| self.patch.apply(&read) == self.patch.apply(self.service)) {
             return Err(changed_meanwhile());
         }
-        let patch = serde_json::to_value(&self.patch)
-            .map_err(|error| Error::Encode { format: "JSON", problem: error.to_string() })?;
-        let mut changed = live.clone();
-        merge(&mut changed, patch);
-        if changed.pointer("/metadata/annotations") == Some(&json!({})) {
-            merge(&mut changed, json!({"metadata": {"annotations": null}}));
-        }
+        let changed = service_patch::applied(&live, &self.patch)?;
         Ok((live, changed))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_needs_it() {
-        for (word, wanted) in [
-            ("web", "web"),
-            ("", "''"),
-            (r#"{"a":null}"#, r#"'{"a":null}'"#),
-            ("it's; rm -rf", r"'it'\''s; rm -rf'"),
-        ] {
-            assert_eq!(quoted(word), wanted);
-        }
-    }
-
-    #[test]
-    fn a_merge_patch_sets_and_removes() {
-        let mut target = json!({"a": {"b": 1, "c": 2}, "d": 3});
-        merge(&mut target, json!({"a": {"b": null, "e": {"f": null, "g": 4}}, "d": null}));
-        assert_eq!(target, json!({"a": {"c": 2, "e": {"g": 4}}}));
     }
 }

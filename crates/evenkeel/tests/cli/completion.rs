@@ -44,6 +44,7 @@ fn commands_flags_and_values_are_offered() {
         (&["evenkeel", "fairness", "sim"], "simulate"),
         (&["evenkeel", "explain", "web", "--from-z"], "--from-zone"),
         (&["evenkeel", "analyze", "--fail-on", "w"], "warning"),
+        (&["evenkeel", "migrate", "--to", "s"], "same-zone"),
         (&["evenkeel", "fairness", "collisions", "--hand"], "--hand-size"),
     ] {
         let found = candidates(words);

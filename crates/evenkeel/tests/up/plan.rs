@@ -25,7 +25,7 @@ fn plan(up: &Up, form: &str) -> String {
 }
 
 /// Runs a command line in a shell, on this cluster.
-fn shell(up: &Up, line: &str, stdin: &str) -> Ran {
+pub(crate) fn shell(up: &Up, line: &str, stdin: &str) -> Ran {
     let mut child = Command::new("sh")
         .args(["-c", line])
         .env("KUBECONFIG", &up.kubeconfig)

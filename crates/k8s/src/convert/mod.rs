@@ -33,7 +33,9 @@ mod ip;
 mod patch;
 mod selector;
 mod to_endpoint_slice;
+mod topology_keys;
 
+pub(crate) use self::topology_keys::topology_keys;
 pub use self::{
     endpoint_slice::endpoint_slice,
     field::FieldError,

@@ -48,7 +48,7 @@ fn wrong(pair: &str, problem: &str) -> FieldError {
 }
 
 /// A name, with or without the domain of its owner before it.
-fn is_key(key: &str) -> bool {
+pub(super) fn is_key(key: &str) -> bool {
     match key.split_once('/') {
         None => is_name(key),
         Some((domain, name)) => is_domain(domain) && is_name(name),

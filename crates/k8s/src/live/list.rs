@@ -196,7 +196,7 @@ fn join(selector: &BTreeMap<String, String>) -> String {
     pairs.collect::<Vec<_>>().join(",")
 }
 
-fn origin() -> Origin {
+pub(super) fn origin() -> Origin {
     Origin::new("the cluster")
 }
 

@@ -9,7 +9,10 @@ use kube::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{LiveError, Scope, list::PAGE};
+use super::{
+    LiveError, Scope,
+    list::{PAGE, origin},
+};
 use crate::RawServices;
 
 #[derive(Debug, Deserialize)]
@@ -49,7 +52,7 @@ pub async fn raw_services(client: &Client, scope: &Scope) -> Result<RawServices,
             }
             Err(error) => return Err(failed(error)),
         };
-        page.items.into_iter().for_each(|fields| services.add(fields));
+        page.items.into_iter().for_each(|fields| services.add(origin(), fields));
         match page.metadata.continue_ {
             Some(token) if !token.is_empty() => params.continue_token = Some(token),
             _ => return Ok(services),

@@ -72,12 +72,12 @@ fn take(
         Document::Object(outcome) => store(outcome.map_err(fail)?, origin, into),
         Document::Service(fields) => {
             let name = TypeName { api_version: "v1".to_owned(), kind: "Service".to_owned() };
-            keep(&fields, into);
+            keep(origin, &fields, into);
             store(decode::decode(&name, fields).map_err(fail)?, origin, into)
         }
         Document::Untyped(fields) => {
             if of.is_some_and(TypeName::is_service) {
-                keep(&fields, into);
+                keep(origin, &fields, into);
             }
             let decoded = decode::decode_item(fields, of).map_err(fail)?;
             store(decoded, origin, into)
@@ -93,9 +93,9 @@ fn take(
     }
 }
 
-fn keep(service: &Map<String, Value>, into: &mut Objects) {
+fn keep(origin: &Origin, service: &Map<String, Value>, into: &mut Objects) {
     if let Some(raw) = &mut into.raw_services {
-        raw.add(service.clone());
+        raw.add(origin.clone(), service.clone());
     }
 }
 

@@ -12,7 +12,7 @@ const GENERATED: &str = "<!-- Written by `cargo xtask reference`. Change the cod
 
 /// Where codes of reasons, findings and checks come from, with the title of their section.
 const CODES: &[(&str, &str)] = &[
-    ("crates/topology/src", "Topology: `explain`, `analyze`, `plan`, conditions"),
+    ("crates/topology/src", "Topology: `explain`, `analyze`, `plan`, `migrate`, conditions"),
     ("crates/evenkeel/src", "Command line: `status`, `analyze`"),
     ("crates/fairness/src", "Fairness: `fairness match`, `fairness lint`"),
 ];
