@@ -32,7 +32,6 @@ pub(crate) struct Case {
 
 /// A case in ids.
 pub(crate) struct Built {
-    pub(crate) cluster: Cluster,
     pub(crate) demand: Demand,
     pub(crate) ready: ZoneCounts,
     /// By zone of the case.
@@ -103,7 +102,6 @@ impl Case {
         Built {
             demand: demand(&cluster.nodes, &cluster.topology),
             ready: counts.chain(others).collect(),
-            cluster,
             ids,
         }
     }

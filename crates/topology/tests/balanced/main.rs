@@ -1,7 +1,10 @@
 //! Policy Balanced: demand, zone shares, hysteresis, and what consumers make of them.
 
+mod consumers;
 mod examples;
 mod flows;
 mod generate;
+mod hysteresis;
 mod oracle;
+mod rounding;
 mod support;
