@@ -1,10 +1,12 @@
 //! Policy Balanced: demand, zone shares, hysteresis, and what consumers make of them.
 
 mod consumers;
+mod demands;
 mod examples;
 mod flows;
 mod generate;
 mod hysteresis;
 mod oracle;
 mod rounding;
+mod size;
 mod support;
