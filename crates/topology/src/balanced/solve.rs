@@ -42,7 +42,7 @@ use crate::{
 
 /// With one endpoint more or less at most this times `(1 + allowance)/n` of the traffic goes to another
 /// zone, before rounding; `n` is the larger number of endpoints. Not proven: the most that a search
-/// by hill climbing found is 3.6. For most inputs it is below 1.
+/// by hill climbing found is 3.6. Of random inputs half move 1 or less, and 99 of 100 less than 2.
 pub const MOST_MOVED: f64 = 4.0;
 
 /// Parts of the traffic below this are errors of floating point.

@@ -2,6 +2,7 @@
 
 mod consumers;
 mod demands;
+mod docs;
 mod examples;
 mod flows;
 mod generate;
