@@ -1,5 +1,7 @@
 //! Policy Balanced: demand, zone shares, hysteresis, and what consumers make of them.
 
+#![expect(clippy::unwrap_used, reason = "all of it is a test")]
+
 mod consumers;
 mod demands;
 mod docs;
