@@ -68,13 +68,14 @@ pub fn demand<'a>(
     nodes: impl IntoIterator<Item = &'a Node> + Clone,
     topology: &Topology,
 ) -> Demand {
-    let zoned = || nodes.clone().into_iter().filter_map(|node| Some((node, zone_of(node)?)));
-    let any_counted = zoned().any(|(node, _)| is_counted(node));
+    let counts = |node: &Node| zone_of(node).is_some() && is_counted(node);
+    let any_counts = nodes.clone().into_iter().any(counts);
     let mut sums = vec![Sum::default(); topology.zones.bound()];
-    for (node, zone) in zoned() {
+    for node in nodes {
         // An id from another table is like no zone.
-        let Some(sum) = sums.get_mut(zone.index()) else { continue };
-        sum.add(node, !any_counted || is_counted(node));
+        if let Some(sum) = zone_of(node).and_then(|zone| sums.get_mut(zone.index())) {
+            sum.add(node, !any_counts || is_counted(node));
+        }
     }
     Demand::from_sums(&sums, topology)
 }

@@ -60,6 +60,7 @@ pub(crate) const BENCHES: &[Bench] = &[
         needs: &[],
         targets: &[
             Target::new("topology", "topology"),
+            Target::new("topology", "balanced"),
             Target::new("k8s", "decisions"),
             Target::new("k8s", "objects"),
         ],

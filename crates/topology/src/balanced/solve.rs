@@ -22,8 +22,8 @@
 //! within a step has no part in either: only the sums count. So that choice is free for what it is
 //! made for: no ties to break, and flows that change little when the input does.
 //!
-//! **It is continuous**, as is each step: one endpoint more or less among `n` changes capacities by at
-//! most `1/n` in all, and moves at most [`MOST_MOVED`]`/n` of the Service's traffic.
+//! **It is continuous**, as is each step: one endpoint more or less changes capacities by at most
+//! `(1 + allowance)/n` in all, and moves at most [`MOST_MOVED`] times that of the Service's traffic.
 //!
 //! A zone without demand has the row that a very small demand would get: its own endpoints, otherwise
 //! what sinks of its region take of others' excess, or would take first. Where its region is exactly
@@ -40,9 +40,10 @@ use crate::{
     demand::{Demand, ZoneDemand},
 };
 
-/// One endpoint more or less among `n` before and after moves at most this times `1/n` of the traffic,
-/// before rounding. Seen in searches: 2.
-pub const MOST_MOVED: f64 = 3.0;
+/// With one endpoint more or less at most this times `(1 + allowance)/n` of the traffic goes to another
+/// zone, before rounding; `n` is the larger number of endpoints. Not proven: the most that a search
+/// by hill climbing found is 3.6. Of random inputs half move 1 or less, and 99 of 100 less than 2.
+pub const MOST_MOVED: f64 = 4.0;
 
 /// Parts of the traffic below this are errors of floating point.
 const NOTHING: f64 = 1e-12;

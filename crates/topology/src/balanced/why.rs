@@ -105,7 +105,8 @@ impl<'a> Cause<'a> {
         let n: f64 = ready.iter().map(|(_, n)| f64::from(n)).sum();
         let mut regions = vec![Balance::default(); demand.n_regions()];
         for (zone, endpoints) in ready.iter() {
-            regions[demand.place(zone).region as usize].endpoints += endpoints;
+            let sum = &mut regions[demand.place(zone).region as usize].endpoints;
+            *sum = sum.saturating_add(endpoints);
         }
         for zone in demand.zones() {
             regions[demand.place(zone.zone).region as usize].demand += zone.part;

@@ -59,7 +59,7 @@ proptest! {
     fn other_names_for_zones_change_nothing(case in case(), seed in any::<u64>()) {
         let (built, flows) = solved(&case);
         let names = shuffled(case.zones.len(), seed);
-        let renamed = case.build_in_order(&names);
+        let renamed = case.build_named(&names);
         let other = solve(&renamed.demand, &renamed.ready, case.allowance());
         for (client, other_client) in built.ids.iter().zip(&renamed.ids) {
             for (zone, other_zone) in built.ids.iter().zip(&renamed.ids) {
@@ -75,7 +75,7 @@ proptest! {
         let mut more = case.clone();
         more.zones[at.index(case.zones.len())].endpoints += 1;
         let moved = moved(&solved(&case), &solved(&more));
-        let most = MOST_MOVED / f64::from(more.n());
+        let most = MOST_MOVED * (1.0 + case.allowance()) / f64::from(more.n());
         prop_assert!(moved <= most + 1e-9, "moved {moved}, at most {most}");
     }
 

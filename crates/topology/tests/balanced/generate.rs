@@ -32,7 +32,6 @@ pub(crate) struct Case {
 
 /// A case in ids.
 pub(crate) struct Built {
-    pub(crate) cluster: Cluster,
     pub(crate) demand: Demand,
     pub(crate) ready: ZoneCounts,
     /// By zone of the case.
@@ -77,13 +76,26 @@ impl Case {
     }
 
     pub(crate) fn build(&self) -> Built {
-        self.build_in_order(&(0..self.zones.len()).collect::<Vec<_>>())
+        self.build_named(&(0..self.zones.len()).collect::<Vec<_>>())
     }
 
     /// `names[i]` is the number in the name of zone `i`. Ids are handed out in the order of names
     /// backwards, so that neither order is that of the case.
-    pub(crate) fn build_in_order(&self, names: &[usize]) -> Built {
+    pub(crate) fn build_named(&self, names: &[usize]) -> Built {
+        self.build_in(Cluster::default(), names)
+    }
+
+    /// In a process that saw these zones before, in the order of their names.
+    pub(crate) fn build_later(&self) -> Built {
         let mut cluster = Cluster::default();
+        for number in 0..self.zones.len() {
+            cluster.topology.zones.intern(&format!("zone-{number}"));
+            cluster.topology.regions.intern(&format!("region-{}", number + 1));
+        }
+        self.build_in(cluster, &(0..self.zones.len()).collect::<Vec<_>>())
+    }
+
+    fn build_in(&self, mut cluster: Cluster, names: &[usize]) -> Built {
         let mut numbered: Vec<(usize, &ZoneSpec)> =
             names.iter().copied().zip(&self.zones).collect();
         numbered.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));
@@ -103,7 +115,6 @@ impl Case {
         Built {
             demand: demand(&cluster.nodes, &cluster.topology),
             ready: counts.chain(others).collect(),
-            cluster,
             ids,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_model::{ZoneId, ZoneShares};
+use evenkeel_model::ZoneShares;
 use evenkeel_testkit::Cluster;
 use evenkeel_topology::{Demand, auto::ZoneCounts, demand};
 
@@ -23,10 +23,6 @@ pub(crate) fn demand_of(cluster: &Cluster) -> Demand {
 /// Ready endpoints by zone; the zone of the empty name is none.
 pub(crate) fn ready(cluster: &mut Cluster, counts: &[(&str, u32)]) -> ZoneCounts {
     counts.iter().map(|&(zone, n)| (cluster.topology.zones.intern(zone), n)).collect()
-}
-
-pub(crate) fn zone(cluster: &Cluster, name: &str) -> ZoneId {
-    cluster.topology.zones.find(name).unwrap()
 }
 
 /// As the annotation shows it.
