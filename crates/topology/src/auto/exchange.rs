@@ -85,8 +85,8 @@ impl Exchange {
         let released: u32 = self.leave_hinted.iter().sum();
         network.set(source, zoned, self.leave.iter().sum::<u32>() - released);
         network.set(source, from(n_zones), pool.home[n_zones]);
-        for z in 0..n_zones {
-            network.set(zoned, from(z), spare[z].saturating_sub(self.leave_hinted[z]));
+        for (z, &spare) in spare.iter().enumerate() {
+            network.set(zoned, from(z), spare.saturating_sub(self.leave_hinted[z]));
             network.set(to(z), sink, self.enter[z]);
             for row in (0..=n_zones).filter(|&row| row != z) {
                 network.set(from(row), to(z), tally.writable.at(row, z));
