@@ -19,7 +19,7 @@
 use super::{
     Bounds, flow::Network, least_change::Position, pool::Pool, quota::furthest_above, tally::Tally,
 };
-use crate::capacity::ZoneIdx;
+use crate::capacity::{NO_ZONE, ZoneIdx};
 
 /// What is still to be given out while endpoints are visited one by one.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(super) struct Exchange {
     n_zones: usize,
     /// By home and hint: endpoints that are away and stay so.
     stay: Vec<u32>,
-    /// Endpoints of each zone that leave it, among those not hinted for it.
+    /// Endpoints of each zone that leave it, among those not hinted for it; those of no zone last.
     leave: Vec<u32>,
     /// Among those hinted for it.
     leave_hinted: Vec<u32>,
@@ -38,55 +38,54 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    pub(super) fn new(bounds: &[Bounds], tally: &Tally, pool: &Pool) -> Self {
+    pub(super) fn new(bounds: &[Bounds], tally: &Tally, pool: Pool) -> Self {
         let n_zones = bounds.len();
-        let Pool { home, quota, released, .. } = pool;
-        let enter = quota.iter().zip(home).map(|(quota, home)| quota.saturating_sub(*home));
-        let leave = home.iter().zip(quota).map(|(home, quota)| home.saturating_sub(*quota));
-        let mut exchange = Exchange {
-            n_zones,
-            stay: vec![0; (n_zones + 1) * n_zones],
-            leave: leave.collect(),
-            leave_hinted: released.clone(),
-            enter: enter.collect(),
-            to: 0,
-        };
-        if tally.writable.n_hinted() > 0 && !pool.is_empty() {
-            exchange.keep_hints(bounds, tally, pool);
+        let keeps = tally.writable.n_hinted() > 0 && !pool.is_empty();
+        let Pool { kept, home: mut leave, released, quota: mut enter } = pool;
+        let home = if keeps { leave.clone() } else { Vec::new() };
+        for (leave, enter) in leave.iter_mut().zip(&mut enter) {
+            (*leave, *enter) = (leave.saturating_sub(*enter), enter.saturating_sub(*leave));
+        }
+        let stay = Vec::new();
+        let mut exchange = Exchange { n_zones, stay, leave, leave_hinted: released, enter, to: 0 };
+        if keeps {
+            exchange.keep_hints(bounds, tally, &kept, &home);
         }
         exchange
     }
 
-    fn keep_hints(&mut self, bounds: &[Bounds], tally: &Tally, pool: &Pool) {
+    fn keep_hints(&mut self, bounds: &[Bounds], tally: &Tally, kept: &[u32], home: &[u32]) {
         let can_spare = |z: usize| match self.enter[z] {
-            0 => pool.home[z] - bounds[z].minimum.saturating_sub(pool.kept[z]),
+            0 => home[z] - bounds[z].minimum.saturating_sub(kept[z]),
             _ => 0,
         };
         let spare: Vec<u32> = (0..self.n_zones).map(can_spare).collect();
-        self.stay = self.most_that_stay(tally, pool, &spare);
+        self.stay = self.most_that_stay(tally, &spare);
         let staying: Vec<u32> =
             self.stay.chunks(self.n_zones).map(|row| row.iter().sum()).collect();
-        let gone = self.outflow(bounds, pool, &spare, &staying);
+        let held: Vec<u32> = kept.iter().zip(home).map(|(kept, home)| kept + home).collect();
+        let gone = self.outflow(bounds, held, &spare, &staying);
         for z in 0..self.n_zones {
             self.leave[z] = gone[z] - staying[z] - self.leave_hinted[z];
             let here = (0..=self.n_zones).map(|row| self.stay[row * self.n_zones + z]);
             self.enter[z] -= here.sum::<u32>();
         }
+        self.leave[self.n_zones] -= staying[self.n_zones];
     }
 
     /// The greatest flow: source, all endpoints with a zone, their zones (and no zone), the zones
     /// they are hinted for, sink.
-    fn most_that_stay(&self, tally: &Tally, pool: &Pool, spare: &[u32]) -> Vec<u32> {
+    fn most_that_stay(&self, tally: &Tally, spare: &[u32]) -> Vec<u32> {
         let n_zones = self.n_zones;
         let (source, zoned, sink) = (0, 1, 2);
         let (from, to) = (|row: usize| 3 + row, |z: usize| 4 + n_zones + z);
         let mut network = Network::new(4 + 2 * n_zones);
         // Endpoints that are released leave, so that they stand in nobody's place.
         let released: u32 = self.leave_hinted.iter().sum();
-        network.set(source, zoned, self.leave.iter().sum::<u32>() - released);
-        network.set(source, from(n_zones), pool.home[n_zones]);
-        for z in 0..n_zones {
-            network.set(zoned, from(z), spare[z].saturating_sub(self.leave_hinted[z]));
+        network.set(source, zoned, self.leave[..n_zones].iter().sum::<u32>() - released);
+        network.set(source, from(n_zones), self.leave[n_zones]);
+        for (z, &spare) in spare.iter().enumerate() {
+            network.set(zoned, from(z), spare.saturating_sub(self.leave_hinted[z]));
             network.set(to(z), sink, self.enter[z]);
             for row in (0..=n_zones).filter(|&row| row != z) {
                 network.set(from(row), to(z), tally.writable.at(row, z));
@@ -99,13 +98,19 @@ impl Exchange {
 
     /// How many endpoints of the pool are away from each zone in the end: as the quotas have it,
     /// except that those that stay away count first.
-    fn outflow(&self, bounds: &[Bounds], pool: &Pool, spare: &[u32], staying: &[u32]) -> Vec<u32> {
+    /// `held`: what zones have before.
+    fn outflow(
+        &self,
+        bounds: &[Bounds],
+        mut held: Vec<u32>,
+        spare: &[u32],
+        staying: &[u32],
+    ) -> Vec<u32> {
         let zones = 0..self.n_zones;
-        let all: u32 = self.leave.iter().sum();
+        let all: u32 = self.leave[..self.n_zones].iter().sum();
         let least = |z: usize| staying[z] + self.leave_hinted[z];
         let mut gone: Vec<u32> = zones.clone().map(|z| self.leave[z].max(least(z))).collect();
-        let mut held: Vec<u32> =
-            zones.clone().map(|z| pool.kept[z] + pool.home[z] - gone[z]).collect();
+        held.iter_mut().zip(&gone).for_each(|(held, gone)| *held -= gone);
         let mut sum: u32 = gone.iter().sum();
         while sum > all {
             let below = |z: usize| bounds[z].desired - f64::from(held[z]);
@@ -126,20 +131,38 @@ impl Exchange {
     #[inline]
     pub(super) fn target(&mut self, place: &Position) -> ZoneIdx {
         let home = usize::from(place.home).min(self.n_zones);
-        let hinted = usize::from(place.hinted);
-        if hinted < self.n_zones
-            && let Some(stays) = self.stay[home * self.n_zones + hinted].checked_sub(1)
-        {
-            self.stay[home * self.n_zones + hinted] = stays;
-            return place.hinted;
+        if place.hinted != NO_ZONE {
+            return self.of_hinted(place, home);
         }
-        if home < self.n_zones {
-            let leaving = if home == hinted { &mut self.leave_hinted } else { &mut self.leave };
-            match leaving[home].checked_sub(1) {
-                None => return place.home,
-                Some(left) => leaving[home] = left,
+        match self.leave[home].checked_sub(1) {
+            None => place.home,
+            Some(left) => {
+                self.leave[home] = left;
+                self.next()
             }
         }
+    }
+
+    fn of_hinted(&mut self, place: &Position, home: usize) -> ZoneIdx {
+        let stays = home * self.n_zones + usize::from(place.hinted);
+        if let Some(stay) = self.stay.get_mut(stays).filter(|stay| **stay > 0) {
+            *stay -= 1;
+            return place.hinted;
+        }
+        let leave =
+            if place.home == place.hinted { &mut self.leave_hinted } else { &mut self.leave };
+        match leave[home].checked_sub(1) {
+            None => place.home,
+            Some(left) => {
+                leave[home] = left;
+                self.next()
+            }
+        }
+    }
+
+    /// The first zone that is to get more.
+    #[inline]
+    fn next(&mut self) -> ZoneIdx {
         while self.enter[self.to] == 0 {
             self.to += 1;
         }

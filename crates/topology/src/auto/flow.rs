@@ -48,9 +48,9 @@ impl Network {
         before[source] = Some(source);
         let mut queue = VecDeque::from([source]);
         while let Some(node) = queue.pop_front() {
-            for next in 0..self.n_nodes {
-                if before[next].is_none() && self.left(node, next) > 0 {
-                    before[next] = Some(node);
+            for (next, before) in before.iter_mut().enumerate() {
+                if before.is_none() && self.left(node, next) > 0 {
+                    *before = Some(node);
                     queue.push_back(next);
                 }
             }

@@ -55,7 +55,7 @@ pub fn assign(places: &[Position], bounds: &[Bounds]) -> Vec<ZoneIdx> {
     let mut tally = Tally::new(bounds.len());
     tally.writable.add(places);
     let pool = Pool::new(bounds, &tally);
-    let mut exchange = Exchange::new(bounds, &tally, &pool);
+    let mut exchange = Exchange::new(bounds, &tally, pool);
     places.iter().map(|place| exchange.target(place)).collect()
 }
 
@@ -68,10 +68,10 @@ pub(super) fn assign_slices(
     let Positions { places, spans, .. } = positions;
     let mut tally = Tally::new(bounds.len());
     let mut rest = places.as_slice();
-    for span in &*spans {
-        let (places, others) = rest.split_at(span.len);
+    for alike in spans.chunk_by(|a, b| a.written == b.written) {
+        let (places, others) = rest.split_at(alike.iter().map(|span| span.len).sum());
         rest = others;
-        let matrix = if span.written { &mut tally.writable } else { &mut tally.fixed };
+        let matrix = if alike[0].written { &mut tally.writable } else { &mut tally.fixed };
         matrix.add(places);
     }
     for_minimums(places, spans, &mut tally, bounds);
@@ -79,7 +79,7 @@ pub(super) fn assign_slices(
     if for_locality(places, spans, &mut tally, bounds, &pool, allowance) {
         pool = Pool::new(bounds, &tally);
     }
-    let mut exchange = Exchange::new(bounds, &tally, &pool);
+    let mut exchange = Exchange::new(bounds, &tally, pool);
     let mut targets = Vec::with_capacity(places.len());
     let mut rest = places.as_slice();
     for span in spans {

@@ -12,6 +12,8 @@
 //!
 //! O(slices · zones + endpoints); for locality O(log slices · (endpoints + moves · zones)).
 
+use std::cmp::Reverse;
+
 use super::{
     Bounds,
     least_change::{Position, Span},
@@ -59,7 +61,7 @@ pub(super) fn for_minimums(
     };
     let mut closed = closed(places, spans);
     closed.iter_mut().for_each(|c| c.gain = gain(c.places, tally).min(short));
-    closed.sort_by(|a, b| (b.gain, b.away).cmp(&(a.gain, a.away)));
+    closed.sort_by_key(|slice| Reverse((slice.gain, slice.away)));
     for slice in closed {
         if short > 0 && gain(slice.places, tally) > 0 {
             spans[slice.span].written = true;
@@ -97,7 +99,7 @@ pub(super) fn for_locality(
         return false;
     }
     let mut closed = closed(places, spans);
-    closed.sort_by(|a, b| b.away.cmp(&a.away));
+    closed.sort_by_key(|slice| Reverse(slice.away));
     let with = |n: usize| {
         let mut tally = tally.clone();
         closed[..n].iter().for_each(|slice| tally.open(slice.places));

@@ -32,27 +32,27 @@ impl Pool {
     /// There must be enough writable endpoints to bring each zone to its minimum.
     pub(super) fn new(bounds: &[Bounds], tally: &Tally) -> Self {
         let n_zones = bounds.len();
-        let own: Vec<u32> = (0..n_zones).map(|z| tally.writable.at(z, z)).collect();
+        let own = |z: usize| tally.writable.at(z, z);
         let mut kept = tally.fixed.hinted();
         let mut home = tally.writable.homes();
         for z in 0..n_zones {
-            kept[z] += own[z];
-            home[z] -= own[z];
+            kept[z] += own(z);
+            home[z] -= own(z);
         }
         let lack = bounds.iter().zip(&kept).map(|(b, &kept)| b.minimum.saturating_sub(kept));
         let missing = lack.sum::<u32>().saturating_sub(home.iter().sum());
         let mut released = vec![0; n_zones];
         for _ in 0..missing {
-            let may = |z: usize| kept[z] > bounds[z].minimum && released[z] < own[z];
+            let may = |z: usize| kept[z] > bounds[z].minimum && released[z] < own(z);
             let from = furthest_above(bounds, &kept, may).expect("enough endpoints are writable");
             kept[from] -= 1;
             home[from] += 1;
             released[from] += 1;
         }
         let quota = match tally.fixed.total() {
-            0 => quotas(bounds, &kept, &home, &home),
+            0 => quotas(bounds, &kept, &home, None),
             _ if home.iter().all(|&n| n == 0) => vec![0; n_zones],
-            _ => quotas(bounds, &kept, &home, &still_to_leave(bounds, tally)),
+            _ => quotas(bounds, &kept, &home, Some(&still_to_leave(bounds, tally))),
         };
         Pool { kept, home, released, quota }
     }

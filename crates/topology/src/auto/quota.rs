@@ -9,7 +9,12 @@ use super::{Bounds, whole_slices::balance};
 /// How many endpoints each zone gets beside the hints it keeps. `home`: where they are, with a last
 /// slot for no zone. There must be enough of them to bring each zone to its minimum. Beyond that,
 /// no zone gives more of its own than `most`.
-pub(super) fn quotas(bounds: &[Bounds], kept: &[u32], home: &[u32], most: &[u32]) -> Vec<u32> {
+pub(super) fn quotas(
+    bounds: &[Bounds],
+    kept: &[u32],
+    home: &[u32],
+    most: Option<&[u32]>,
+) -> Vec<u32> {
     let n_zones = bounds.len();
     let mut quota = home[..n_zones].to_vec();
     let mut held: Vec<u32> = kept.iter().zip(&quota).map(|(kept, quota)| kept + quota).collect();
@@ -20,9 +25,9 @@ pub(super) fn quotas(bounds: &[Bounds], kept: &[u32], home: &[u32], most: &[u32]
         quota[to] += 1;
         held[to] += 1;
     }
-    let can_give: Vec<u32> =
-        (0..n_zones).map(|z| quota[z] - home[z] + home[z].min(most[z])).collect();
-    let (giving, receiving) = balance(bounds, &held, &can_give);
+    let own = |most: &[u32], z: usize| quota[z] - home[z] + home[z].min(most[z]);
+    let can_give = most.map(|most| (0..n_zones).map(|z| own(most, z)).collect::<Vec<u32>>());
+    let (giving, receiving) = balance(bounds, &held, can_give.as_ref().unwrap_or(&quota));
     for z in 0..n_zones {
         quota[z] = quota[z] - giving[z] + receiving[z];
         held[z] = held[z] - giving[z] + receiving[z];
@@ -41,7 +46,7 @@ pub(super) fn quotas(bounds: &[Bounds], kept: &[u32], home: &[u32], most: &[u32]
 
 /// How many endpoints of each zone leave it when hints are given from nothing.
 pub(super) fn from_nothing(bounds: &[Bounds], home: &[u32]) -> Vec<u32> {
-    let quota = quotas(bounds, &vec![0; bounds.len()], home, home);
+    let quota = quotas(bounds, &vec![0; bounds.len()], home, None);
     home.iter().zip(quota).map(|(home, quota)| home.saturating_sub(quota)).collect()
 }
 

@@ -41,14 +41,15 @@ impl Matrix {
 
     pub(super) fn add(&mut self, places: &[Position]) {
         // Neighbours count in two tables by turns, so that one need not wait for the other.
-        let mut odd = vec![0u32; self.counts.len()];
+        let width = self.width;
+        let (even, mut odd) = (self.counts.as_mut_slice(), vec![0u32; width * width]);
         for pair in places.chunks(2) {
-            self.counts[slot(self.width, &pair[0])] += 1;
+            even[slot(width, &pair[0])] += 1;
             if let Some(second) = pair.get(1) {
-                odd[slot(self.width, second)] += 1;
+                odd[slot(width, second)] += 1;
             }
         }
-        self.counts.iter_mut().zip(odd).for_each(|(count, odd)| *count += odd);
+        even.iter_mut().zip(odd).for_each(|(count, odd)| *count += odd);
     }
 
     fn each(&mut self, places: &[Position], change: impl Fn(&mut u32)) {

@@ -3,3 +3,4 @@
 
 mod locality;
 mod rounds;
+mod writes;

@@ -12,6 +12,8 @@ const ZONES: [&str; 3] = ["a", "b", "c"];
 pub(crate) struct Scenario {
     /// The cores of each zone, on two nodes each.
     pub(crate) cores: [u64; 3],
+    /// How likely a Pod is in each zone at first, in percent.
+    pub(crate) at_first: [usize; 3],
     /// How likely a new Pod is in each zone, in percent.
     pub(crate) spread: [usize; 3],
     pub(crate) pods: usize,
@@ -27,6 +29,7 @@ impl Scenario {
     /// 90 endpoints in two slices, 15 Pods replaced a round, equal zones.
     pub(crate) const EVEN: Scenario = Scenario {
         cores: [4, 4, 4],
+        at_first: [33, 33, 34],
         spread: [33, 33, 34],
         pods: 90,
         replaced: 15,
@@ -66,7 +69,7 @@ fn world(scenario: &Scenario, settings: &Settings, rng: &mut Rng) -> World {
     let max_endpoints_per_slice = scenario.max_per_slice;
     let settings = Settings { max_endpoints_per_slice, ..settings.clone() };
     let mut world = World::new(cluster, service("web").auto(), settings);
-    add(scenario, &mut world, scenario.pods, rng);
+    add(scenario.at_first, &mut world, scenario.pods, rng);
     world
 }
 
@@ -82,7 +85,7 @@ fn one_round(scenario: &Scenario, world: &mut World, round: usize, rng: &mut Rng
         let gone = rng.below(world.pods.len());
         world.pods.remove(gone);
     }
-    add(scenario, world, scenario.replaced + more, rng);
+    add(scenario.spread, world, scenario.replaced + more, rng);
     if scenario.node_changes && round.is_multiple_of(3) {
         let zone = rng.below(3);
         let node = &mut world.cluster.nodes[2 * zone];
@@ -94,10 +97,10 @@ fn one_round(scenario: &Scenario, world: &mut World, round: usize, rng: &mut Rng
     cost(world, &plan, &before)
 }
 
-fn add(scenario: &Scenario, world: &mut World, n: usize, rng: &mut Rng) {
+fn add(spread: [usize; 3], world: &mut World, n: usize, rng: &mut Rng) {
     for _ in 0..n {
         let drawn = rng.below(100);
-        let [a, b, _] = scenario.spread;
+        let [a, b, _] = spread;
         let zone = usize::from(drawn >= a) + usize::from(drawn >= a + b);
         world.add_pods(ZONES[zone], 1);
     }
