@@ -3,6 +3,11 @@
 //! Source: KEP-4444 ("Risks and Mitigations": the annotation takes precedence) and KEP-2433. The
 //! older annotation `topology-aware-hints` beats `topology-mode`; only `Auto` and `auto` count, as
 //! in the real controller.
+//!
+//! Heuristics of Evenkeel's own come by the annotation `evenkeel.dev/traffic-distribution`, because
+//! API servers reject unknown values of the field. Those that accept values with a domain (feature
+//! gate `TrafficDistributionDomains` of the embedded one) take them there too, as
+//! `evenkeel.dev/Balanced`.
 
 use std::{fmt, sync::Arc};
 
@@ -99,15 +104,12 @@ fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> Requested
     if !gates.service_traffic_distribution {
         return gate_off("ServiceTrafficDistribution", value);
     }
-    let policy = match &*value {
-        "PreferClose" | "PreferSameZone" => Policy::PreferSameZone,
-        "PreferSameNode" => Policy::PreferSameNode,
-        _ => {
-            let why = PolicyReason::UnknownValue { place, value };
-            return RequestedPolicy { policy: Policy::None, why };
-        }
+    let Some(policy) = policy_named(place, &value) else {
+        let why = PolicyReason::UnknownValue { place, value };
+        return RequestedPolicy { policy: Policy::None, why };
     };
-    if &*value != "PreferClose" && !gates.prefer_same_traffic_distribution {
+    let needs_gate = Policy::KUBERNETES.contains(&policy) && &*value != "PreferClose";
+    if needs_gate && !gates.prefer_same_traffic_distribution {
         return gate_off("PreferSameTrafficDistribution", value);
     }
     let why = if place == FIELD {
@@ -117,6 +119,31 @@ fn distribution(place: &'static str, value: Arc<str>, gates: Gates) -> Requested
     };
     RequestedPolicy { policy, why }
 }
+
+/// In the field, values of Evenkeel's own have its domain.
+fn policy_named(place: &str, value: &str) -> Option<Policy> {
+    let own = match value.strip_prefix(DOMAIN) {
+        Some(own) if place == FIELD => Some(own),
+        Some(_) => None,
+        None => Some(value).filter(|_| place != FIELD),
+    };
+    match value {
+        "PreferClose" | "PreferSameZone" => Some(Policy::PreferSameZone),
+        "PreferSameNode" => Some(Policy::PreferSameNode),
+        _ => OWN.into_iter().find(|policy| own == Some(policy.as_str())),
+    }
+}
+
+/// Before the names of Evenkeel's own policies in [`FIELD`].
+const DOMAIN: &str = "evenkeel.dev/";
+
+/// The policies that Kubernetes does not have.
+pub const OWN: [Policy; 4] = [
+    Policy::Balanced,
+    Policy::PreferSameRegion,
+    Policy::PreferSameZoneThenRegion,
+    Policy::RequireSameZone,
+];
 
 /// The annotation that requests Auto, if there is one.
 fn auto_annotation(service: &Service) -> Option<(&'static str, Arc<str>)> {
