@@ -4,12 +4,18 @@ use std::sync::Arc;
 
 use allocation_counter::measure;
 use evenkeel_model::{
-    Address, Endpoint, Few, Frontends, RareFrontends, Service, ServiceKey, Slice, Viewpoint, label,
+    Address, Candidate, Endpoint, Exposure, Few, Frontends, RareFrontends, Routing, Rule, Service,
+    ServiceKey, Slice, Viewpoint, label,
 };
 use evenkeel_testkit::ServiceExt;
-use evenkeel_topology::consumer::{Delta, Selector, View};
+use evenkeel_topology::{
+    consumer::{Delta, Selector, View},
+    select,
+};
 
-use crate::world::{NOT_READY, annotation, hinted, node, service_of, slice, view, zone};
+use crate::world::{
+    NOT_READY, annotation, hinted, node, service_of, settings, slice, table, view, zone,
+};
 
 fn slice_of(service: &str, nth: u32, n: u32) -> Slice {
     let endpoint = |i: u32| Endpoint {
@@ -103,4 +109,18 @@ fn one_change_allocates_nothing() {
             assert_eq!(cost_of_a_change(slices, balanced, reversed), 0, "{slices} slices");
         }
     }
+}
+
+#[test]
+fn selection_by_shares_allocates_nothing_but_its_result() {
+    let slice = slice_of("web", 0, 5_000);
+    let candidates: Vec<Candidate> = slice.endpoints.iter().map(Candidate::from).collect();
+    let table = table(&[(1, &[(1, 750), (2, 250)])]);
+    let cost = measure(|| {
+        let (exposure, settings) = (Exposure::default(), settings());
+        let selected = select(from(), exposure, &candidates, Routing::Shares(&table), &settings);
+        assert_eq!(selected.cluster.unwrap().rule, Rule::ZoneShares);
+    });
+    // One is the name in the settings.
+    assert_eq!(cost.count_total, 2);
 }
