@@ -65,6 +65,7 @@ impl Candidate {
     }
 
     /// Equal to the candidate that `endpoint` would become, without making it.
+    #[inline]
     pub fn is_like(&self, endpoint: &Endpoint) -> bool {
         let Candidate { zone_hint, node_hint, several, node, zone, ready, serving_terminating } =
             self;
@@ -87,6 +88,7 @@ impl Candidate {
     }
 }
 
+#[inline]
 fn is_just<T: PartialEq + Copy>(few: &Few<T>, item: Option<T>) -> bool {
     match few {
         Few::None => item.is_none(),

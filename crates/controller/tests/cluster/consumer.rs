@@ -7,7 +7,7 @@ use std::{
 
 use evenkeel_k8s::convert;
 use evenkeel_model::{Candidate, Endpoint, Routing, Rule, Slice, Topology, Viewpoint};
-use evenkeel_topology::{Settings, select::select_cluster};
+use evenkeel_topology::{Settings, consumer::merge, select::select_cluster};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::ResourceExt as _;
 
@@ -46,11 +46,13 @@ impl Consumer {
 
     pub(crate) fn moment(&mut self, places: &[Place]) -> Moment {
         let from: Vec<Viewpoint> = places.iter().map(|place| self.viewpoint(place)).collect();
-        let slices = self.slices.values();
-        let endpoints: Vec<&Endpoint> = slices.flat_map(|(_, slice)| &slice.endpoints).collect();
+        let slices: Vec<&Slice> = self.slices.values().map(|(_, slice)| slice).collect();
+        let merged = merge(&slices, |slice| slice.ports.first()?.port);
+        let endpoints: Vec<&Endpoint> = merged.iter().map(|place| place.endpoint).collect();
         let candidates: Vec<Candidate> = endpoints.iter().map(|&e| e.into()).collect();
         let mut ready: BTreeMap<Uid, Vec<String>> = BTreeMap::new();
-        for endpoint in endpoints.iter().filter(|endpoint| endpoint.is_ready()) {
+        let listed = slices.iter().flat_map(|slice| &slice.endpoints);
+        for endpoint in listed.filter(|endpoint| endpoint.is_ready()) {
             let address = endpoint.address().unwrap().to_string();
             ready.entry(uid(endpoint)).or_default().push(address);
         }

@@ -26,10 +26,8 @@ pub(super) struct Editor<'a, E> {
 /// Kept so that changes need no memory of their own.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
-    /// Indices of the endpoints that have an address.
-    valid: Vec<u32>,
-    /// Addresses that a slice has, with their index in it.
-    old: Vec<(IpAddr, u32)>,
+    /// Addresses that a slice has, with their index in it and their slot.
+    old: Vec<(IpAddr, u32, u32)>,
     new: Vec<Wanted>,
 }
 
@@ -50,76 +48,63 @@ impl<E: Detail> Editor<'_, E> {
     /// A slice is written as a whole, and mostly one endpoint of it differs: equal ones at its start
     /// and end are passed over, and what is between is matched by address, in order.
     pub(super) fn set_endpoints(&mut self, slice: u32, endpoints: &[Endpoint]) {
-        let family = self.entry.slice(slice).family;
-        let mut valid = mem::take(&mut self.scratch.valid);
-        valid.clear();
-        valid.extend(
-            (0u32..).zip(endpoints).filter(|(_, e)| ip_of(e, family).is_some()).map(|(i, _)| i),
-        );
-        let endpoint = |nth: usize| &endpoints[valid[nth] as usize];
-        let slots = &self.entry.slice(slice).slots;
-        let same = |old: usize, new: usize| self.entry.stored(slots[old]).is_same(endpoint(new));
-        let shorter = slots.len().min(valid.len());
-        let start = (0..shorter).take_while(|&nth| same(nth, nth)).count();
-        let from_end = |nth: &usize| same(slots.len() - 1 - nth, valid.len() - 1 - nth);
-        let end = (0..shorter - start).take_while(from_end).count();
-        let old = start..slots.len() - end;
-        let new = start..valid.len() - end;
-        if !old.is_empty() || !new.is_empty() {
-            let in_place = old == new
-                && old.clone().all(|nth| {
-                    ip_of(endpoint(nth), family) == Some(self.entry.stored(slots[nth]).ip)
-                });
-            if in_place {
-                for nth in old {
-                    let slot = self.entry.slice(slice).slots[nth];
-                    self.update(slice, slot, endpoint(nth));
-                }
-            } else {
-                self.rearrange(slice, old, new, &endpoint);
-            }
+        let SliceState { slots, family, .. } = self.entry.slice(slice);
+        let same = |slot: u32, endpoint: &Endpoint| self.entry.stored(slot).is_same(endpoint);
+        let mut pairs = slots.iter().zip(endpoints);
+        let start = pairs.position(|(slot, endpoint)| !same(*slot, endpoint));
+        let start = start.unwrap_or(slots.len().min(endpoints.len()));
+        let (old, new) = (&slots[start..], &endpoints[start..]);
+        let mut pairs = old.iter().rev().zip(new.iter().rev());
+        let end = pairs.position(|(slot, endpoint)| !same(*slot, endpoint));
+        let end = end.unwrap_or(old.len().min(new.len()));
+        let (old, new) = (&old[..old.len() - end], &new[..new.len() - end]);
+        if old.is_empty() && new.is_empty() {
+            return;
         }
-        self.scratch.valid = valid;
+        let has_ip =
+            |slot: u32, endpoint| ip_of(endpoint, *family) == Some(self.entry.stored(slot).ip);
+        let in_place = old.len() == new.len()
+            && old.iter().zip(new).all(|(slot, endpoint)| has_ip(*slot, endpoint));
+        if in_place {
+            for (nth, endpoint) in (start..).zip(new) {
+                self.update(slice, self.entry.slice(slice).slots[nth], endpoint);
+            }
+        } else {
+            self.rearrange(slice, start..start + old.len(), new);
+        }
     }
 
-    /// Makes the endpoints at `new` those of the slice that are at `old` now. The nth endpoint of an
+    /// Makes `new` the endpoints of the slice in place of those at `old`. The nth endpoint of an
     /// address stays the nth of that address, so that those of one address keep their order.
-    fn rearrange<'e>(
-        &mut self,
-        slice: u32,
-        old: Range<usize>,
-        new: Range<usize>,
-        endpoint: &impl Fn(usize) -> &'e Endpoint,
-    ) {
-        let family = self.entry.slice(slice).family;
+    fn rearrange(&mut self, slice: u32, old: Range<usize>, new: &[Endpoint]) {
         let mut before = mem::take(&mut self.scratch.old);
         let mut after = mem::take(&mut self.scratch.new);
         before.clear();
         after.clear();
-        let slots = &self.entry.slice(slice).slots;
-        let is_known = false;
-        before.extend(slots[old.clone()].iter().map(|slot| (self.entry.stored(*slot).ip, *slot)));
-        after.extend((0u32..).zip(new.clone()).filter_map(|(nth, at)| {
-            let ip = ip_of(endpoint(at), family)?;
-            Some(Wanted { ip, nth, slot: 0, is_known })
+        let SliceState { slots, family, .. } = self.entry.slice(slice);
+        let slots = (0u32..).zip(&slots[old.clone()]);
+        before.extend(slots.map(|(nth, slot)| (self.entry.stored(*slot).ip, nth, *slot)));
+        after.extend((0u32..).zip(new).filter_map(|(nth, endpoint)| {
+            let ip = ip_of(endpoint, *family)?;
+            Some(Wanted { ip, nth, slot: 0, is_known: false })
         }));
-        // A stable sort, though of few: those of one address stay in order.
-        before.sort_by_key(|(ip, _)| *ip);
+        before.sort_unstable();
         after.sort_unstable();
         self.match_up(&before, &mut after);
         after.sort_unstable_by_key(|wanted| wanted.nth);
         self.entry.reserve(after.len());
-        for (wanted, at) in after.iter_mut().zip(new.clone()).filter(|(w, _)| !w.is_known) {
-            wanted.slot = self.entry.store(Stored::new(wanted.ip, slice, endpoint(at)));
+        for wanted in after.iter_mut().filter(|wanted| !wanted.is_known) {
+            let endpoint = &new[wanted.nth as usize];
+            wanted.slot = self.entry.store(Stored::new(wanted.ip, slice, endpoint));
         }
         let slots = &mut self.entry.slice_mut(slice).slots;
         if slots.is_empty() {
             slots.reserve_exact(after.len());
         }
         slots.splice(old, after.iter().map(|wanted| wanted.slot));
-        for (wanted, at) in after.iter().zip(new) {
+        for wanted in &after {
             match wanted.is_known {
-                true => self.update(slice, wanted.slot, endpoint(at)),
+                true => self.update(slice, wanted.slot, &new[wanted.nth as usize]),
                 false => self.insert(slice, wanted.slot),
             }
         }
@@ -128,9 +113,9 @@ impl<E: Detail> Editor<'_, E> {
 
     /// Finds the slots of endpoints that stay, and removes those that don't. Both lists are sorted by
     /// address.
-    fn match_up(&mut self, before: &[(IpAddr, u32)], after: &mut [Wanted]) {
+    fn match_up(&mut self, before: &[(IpAddr, u32, u32)], after: &mut [Wanted]) {
         let mut wanted = after.iter_mut().peekable();
-        for &(ip, slot) in before {
+        for &(ip, _, slot) in before {
             while wanted.next_if(|wanted| wanted.ip < ip).is_some() {}
             match wanted.next_if(|wanted| wanted.ip == ip) {
                 Some(wanted) => (wanted.slot, wanted.is_known) = (slot, true),
@@ -145,12 +130,10 @@ impl<E: Detail> Editor<'_, E> {
         for &(id, number) in &entry.slice(slice).targets {
             let Some(port) = self.ports.get_mut(id) else { continue };
             let backend = Backend { ip: entry.stored(slot).ip, port: number };
-            let before = port.insert(entry, slot, number);
-            let after = port.counting(entry, backend);
-            if before != after {
+            let (before, after) = port.insert(entry, slot, number);
+            if before != Some(after) {
                 let before = before.map(|slot| entry.stored(slot));
-                let after = after.map(|slot| entry.stored(slot));
-                note(port, id, self.log, entry, backend, before, after);
+                note(port, id, self.log, entry, backend, before, Some(entry.stored(after)));
             }
         }
     }
@@ -166,12 +149,10 @@ impl<E: Detail> Editor<'_, E> {
         for &(id, number) in &entry.slice(slice).targets {
             let Some(port) = self.ports.get_mut(id) else { continue };
             let backend = Backend { ip, port: number };
-            let before = port.replaced(entry, slot, number);
-            let after = port.counting(entry, backend);
-            if before != after || after == Some(slot) {
-                let stored = |s| if s == slot { &old } else { entry.stored(s) };
-                let after = after.map(|slot| entry.stored(slot));
-                note(port, id, self.log, entry, backend, before.map(stored), after);
+            let Some((before, after)) = port.replaced(entry, slot, number) else { continue };
+            if before != after || after == slot {
+                let before = if before == slot { &old } else { entry.stored(before) };
+                note(port, id, self.log, entry, backend, Some(before), Some(entry.stored(after)));
             }
         }
     }
@@ -187,9 +168,9 @@ impl<E: Detail> Editor<'_, E> {
         let stored = entry.stored(slot);
         for &(id, number) in &entry.slice(stored.slice).targets {
             let Some(port) = self.ports.get_mut(id) else { continue };
-            if port.remove(entry, slot, number) {
+            if let Some(after) = port.remove(entry, slot, number) {
                 let backend = Backend { ip: stored.ip, port: number };
-                let after = port.counting(entry, backend).map(|slot| entry.stored(slot));
+                let after = after.map(|slot| entry.stored(slot));
                 note(port, id, self.log, entry, backend, Some(stored), after);
             }
         }

@@ -59,13 +59,15 @@ impl<E: Detail> Stored<E> {
     }
 
     /// Equal to what `endpoint` would become, apart from its address.
+    #[inline]
     pub(super) fn is_like(&self, endpoint: &Endpoint) -> bool {
         self.candidate.is_like(endpoint) && self.detail.is_of(endpoint)
     }
 
     /// Equal to what `endpoint` would become.
+    #[inline]
     pub(super) fn is_same(&self, endpoint: &Endpoint) -> bool {
-        endpoint.address().is_some_and(|address| *address == Address::Ip(self.ip))
+        matches!(endpoint.address(), Some(Address::Ip(ip)) if *ip == self.ip)
             && self.is_like(endpoint)
     }
 }

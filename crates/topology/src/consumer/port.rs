@@ -3,7 +3,6 @@
 //! The endpoints are a list of places, sorted by address and target port. Those of one address and
 //! port (a *run*, nearly always of one) are sorted by which counts; the first does.
 
-use core::cmp::Ordering;
 use std::sync::Arc;
 
 use evenkeel_model::{
@@ -61,47 +60,69 @@ impl Port {
         ports.iter().find(is_meant)?.port.filter(|&number| number != 0)
     }
 
-    /// Takes in the endpoint in `slot`. The endpoint that counted before: its slot.
-    pub(super) fn insert<E>(&mut self, entry: &Entry<E>, slot: u32, number: u16) -> Option<u32> {
+    /// Takes in the endpoint in `slot`. The slots of the endpoints that counted before and that count
+    /// now.
+    pub(super) fn insert<E>(
+        &mut self,
+        entry: &Entry<E>,
+        slot: u32,
+        number: u16,
+    ) -> (Option<u32>, u32) {
         let backend = Backend { ip: entry.stored(slot).ip, port: number };
-        let run = self.run(entry, backend);
-        let before = run.first().map(|place| place.slot);
         let first = self.position(entry, backend);
-        let behind = self.places[first..].iter().take_while(|place| {
-            entry.backend(**place) == backend && entry.order(place.slot, slot) != Ordering::Greater
-        });
-        let at = first + behind.count();
-        self.places.insert(at, Place { slot, number });
-        before
+        let before = self.counting_at(entry, first, backend);
+        self.insert_into(entry, first, Place { slot, number });
+        (before, self.places[first].slot)
     }
 
-    /// Takes out the endpoint in `slot`. Whether it was the one that counts.
-    pub(super) fn remove<E>(&mut self, entry: &Entry<E>, slot: u32, number: u16) -> bool {
-        let first = self.position(entry, Backend { ip: entry.stored(slot).ip, port: number });
-        let found = self.places[first..].iter().position(|place| place.slot == slot);
-        let Some(behind) = found else { return false };
+    /// Takes out the endpoint in `slot`. If it was the one that counts: the slot of the one that
+    /// does now.
+    pub(super) fn remove<E>(
+        &mut self,
+        entry: &Entry<E>,
+        slot: u32,
+        number: u16,
+    ) -> Option<Option<u32>> {
+        let backend = Backend { ip: entry.stored(slot).ip, port: number };
+        let first = self.position(entry, backend);
+        let behind = self.places[first..].iter().position(|place| place.slot == slot)?;
         self.places.remove(first + behind);
-        behind == 0
+        (behind == 0).then(|| self.counting_at(entry, first, backend))
     }
 
-    /// Puts the endpoint in `slot`, whose content was replaced, into its right place. The slot of the
-    /// endpoint that counted before.
-    pub(super) fn replaced<E>(&mut self, entry: &Entry<E>, slot: u32, number: u16) -> Option<u32> {
+    /// Puts the endpoint in `slot`, whose content was replaced, into its right place. The slots of the
+    /// endpoints that counted before and that count now.
+    pub(super) fn replaced<E>(
+        &mut self,
+        entry: &Entry<E>,
+        slot: u32,
+        number: u16,
+    ) -> Option<(u32, u32)> {
         let backend = Backend { ip: entry.stored(slot).ip, port: number };
         let first = self.position(entry, backend);
         let before = self.places.get(first)?.slot;
-        let is_alone = self.places.get(first + 1).is_none_or(|p| entry.backend(*p) != backend);
-        if before != slot || !is_alone {
-            let found = self.places[first..].iter().position(|place| place.slot == slot)?;
-            self.places.remove(first + found);
-            self.insert(entry, slot, number);
+        let is_alone = before == slot && self.counting_at(entry, first + 1, backend).is_none();
+        if !is_alone {
+            let behind = self.places[first..].iter().position(|place| place.slot == slot)?;
+            let place = self.places.remove(first + behind);
+            self.insert_into(entry, first, place);
         }
-        Some(before)
+        Some((before, self.places[first].slot))
+    }
+
+    /// Inserts into the run that starts at `first`, behind those that come before.
+    fn insert_into<E>(&mut self, entry: &Entry<E>, first: usize, place: Place) {
+        let backend = entry.backend(place);
+        let behind = self.places[first..].iter().take_while(|other| {
+            entry.backend(**other) == backend && entry.order(other.slot, place.slot).is_lt()
+        });
+        let at = first + behind.count();
+        self.places.insert(at, place);
     }
 
     /// The slot of the endpoint that counts for this address and target port.
     pub(super) fn counting<E>(&self, entry: &Entry<E>, backend: Backend) -> Option<u32> {
-        self.run(entry, backend).first().map(|place| place.slot)
+        self.counting_at(entry, self.position(entry, backend), backend)
     }
 
     /// The slots of the endpoints that count, with their target ports.
@@ -121,10 +142,9 @@ impl Port {
         self.places.partition_point(|place| entry.backend(*place) < backend)
     }
 
-    fn run<E>(&self, entry: &Entry<E>, backend: Backend) -> &[Place] {
-        let rest = &self.places[self.position(entry, backend)..];
-        let n = rest.iter().take_while(|place| entry.backend(**place) == backend).count();
-        &rest[..n]
+    fn counting_at<E>(&self, entry: &Entry<E>, at: usize, backend: Backend) -> Option<u32> {
+        let place = self.places.get(at).filter(|place| entry.backend(**place) == backend);
+        place.map(|place| place.slot)
     }
 }
 

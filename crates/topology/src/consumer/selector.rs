@@ -196,6 +196,9 @@ fn rescan<E>(
     delta: &mut PathDelta,
 ) {
     delta.begin(old.state, new.state);
+    if old.state.is_none() && new.state.is_none() {
+        return;
+    }
     let mut changed = endpoints.iter().peekable();
     for endpoint in port.endpoints() {
         while let Some(gone) = changed.next_if(|change| change.backend < endpoint.backend) {
