@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod balanced;
 mod cluster;
 mod controller;
 mod kep_4444;
