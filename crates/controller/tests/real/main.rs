@@ -15,6 +15,7 @@
 //! 4. Many Services: ours, from nothing, against the built-in's.
 //! 5. Beside the built-in controller at work: Services opt in and out; the times of changes are the
 //!    same; ours withdraws where it is to have all Services, also if it is killed on the way.
+//! 6. Zone shares and hints for several zones are kept by the API server, and taken off at release.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
@@ -23,6 +24,7 @@ mod compare;
 mod many;
 mod objects;
 mod phases;
+mod shares;
 
 use std::{env, io::Write as _, time::Duration};
 
@@ -52,6 +54,7 @@ fn main() {
         phases::run(&client, &built_in).await;
         many::run(&client, &built_in, services).await;
         beside::run(&client, &built_in).await;
+        shares::run(&client, &built_in).await;
     });
     say("all phases passed");
 }

@@ -145,7 +145,7 @@ where
 }
 
 /// Creates the object, if it is not there.
-async fn create<K>(api: &Api<K>, object: Value)
+pub(crate) async fn create<K>(api: &Api<K>, object: Value)
 where
     K: Resource + Clone + Serialize + DeserializeOwned + std::fmt::Debug,
 {

@@ -118,7 +118,7 @@ fn is_written(slices: &[EndpointSlice], expected: &[(String, usize)]) -> bool {
 
 /// Waits until a new Service has its slice, which tells that all that came before it was seen. The
 /// slices of the other Services then.
-async fn marked(client: &Client, namespace: &str, name: &str) -> Vec<EndpointSlice> {
+pub(crate) async fn marked(client: &Client, namespace: &str, name: &str) -> Vec<EndpointSlice> {
     let name = format!("{MARK}{name}");
     objects::service(client, namespace, &name, "nobody", json!({}), json!({})).await;
     let api: Api<EndpointSlice> = Api::namespaced(client.clone(), namespace);
@@ -135,7 +135,7 @@ async fn marked(client: &Client, namespace: &str, name: &str) -> Vec<EndpointSli
 }
 
 /// That the slices there were are what they were.
-async fn unchanged(client: &Client, namespace: &str, before: &[EndpointSlice]) {
+pub(crate) async fn unchanged(client: &Client, namespace: &str, before: &[EndpointSlice]) {
     let now = versions(&slices(client, namespace).await);
     for (name, version) in versions(before) {
         assert_eq!(now.get(&name), Some(&version), "{namespace}/{name} was written");

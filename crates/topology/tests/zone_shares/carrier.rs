@@ -1,7 +1,8 @@
 //! Which slice carries the table.
 
-use evenkeel_model::{ContainerPort, Protocol, TargetPort};
-use evenkeel_testkit::{Cluster, World};
+use evenkeel_model::{ContainerPort, Protocol, TargetPort, label};
+use evenkeel_testkit::{Cluster, ServiceExt, World, service};
+use evenkeel_topology::Settings;
 use proptest::prelude::*;
 
 use crate::{carriers, named, under, world};
@@ -102,6 +103,36 @@ proptest! {
                 prop_assert_eq!(table.len(), 3);
             }
             prop_assert!(world.sync().is_empty());
+        }
+    }
+
+    /// A consumer that does not know the annotation is never worse off than under Auto: the slices have
+    /// the same endpoints with the same hints.
+    #[test]
+    fn without_the_annotation_slices_are_those_of_auto(
+        rounds in proptest::collection::vec((0usize..3, 0usize..9, any::<bool>()), 1..8),
+        kubernetes in any::<bool>(),
+    ) {
+        let mut balanced = small_slices(&[("a", 3), ("b", 2), ("c", 2)]);
+        if kubernetes {
+            balanced.settings = Settings {
+                max_endpoints_per_slice: 3,
+                controller_name: label::EVENKEEL.into(),
+                ..Settings::kubernetes()
+            };
+        }
+        let mut auto = balanced.clone();
+        auto.service = service("web").auto();
+        for (zone, n, adds) in rounds {
+            let zone = ["a", "b", "c"][zone];
+            for world in [&mut balanced, &mut auto] {
+                if adds { world.add_pods(zone, n) } else { world.remove_pods(zone, n) }
+                world.sync();
+            }
+            let endpoints = |world: &World| -> Vec<_> {
+                world.slices.iter().map(|slice| (slice.name.clone(), slice.endpoints.clone())).collect()
+            };
+            prop_assert_eq!(endpoints(&balanced), endpoints(&auto));
         }
     }
 }
