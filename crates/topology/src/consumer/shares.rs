@@ -35,11 +35,12 @@ pub(super) fn route<E>(port: &mut Port, entry: &Entry<E>) -> PortRouting {
     let mut sets: Vec<&Arc<[EndpointPort]>> = slices().map(|slice| &slice.ports).collect();
     sets.sort_unstable();
     sets.dedup();
-    let is_known = |shares: &Box<SharesState>| {
-        shares.groups.iter().map(|(set, _)| set).eq(sets.iter().copied())
-    };
-    let mut shares =
-        shares.filter(is_known).unwrap_or_else(|| Box::new(SharesState::count(port, entry, &sets)));
+    let is_known = shares
+        .as_ref()
+        .is_some_and(|shares| shares.groups.iter().map(|(set, _)| set).eq(sets.iter().copied()));
+    let mut shares = shares
+        .filter(|_| is_known)
+        .unwrap_or_else(|| Box::new(SharesState::count(port, entry, &sets)));
     let carrier = |set: &Arc<[EndpointPort]>| -> Option<&SharesAnnotation> {
         let carriers = slices().filter(|slice| slice.ports == *set && slice.carried.is_some());
         carriers.min_by_key(|slice| &slice.name)?.carried.as_deref()

@@ -67,7 +67,9 @@ impl<E: Detail> View<E> {
                 drop_port(port, &mut self.ports, &mut self.log, entry);
             }
         }
-        self.edit(id, |editor| editor.reroute_all());
+        self.edit(id, |editor| {
+            editor.reroute_all();
+        });
     }
 
     /// Keeps the ports that the Service still has, and makes those that it had not.

@@ -79,7 +79,7 @@ fn cost_of_a_change(slices: u32, balanced: bool, change: impl Fn(&mut Slice)) ->
     let mut all: Vec<Slice> = (0..slices).map(|nth| slice_of("web", nth, 100)).collect();
     all[0].shares = annotation(&[(1, &[(1, 750), (2, 250)])]);
     all.iter().for_each(|slice| view.apply_slice(&namespace, slice));
-    let before = all.pop().unwrap();
+    let before = all.pop().expect("at least one slice");
     let mut after = before.clone();
     change(&mut after);
     let (mut selector, mut delta) = (Selector::new(from()), Delta::default());

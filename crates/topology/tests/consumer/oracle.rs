@@ -59,7 +59,7 @@ fn merged(
                 (false, true) => 1,
                 (false, false) => 2,
             };
-            let backend = Backend { ip: *ip, port: number(slice).unwrap() };
+            let backend = Backend { ip: *ip, port: number(slice).expect("slices have the port") };
             all.entry(backend).or_default().push((rank, &slice.name, nth, endpoint.into()));
         }
     }

@@ -88,7 +88,7 @@ impl Replay {
                 let ports = &mut self.ports;
                 let changes = self.view.changes();
                 self.selector.relocate(&changes, from, |id, delta| {
-                    ports.get_mut(&id).unwrap().apply(delta);
+                    ports.get_mut(&id).expect("followed").apply(delta);
                 });
                 drop(changes);
                 self.check()?;
@@ -164,7 +164,7 @@ impl Replay {
     fn check(&self) -> Result<(), TestCaseError> {
         let mut n_ports = 0;
         for service in self.services.values() {
-            let id = self.view.find(&service.key).unwrap();
+            let id = self.view.find(&service.key).expect("it was applied");
             for &port in self.view.ports_of(id) {
                 self.check_port(service, port)?;
                 n_ports += 1;
@@ -176,7 +176,7 @@ impl Replay {
     }
 
     fn check_port(&self, service: &Service, id: PortId) -> Result<(), TestCaseError> {
-        let port = self.view.port(id).unwrap();
+        let port = self.view.port(id).expect("a port of the Service");
         prop_assert_eq!(port.service(), service);
         let from = self.selector.viewpoint();
         let (given, family) = (port.port(), port.family());

@@ -36,7 +36,7 @@ fn both(service: &Service, slices: &[Slice], settings: &Settings) -> PortRouting
     for slice in slices.iter().rev() {
         view.apply_slice(&namespace(), slice);
     }
-    let (_, port) = view.ports().next().unwrap();
+    let (_, port) = view.ports().next().expect("one port");
     assert_eq!(port.routing(), expected.routing());
     expected
 }
@@ -160,8 +160,8 @@ impl Node {
         let total: u32 = members.iter().map(|(_, weight)| weight).sum();
         let last = |ip: std::net::IpAddr| ip.to_string().rsplit('.').next().unwrap().parse();
         let part = |weight: u32| f64::from(weight) / f64::from(total);
-        let parts = members.iter().map(|(m, w)| (last(m.backend.ip).unwrap(), part(*w)));
-        (self.delta.cluster.rule.unwrap(), parts.collect())
+        let parts = members.iter().map(|(m, w)| (last(m.backend.ip).expect("IPv4"), part(*w)));
+        (self.delta.cluster.rule.expect("traffic may leave"), parts.collect())
     }
 }
 

@@ -57,7 +57,7 @@ pub(crate) fn ports(names: &[(&str, u16)]) -> Vec<EndpointPort> {
 pub(crate) fn service_of(name: &str, names: &[&str]) -> Service {
     let port = |(nth, name): (usize, &&str)| ServicePort {
         name: (*name).into(),
-        port: 80 + u16::try_from(nth).unwrap(),
+        port: 80 + u16::try_from(nth).expect("few ports"),
         target: TargetPort::Name((*name).into()),
         protocol: Protocol::Tcp,
         app_protocol: None,
@@ -127,6 +127,6 @@ pub(crate) fn changed(view: &mut View) -> Vec<(PortId, &'static str)> {
 
 /// The endpoints of the nth port of a Service, as `10.0.0.1:8080`.
 pub(crate) fn endpoints(view: &View, service: &str, nth: usize) -> Vec<String> {
-    let id = view.ports_of(view.find(&key(service)).unwrap())[nth];
-    view.port(id).unwrap().endpoints().map(|e| e.backend.to_string()).collect()
+    let id = view.ports_of(view.find(&key(service)).expect("the Service is there"))[nth];
+    view.port(id).expect("its port").endpoints().map(|e| e.backend.to_string()).collect()
 }
