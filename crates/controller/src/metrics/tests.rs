@@ -134,7 +134,7 @@ fn each_family_is_described_once_and_followed_by_its_samples() {
             assert!(line.starts_with(current), "{line} stands under {current}");
         }
     }
-    assert_eq!(described.len(), 22, "{described:?}");
+    assert_eq!(described.len(), 24, "{described:?}");
     assert!(text.ends_with("# EOF\n"));
 }
 

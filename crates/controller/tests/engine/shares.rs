@@ -79,7 +79,8 @@ fn a_node_that_spoils_the_shares_costs_one_write() {
     harness.engine.node(Watched::Applied(node.clone()));
     let slices = harness.run();
     assert_eq!(with_shares(&slices), 1);
-    assert_eq!(harness.reports[0].writes_for_shares, 1);
+    let report = &harness.reports[0];
+    assert_eq!((report.slices_updated, report.shares_changed), (1, 1));
     // A little less CPU keeps the shares.
     harness.engine.node(Watched::Applied(Node { cpu_milli: 7900, ..node }));
     assert!(harness.run().is_empty());
