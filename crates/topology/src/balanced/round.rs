@@ -40,9 +40,12 @@ struct Rounded {
 pub fn round(flows: &Flows) -> ZoneShares {
     let mut row: Vec<Rounded> = Vec::with_capacity(flows.n_sinks());
     ZoneShares::new(flows.rows().map(|flow| {
+        if flow.stays() {
+            return (flow.client(), vec![(flow.client(), PARTS)]);
+        }
         row.clear();
         row.extend(flow.by_sink().filter_map(|(sink, part)| {
-            let millionths = (part * f64::from(PARTS) * MILLION as f64).round() as u64;
+            let millionths = (part * f64::from(PARTS) * MILLION as f64 + 0.5) as u64;
             (millionths > 0).then(|| Rounded {
                 zone: sink.zone,
                 rank: sink.rank,
@@ -75,8 +78,9 @@ fn give_odd_parts(row: &mut Vec<Rounded>) {
 
 impl Ord for Rounded {
     fn cmp(&self, other: &Self) -> Ordering {
-        let [mine, theirs] = [(self, other), (other, self)]
-            .map(|(a, b)| u128::from(a.excess) * u128::from(b.endpoints));
+        // Below 2^30 times 2^32: at most 1,000 odd parts of a million each.
+        let [mine, theirs] =
+            [(self, other), (other, self)].map(|(a, b)| a.excess * u64::from(b.endpoints));
         let by_excess = theirs.cmp(&mine);
         by_excess
             .then(self.endpoints.cmp(&other.endpoints))

@@ -282,6 +282,11 @@ impl<'a> FlowRow<'a> {
         self.by_sink().map(|(sink, part)| (sink.zone, part))
     }
 
+    /// All of the zone's traffic stays in it.
+    pub fn stays(&self) -> bool {
+        self.row.own == 1.0
+    }
+
     pub(super) fn by_sink(&self) -> impl Iterator<Item = (&'a Sink, f64)> + use<'a> {
         let row = self.row;
         let part = move |(idx, sink): (u32, &'a Sink)| {
