@@ -182,7 +182,7 @@ fn cluster(c: &mut Criterion) {
             || services.iter().map(|slices| drafts(slices)).collect::<Vec<_>>(),
             |services| {
                 for drafts in services {
-                    auto::assign(drafts, Ok(&world.capacity), false, &settings);
+                    black_box(auto::assign(drafts, Ok(&world.capacity), false, &settings).is_ok());
                 }
             },
             BatchSize::LargeInput,

@@ -148,6 +148,8 @@ fn slices_on_the_wire(endpoints: usize, each: usize, nodes: usize) -> Vec<String
     (0..endpoints).step_by(each).map(slice).collect()
 }
 
+type Way<T> = fn(&[u8], &mut Topology) -> T;
+
 fn as_watched(json: &[u8], topology: &mut Topology) -> Slice {
     let slice: watched::EndpointSlice = serde_json::from_slice(json).expect("the JSON is a slice");
     slice.seen(topology).expect("the slice is right").slice
@@ -185,7 +187,7 @@ fn decode(criterion: &mut Criterion) {
         );
         let mut topology = Topology::default();
         group.throughput(Throughput::Bytes(slices.iter().map(|json| json.len() as u64).sum()));
-        let ways: [(&str, fn(&[u8], &mut Topology) -> Slice); 2] =
+        let ways: [(&str, Way<Slice>); 2] =
             [("watched", as_watched), ("objects", by_way_of_objects)];
         for (name, way) in ways {
             group.bench_function(format!("{endpoints} by {each} {name}"), |bench| {
@@ -196,7 +198,7 @@ fn decode(criterion: &mut Criterion) {
             });
         }
         group.throughput(Throughput::Bytes(list.len() as u64));
-        let ways: [(&str, fn(&[u8], &mut Topology) -> Vec<Slice>); 2] =
+        let ways: [(&str, Way<Vec<Slice>>); 2] =
             [("watched", list_as_watched), ("objects", list_by_way_of_objects)];
         for (name, way) in ways {
             group.bench_function(format!("{endpoints} by {each} {name} list"), |bench| {
