@@ -29,7 +29,7 @@ pub(super) struct Exchange {
     stay: Vec<u32>,
     /// Endpoints of each zone that leave it, among those not hinted for it; those of no zone last.
     leave: Vec<u32>,
-    /// Among those hinted for it.
+    /// Among those hinted for it. Empty: none.
     leave_hinted: Vec<u32>,
     /// Endpoints that each zone is to get from others.
     enter: Vec<u32>,
@@ -66,7 +66,7 @@ impl Exchange {
         let held: Vec<u32> = kept.iter().zip(home).map(|(kept, home)| kept + home).collect();
         let gone = self.outflow(bounds, held, &spare, &staying);
         for z in 0..self.n_zones {
-            self.leave[z] = gone[z] - staying[z] - self.leave_hinted[z];
+            self.leave[z] = gone[z] - staying[z] - self.released(z);
             let here = (0..=self.n_zones).map(|row| self.stay[row * self.n_zones + z]);
             self.enter[z] -= here.sum::<u32>();
         }
@@ -85,7 +85,7 @@ impl Exchange {
         network.set(source, zoned, self.leave[..n_zones].iter().sum::<u32>() - released);
         network.set(source, from(n_zones), self.leave[n_zones]);
         for (z, &spare) in spare.iter().enumerate() {
-            network.set(zoned, from(z), spare.saturating_sub(self.leave_hinted[z]));
+            network.set(zoned, from(z), spare.saturating_sub(self.released(z)));
             network.set(to(z), sink, self.enter[z]);
             for row in (0..=n_zones).filter(|&row| row != z) {
                 network.set(from(row), to(z), tally.writable.at(row, z));
@@ -108,7 +108,7 @@ impl Exchange {
     ) -> Vec<u32> {
         let zones = 0..self.n_zones;
         let all: u32 = self.leave[..self.n_zones].iter().sum();
-        let least = |z: usize| staying[z] + self.leave_hinted[z];
+        let least = |z: usize| staying[z] + self.released(z);
         let mut gone: Vec<u32> = zones.clone().map(|z| self.leave[z].max(least(z))).collect();
         held.iter_mut().zip(&gone).for_each(|(held, gone)| *held -= gone);
         let mut sum: u32 = gone.iter().sum();
@@ -151,13 +151,17 @@ impl Exchange {
         }
         let leave =
             if place.home == place.hinted { &mut self.leave_hinted } else { &mut self.leave };
-        match leave[home].checked_sub(1) {
+        match leave.get_mut(home).filter(|leave| **leave > 0) {
             None => place.home,
-            Some(left) => {
-                leave[home] = left;
+            Some(leave) => {
+                *leave -= 1;
                 self.next()
             }
         }
+    }
+
+    fn released(&self, zone: usize) -> u32 {
+        self.leave_hinted.get(zone).copied().unwrap_or(0)
     }
 
     /// The first zone that is to get more.

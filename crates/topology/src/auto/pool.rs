@@ -22,7 +22,7 @@ pub(super) struct Pool {
     pub(super) kept: Vec<u32>,
     /// The pool by the zone endpoints are in, with a last slot for no zone.
     pub(super) home: Vec<u32>,
-    /// How many of them were hinted for their own zone.
+    /// How many of them were hinted for their own zone. Empty: none.
     pub(super) released: Vec<u32>,
     /// How many of the pool each zone gets.
     pub(super) quota: Vec<u32>,
@@ -41,7 +41,7 @@ impl Pool {
         }
         let lack = bounds.iter().zip(&kept).map(|(b, &kept)| b.minimum.saturating_sub(kept));
         let missing = lack.sum::<u32>().saturating_sub(home.iter().sum());
-        let mut released = vec![0; n_zones];
+        let mut released = vec![0; if missing > 0 { n_zones } else { 0 }];
         for _ in 0..missing {
             let may = |z: usize| kept[z] > bounds[z].minimum && released[z] < own(z);
             let from = furthest_above(bounds, &kept, may).expect("enough endpoints are writable");

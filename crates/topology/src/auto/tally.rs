@@ -2,7 +2,8 @@
 
 use super::least_change::Position;
 
-/// Counts by home and hinted zone. The last row and the last column are those of no zone.
+/// Counts by home and hinted zone. The last row and the last column are those of no zone. Empty
+/// until the first is added: most often all endpoints are in one of two.
 #[derive(Clone, Debug)]
 pub(super) struct Matrix {
     width: usize,
@@ -36,13 +37,13 @@ impl Tally {
 
 impl Matrix {
     pub(super) fn new(n_zones: usize) -> Self {
-        Matrix { width: n_zones + 1, counts: vec![0; (n_zones + 1) * (n_zones + 1)] }
+        Matrix { width: n_zones + 1, counts: Vec::new() }
     }
 
     pub(super) fn add(&mut self, places: &[Position]) {
         // Neighbours count in two tables by turns, so that one need not wait for the other.
         let width = self.width;
-        let (even, mut odd) = (self.counts.as_mut_slice(), vec![0u32; width * width]);
+        let (even, mut odd) = (self.table(), vec![0u32; width * width]);
         for pair in places.chunks(2) {
             even[slot(width, &pair[0])] += 1;
             if let Some(second) = pair.get(1) {
@@ -53,11 +54,20 @@ impl Matrix {
     }
 
     fn each(&mut self, places: &[Position], change: impl Fn(&mut u32)) {
-        places.iter().for_each(|place| change(&mut self.counts[slot(self.width, place)]));
+        let width = self.width;
+        let table = self.table();
+        places.iter().for_each(|place| change(&mut table[slot(width, place)]));
+    }
+
+    fn table(&mut self) -> &mut [u32] {
+        if self.counts.is_empty() {
+            self.counts = vec![0; self.width * self.width];
+        }
+        &mut self.counts
     }
 
     pub(super) fn at(&self, home: usize, hinted: usize) -> u32 {
-        self.counts[home * self.width + hinted]
+        self.counts.get(home * self.width + hinted).copied().unwrap_or(0)
     }
 
     pub(super) fn total(&self) -> u32 {
@@ -66,7 +76,7 @@ impl Matrix {
 
     /// By the zone they are in, with a last slot for no zone.
     pub(super) fn homes(&self) -> Vec<u32> {
-        self.counts.chunks(self.width).map(|row| row.iter().sum()).collect()
+        (0..self.width).map(|home| (0..self.width).map(|z| self.at(home, z)).sum()).collect()
     }
 
     /// By the zone they are hinted for.
