@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_model::{AddressType, Conditions, Endpoint, Exposure, Service, ServiceKey, Topology};
+use evenkeel_model::{
+    AddressType, Conditions, Endpoint, Exposure, Frontends, Service, ServiceKey, Topology,
+};
 use evenkeel_topology::{Draft, NoHints, Settings, Sync, plan, policy};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -79,6 +81,7 @@ fn hint(traffic_distribution: Option<&str>, drafts: &mut [Draft<'_>]) {
         publish_not_ready: false,
         traffic_distribution: traffic_distribution.map(Into::into),
         exposure: Exposure::default(),
+        frontends: Frontends::default(),
         deleting: false,
     };
     let requested = policy::requested(&service, settings.gates);

@@ -1,3 +1,5 @@
+use std::num::NonZeroU16;
+
 use evenkeel_k8s::{FieldError, convert, watched};
 use evenkeel_model::{
     AddressType, Exposure, Frontends, IpMode, Protocol, Service, TargetPort, TrafficPolicy,
@@ -233,8 +235,8 @@ fn all_frontends_are_read() {
     let ranges = frontends.source_ranges().unwrap().iter().map(ToString::to_string);
     assert_eq!(ranges.collect::<Vec<_>>(), ["10.0.0.0/8", "fd00::/16"]);
     assert_eq!(frontends.affinity().map(|a| a.timeout_seconds), Some(60));
-    assert_eq!(frontends.health_check_node_port().map(|p| p.get()), Some(30001));
-    let node_ports: Vec<_> = ports.iter().map(|port| port.node_port.map(|p| p.get())).collect();
+    assert_eq!(frontends.health_check_node_port().map(NonZeroU16::get), Some(30001));
+    let node_ports: Vec<_> = ports.iter().map(|port| port.node_port.map(NonZeroU16::get)).collect();
     assert_eq!(node_ports, [Some(30080), None]);
 }
 

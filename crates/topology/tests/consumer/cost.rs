@@ -116,11 +116,10 @@ fn selection_by_shares_allocates_nothing_but_its_result() {
     let slice = slice_of("web", 0, 5_000);
     let candidates: Vec<Candidate> = slice.endpoints.iter().map(Candidate::from).collect();
     let table = table(&[(1, &[(1, 750), (2, 250)])]);
+    let (exposure, settings) = (Exposure::default(), settings());
     let cost = measure(|| {
-        let (exposure, settings) = (Exposure::default(), settings());
         let selected = select(from(), exposure, &candidates, Routing::Shares(&table), &settings);
         assert_eq!(selected.cluster.unwrap().rule, Rule::ZoneShares);
     });
-    // One is the name in the settings.
-    assert_eq!(cost.count_total, 2);
+    assert_eq!(cost.count_total, 1, "one list");
 }

@@ -158,7 +158,8 @@ impl Node {
         drop(changes);
         let members: Vec<_> = self.selector.members(&self.view, id, Path::Cluster).collect();
         let total: u32 = members.iter().map(|(_, weight)| weight).sum();
-        let last = |ip: std::net::IpAddr| ip.to_string().rsplit('.').next().unwrap().parse();
+        let last =
+            |ip: std::net::IpAddr| ip.to_string().rsplit('.').next().expect("a number").parse();
         let part = |weight: u32| f64::from(weight) / f64::from(total);
         let parts = members.iter().map(|(m, w)| (last(m.backend.ip).expect("IPv4"), part(*w)));
         (self.delta.cluster.rule.expect("traffic may leave"), parts.collect())
