@@ -43,6 +43,9 @@ pub(super) fn for_minimums(
     tally: &mut Tally,
     bounds: &[Bounds],
 ) {
+    if tally.fixed.is_empty() {
+        return;
+    }
     let mut short = shortage(tally, bounds);
     if short == 0 {
         return;
@@ -87,6 +90,9 @@ pub(super) fn for_locality(
     pool: &Pool,
     allowance: &Allowance<'_>,
 ) -> bool {
+    if tally.fixed.is_empty() {
+        return false;
+    }
     let all = tally.fixed.away() + pool.away();
     let allowed = allowance.threshold * f64::from(tally.fixed.total() + tally.writable.total());
     if f64::from(all) <= allowed || tally.fixed.total() == 0 {

@@ -49,10 +49,10 @@ impl Pool {
             home[from] += 1;
             released[from] += 1;
         }
-        let quota = match tally.fixed.total() {
-            0 => quotas(bounds, &kept, &home, None),
-            _ if home.iter().all(|&n| n == 0) => vec![0; n_zones],
-            _ => quotas(bounds, &kept, &home, Some(&still_to_leave(bounds, tally))),
+        let quota = match tally.fixed.is_empty() {
+            true => quotas(bounds, &kept, &home, None),
+            false if home.iter().all(|&n| n == 0) => vec![0; n_zones],
+            false => quotas(bounds, &kept, &home, Some(&still_to_leave(bounds, tally))),
         };
         Pool { kept, home, released, quota }
     }

@@ -70,19 +70,30 @@ impl Matrix {
         self.counts.get(home * self.width + hinted).copied().unwrap_or(0)
     }
 
+    /// Nothing was ever added.
+    pub(super) fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+
     pub(super) fn total(&self) -> u32 {
         self.counts.iter().sum()
     }
 
     /// By the zone they are in, with a last slot for no zone.
     pub(super) fn homes(&self) -> Vec<u32> {
-        (0..self.width).map(|home| (0..self.width).map(|z| self.at(home, z)).sum()).collect()
+        if self.is_empty() {
+            return vec![0; self.width];
+        }
+        self.counts.chunks(self.width).map(|row| row.iter().sum()).collect()
     }
 
     /// By the zone they are hinted for.
     pub(super) fn hinted(&self) -> Vec<u32> {
-        let zones = 0..self.width - 1;
-        zones.map(|z| (0..self.width).map(|home| self.at(home, z)).sum()).collect()
+        let mut hinted = vec![0; self.width - 1];
+        for row in self.counts.chunks(self.width) {
+            hinted.iter_mut().zip(row).for_each(|(sum, count)| *sum += count);
+        }
+        hinted
     }
 
     /// How many have a hint that could stay.
