@@ -28,8 +28,9 @@ pub mod label {
     pub const TOPOLOGY_MODE: &str = "service.kubernetes.io/topology-mode";
     /// The older name of [`TOPOLOGY_MODE`]; it wins when both are set.
     pub const TOPOLOGY_AWARE_HINTS: &str = "service.kubernetes.io/topology-aware-hints";
-    /// On a Service: a policy, before `spec.trafficDistribution` and with values that API servers
-    /// reject there.
+    /// On a Service: a policy, before `spec.trafficDistribution`. Besides the values of that field:
+    /// `Balanced`, `PreferSameRegion`, `PreferSameZoneThenRegion` and `RequireSameZone`, which API
+    /// servers reject there.
     pub const TRAFFIC_DISTRIBUTION: &str = "evenkeel.dev/traffic-distribution";
     /// On a Service: the expected overload up to which Auto assigns hints, as in `40%`. Hints in force
     /// are kept up to 10 points more. Under Balanced, by how much an endpoint may exceed its fair
