@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn whatever_is_wrong_is_named() {
         use SharesError as E;
-        let (a, b) = || -> (Arc<str>, Arc<str>) { ("a".into(), "b".into()) }();
+        let [a, b]: [Arc<str>; 2] = ["a", "b"].map(Into::into);
         let range = || E::SharePartOutOfRange { client: a.clone(), zone: b.clone() };
         let sum = |sum| E::ShareSumWrong { client: a.clone(), sum };
         let cases = [
