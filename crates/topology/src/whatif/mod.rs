@@ -7,6 +7,7 @@
 //! the hints that are there. Policies of Evenkeel's own are forecast as they act on this data plane:
 //! under Kubernetes' proxy zone shares change nothing ([`Needs`]). O(policies · zones² · endpoints).
 
+mod case;
 mod caveat;
 mod cluster;
 mod needs;

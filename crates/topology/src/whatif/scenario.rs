@@ -1,24 +1,22 @@
 //! Forecasts of one Service after the other in one cluster.
 
-use std::{borrow::Cow, sync::Arc};
+use std::sync::Arc;
 
-use evenkeel_model::{Endpoint, RegionId, Service, ServiceState, Snapshot, WithMessage, label};
+use evenkeel_model::{Endpoint, ServiceState, Snapshot, WithMessage};
 
 use super::{
     Caveat, Figures, Forecast, Forecasts, Needs, Price, RegionFigures, TrafficProfile, ZoneLost,
+    case::Case,
     cluster::{self, Cluster, ZonePart, moved},
     pool::{Hinted, Pool},
-    profile::Traffic,
     recommend::{self, Subject},
-    replicas, routes,
+    routes::Route,
     spread::{Clients, spread},
 };
 use crate::{
-    DataPlane, Environment, Policy, PortRouting, Profile, Settings,
+    Environment, Policy, PortRouting,
     explain::{EndpointName, Outcome, outcome},
     policy::{self, CannotAct},
-    routing::Basis,
-    threshold,
 };
 
 /// The cluster as forecasts see it, shared by all Services.
@@ -35,38 +33,11 @@ pub struct Scenario<'a> {
     lost: Vec<Cluster>,
 }
 
-/// What all forecasts of one Service share.
-struct Case<'a> {
-    state: &'a ServiceState,
-    /// As the controller of its slices reads it.
-    service: Cow<'a, Service>,
-    data_plane: DataPlane,
-    settings: Settings,
-    pool: Pool,
-    current: Policy,
-    /// Endpoints are as they are, not planned.
-    is_real: bool,
-    /// Auto hints are there already, which moves the threshold.
-    hinted: bool,
-    /// Replicas that no node takes.
-    unschedulable: usize,
-    traffic: Traffic,
-    /// What an endpoint takes when traffic is even.
-    fair: f64,
-}
-
 /// A cluster, whole or without a zone, and the traffic of each of its zones.
 #[derive(Clone, Copy)]
 struct Demand<'a> {
     cluster: &'a Cluster,
     by_zone: &'a [f64],
-}
-
-/// What clients go by under a policy: what its author meant, and what the proxy understands.
-#[derive(Clone, Copy)]
-struct Route {
-    meant: Basis,
-    understood: Basis,
 }
 
 impl<'a> Scenario<'a> {
@@ -80,7 +51,7 @@ impl<'a> Scenario<'a> {
         let lost = whole.named_zones().map(|zone| whole.without(zone, snapshot, settings));
         let price = profile.price();
         let lost = lost.collect();
-        let has_regions = has_regions(&whole.demand);
+        let has_regions = whole.has_regions();
         Scenario { lost, snapshot, environment, profile, price, zones, has_regions, whole }
     }
 
@@ -92,7 +63,11 @@ impl<'a> Scenario<'a> {
     /// Forecasts one Service, with another number of replicas if wanted.
     pub fn forecast(&self, state: &ServiceState, replicas: Option<u32>) -> Forecasts {
         let service = &state.service;
-        let case = self.case(state, replicas);
+        let traffic = self.profile.of_service(&service.key.to_string(), &self.zones);
+        let mut case = Case::new(state, self.environment, traffic);
+        if let Some(n) = replicas {
+            case = case.scaled(n, self.snapshot);
+        }
         let none = self.policy(&case, Policy::None, None);
         let others = Policy::ALL.into_iter().filter(|&policy| policy != Policy::None);
         let others: Vec<Forecast> =
@@ -134,36 +109,6 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    fn case<'s>(&self, state: &'s ServiceState, replicas: Option<u32>) -> Case<'s> {
-        let data_plane = self.environment.data_plane(state);
-        let service = as_read(&state.service, &data_plane);
-        let settings = self.environment.settings(&data_plane);
-        let settings = threshold::for_service(&settings, &service).into_owned();
-        let mut pool = Pool::new(state, &settings);
-        let hinted = pool.in_force();
-        let mut unschedulable = 0;
-        if let Some(n) = replicas {
-            let endpoints = workload(&mut pool, state);
-            replicas::scale(endpoints, n as usize, state, self.snapshot);
-            unschedulable = (n as usize) - endpoints.len();
-            pool.carried.clear();
-        }
-        let traffic = self.profile.of_service(&state.service.key.to_string(), &self.zones);
-        Case {
-            current: self.environment.requested(&service, &settings).policy,
-            is_real: replicas.is_none(),
-            hinted,
-            unschedulable,
-            fair: traffic.total() / pool.len().max(1) as f64,
-            state,
-            service,
-            data_plane,
-            settings,
-            pool,
-            traffic,
-        }
-    }
-
     /// Why `policy` can have no effect. That the API server is too old is told with the version.
     fn cannot_act(&self, case: &Case<'_>, policy: Policy) -> Option<CannotAct> {
         let why = policy::can_act(&case.service, policy, case.settings.gates).err()?;
@@ -186,9 +131,15 @@ impl<'a> Scenario<'a> {
         let route = case.route(policy);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let hinted = self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
-        let given = self.figures(case, here, &hinted.endpoints, route.planned(&hinted), None);
+        let given = self.figures(
+            case,
+            here,
+            &hinted.endpoints,
+            route.planned(hinted.shares.as_ref()),
+            None,
+        );
         let in_force = (policy == case.current && case.is_real).then(|| {
-            let routing = routes::in_force(route.understood, &case.pool.carried);
+            let routing = route.in_force(&case.pool.carried);
             self.figures(case, here, &case.pool.as_they_are(), routing, None)
         });
         let differs = in_force.as_ref().is_some_and(|now| !now.is_close(&given));
@@ -212,11 +163,7 @@ impl<'a> Scenario<'a> {
         route: Route,
         hinted: &Hinted<Outcome>,
     ) -> Option<Needs> {
-        let full = routes::planned(route.meant, hinted.shares.as_ref());
-        let is_missed = matches!(full, PortRouting::Shares(_) | PortRouting::SameZoneOnly);
-        if route.understood == route.meant || !is_missed {
-            return None;
-        }
+        let full = route.not_understood(hinted.shares.as_ref())?;
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let figures = self.figures(case, here, &hinted.endpoints, full, None);
         Some(Needs::proxy(policy, &figures))
@@ -235,8 +182,8 @@ impl<'a> Scenario<'a> {
             let here = Demand { cluster, by_zone: &by_zone };
             let left = case.pool.without(zone);
             let hinted = self.hint(case, policy, cluster, left, was_hinted);
-            let routing = route.planned(&hinted);
-            let figures = self.figures(case, here, &hinted.endpoints, routing, Some(case.fair));
+            let routing = route.planned(hinted.shares.as_ref());
+            let figures = self.figures(case, here, &hinted.endpoints, routing, Some(case.fair()));
             ZoneLost { zone: Arc::clone(&self.zones[index].0), figures }
         };
         zones.map(figures).collect()
@@ -341,55 +288,13 @@ impl<'a> Scenario<'a> {
         }
         let hinted = self.hint(case, now.policy, &self.whole, pool.all_managed(), case.hinted);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
-        let routing = case.route(now.policy).planned(&hinted);
+        let routing = case.route(now.policy).planned(hinted.shares.as_ref());
         let alone = self.figures(case, here, &hinted.endpoints, routing, None);
         !alone.is_close(now.settled())
     }
 }
 
-/// The endpoints that another number of replicas is about: the workload's.
-fn workload<'p>(pool: &'p mut Pool, state: &ServiceState) -> &'p mut Vec<Endpoint> {
-    if state.service.selector.is_some() { &mut pool.managed } else { &mut pool.foreign }
-}
-
 /// Auto's hints were given.
 fn was_hinted(hints: &Outcome) -> bool {
     matches!(hints, Outcome::Allocated { .. } | Outcome::Balanced { auto: None, .. })
-}
-
-/// Kubernetes' controller does not look at annotations of Evenkeel's.
-fn as_read<'a>(service: &'a Service, plane: &DataPlane) -> Cow<'a, Service> {
-    let ours = [label::TRAFFIC_DISTRIBUTION, label::OVERLOAD_THRESHOLD];
-    let has_any = ours.iter().any(|name| service.annotations.contains_key(*name));
-    if plane.hints.profile == Profile::Evenkeel || !has_any {
-        return Cow::Borrowed(service);
-    }
-    let mut read = service.clone();
-    ours.iter().for_each(|name| drop(read.annotations.remove(*name)));
-    Cow::Owned(read)
-}
-
-fn has_regions(demand: &crate::Demand) -> bool {
-    let regions = demand.zones().iter().map(|zone| zone.region);
-    let mut named = regions.filter(|region| *region != RegionId::EMPTY);
-    let first = named.next();
-    named.any(|region| Some(region) != first)
-}
-
-// === impl Case ===
-
-impl Case<'_> {
-    fn route(&self, policy: Policy) -> Route {
-        let meant = routes::basis(&self.service, policy, self.current, &self.settings);
-        let proxy = self.data_plane.routing.profile;
-        Route { meant, understood: routes::understood(meant, proxy) }
-    }
-}
-
-// === impl Route ===
-
-impl Route {
-    fn planned(self, hinted: &Hinted<Outcome>) -> PortRouting {
-        routes::planned(self.understood, hinted.shares.as_ref())
-    }
 }
