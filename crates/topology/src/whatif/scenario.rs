@@ -131,16 +131,11 @@ impl<'a> Scenario<'a> {
         let route = case.route(policy);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let hinted = self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
-        let given = self.figures(
-            case,
-            here,
-            &hinted.endpoints,
-            route.planned(hinted.shares.as_ref()),
-            None,
-        );
+        let given =
+            self.figures(case, here, &hinted.endpoints, route.planned(hinted.shares.as_ref()));
         let in_force = (policy == case.current && case.is_real).then(|| {
             let routing = route.in_force(&case.pool.carried);
-            self.figures(case, here, &case.pool.as_they_are(), routing, None)
+            self.figures(case, here, &case.pool.as_they_are(), routing)
         });
         let differs = in_force.as_ref().is_some_and(|now| !now.is_close(&given));
         Forecast {
@@ -165,7 +160,7 @@ impl<'a> Scenario<'a> {
     ) -> Option<Needs> {
         let full = route.not_understood(hinted.shares.as_ref())?;
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
-        let figures = self.figures(case, here, &hinted.endpoints, full, None);
+        let figures = self.figures(case, here, &hinted.endpoints, full);
         Some(Needs::proxy(policy, &figures))
     }
 
@@ -183,7 +178,7 @@ impl<'a> Scenario<'a> {
             let left = case.pool.without(zone);
             let hinted = self.hint(case, policy, cluster, left, was_hinted);
             let routing = route.planned(hinted.shares.as_ref());
-            let figures = self.figures(case, here, &hinted.endpoints, routing, Some(case.fair()));
+            let figures = self.figures(case, here, &hinted.endpoints, routing);
             ZoneLost { zone: Arc::clone(&self.zones[index].0), figures }
         };
         zones.map(figures).collect()
@@ -217,14 +212,14 @@ impl<'a> Scenario<'a> {
         Hinted { outcome, endpoints, shares }
     }
 
-    /// Spreads the traffic. `fair`: what loads are measured by, if not by what these endpoints get.
+    /// Spreads the traffic. Loads are measured by what all endpoints would get of all traffic: what is
+    /// refused makes nobody busier.
     fn figures(
         &self,
         case: &Case<'_>,
         here: Demand<'_>,
         endpoints: &[Endpoint],
         routing: PortRouting,
-        fair: Option<f64>,
     ) -> Figures {
         let Demand { cluster, by_zone } = here;
         let clients = Clients {
@@ -237,7 +232,7 @@ impl<'a> Scenario<'a> {
         let spread = spread(clients, endpoints, case.service.exposure.internal, &case.settings);
         let served = spread.served_gb();
         let share = |of: f64, gb: f64| if of > 0.0 { gb / of } else { 0.0 };
-        let busiest = spread.worst(fair.unwrap_or(served / endpoints.len().max(1) as f64));
+        let busiest = spread.worst(case.fair());
         let name = |index: usize| EndpointName::new(&endpoints[index], &self.snapshot.topology);
         // Without any zone left, there is nobody to send traffic and nobody to serve it.
         let gone = if by_zone.is_empty() { case.traffic.total() } else { 0.0 };
@@ -289,7 +284,7 @@ impl<'a> Scenario<'a> {
         let hinted = self.hint(case, now.policy, &self.whole, pool.all_managed(), case.hinted);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let routing = case.route(now.policy).planned(hinted.shares.as_ref());
-        let alone = self.figures(case, here, &hinted.endpoints, routing, None);
+        let alone = self.figures(case, here, &hinted.endpoints, routing);
         !alone.is_close(now.settled())
     }
 }

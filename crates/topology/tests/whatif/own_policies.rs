@@ -131,6 +131,7 @@ fn refused_traffic_is_named_and_never_recommended() {
     let required = figures(&got, Policy::RequireSameZone);
     assert!(close(required.unserved_share, 1.0 / 3.0), "{required:?}");
     assert!(close(required.in_zone_share, 1.0), "of what is served: {required:?}");
+    assert!(close(required.max_load, 2.0 / 3.0), "nobody is busier than before: {required:?}");
     assert_eq!(got.recommendation.policy, Policy::PreferSameZone);
 
     let got = forecast_all(&with_policy(equal(&even), Policy::RequireSameZone));

@@ -3,12 +3,15 @@
 use evenkeel_model::label;
 use evenkeel_testkit::ServiceExt;
 use evenkeel_topology::{
-    Policy, Settings,
+    NodeHintRule, Policy, Settings,
     whatif::{Figures, TrafficProfile},
 };
 use proptest::prelude::*;
 
-use crate::support::{Seen, ask, close, figures, forecast, select_everywhere, slow, world};
+use crate::support::{
+    Seen, ask, close, figures, forecast, forecast_behind_kube_proxy, select_everywhere, slow,
+    slow_by_hints, world,
+};
 
 fn every_policy() -> impl Strategy<Value = &'static str> {
     prop::sample::select(Policy::ALL.map(Policy::as_str).to_vec())
@@ -58,6 +61,31 @@ proptest! {
             let (fast, seen) = (figures(&forecasts, policy), slow(&world, policy));
             prop_assert!(agrees(fast, seen), "{policy}: {fast:?} is not {seen:?}");
         }
+    }
+
+    #[test]
+    fn behind_kube_proxy_a_forecast_is_what_hints_alone_add_up_to(
+        cpu in prop::collection::vec(1..6u64, 4),
+        pods in prop::collection::vec(1..5usize, 4),
+        regions in prop::collection::vec(0..2usize, 4),
+    ) {
+        let zones = ["a", "b", "c", "d"];
+        let nodes: Vec<(&str, u64)> = zones.into_iter().zip(cpu).collect();
+        // Clients of d have no endpoint of their own.
+        let pods: Vec<(&str, usize)> = zones[..3].iter().copied().zip(pods).collect();
+        let settings =
+            Settings { node_hint_rule: NodeHintRule::AllHaveOne, ..Settings::default() };
+        let mut world = world(&nodes, &pods, settings);
+        for (zone, region) in zones.into_iter().zip(regions) {
+            world.cluster.set_region(zone, ["east", "west"][region]);
+        }
+        let forecasts = forecast_behind_kube_proxy(&world);
+        for policy in Policy::ALL.into_iter().filter(|&p| p != forecasts.current) {
+            let (fast, seen) = (figures(&forecasts, policy), slow_by_hints(&world, policy));
+            prop_assert!(agrees(fast, seen), "{policy}: {fast:?} is not {seen:?}");
+        }
+        let recommended = forecasts.recommendation.policy;
+        prop_assert!(recommended != Policy::Balanced, "its shares have no effect");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-use evenkeel_model::{Endpoint, Selectable, ServiceState, Snapshot, Viewpoint, label};
+use evenkeel_model::{Endpoint, Routing, Selectable, ServiceState, Snapshot, Viewpoint, label};
 use evenkeel_testkit::{Cluster, ServiceExt, World, service};
 use evenkeel_topology::{
     Environment, Policy, Profile, Server, Settings,
@@ -66,7 +66,7 @@ pub(crate) fn ask(world: &mut World, policy: &str) {
     };
 }
 
-/// What becomes of the traffic. Parts and loads are of what is served.
+/// What becomes of the traffic. Parts are of what is served.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Seen {
     pub in_zone: f64,
@@ -77,16 +77,28 @@ pub(crate) struct Seen {
 
 /// What becomes of the traffic once `policy` is applied.
 pub(crate) fn slow(world: &World, policy: Policy) -> Seen {
+    select_everywhere(&applied(world, policy))
+}
+
+/// The same, where nodes run kube-proxy: hints decide, whatever else the policy writes.
+pub(crate) fn slow_by_hints(world: &World, policy: Policy) -> Seen {
+    select_everywhere_by(&applied(world, policy), Routing::Hints)
+}
+
+fn applied(world: &World, policy: Policy) -> World {
     let mut world = world.clone();
     ask(&mut world, policy.as_str());
     world.sync();
-    select_everywhere(&world)
+    world
 }
 
 /// By selecting on every node from the slices as they are, and adding up.
 pub(crate) fn select_everywhere(world: &World) -> Seen {
+    select_everywhere_by(world, routing(&world.service, &world.slices, &world.settings))
+}
+
+fn select_everywhere_by(world: &World, routing: Routing<'_>) -> Seen {
     let endpoints: Vec<Endpoint> = world.endpoints().cloned().collect();
-    let routing = routing(&world.service, &world.slices, &world.settings);
     let demand = world.cluster.demand();
     let total: u64 = world.cluster.nodes.iter().map(|n| n.cpu_milli).sum();
     let mut load = vec![0.0; endpoints.len()];
@@ -113,7 +125,7 @@ pub(crate) fn select_everywhere(world: &World) -> Seen {
     let served = 1.0 - unserved;
     let share = |part: f64| if served > 1e-9 { part / served } else { 0.0 };
     let ready = endpoints.iter().filter(|e| e.ready()).count();
-    let worst = share(load.iter().copied().fold(0.0, f64::max)) * ready as f64;
+    let worst = load.iter().copied().fold(0.0, f64::max) * ready as f64;
     Seen { in_zone: share(in_zone), in_region: share(in_region), worst, unserved }
 }
 
