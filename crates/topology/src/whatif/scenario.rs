@@ -132,10 +132,10 @@ impl<'a> Scenario<'a> {
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let hinted = self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
         let given =
-            self.figures(case, here, &hinted.endpoints, route.planned(hinted.shares.as_ref()));
+            self.figures(case, here, &hinted.endpoints, &route.planned(hinted.shares.as_ref()));
         let in_force = (policy == case.current && case.is_real).then(|| {
             let routing = route.in_force(&case.pool.carried);
-            self.figures(case, here, &case.pool.as_they_are(), routing)
+            self.figures(case, here, &case.pool.as_they_are(), &routing)
         });
         let differs = in_force.as_ref().is_some_and(|now| !now.is_close(&given));
         Forecast {
@@ -160,7 +160,7 @@ impl<'a> Scenario<'a> {
     ) -> Option<Needs> {
         let full = route.not_understood(hinted.shares.as_ref())?;
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
-        let figures = self.figures(case, here, &hinted.endpoints, full);
+        let figures = self.figures(case, here, &hinted.endpoints, &full);
         Some(Needs::proxy(policy, &figures))
     }
 
@@ -178,7 +178,7 @@ impl<'a> Scenario<'a> {
             let left = case.pool.without(zone);
             let hinted = self.hint(case, policy, cluster, left, was_hinted);
             let routing = route.planned(hinted.shares.as_ref());
-            let figures = self.figures(case, here, &hinted.endpoints, routing);
+            let figures = self.figures(case, here, &hinted.endpoints, &routing);
             ZoneLost { zone: Arc::clone(&self.zones[index].0), figures }
         };
         zones.map(figures).collect()
@@ -219,7 +219,7 @@ impl<'a> Scenario<'a> {
         case: &Case<'_>,
         here: Demand<'_>,
         endpoints: &[Endpoint],
-        routing: PortRouting,
+        routing: &PortRouting,
     ) -> Figures {
         let Demand { cluster, by_zone } = here;
         let clients = Clients {
@@ -284,7 +284,7 @@ impl<'a> Scenario<'a> {
         let hinted = self.hint(case, now.policy, &self.whole, pool.all_managed(), case.hinted);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
         let routing = case.route(now.policy).planned(hinted.shares.as_ref());
-        let alone = self.figures(case, here, &hinted.endpoints, routing);
+        let alone = self.figures(case, here, &hinted.endpoints, &routing);
         !alone.is_close(now.settled())
     }
 }

@@ -59,10 +59,11 @@ pub(super) fn trades(subject: &Subject<'_>, default: &Forecast) -> Vec<Trade> {
     trades
 }
 
-fn refused(_: &Subject<'_>, default: &Forecast, other: &Forecast) -> Option<Benefit> {
+fn refused(subject: &Subject<'_>, default: &Forecast, other: &Forecast) -> Option<Benefit> {
     let unserved = |f: &Forecast| f.settled().unserved_share;
     let share = unserved(default) - unserved(other);
-    (share > TRACE && unserved(other) <= TRACE).then_some(Benefit::ServesRefused { share })
+    let serves_all = share > TRACE && unserved(other) <= TRACE && subject.is_safe(other);
+    serves_all.then_some(Benefit::ServesRefused { share })
 }
 
 fn overload(subject: &Subject<'_>, default: &Forecast, other: &Forecast) -> Option<Benefit> {

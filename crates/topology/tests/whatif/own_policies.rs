@@ -4,7 +4,7 @@ use evenkeel_model::label;
 use evenkeel_testkit::{ServiceExt, World};
 use evenkeel_topology::{
     Environment, Gates, Policy, Profile, Settings,
-    whatif::{Benefit, Caveat, Forecasts, Needs, TrafficProfile, Why, patch},
+    whatif::{Benefit, Caveat, Forecast, Forecasts, Needs, TrafficProfile, Why, patch},
 };
 
 use crate::support::{
@@ -106,7 +106,7 @@ fn the_annotations_are_not_read_by_the_controller_of_kubernetes() {
         (Policy::PreferSameZoneThenRegion, Needs::Controller),
     ] {
         assert_eq!(needs(&got, policy), Some(&wanted));
-        assert!(!got.of(policy).is_some_and(|f| f.acts()), "{policy}");
+        assert!(!got.of(policy).is_some_and(Forecast::acts), "{policy}");
         assert_eq!(figures(&got, policy), figures(&got, Policy::None), "{policy}");
     }
     assert!(got.trades.iter().all(|trade| Policy::KUBERNETES.contains(&trade.policy)));

@@ -8,8 +8,12 @@ use evenkeel_topology::{
 };
 
 /// A world without a policy, its slices written by Evenkeel's controller.
-pub(crate) fn world(nodes: &[(&str, u64)], pods: &[(&str, usize)], settings: Settings) -> World {
-    let settings = Settings { controller_name: label::EVENKEEL.into(), ..settings };
+pub(crate) fn world(
+    nodes: &[(&str, u64)],
+    pods: &[(&str, usize)],
+    mut settings: Settings,
+) -> World {
+    settings.controller_name = label::EVENKEEL.into();
     let mut world = World::new(Cluster::of(nodes), service("web"), settings).with_pods(pods);
     world.sync();
     world
