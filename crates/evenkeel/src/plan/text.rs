@@ -6,7 +6,8 @@ mod wrap;
 
 use std::fmt::Write;
 
-use evenkeel_topology::whatif::{Forecasts, Saving, Trade, Why};
+use evenkeel_model::WithMessage;
+use evenkeel_topology::whatif::{Benefit, Forecasts, Saving, Trade, Why};
 
 use self::wrap::wrapped;
 use super::{Plan, Summary};
@@ -27,7 +28,7 @@ pub(super) fn render(plan: &Plan, wide: bool) -> String {
         text += &wrapped(&format!("  {about:<9}"), &assumption);
     }
     if wide || plan.services.len() <= DETAILED {
-        plan.services.iter().for_each(|forecasts| detail::block(forecasts, &mut text));
+        plan.services.iter().for_each(|forecasts| detail::block(forecasts, wide, &mut text));
         if plan.summary.left_out > 0 {
             text.push('\n');
             text.push_str(&left_out(plan));
@@ -95,12 +96,15 @@ fn trade_text(forecasts: &Forecasts, trade: &Trade) -> String {
     if let Some(costs) = &trade.costs {
         let _ = write!(text, " costs {costs} a month more");
     }
+    let is_load = |b: &WithMessage<Benefit>| !matches!(b.reason, Benefit::ServesRefused { .. });
+    let is_load = trade.benefits.iter().all(is_load);
     let before = forecasts.of(default).map_or(0.0, |f| f.settled().in_zone_share);
     let _ = write!(
         text,
-        " ({} of traffic in zone, not {}) for less load: ",
+        " ({} of traffic in zone, not {}) {}: ",
         in_zone(trade.in_zone_share),
-        in_zone(before)
+        in_zone(before),
+        if is_load { "for less load" } else { "in return" }
     );
     let benefits: Vec<&str> = trade.benefits.iter().map(|b| b.message.as_str()).collect();
     text + &benefits.join("; ")
@@ -112,7 +116,12 @@ fn is_remarkable(forecasts: &Forecasts) -> bool {
     forecasts.changes()
         || !forecasts.trades.is_empty()
         || !forecasts.caveats.is_empty()
-        || matches!(why, Why::HintsUnavailable { .. } | Why::WouldOverload { .. })
+        || matches!(
+            why,
+            Why::HintsUnavailable { .. }
+                | Why::WouldOverload { .. }
+                | Why::CurrentPolicyRefuses { .. }
+        )
 }
 
 fn saves(Saving { money, .. }: Saving) -> String {

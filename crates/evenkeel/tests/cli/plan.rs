@@ -1,6 +1,7 @@
 //! `evenkeel plan`: what it says. What it prints to be carried out: `changes`.
 
 mod changes;
+mod own_policies;
 
 use std::fs;
 

@@ -12,7 +12,7 @@ use crate::reason::{count, percent};
 #[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum Caveat {
-    /// The hints in the slices are not those that the policy in force assigns.
+    /// The hints or zone shares in the slices are not those that the policy in force assigns.
     HintsOutdated {
         in_zone_share: f64,
         max_load: f64,
@@ -40,7 +40,7 @@ impl fmt::Display for Caveat {
         match self {
             Caveat::HintsOutdated { in_zone_share, max_load } => write!(
                 f,
-                "hints are out of date; once they are updated, {} % of traffic stays in zone and the busiest endpoint takes {} % of its fair share",
+                "hints or zone shares are out of date; once they are updated, {} % of traffic stays in zone and the busiest endpoint takes {} % of its fair share",
                 percent(*in_zone_share).round(),
                 percent(*max_load).round()
             ),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Id, Node, Snapshot, ZoneId};
+use evenkeel_model::{Id, Node, RegionId, Snapshot, ZoneId};
 
 use crate::{Capacity, Demand, NoHints, Settings, capacity::is_counted, demand, measure};
 
@@ -99,6 +99,14 @@ impl Cluster {
     /// The zones that can fail: those with a name.
     pub(super) fn named_zones(&self) -> impl Iterator<Item = ZoneId> {
         self.zones.iter().copied().filter(|&zone| zone != ZoneId::EMPTY)
+    }
+
+    /// Whether nodes are in more than one region that has a name.
+    pub(super) fn has_regions(&self) -> bool {
+        let regions = self.demand.zones().iter().map(|zone| zone.region);
+        let mut named = regions.filter(|region| *region != RegionId::EMPTY);
+        let first = named.next();
+        named.any(|region| Some(region) != first)
     }
 }
 

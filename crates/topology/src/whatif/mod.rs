@@ -4,15 +4,19 @@
 //! busiest endpoint against its fair share; and the same with each zone lost in turn, its clients
 //! moved to the zones that are left. Where traffic is given, also what crosses zones and what that
 //! costs. Hints come from the code that assigns them for real; the policy in force is shown with
-//! the hints that are there. O(policies · zones² · endpoints).
+//! the hints that are there. Policies of Evenkeel's own are forecast as they act on this data plane:
+//! under Kubernetes' proxy zone shares change nothing ([`Needs`]). O(policies · zones² · endpoints).
 
+mod case;
 mod caveat;
 mod cluster;
+mod needs;
 mod patch;
 mod pool;
 mod profile;
 mod recommend;
 mod replicas;
+mod routes;
 mod scenario;
 mod spread;
 mod trade;
@@ -25,6 +29,7 @@ use serde::Serialize;
 
 pub use self::{
     caveat::Caveat,
+    needs::Needs,
     patch::{Patch, patch},
     profile::{Money, Price, ProfileError, ServiceTraffic, TrafficProfile},
     recommend::Recommendation,
@@ -70,6 +75,9 @@ pub struct Forecast {
     /// Why the policy can have no effect; its figures are then those of none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cannot_act: Option<WithMessage<CannotAct>>,
+    /// What is missing for its full effect. The figures are those of today's data plane.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs: Option<WithMessage<Needs>>,
     /// The hints that the policy assigns.
     pub hints: WithMessage<Outcome>,
     /// Auto: the other outcome, where it depends on whether hints are in force already.
@@ -92,7 +100,10 @@ pub struct Figures {
     pub cross_zone_share: f64,
     /// From or to a node or endpoint without a zone: neither in a zone nor across, and not priced.
     pub unknown_zone_share: f64,
-    /// The share of all traffic that finds no endpoint: policy Local, or none ready.
+    /// Where nodes are in several regions.
+    #[serde(flatten)]
+    pub regions: Option<RegionFigures>,
+    /// The share of all traffic that finds no endpoint: policy Local, RequireSameZone, or none ready.
     pub unserved_share: f64,
     /// The busiest endpoint's traffic over its fair share; 1 is even. With a zone lost, the fair
     /// share is still that of before: 2 is twice the load of today.
@@ -104,6 +115,17 @@ pub struct Figures {
     pub cross_zone_gb: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<f64>,
+}
+
+/// What stays in its region. Zones of no known region are in neither share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RegionFigures {
+    pub in_region_share: f64,
+    pub cross_region_share: f64,
+    /// A month's, where traffic is given; it is part of what crosses zones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cross_region_gb: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -152,6 +174,12 @@ impl Forecasts {
 // === impl Forecast ===
 
 impl Forecast {
+    /// Whether the policy has any effect; if not, its figures are those of none.
+    pub fn acts(&self) -> bool {
+        let partial = |needs: &WithMessage<Needs>| needs.reason.is_partial();
+        self.cannot_act.is_none() && self.needs.as_ref().is_none_or(partial)
+    }
+
     /// The figures once hints are up to date.
     pub fn settled(&self) -> &Figures {
         self.once_applied.as_ref().unwrap_or(&self.figures)
@@ -176,6 +204,11 @@ const TRACE: f64 = 1e-9;
 // === impl Figures ===
 
 impl Figures {
+    /// The share of served traffic that leaves its region, as far as that is known.
+    fn cross_region_share(&self) -> f64 {
+        self.regions.as_ref().map_or(0.0, |regions| regions.cross_region_share)
+    }
+
     /// The same but for rounding; which of several equals is loaded most does not matter.
     fn is_close(&self, other: &Figures) -> bool {
         let close = |a: f64, b: f64| (a - b).abs() < 1e-6;

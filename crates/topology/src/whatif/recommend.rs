@@ -3,16 +3,18 @@
 //! A policy is safe when no endpoint would take more than its fair share by more than a threshold:
 //! the keep threshold for the policy in force, the assign threshold for others, so that advice does
 //! not flap. Recommended is the policy in force, or else a safe one that sends no more traffic
-//! across zones: the one with the least; of equals the most predictable: PreferSameZone, Auto,
-//! PreferSameNode, none. What would cost more is a trade ([`super::trade`]), never the
-//! recommendation. A policy that would have no effect is never recommended.
+//! across zones: the one with the least; of equals the one with the least traffic across regions; of
+//! equals the most predictable: PreferSameZone, Auto, PreferSameNode, Balanced, none, then those that
+//! look at regions. What would cost more is a trade ([`super::trade`]), never the recommendation. A
+//! policy without its full effect on this data plane is never recommended, and neither is
+//! RequireSameZone, which refuses traffic: whether that is wanted is not in the figures.
 
 use std::sync::Arc;
 
-use evenkeel_model::{Service, WithMessage};
+use evenkeel_model::{PARTS, Service, WithMessage};
 use serde::Serialize;
 
-use super::{Forecast, Money, Price, TRACE, Trade, Why, trade};
+use super::{Figures, Forecast, Money, Price, TRACE, Trade, Why, trade};
 use crate::{
     Capacity, Gates, NoHints, Policy, Settings, auto::bounds::next_possible, explain::Outcome,
     policy,
@@ -60,9 +62,24 @@ fn best<'a>(subject: &Subject<'a>) -> &'a Forecast {
     let others = subject.effective().filter(|f| f.policy != subject.current);
     let others = others.filter(|f| subject.is_safe(f) && cross(f) <= today + TRACE);
     // The first of equals wins, so the order of `effective` settles ties.
-    let other = others.reduce(|best, f| if cross(f) < cross(best) - TRACE { f } else { best });
-    let is_better = |f: &&Forecast| !subject.is_safe(now) || cross(f) < cross(now) - TRACE;
+    let other = others.reduce(|best, f| if is_nearer(f, best) { f } else { best });
+    let is_better = |f: &&Forecast| !subject.is_safe(now) || is_nearer(f, now);
     other.filter(is_better).unwrap_or(now)
+}
+
+/// Less traffic leaves its zone, or as much, and less its region.
+fn is_nearer(one: &Forecast, other: &Forecast) -> bool {
+    let trace = trace(one, other);
+    let less = |share: fn(&Figures) -> f64| share(other.settled()) - share(one.settled());
+    let zones = less(|figures| figures.cross_zone_share);
+    zones > trace || (zones > -trace && less(Figures::cross_region_share) > trace)
+}
+
+/// Differences up to this are rounding. Zone shares are whole parts of 1,000: less than one of them
+/// says nothing.
+fn trace(one: &Forecast, other: &Forecast) -> f64 {
+    let by_shares = [one, other].iter().any(|f| f.policy == Policy::Balanced);
+    if by_shares { 1.0 / f64::from(PARTS) } else { TRACE }
 }
 
 /// Why the policy in force is kept without a comparison.
@@ -102,11 +119,20 @@ impl<'a> Subject<'a> {
         found.expect("there is a forecast for each policy")
     }
 
-    /// The policies that would have an effect, the most predictable first. None always has.
+    /// The policies that would have their full effect, the most predictable first. None always has.
     pub(super) fn effective(&self) -> impl Iterator<Item = &'a Forecast> {
-        let order = [Policy::PreferSameZone, Policy::Auto, Policy::PreferSameNode, Policy::None];
+        let order = [
+            Policy::PreferSameZone,
+            Policy::Auto,
+            Policy::PreferSameNode,
+            Policy::Balanced,
+            Policy::None,
+            Policy::PreferSameZoneThenRegion,
+            Policy::PreferSameRegion,
+        ];
         let forecasts = order.map(|policy| self.of(policy)).into_iter();
-        forecasts.filter(|f| f.cannot_act.is_none() && !is_refusal(&f.hints.reason))
+        forecasts
+            .filter(|f| f.cannot_act.is_none() && f.needs.is_none() && !is_refusal(&f.hints.reason))
     }
 
     pub(super) fn is_safe(&self, f: &Forecast) -> bool {
@@ -126,14 +152,21 @@ impl<'a> Subject<'a> {
         if best.policy == now.policy {
             return self.why_stay(now);
         }
-        if after.cross_zone_share >= before.cross_zone_share - TRACE {
-            return Why::NoOverload { load_before: before.max_load, load_after: after.max_load };
-        }
-        Why::LessCrossZoneTraffic {
-            in_zone_before: before.in_zone_share,
-            in_zone_after: after.in_zone_share,
-            max_load: after.max_load,
-            saves: self.costs_more(now, best),
+        if after.cross_zone_share < before.cross_zone_share - trace(best, now) {
+            Why::LessCrossZoneTraffic {
+                in_zone_before: before.in_zone_share,
+                in_zone_after: after.in_zone_share,
+                max_load: after.max_load,
+                saves: self.costs_more(now, best),
+            }
+        } else if is_nearer(best, now) {
+            Why::LessCrossRegionTraffic {
+                cross_region_before: before.cross_region_share(),
+                cross_region_after: after.cross_region_share(),
+                max_load: after.max_load,
+            }
+        } else {
+            Why::NoOverload { load_before: before.max_load, load_after: after.max_load }
         }
     }
 
@@ -145,6 +178,9 @@ impl<'a> Subject<'a> {
                 why: why.clone(),
                 possible_with: self.possible_with(why),
             };
+        }
+        if now.policy == Policy::RequireSameZone && here.unserved_share > TRACE {
+            return Why::CurrentPolicyRefuses { unserved_share: here.unserved_share };
         }
         if !self.is_safe(now) {
             return Why::CurrentPolicyOverloads { max_load: here.max_load, mostly_from };

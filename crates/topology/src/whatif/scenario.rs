@@ -2,20 +2,19 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Endpoint, Routing, ServiceState, Snapshot, WithMessage};
+use evenkeel_model::{Endpoint, ServiceState, Snapshot, WithMessage};
 
 use super::{
-    Caveat, Figures, Forecast, Forecasts, Price, TrafficProfile, ZoneLost,
+    Caveat, Figures, Forecast, Forecasts, Needs, Price, RegionFigures, TrafficProfile, ZoneLost,
+    case::Case,
     cluster::{self, Cluster, ZonePart, moved},
-    patch,
-    pool::Pool,
-    profile::Traffic,
+    pool::{Hinted, Pool},
     recommend::{self, Subject},
-    replicas,
+    routes::Route,
     spread::{Clients, spread},
 };
 use crate::{
-    DataPlane, Environment, Policy, Settings,
+    Environment, Policy, PortRouting,
     explain::{EndpointName, Outcome, outcome},
     policy::{self, CannotAct},
 };
@@ -28,27 +27,10 @@ pub struct Scenario<'a> {
     profile: &'a TrafficProfile,
     price: Price,
     zones: Vec<ZonePart>,
+    has_regions: bool,
     whole: Cluster,
     /// The cluster without each of the zones that have a name.
     lost: Vec<Cluster>,
-}
-
-/// What all forecasts of one Service share.
-struct Case<'a> {
-    state: &'a ServiceState,
-    data_plane: DataPlane,
-    settings: Settings,
-    pool: Pool,
-    current: Policy,
-    /// Endpoints are as they are, not planned.
-    is_real: bool,
-    /// Auto hints are there already, which moves the threshold.
-    hinted: bool,
-    /// Replicas that no node takes.
-    unschedulable: usize,
-    traffic: Traffic,
-    /// What an endpoint takes when traffic is even.
-    fair: f64,
 }
 
 /// A cluster, whole or without a zone, and the traffic of each of its zones.
@@ -68,7 +50,9 @@ impl<'a> Scenario<'a> {
         let (whole, zones) = cluster::whole(snapshot, settings);
         let lost = whole.named_zones().map(|zone| whole.without(zone, snapshot, settings));
         let price = profile.price();
-        Scenario { lost: lost.collect(), snapshot, environment, profile, price, zones, whole }
+        let lost = lost.collect();
+        let has_regions = whole.has_regions();
+        Scenario { lost, snapshot, environment, profile, price, zones, has_regions, whole }
     }
 
     /// The zones that clients are in, each with its share of the CPU.
@@ -79,9 +63,13 @@ impl<'a> Scenario<'a> {
     /// Forecasts one Service, with another number of replicas if wanted.
     pub fn forecast(&self, state: &ServiceState, replicas: Option<u32>) -> Forecasts {
         let service = &state.service;
-        let case = self.case(state, replicas);
+        let traffic = self.profile.of_service(&service.key.to_string(), &self.zones);
+        let mut case = Case::new(state, self.environment, traffic);
+        if let Some(n) = replicas {
+            case = case.scaled(n, self.snapshot);
+        }
         let none = self.policy(&case, Policy::None, None);
-        let others = Policy::KUBERNETES.into_iter().filter(|&policy| policy != Policy::None);
+        let others = Policy::ALL.into_iter().filter(|&policy| policy != Policy::None);
         let others: Vec<Forecast> =
             others.map(|policy| self.policy(&case, policy, Some(&none))).collect();
         let policies: Vec<Forecast> = std::iter::once(none).chain(others).collect();
@@ -107,7 +95,7 @@ impl<'a> Scenario<'a> {
         let threshold = case.settings.assign_threshold;
         let pods = &case.state.pods;
         Subject {
-            service: &case.state.service,
+            service: &case.service,
             current: case.current,
             forecasts,
             endpoints: case.pool.ready(),
@@ -121,35 +109,9 @@ impl<'a> Scenario<'a> {
         }
     }
 
-    fn case<'s>(&self, state: &'s ServiceState, replicas: Option<u32>) -> Case<'s> {
-        let data_plane = self.environment.data_plane(state);
-        let settings = self.environment.settings(&data_plane);
-        let mut pool = Pool::new(state, &settings);
-        let hinted = pool.in_force();
-        let mut unschedulable = 0;
-        if let Some(n) = replicas {
-            let endpoints = workload(&mut pool, state);
-            replicas::scale(endpoints, n as usize, state, self.snapshot);
-            unschedulable = (n as usize) - endpoints.len();
-        }
-        let traffic = self.profile.of_service(&state.service.key.to_string(), &self.zones);
-        Case {
-            current: self.environment.requested(&state.service, &settings).policy,
-            is_real: replicas.is_none(),
-            hinted,
-            unschedulable,
-            fair: traffic.total() / pool.len().max(1) as f64,
-            state,
-            data_plane,
-            settings,
-            pool,
-            traffic,
-        }
-    }
-
     /// Why `policy` can have no effect. That the API server is too old is told with the version.
     fn cannot_act(&self, case: &Case<'_>, policy: Policy) -> Option<CannotAct> {
-        let why = policy::can_act(&case.state.service, policy, case.settings.gates).err()?;
+        let why = policy::can_act(&case.service, policy, case.settings.gates).err()?;
         if let CannotAct::GateOff { gate } = &why
             && let Some(version) = self.environment.missing(gate)
         {
@@ -160,46 +122,53 @@ impl<'a> Scenario<'a> {
 
     /// `none`: the forecast of no policy, once there is one.
     fn policy(&self, case: &Case<'_>, policy: Policy, none: Option<&Forecast>) -> Forecast {
-        if let (Some(why), Some(none)) = (self.cannot_act(case, policy), none) {
-            let cannot_act = Some(why.into());
-            return Forecast { policy, cannot_act, once_applied: None, ..none.clone() };
+        let cannot_act = self.cannot_act(case, policy);
+        let needs = Needs::controller(policy, &case.data_plane);
+        if let (true, Some(none)) = (cannot_act.is_some() || needs.is_some(), none) {
+            let (cannot_act, needs) = (cannot_act.map(WithMessage::from), needs.map(Into::into));
+            return Forecast { policy, cannot_act, needs, once_applied: None, ..none.clone() };
         }
-        let routing = self.routing(case, policy);
+        let route = case.route(policy);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
-        let (hints, endpoints) =
-            self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
-        let given = self.figures(case, here, &endpoints, routing, None);
-        let in_force = (policy == case.current && case.is_real)
-            .then(|| self.figures(case, here, &case.pool.as_they_are(), routing, None));
+        let hinted = self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
+        let given =
+            self.figures(case, here, &hinted.endpoints, &route.planned(hinted.shares.as_ref()));
+        let in_force = (policy == case.current && case.is_real).then(|| {
+            let routing = route.in_force(&case.pool.carried);
+            self.figures(case, here, &case.pool.as_they_are(), &routing)
+        });
         let differs = in_force.as_ref().is_some_and(|now| !now.is_close(&given));
         Forecast {
             policy,
             cannot_act: None,
-            zone_lost: self.zones_lost(case, policy, routing, was_hinted(&hints)),
-            otherwise: self.otherwise(case, policy, &hints),
-            hints: hints.into(),
+            needs: self.needs_proxy(case, policy, route, &hinted).map(WithMessage::from),
+            zone_lost: self.zones_lost(case, policy, route, was_hinted(&hinted.outcome)),
+            otherwise: self.otherwise(case, policy, &hinted.outcome),
+            hints: hinted.outcome.into(),
             once_applied: differs.then(|| given.clone()),
             figures: in_force.unwrap_or(given),
         }
     }
 
-    /// Whether proxies look at hints under `policy`. With headless Services, none is between.
-    fn routing(&self, case: &Case<'_>, policy: Policy) -> Routing<'static> {
-        let (service, gates) = (&case.state.service, case.settings.gates);
-        let counts = !service.cluster_ip_none
-            && if policy == case.current {
-                policy::hints_count(service, gates)
-            } else {
-                policy::hints_count(&patch(service, policy, gates).apply(service), gates)
-            };
-        if counts { Routing::Hints } else { Routing::IgnoreHints }
+    /// What the policy would do with a proxy that knows all of it, if this one does not.
+    fn needs_proxy(
+        &self,
+        case: &Case<'_>,
+        policy: Policy,
+        route: Route,
+        hinted: &Hinted<Outcome>,
+    ) -> Option<Needs> {
+        let full = route.not_understood(hinted.shares.as_ref())?;
+        let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
+        let figures = self.figures(case, here, &hinted.endpoints, &full);
+        Some(Needs::proxy(policy, &figures))
     }
 
     fn zones_lost(
         &self,
         case: &Case<'_>,
         policy: Policy,
-        routing: Routing<'_>,
+        route: Route,
         was_hinted: bool,
     ) -> Vec<ZoneLost> {
         let zones = self.lost.iter().zip(self.whole.named_zones()).enumerate();
@@ -207,8 +176,9 @@ impl<'a> Scenario<'a> {
             let by_zone = moved(&case.traffic.by_zone, &self.zones, index);
             let here = Demand { cluster, by_zone: &by_zone };
             let left = case.pool.without(zone);
-            let (_, endpoints) = self.hint(case, policy, cluster, left, was_hinted);
-            let figures = self.figures(case, here, &endpoints, routing, Some(case.fair));
+            let hinted = self.hint(case, policy, cluster, left, was_hinted);
+            let routing = route.planned(hinted.shares.as_ref());
+            let figures = self.figures(case, here, &hinted.endpoints, &routing);
             ZoneLost { zone: Arc::clone(&self.zones[index].0), figures }
         };
         zones.map(figures).collect()
@@ -224,7 +194,7 @@ impl<'a> Scenario<'a> {
             return None;
         }
         let pool = case.pool.clone();
-        let (other, _) = self.hint(case, policy, &self.whole, pool, !case.hinted);
+        let other = self.hint(case, policy, &self.whole, pool, !case.hinted).outcome;
         (recommend::is_refusal(&other) != recommend::is_refusal(hints)).then(|| other.into())
     }
 
@@ -235,34 +205,45 @@ impl<'a> Scenario<'a> {
         cluster: &Cluster,
         pool: Pool,
         in_force: bool,
-    ) -> (Outcome, Vec<Endpoint>) {
-        let service = &case.state.service;
-        let (hints, endpoints) = pool.hint(policy, service, cluster, in_force, &case.settings);
-        (outcome(hints, in_force, &self.snapshot.topology), endpoints)
+    ) -> Hinted<Outcome> {
+        let Hinted { outcome: hints, endpoints, shares } =
+            pool.hint(policy, &case.service, cluster, in_force, &case.settings);
+        let outcome = outcome(hints, in_force, &self.snapshot.topology);
+        Hinted { outcome, endpoints, shares }
     }
 
-    /// Spreads the traffic. `fair`: what loads are measured by, if not by what these endpoints get.
+    /// Spreads the traffic. Loads are measured by what all endpoints would get of all traffic: what is
+    /// refused makes nobody busier.
     fn figures(
         &self,
         case: &Case<'_>,
         here: Demand<'_>,
         endpoints: &[Endpoint],
-        routing: Routing<'_>,
-        fair: Option<f64>,
+        routing: &PortRouting,
     ) -> Figures {
         let Demand { cluster, by_zone } = here;
-        let clients =
-            Clients { zones: &cluster.zones, gb: by_zone, nodes: &cluster.nodes, routing };
-        let spread =
-            spread(clients, endpoints, case.state.service.exposure.internal, &case.settings);
+        let clients = Clients {
+            zones: &cluster.zones,
+            gb: by_zone,
+            nodes: &cluster.nodes,
+            routing: routing.routing(),
+            regions: &self.whole.demand,
+        };
+        let spread = spread(clients, endpoints, case.service.exposure.internal, &case.settings);
         let served = spread.served_gb();
         let share = |of: f64, gb: f64| if of > 0.0 { gb / of } else { 0.0 };
-        let busiest = spread.worst(fair.unwrap_or(served / endpoints.len().max(1) as f64));
+        let busiest = spread.worst(case.fair());
         let name = |index: usize| EndpointName::new(&endpoints[index], &self.snapshot.topology);
         // Without any zone left, there is nobody to send traffic and nobody to serve it.
         let gone = if by_zone.is_empty() { case.traffic.total() } else { 0.0 };
         let cross_zone_gb = case.traffic.is_known.then_some(spread.cross_zone_gb);
+        let regions = || RegionFigures {
+            in_region_share: share(served, spread.in_region_gb),
+            cross_region_share: share(served, spread.cross_region_gb),
+            cross_region_gb: case.traffic.is_known.then_some(spread.cross_region_gb),
+        };
         Figures {
+            regions: self.has_regions.then(regions),
             in_zone_share: share(served, spread.in_zone_gb),
             cross_zone_share: share(served, spread.cross_zone_gb),
             unknown_zone_share: share(served, spread.unknown_gb),
@@ -297,22 +278,18 @@ impl<'a> Scenario<'a> {
     /// Whether unmanaged slices limit what the policy in force does.
     fn is_limited(&self, case: &Case<'_>, now: &Forecast) -> bool {
         let pool = &case.pool;
-        if pool.foreign.is_empty() || now.policy == Policy::None || now.cannot_act.is_some() {
+        if pool.foreign.is_empty() || now.policy == Policy::None || !now.acts() {
             return false;
         }
-        let (_, endpoints) =
-            self.hint(case, now.policy, &self.whole, pool.all_managed(), case.hinted);
+        let hinted = self.hint(case, now.policy, &self.whole, pool.all_managed(), case.hinted);
         let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
-        let alone = self.figures(case, here, &endpoints, self.routing(case, now.policy), None);
+        let routing = case.route(now.policy).planned(hinted.shares.as_ref());
+        let alone = self.figures(case, here, &hinted.endpoints, &routing);
         !alone.is_close(now.settled())
     }
 }
 
-/// The endpoints that another number of replicas is about: the workload's.
-fn workload<'p>(pool: &'p mut Pool, state: &ServiceState) -> &'p mut Vec<Endpoint> {
-    if state.service.selector.is_some() { &mut pool.managed } else { &mut pool.foreign }
-}
-
+/// Auto's hints were given.
 fn was_hinted(hints: &Outcome) -> bool {
-    matches!(hints, Outcome::Allocated { .. })
+    matches!(hints, Outcome::Allocated { .. } | Outcome::Balanced { auto: None, .. })
 }

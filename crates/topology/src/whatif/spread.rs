@@ -4,9 +4,11 @@
 //! zone is selected for once, and only nodes with endpoints of their own are looked at singly (a
 //! property test compares with the slow way).
 
-use evenkeel_model::{Endpoint, Id, NodeId, Routing, Selectable, TrafficPolicy, Viewpoint, ZoneId};
+use evenkeel_model::{
+    Endpoint, Id, NodeId, RegionId, Routing, Selectable, Share, TrafficPolicy, Viewpoint, ZoneId,
+};
 
-use crate::{NodeHintRule, Settings, select::select_cluster};
+use crate::{Demand, NodeHintRule, Settings, select::select_cluster};
 
 /// Clients: each zone's traffic, and each node's part of it.
 #[derive(Clone, Copy, Debug)]
@@ -16,8 +18,10 @@ pub(super) struct Clients<'a> {
     pub gb: &'a [f64],
     /// By index of the node: its zone, as an index into `zones`, and its part of that traffic.
     pub nodes: &'a [Option<(usize, f64)>],
-    /// The consumers look at hints.
+    /// What consumers go by.
     pub routing: Routing<'a>,
+    /// Knows which zone is in which region.
+    pub regions: &'a Demand,
 }
 
 /// Where traffic went.
@@ -29,6 +33,9 @@ pub(super) struct Spread {
     pub cross_zone_gb: f64,
     /// From or to places without a zone.
     pub unknown_gb: f64,
+    /// Where both regions are known.
+    pub in_region_gb: f64,
+    pub cross_region_gb: f64,
     /// Traffic that finds no endpoint.
     pub unserved_gb: f64,
 }
@@ -44,17 +51,25 @@ pub(super) fn spread(
         in_zone_gb: 0.0,
         cross_zone_gb: 0.0,
         unknown_gb: 0.0,
+        in_region_gb: 0.0,
+        cross_region_gb: 0.0,
         unserved_gb: 0.0,
     };
     let mut left = clients.gb.to_vec();
-    let own = own_endpoints(endpoints, internal, clients.routing, settings);
+    let own = own_endpoints(endpoints, internal, settings);
     for of_node in own.chunk_by(|a, b| a.0 == b.0) {
         let Some(&Some((zone, part))) = clients.nodes.get(of_node[0].0.index()) else {
             continue;
         };
+        if internal != TrafficPolicy::Local && !goes_by_hints(clients.routing, clients.zones[zone])
+        {
+            continue;
+        }
         let gb = clients.gb[zone] * part;
         left[zone] -= gb;
-        spread.send(gb, clients.zones[zone], of_node.iter().map(|own| own.1), endpoints);
+        let shares: Vec<Share> =
+            of_node.iter().map(|&(_, endpoint)| Share { endpoint, weight: 1 }).collect();
+        spread.send(gb, clients.zones[zone], &shares, endpoints, clients.regions);
     }
     for ((&zone, gb), all) in clients.zones.iter().zip(left).zip(clients.gb) {
         // Rounding may leave a trace when all nodes of the zone have endpoints of their own.
@@ -67,16 +82,24 @@ pub(super) fn spread(
         }
         let from = Viewpoint { node: None, zone: Some(zone) };
         let selection = select_cluster(from, endpoints, clients.routing, settings);
-        spread.send(gb, zone, selection.shares.iter().map(|s| s.endpoint), endpoints);
+        spread.send(gb, zone, &selection.shares, endpoints, clients.regions);
     }
     spread
+}
+
+/// Whether hints decide for clients of this zone. Where a table has a row for it, that does.
+fn goes_by_hints(routing: Routing<'_>, zone: ZoneId) -> bool {
+    match routing {
+        Routing::IgnoreHints | Routing::SameZoneOnly => false,
+        Routing::Hints | Routing::SharesUnusable(_) => true,
+        Routing::Shares(table) => table.row(zone).is_none(),
+    }
 }
 
 /// The endpoints that clients on a node use for themselves alone, sorted by node.
 fn own_endpoints(
     endpoints: &[Endpoint],
     internal: TrafficPolicy,
-    routing: Routing<'_>,
     settings: &Settings,
 ) -> Vec<(NodeId, u32)> {
     let ready = || (0u32..).zip(endpoints).filter(|(_, e)| e.ready());
@@ -85,8 +108,7 @@ fn own_endpoints(
     } else {
         let all_hinted = || ready().all(|(_, e)| e.has_node_hint());
         let rule_holds = settings.node_hint_rule == NodeHintRule::AnyForThisNode || all_hinted();
-        let gate = routing == Routing::Hints && settings.gates.prefer_same_traffic_distribution;
-        if !gate || !rule_holds {
+        if !settings.gates.prefer_same_traffic_distribution || !rule_holds {
             return Vec::new();
         }
         let hinted = ready().flat_map(|(index, e)| e.node_hints().iter().map(move |&n| (n, index)));
@@ -102,25 +124,33 @@ impl Spread {
         &mut self,
         gb: f64,
         from: ZoneId,
-        endpoints: impl ExactSizeIterator<Item = u32>,
+        shares: &[Share],
         all: &[Endpoint],
+        regions: &Demand,
     ) {
-        if endpoints.len() == 0 {
+        let weights: f64 = shares.iter().map(|share| f64::from(share.weight)).sum();
+        if weights == 0.0 {
             self.unserved_gb += gb;
             return;
         }
-        let each = gb / endpoints.len() as f64;
-        for endpoint in endpoints {
-            let endpoint = endpoint as usize;
-            self.load[endpoint] += each;
+        for share in shares {
+            let part = gb * f64::from(share.weight) / weights;
+            let endpoint = share.endpoint as usize;
+            self.load[endpoint] += part;
             let to = all[endpoint].zone.unwrap_or(ZoneId::EMPTY);
-            *if from == ZoneId::EMPTY || to == ZoneId::EMPTY {
-                &mut self.unknown_gb
-            } else if from == to {
-                &mut self.in_zone_gb
-            } else {
-                &mut self.cross_zone_gb
-            } += each;
+            self.count(part, from, to, regions);
+        }
+    }
+
+    fn count(&mut self, gb: f64, from: ZoneId, to: ZoneId, regions: &Demand) {
+        if from == ZoneId::EMPTY || to == ZoneId::EMPTY {
+            self.unknown_gb += gb;
+            return;
+        }
+        *if from == to { &mut self.in_zone_gb } else { &mut self.cross_zone_gb } += gb;
+        let (here, there) = (regions.region_of(from), regions.region_of(to));
+        if here != RegionId::EMPTY && there != RegionId::EMPTY {
+            *if here == there { &mut self.in_region_gb } else { &mut self.cross_region_gb } += gb;
         }
     }
 

@@ -31,6 +31,8 @@ pub struct Trade {
 pub enum Benefit {
     /// The recommended policy overloads an endpoint; this one does not.
     NoOverload { load_before: f64, load_after: f64 },
+    /// The recommended policy refuses this share of traffic; this one serves it.
+    ServesRefused { share: f64 },
     /// When a zone is lost, the busiest endpoint takes less.
     LowerLoadOnZoneLoss { zone: Arc<str>, load_before: f64, load_after: f64 },
 }
@@ -41,7 +43,7 @@ pub(super) fn trades(subject: &Subject<'_>, default: &Forecast) -> Vec<Trade> {
     dearer.retain(|f| cross(f) > cross(default) + TRACE);
     dearer.sort_by(|a, b| cross(a).total_cmp(&cross(b)));
     let mut trades: Vec<Trade> = Vec::new();
-    for find in [overload, zone_loss] {
+    for find in [refused, overload, zone_loss] {
         let found = dearer.iter().find_map(|f| Some((*f, find(subject, default, f)?)));
         let Some((forecast, benefit)) = found else { continue };
         match trades.iter_mut().find(|trade| trade.policy == forecast.policy) {
@@ -55,6 +57,13 @@ pub(super) fn trades(subject: &Subject<'_>, default: &Forecast) -> Vec<Trade> {
         }
     }
     trades
+}
+
+fn refused(subject: &Subject<'_>, default: &Forecast, other: &Forecast) -> Option<Benefit> {
+    let unserved = |f: &Forecast| f.settled().unserved_share;
+    let share = unserved(default) - unserved(other);
+    let serves_all = share > TRACE && unserved(other) <= TRACE && subject.is_safe(other);
+    serves_all.then_some(Benefit::ServesRefused { share })
 }
 
 fn overload(subject: &Subject<'_>, default: &Forecast, other: &Forecast) -> Option<Benefit> {
@@ -83,9 +92,16 @@ impl Reason for Benefit {}
 
 impl fmt::Display for Benefit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Benefit::NoOverload { load_before, load_after }
-        | Benefit::LowerLoadOnZoneLoss { load_before, load_after, .. }) = self;
         let whole = |load: f64| percent(load).round();
+        let (load_before, load_after) = match self {
+            Benefit::ServesRefused { share } => {
+                return write!(f, "{} % of traffic is served instead of refused", whole(*share));
+            }
+            Benefit::NoOverload { load_before, load_after }
+            | Benefit::LowerLoadOnZoneLoss { load_before, load_after, .. } => {
+                (load_before, load_after)
+            }
+        };
         let (before, after) = (whole(*load_before), whole(*load_after));
         if let Benefit::LowerLoadOnZoneLoss { zone, .. } = self {
             write!(f, "if {zone} fails, ")?;

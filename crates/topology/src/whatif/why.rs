@@ -32,12 +32,22 @@ pub enum Why {
         /// The zone most traffic is from, if that is what overloads.
         mostly_from: Option<Arc<str>>,
     },
+    /// RequireSameZone refuses traffic; each policy that serves it costs more.
+    CurrentPolicyRefuses {
+        unserved_share: f64,
+    },
     LessCrossZoneTraffic {
         in_zone_before: f64,
         in_zone_after: f64,
         max_load: f64,
         #[serde(skip_serializing_if = "Option::is_none")]
         saves: Option<Money>,
+    },
+    /// No more traffic crosses zones, and less crosses regions.
+    LessCrossRegionTraffic {
+        cross_region_before: f64,
+        cross_region_after: f64,
+        max_load: f64,
     },
     /// The policy in force overloads an endpoint; this one does not, and costs no more.
     NoOverload {
@@ -81,13 +91,20 @@ impl fmt::Display for Why {
                 "{} % of traffic stays in zone; no safe policy does better",
                 whole(*in_zone_share)
             ),
+            Why::CurrentPolicyRefuses { unserved_share } => write!(
+                f,
+                "{} % of traffic is refused, because no endpoint is ready in its zone; each policy that serves it sends traffic across zones",
+                whole(*unserved_share)
+            ),
             Why::NoImprovement => write!(f, "no policy keeps more traffic in its zone"),
             Why::CurrentPolicyOverloads { .. } | Why::WouldOverload { .. } => self.fmt_overload(f),
             Why::HintsUnavailable { why, possible_with } => {
                 write!(f, "it has no effect now: {why}")?;
                 possible_with.map_or(Ok(()), |n| write!(f, "; scale to {n} replicas"))
             }
-            Why::LessCrossZoneTraffic { .. } | Why::NoOverload { .. } => self.fmt_change(f),
+            Why::LessCrossZoneTraffic { .. }
+            | Why::LessCrossRegionTraffic { .. }
+            | Why::NoOverload { .. } => self.fmt_change(f),
         }
     }
 }
@@ -121,6 +138,13 @@ impl Why {
                 }
                 let load = whole(*max_load);
                 write!(f, "; the busiest endpoint takes {load} % of its fair share")
+            }
+            Why::LessCrossRegionTraffic { cross_region_before, cross_region_after, max_load } => {
+                let (after, before) = (whole(*cross_region_after), whole(*cross_region_before));
+                write!(f, "{after} % of traffic crosses regions instead of {before} %, ")?;
+                let load = whole(*max_load);
+                write!(f, "with no more across zones; ")?;
+                write!(f, "the busiest endpoint takes {load} % of its fair share")
             }
             Why::NoOverload { load_before, load_after } => write!(
                 f,

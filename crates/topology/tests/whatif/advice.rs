@@ -4,7 +4,7 @@ use evenkeel_topology::{
     whatif::{Benefit, ServiceTraffic, TrafficProfile, Why},
 };
 
-use crate::support::{close, equal, figures, forecast, world};
+use crate::support::{close, equal, figures, forecast, forecast_behind_kube_proxy, world};
 
 #[test]
 fn the_safe_policy_with_the_least_cross_zone_traffic_is_recommended() {
@@ -14,8 +14,8 @@ fn the_safe_policy_with_the_least_cross_zone_traffic_is_recommended() {
         (&[("a", 2), ("b", 2), ("c", 2)], Policy::PreferSameZone),
         // Uneven, but shared out it fits.
         (&[("a", 4), ("b", 1), ("c", 1)], Policy::Auto),
-        // Uneven, and it can't be shared out: 4 over 3 zones.
-        (&[("a", 2), ("b", 1), ("c", 1)], Policy::None),
+        // Uneven, and whole endpoints can't be shared out: 4 over 3 zones.
+        (&[("a", 2), ("b", 1), ("c", 1)], Policy::Balanced),
         // A zone without endpoints spreads its traffic evenly: nothing is overloaded.
         (&[("a", 2), ("b", 2)], Policy::PreferSameZone),
     ];
@@ -41,7 +41,7 @@ fn a_policy_in_force_is_kept_within_the_keep_threshold() {
 }
 
 #[test]
-fn an_overload_that_costs_more_to_avoid_is_a_trade_and_auto_without_hints_is_none() {
+fn an_overload_that_costs_more_to_avoid_is_a_trade_and_auto_without_hints_is_no_way_out() {
     let mut world = equal(&[("a", 2), ("b", 1), ("c", 1)]);
     world.settings.keep_threshold = 0.2;
     world.service = world.service.distribution("PreferSameZone");
@@ -52,7 +52,7 @@ fn an_overload_that_costs_more_to_avoid_is_a_trade_and_auto_without_hints_is_non
     let why = &recommended.why.reason;
     assert!(matches!(why, Why::CurrentPolicyOverloads { mostly_from: None, .. }), "{why:?}");
     let trades: Vec<Policy> = got.trades.iter().map(|trade| trade.policy).collect();
-    assert_eq!(trades, [Policy::None]);
+    assert_eq!(trades, [Policy::Balanced]);
 }
 
 #[test]
@@ -60,7 +60,8 @@ fn auto_without_effect_names_the_number_of_endpoints_it_needs() {
     let mut world = equal(&[("a", 2), ("b", 1), ("c", 1)]);
     world.service = world.service.auto();
     world.sync();
-    let got = forecast(&world, &TrafficProfile::default(), None).recommendation;
+    let got = forecast_behind_kube_proxy(&world).recommendation;
+    assert_eq!(got.policy, Policy::Auto);
     assert!(
         matches!(got.why.reason, Why::HintsUnavailable { possible_with: Some(6), .. }),
         "{got:?}"

@@ -2,6 +2,7 @@
 
 mod advice;
 mod in_force;
+mod own_policies;
 mod properties;
 mod replicas;
 mod support;

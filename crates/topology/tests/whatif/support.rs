@@ -1,18 +1,41 @@
-use evenkeel_model::{Endpoint, Selectable, ServiceState, Snapshot, Viewpoint};
+use evenkeel_model::{Endpoint, Routing, Selectable, ServiceState, Snapshot, Viewpoint, label};
 use evenkeel_testkit::{Cluster, ServiceExt, World, service};
 use evenkeel_topology::{
-    Environment, Policy, Profile, Settings, routing, select,
+    Environment, Policy, Profile, Server, Settings,
+    policy::OWN,
+    routing, select,
     whatif::{Figures, Forecasts, Scenario, TrafficProfile},
 };
 
-/// A world without a policy, its slices written.
-pub(crate) fn world(nodes: &[(&str, u64)], pods: &[(&str, usize)], settings: Settings) -> World {
+/// A world without a policy, its slices written by Evenkeel's controller.
+pub(crate) fn world(
+    nodes: &[(&str, u64)],
+    pods: &[(&str, usize)],
+    mut settings: Settings,
+) -> World {
+    settings.controller_name = label::EVENKEEL.into();
     let mut world = World::new(Cluster::of(nodes), service("web"), settings).with_pods(pods);
     world.sync();
     world
 }
 
 pub(crate) fn forecast(
+    world: &World,
+    profile: &TrafficProfile,
+    replicas: Option<u32>,
+) -> Forecasts {
+    let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
+    forecast_in(&environment, world, profile, replicas)
+}
+
+/// Where slices are managed as their labels say, and nodes run kube-proxy.
+pub(crate) fn forecast_behind_kube_proxy(world: &World) -> Forecasts {
+    let environment = Environment::new(None, Server::default(), |_| {}).expect("defaults");
+    forecast_in(&environment, world, &TrafficProfile::default(), None)
+}
+
+pub(crate) fn forecast_in(
+    environment: &Environment,
     world: &World,
     profile: &TrafficProfile,
     replicas: Option<u32>,
@@ -28,8 +51,7 @@ pub(crate) fn forecast(
         services: vec![state],
         ..Snapshot::default()
     };
-    let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
-    Scenario::new(&snapshot, profile, &environment).forecast(&snapshot.services[0], replicas)
+    Scenario::new(&snapshot, profile, environment).forecast(&snapshot.services[0], replicas)
 }
 
 pub(crate) fn figures(forecasts: &Forecasts, policy: Policy) -> &Figures {
@@ -41,42 +63,74 @@ pub(crate) fn ask(world: &mut World, policy: &str) {
     world.service = match policy {
         "none" => service,
         "Auto" => service.auto(),
+        own if OWN.iter().any(|policy| policy.as_str() == own) => {
+            service.annotated(label::TRAFFIC_DISTRIBUTION, own)
+        }
         other => service.distribution(other),
     };
 }
 
-/// The part that stays in zone and the worst load once `policy` is applied.
-pub(crate) fn slow(world: &World, policy: Policy, gb: f64) -> (f64, f64) {
+/// What becomes of the traffic. Parts are of what is served.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Seen {
+    pub in_zone: f64,
+    pub in_region: f64,
+    pub worst: f64,
+    pub unserved: f64,
+}
+
+/// What becomes of the traffic once `policy` is applied.
+pub(crate) fn slow(world: &World, policy: Policy) -> Seen {
+    select_everywhere(&applied(world, policy))
+}
+
+/// The same, where nodes run kube-proxy: hints decide, whatever else the policy writes.
+pub(crate) fn slow_by_hints(world: &World, policy: Policy) -> Seen {
+    select_everywhere_by(&applied(world, policy), Routing::Hints)
+}
+
+fn applied(world: &World, policy: Policy) -> World {
     let mut world = world.clone();
     ask(&mut world, policy.as_str());
     world.sync();
-    select_everywhere(&world, gb)
+    world
 }
 
-/// The part that stays in zone and the worst load, by selecting on every node from the slices as
-/// they are.
-pub(crate) fn select_everywhere(world: &World, gb: f64) -> (f64, f64) {
+/// By selecting on every node from the slices as they are, and adding up.
+pub(crate) fn select_everywhere(world: &World) -> Seen {
+    select_everywhere_by(world, routing(&world.service, &world.slices, &world.settings))
+}
+
+fn select_everywhere_by(world: &World, routing: Routing<'_>) -> Seen {
     let endpoints: Vec<Endpoint> = world.endpoints().cloned().collect();
-    let routing = routing(&world.service, &world.slices, &world.settings);
+    let demand = world.cluster.demand();
     let total: u64 = world.cluster.nodes.iter().map(|n| n.cpu_milli).sum();
     let mut load = vec![0.0; endpoints.len()];
-    let mut near = 0.0;
+    let (mut in_zone, mut in_region, mut unserved) = (0.0, 0.0, 0.0);
     for node in &world.cluster.nodes {
-        let traffic = gb * node.cpu_milli as f64 / total as f64;
+        let traffic = node.cpu_milli as f64 / total as f64;
         let from = Viewpoint { node: Some(node.id), zone: node.zone };
         let selected = select(from, world.service.exposure, &endpoints, routing, &world.settings);
         let shares = selected.cluster.expect("policy Cluster").shares;
+        let weights: u32 = shares.iter().map(|share| share.weight).sum();
+        if shares.is_empty() {
+            unserved += traffic;
+        }
         for share in &shares {
             let endpoint = share.endpoint as usize;
-            load[endpoint] += traffic / shares.len() as f64;
-            if endpoints[endpoint].zone == node.zone {
-                near += traffic / shares.len() as f64;
-            }
+            let part = traffic * f64::from(share.weight) / f64::from(weights);
+            load[endpoint] += part;
+            let to = endpoints[endpoint].zone;
+            let region = |zone: Option<_>| demand.region_of(zone.expect("all have zones"));
+            in_zone += if to == node.zone { part } else { 0.0 };
+            in_region += if region(to) == region(node.zone) { part } else { 0.0 };
         }
     }
+    let served = 1.0 - unserved;
+    let share = |part: f64| if served > 1e-9 { part / served } else { 0.0 };
     let ready = endpoints.iter().filter(|e| e.ready()).count();
-    let worst = load.iter().copied().fold(0.0, f64::max) * ready as f64 / gb;
-    (near / gb, worst)
+    let worst = load.iter().copied().fold(0.0, f64::max) * ready as f64;
+    Seen { in_zone: share(in_zone), in_region: share(in_region), worst, unserved }
 }
 
 pub(crate) fn close(a: f64, b: f64) -> bool {

@@ -35,7 +35,8 @@ fn the_loss_of_the_only_zone_with_endpoints_is_a_total_outage() {
     for of_policy in &forecasts.policies {
         let unserved: Vec<f64> =
             of_policy.zone_lost.iter().map(|lost| lost.figures.unserved_share).collect();
-        assert_eq!(unserved, [1.0, 0.0, 0.0], "{}", of_policy.policy);
+        let others = if of_policy.policy == Policy::RequireSameZone { 0.5 } else { 0.0 };
+        assert_eq!(unserved, [1.0, others, others], "{}", of_policy.policy);
     }
 }
 

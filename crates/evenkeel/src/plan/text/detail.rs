@@ -21,7 +21,8 @@ loads are against the fair share of today, so 200 % is twice the load.
 /// Less than this is rounding.
 const TRACE: f64 = 0.0005;
 
-pub(super) fn block(forecasts: &Forecasts, text: &mut String) {
+/// Columns and policies of the table are those that fit into a terminal, unless it is `wide`.
+pub(super) fn block(forecasts: &Forecasts, wide: bool, text: &mut String) {
     let _ = writeln!(text, "\n{}: {}", name(forecasts), verdict(forecasts));
     *text += &wrapped("  ", &forecasts.recommendation.why.message);
     remarks(forecasts, text);
@@ -31,7 +32,7 @@ pub(super) fn block(forecasts: &Forecasts, text: &mut String) {
     *text += &wrapped("  hints: ", &rules);
     *text += &wrapped("  ", &subject(forecasts));
     text.push('\n');
-    table(forecasts, text);
+    table(forecasts, wide, text);
 }
 
 /// How many endpoints and how much traffic the figures are for.
@@ -67,13 +68,15 @@ fn auto(forecasts: &Forecasts, text: &mut String) {
     }
 }
 
-fn table(forecasts: &Forecasts, text: &mut String) {
-    let columns = Columns::of(forecasts);
+fn table(forecasts: &Forecasts, wide: bool, text: &mut String) {
+    let shown: Vec<&Forecast> =
+        forecasts.policies.iter().filter(|f| wide || is_usual(f.policy, forecasts)).collect();
+    let columns = Columns::of(forecasts, &shown, wide);
     let mut table = Table::new(&columns.heading());
-    for of_policy in &forecasts.policies {
+    for of_policy in &shown {
         let mark = if of_policy.policy == forecasts.current { " *" } else { "" };
         let name = format!("{}{mark}", of_policy.policy);
-        if of_policy.cannot_act.is_some() {
+        if !of_policy.acts() {
             table.row(columns.unavailable(name));
             continue;
         }
@@ -83,31 +86,44 @@ fn table(forecasts: &Forecasts, text: &mut String) {
         }
     }
     text.push_str(&table.render("  "));
-    for of_policy in &forecasts.policies {
-        if let Some(why) = &of_policy.cannot_act {
-            *text += &wrapped(&format!("  {}: ", of_policy.policy), &why.message);
+    for of_policy in &shown {
+        let why = of_policy.cannot_act.as_ref().map(|why| &why.message);
+        if let Some(why) = why.or(of_policy.needs.as_ref().map(|needs| &needs.message)) {
+            *text += &wrapped(&format!("  {}: ", of_policy.policy), why);
         }
     }
+}
+
+/// Policies of Evenkeel's own are many: only Balanced is always shown.
+fn is_usual(policy: Policy, forecasts: &Forecasts) -> bool {
+    Policy::KUBERNETES.contains(&policy)
+        || policy == Policy::Balanced
+        || [forecasts.current, forecasts.recommendation.policy].contains(&policy)
+        || forecasts.trades.iter().any(|trade| trade.policy == policy)
 }
 
 /// Which columns there is something to say in.
 #[derive(Clone, Copy)]
 struct Columns {
+    regions: bool,
     unserved: bool,
     priced: bool,
 }
 
 impl Columns {
-    fn of(forecasts: &Forecasts) -> Self {
+    fn of(forecasts: &Forecasts, shown: &[&Forecast], wide: bool) -> Self {
         let lost = |f: &Forecast| f.zone_lost.iter().any(|lost| is_unserved(&lost.figures));
         Columns {
-            unserved: forecasts.policies.iter().any(|f| is_unserved(&f.figures) || lost(f)),
+            regions: wide && shown.iter().any(|f| f.figures.regions.is_some()),
+            unserved: shown.iter().any(|f| is_unserved(&f.figures) || lost(f)),
             priced: forecasts.gb_per_month.is_some(),
         }
     }
 
     fn heading(self) -> Vec<&'static str> {
-        let mut heading = vec!["POLICY", "IN ZONE", "MAX LOAD"];
+        let mut heading = vec!["POLICY", "IN ZONE"];
+        heading.extend(self.regions.then_some("IN REGION"));
+        heading.push("MAX LOAD");
         heading.extend(self.unserved.then_some("UNSERVED"));
         heading.extend(self.priced.then_some(["CROSS GB", "COST"]).into_iter().flatten());
         heading
@@ -122,8 +138,12 @@ impl Columns {
     fn row(self, name: String, figures: &Figures) -> Vec<String> {
         let is_served = figures.busiest_endpoint.is_some();
         let cell = |text: String| if is_served { text } else { "-".to_owned() };
-        let mut row =
-            vec![name, cell(percent(figures.in_zone_share)), cell(percent(figures.max_load))];
+        let mut row = vec![name, cell(percent(figures.in_zone_share))];
+        if self.regions {
+            let share = figures.regions.as_ref().map_or(0.0, |regions| regions.in_region_share);
+            row.push(cell(percent(share)));
+        }
+        row.push(cell(percent(figures.max_load)));
         row.extend(self.unserved.then(|| percent(figures.unserved_share)));
         if self.priced {
             row.push(cell(format!("{:.0}", figures.cross_zone_gb.unwrap_or(0.0))));

@@ -1,6 +1,9 @@
 //! Many Services: a line for each, the largest saving first.
 
-use evenkeel_topology::whatif::{Figures, Forecasts};
+use evenkeel_topology::{
+    Policy,
+    whatif::{Figures, Forecasts, Needs, Why},
+};
 
 use super::{WIDTH, is_remarkable, left_out, name, remarks, saves, verdict, wrapped};
 use crate::{plan::Plan, table::Table};
@@ -89,6 +92,7 @@ fn reasons(services: &[Forecasts], text: &mut String) {
         let why = &forecasts.recommendation.why.message;
         *text += &wrapped("", &format!("{}: {}: {why}", name(forecasts), verdict(forecasts)));
         remarks(forecasts, text);
+        missing(forecasts, text);
     }
     if remarkable.len() > EXPLAINED {
         let more = remarkable.len() - EXPLAINED;
@@ -97,5 +101,17 @@ fn reasons(services: &[Forecasts], text: &mut String) {
             format!("Reasons for {more} more Service{s}: run evenkeel plan SERVICE -n NAMESPACE");
         text.push('\n');
         *text += &wrapped("", &line);
+    }
+}
+
+/// What Balanced needs, where the recommended policy keeps little traffic in its zone.
+fn missing(forecasts: &Forecasts, text: &mut String) {
+    let why = &forecasts.recommendation.why.reason;
+    if !matches!(why, Why::HintsUnavailable { .. } | Why::WouldOverload { .. }) {
+        return;
+    }
+    let balanced = forecasts.of(Policy::Balanced).and_then(|f| f.needs.as_ref());
+    if let Some(needs) = balanced.filter(|n| matches!(n.reason, Needs::ProxyForShares { .. })) {
+        *text += &wrapped("  note: ", &format!("Balanced {}", needs.message));
     }
 }
