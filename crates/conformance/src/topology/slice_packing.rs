@@ -5,7 +5,7 @@ mod case;
 use std::collections::BTreeMap;
 
 use evenkeel_model::{Endpoint, EndpointPort, Slice, Topology};
-use evenkeel_topology::{Plan, Settings, Sync, plan, plan::NodeTable};
+use evenkeel_topology::{Demand, Plan, Settings, Sync, plan, plan::NodeTable};
 use serde_json::{Value, json};
 
 pub(super) use self::case::Case;
@@ -37,6 +37,7 @@ fn run_step(step: &Step, max_endpoints_per_slice: usize) -> Vec<String> {
         pods: &pods.iter().collect::<Vec<_>>(),
         nodes: &nodes.iter().cloned().collect::<NodeTable>(),
         capacity: capacity.as_ref(),
+        demand: &Demand::default(),
         existing: &existing.iter().collect::<Vec<_>>(),
         populated: step.hints_already_enabled,
         settings: &settings,

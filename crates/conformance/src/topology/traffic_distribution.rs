@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use evenkeel_model::{
     AddressType, Conditions, Endpoint, Exposure, Frontends, Service, ServiceKey, Topology,
 };
-use evenkeel_topology::{Draft, NoHints, Settings, Sync, plan, policy};
+use evenkeel_topology::{Demand, Draft, NoHints, Settings, Sync, plan, policy};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -90,6 +90,7 @@ fn hint(traffic_distribution: Option<&str>, drafts: &mut [Draft<'_>]) {
         pods: &[],
         nodes: &plan::NodeTable::default(),
         capacity: Err(&NoHints::NodesUnknown),
+        demand: &Demand::default(),
         existing: &[],
         populated: false,
         settings: &settings,

@@ -125,7 +125,11 @@ fn values_with_a_domain_need_the_gate_of_the_api_server() {
     let patch = ["patch", "svc", "web", "--type=merge", "-p", field];
     cluster.apply(&WEB.replace("{evenkeel.dev/traffic-distribution: Balanced}", "{}"));
     let refused = cluster.kubectl(&patch, "");
-    assert!(refused.err.contains("Unsupported value: \"evenkeel.dev/Balanced\""), "{}", refused.err);
+    assert!(
+        refused.err.contains("Unsupported value: \"evenkeel.dev/Balanced\""),
+        "{}",
+        refused.err
+    );
     cluster.restart(&["--feature-gates=TrafficDistributionDomains=true"]);
     let controller = cluster.control(&[]);
     cluster.must(&patch, "");
