@@ -2,11 +2,17 @@
 
 use std::{fmt, sync::Arc};
 
-use evenkeel_model::{PodCause, Reason};
+use evenkeel_model::{PodCause, Reason, SharesError, label};
 use serde::Serialize;
 
 use super::Severity;
-use crate::{NoHints, ServerVersion, reason::count, reason::percent};
+use crate::{
+    NoHints, Policy, ServerVersion,
+    explain::Warning,
+    policy::{FIELD, OWN},
+    reason::{count, percent},
+    threshold::InvalidThreshold,
+};
 
 /// A problem. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -97,6 +103,63 @@ pub enum Problem {
     },
     /// A node has no zone label, so no Service gets Auto hints.
     NodeWithoutZone,
+    /// An annotation of Evenkeel's that the controller of the Service's slices ignores.
+    AnnotationNotHonoured {
+        annotation: &'static str,
+        manager: Arc<str>,
+    },
+    InvalidOverloadThreshold {
+        value: Arc<str>,
+    },
+    /// Only Auto and Balanced have an overload threshold.
+    OverloadThresholdUnused {
+        policy: Policy,
+    },
+    /// The policy writes zone shares, and no slice has them.
+    SharesMissing,
+    /// The annotation `evenkeel.dev/zone-shares` can't be used.
+    SharesBroken {
+        error: SharesError,
+    },
+    /// The rows of these client zones differ from what the controller would write.
+    SharesOutdated {
+        zones: Vec<Arc<str>>,
+    },
+    /// Zone shares that the controller would remove.
+    SharesLeftOver,
+    /// Zone shares count on slices of Evenkeel's controller only.
+    SharesOnForeignSlice {
+        slice: Arc<str>,
+        manager: Arc<str>,
+    },
+    /// The nodes' proxy does not know zone shares. `has_hints`: it follows the hints of Auto instead.
+    SharesNotHonoured {
+        has_hints: bool,
+    },
+    /// The worst case while only some nodes apply zone shares.
+    UnevenAdoption {
+        aware_zones: Vec<Arc<str>>,
+        zone: Arc<str>,
+        load: f64,
+    },
+    /// The nodes' proxy only prefers the zone that the Service requires.
+    RequirementNotEnforced,
+    /// Clients in these zones are refused, or would be if the policy were enforced.
+    RequiredZoneEmpty {
+        zones: Vec<Arc<str>>,
+        enforced: bool,
+    },
+    /// Some worker nodes have no region label, and a Service has a policy that looks at regions.
+    RegionLabelsMissing {
+        nodes: usize,
+        of: usize,
+        first: Arc<str>,
+    },
+    /// Nodes of a zone name several regions. The one that most of them name counts.
+    ZoneInSeveralRegions {
+        regions: Vec<Arc<str>>,
+        counts: Arc<str>,
+    },
 }
 
 /// A cause in words: `ImagePullBackOff in container web: …`.
@@ -129,7 +192,8 @@ impl Problem {
         match self {
             Problem::SelectorMatchesNoPods { .. }
             | Problem::NoReadyEndpoints { .. }
-            | Problem::UnavailableBefore { .. } => Severity::Error,
+            | Problem::UnavailableBefore { .. }
+            | Problem::RequiredZoneEmpty { enforced: true, .. } => Severity::Error,
             // Some Pods serve.
             Problem::PodsPending { pods, of, .. } | Problem::PodsNotReady { pods, of, .. } => {
                 if pods == of {
@@ -140,6 +204,8 @@ impl Problem {
             }
             Problem::NoTopologyPreference
             | Problem::OrphanedSlices
+            | Problem::SharesOnForeignSlice { .. }
+            | Problem::UnevenAdoption { .. }
             | Problem::NodesCordoned { .. } => Severity::Info,
             _ => Severity::Warning,
         }
@@ -156,6 +222,15 @@ impl Problem {
                 | Problem::ZoneOverloaded { .. }
                 | Problem::NoTopologyPreference
                 | Problem::OrphanedSlices
+                | Problem::SharesMissing
+                | Problem::SharesBroken { .. }
+                | Problem::SharesOutdated { .. }
+                | Problem::SharesNotHonoured { .. }
+                | Problem::UnevenAdoption { .. }
+                | Problem::RequirementNotEnforced
+                | Problem::RequiredZoneEmpty { .. }
+                | Problem::RegionLabelsMissing { .. }
+                | Problem::ZoneInSeveralRegions { .. }
         )
     }
 
@@ -182,6 +257,10 @@ impl Problem {
                 format!("Run kubectl describe pod {pod}")
             }
             Problem::NoReadyEndpoints { .. } => "Make endpoints ready".to_owned(),
+            Problem::UnknownValue { place, value, .. } if **place == *FIELD && is_own(value) => {
+                let annotation = label::TRAFFIC_DISTRIBUTION;
+                format!("Remove {place} and set annotation {annotation}: {value}")
+            }
             Problem::UnknownValue { place, nearest: Some(value), .. } => {
                 format!("Set {place}: {value}")
             }
@@ -206,11 +285,55 @@ impl Problem {
             Problem::NodeWithoutZone => {
                 "Label the node: topology.kubernetes.io/zone=ZONE".to_owned()
             }
+            Problem::AnnotationNotHonoured { .. }
+            | Problem::InvalidOverloadThreshold { .. }
+            | Problem::OverloadThresholdUnused { .. }
+            | Problem::SharesOnForeignSlice { .. }
+            | Problem::SharesNotHonoured { .. }
+            | Problem::UnevenAdoption { .. }
+            | Problem::RequirementNotEnforced
+            | Problem::RequiredZoneEmpty { .. }
+            | Problem::RegionLabelsMissing { .. }
+            | Problem::ZoneInSeveralRegions { .. } => self.fix_own(),
             Problem::ZoneWithoutEndpoint { zone } => format!("Run a Pod in {zone}"),
             Problem::ZoneOverloaded { .. } => {
                 "Spread the Pods evenly over zones (`evenkeel plan` shows the figures)".to_owned()
             }
             _ => "Check that the EndpointSlice controller is running".to_owned(),
+        }
+    }
+
+    /// What to do about what only Evenkeel knows.
+    fn fix_own(&self) -> String {
+        match self {
+            Problem::AnnotationNotHonoured { annotation, .. } => format!(
+                "Let Evenkeel's controller manage the EndpointSlices, or remove annotation {annotation}"
+            ),
+            Problem::InvalidOverloadThreshold { .. } => {
+                format!("Set annotation {}: 20%, or remove it", label::OVERLOAD_THRESHOLD)
+            }
+            Problem::OverloadThresholdUnused { .. } => {
+                format!("Remove annotation {}, or set policy Auto or Balanced", label::OVERLOAD_THRESHOLD)
+            }
+            Problem::SharesOnForeignSlice { slice, .. } => {
+                format!("Run kubectl annotate endpointslice {slice} {}-", label::ZONE_SHARES)
+            }
+            Problem::SharesNotHonoured { .. } => {
+                "Nothing to change on the Service: zone shares take effect where nodes run Evenkeel's proxy"
+                    .to_owned()
+            }
+            Problem::UnevenAdoption { .. } => {
+                "Have endpoints to spare until all nodes apply zone shares, or set the policy after that"
+                    .to_owned()
+            }
+            Problem::RequirementNotEnforced => {
+                "Do not rely on the zone for isolation until all nodes run Evenkeel's proxy".to_owned()
+            }
+            Problem::RequiredZoneEmpty { zones, .. } => format!("Run a Pod in {}", zones.join(", ")),
+            Problem::RegionLabelsMissing { first, .. } => format!(
+                "Label the nodes, as with kubectl label node {first} topology.kubernetes.io/region=REGION"
+            ),
+            _ => "Give all nodes of the zone the same label topology.kubernetes.io/region".to_owned(),
         }
     }
 
@@ -293,6 +416,74 @@ impl Problem {
     }
 }
 
+impl Problem {
+    fn fmt_annotations(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shares = label::ZONE_SHARES;
+        match self {
+            Problem::AnnotationNotHonoured { annotation, manager } => write!(
+                f,
+                "annotation {annotation} has no effect: {manager} manages the EndpointSlices and ignores it"
+            ),
+            Problem::InvalidOverloadThreshold { value } => {
+                let value = Arc::clone(value);
+                write!(f, "{}", InvalidThreshold::InvalidOverloadThreshold { value })
+            }
+            Problem::OverloadThresholdUnused { policy } => write!(
+                f,
+                "annotation {} has no effect under policy {policy}: only Auto and Balanced have a threshold",
+                label::OVERLOAD_THRESHOLD
+            ),
+            Problem::SharesMissing => {
+                write!(f, "no EndpointSlice has annotation {shares}: consumers follow hints")
+            }
+            Problem::SharesBroken { error } => {
+                write!(f, "annotation {shares} is ignored: {error}; consumers follow hints")
+            }
+            Problem::SharesOutdated { zones } => {
+                write!(f, "zone shares of {} differ from the desired state", zones.join(", "))
+            }
+            Problem::SharesLeftOver => {
+                write!(f, "annotation {shares} is left over and ignored: the policy writes none")
+            }
+            Problem::SharesOnForeignSlice { slice, manager } => {
+                write!(f, "annotation {shares} on slice {slice}, managed by {manager}, is ignored")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same sentences as the warnings of `explain`.
+    fn fmt_own(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let warning = match self.clone() {
+            Problem::SharesNotHonoured { has_hints } => Warning::SharesNotHonoured { has_hints },
+            Problem::UnevenAdoption { aware_zones, zone, load } => {
+                Warning::UnevenAdoption { aware_zones, zone, load }
+            }
+            Problem::RequirementNotEnforced => Warning::RequirementNotEnforced,
+            Problem::RequiredZoneEmpty { zones, enforced } => {
+                Warning::RequiredZonesEmpty { zones, enforced }
+            }
+            Problem::RegionLabelsMissing { nodes, of, first } => {
+                Warning::RegionLabelsMissing { nodes, of, first }
+            }
+            Problem::ZoneInSeveralRegions { regions, counts } => {
+                return write!(
+                    f,
+                    "its nodes name several regions ({}); {counts} counts",
+                    regions.join(", ")
+                );
+            }
+            _ => return Ok(()),
+        };
+        write!(f, "{warning}")
+    }
+}
+
+/// Whether it is a policy of Evenkeel's own.
+fn is_own(value: &str) -> bool {
+    OWN.iter().any(|policy| policy.as_str() == value)
+}
+
 impl Reason for Problem {}
 
 impl fmt::Display for Problem {
@@ -322,6 +513,20 @@ impl fmt::Display for Problem {
             | Problem::NodesCordoned { .. }
             | Problem::ZoneDrained { .. }
             | Problem::NodeWithoutZone => self.fmt_nodes(f),
+            Problem::AnnotationNotHonoured { .. }
+            | Problem::InvalidOverloadThreshold { .. }
+            | Problem::OverloadThresholdUnused { .. }
+            | Problem::SharesMissing
+            | Problem::SharesBroken { .. }
+            | Problem::SharesOutdated { .. }
+            | Problem::SharesLeftOver
+            | Problem::SharesOnForeignSlice { .. } => self.fmt_annotations(f),
+            Problem::SharesNotHonoured { .. }
+            | Problem::UnevenAdoption { .. }
+            | Problem::RequirementNotEnforced
+            | Problem::RequiredZoneEmpty { .. }
+            | Problem::RegionLabelsMissing { .. }
+            | Problem::ZoneInSeveralRegions { .. } => self.fmt_own(f),
             _ => self.fmt_slices(f),
         }
     }
