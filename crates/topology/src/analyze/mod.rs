@@ -5,6 +5,7 @@
 //! O(nodes) once, and O(endpoints + Pods + zones) for each Service.
 
 mod cluster;
+mod fix;
 mod own;
 mod problem;
 mod service;

@@ -66,7 +66,8 @@ fn about_shares(subject: &Subject<'_>, families: &[FamilyView]) -> Vec<Warning> 
         let ends = [view.now.as_ref(), view.in_force.as_ref(), view.best.as_ref()];
         let ends = ends.into_iter().flatten().map(|figures| figures.max_load);
         let is_worse = ends.fold(0.0, f64::max) + 0.005 < adoption.max_load;
-        (is_worse && is_overload(subject, adoption.max_load)).then_some(adoption)
+        let is_mixed = !adoption.aware_zones.is_empty();
+        (is_mixed && is_worse && is_overload(subject, adoption.max_load)).then_some(adoption)
     });
     let worst = worst.reduce(|a, b| if b.max_load > a.max_load { b } else { a });
     warnings.extend(worst.map(|worst| Warning::UnevenAdoption {
