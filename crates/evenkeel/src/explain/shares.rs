@@ -51,6 +51,12 @@ fn state(view: &SharesView) -> String {
             format!("differ from the desired state for {}", harmless(&zones.join(", ")))
         }
         SharesState::SharesNotNeeded => "not needed".to_owned(),
+        SharesState::SharesInvalid { error } => {
+            format!("ignored: {}", harmless(&error.to_string()))
+        }
+        SharesState::SharesNotWritten { manager } => {
+            format!("not written: {} manages the slices", harmless(manager))
+        }
         _ => view.state.message.clone(),
     }
 }

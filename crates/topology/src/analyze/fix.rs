@@ -52,7 +52,6 @@ impl Problem {
             | Problem::OverloadThresholdUnused { .. }
             | Problem::SharesOnForeignSlice { .. }
             | Problem::SharesNotHonoured { .. }
-            | Problem::UnevenAdoption { .. }
             | Problem::RequirementNotEnforced
             | Problem::RequiredZoneEmpty { .. }
             | Problem::RegionLabelsMissing { .. }
@@ -82,10 +81,6 @@ impl Problem {
             }
             Problem::SharesNotHonoured { .. } => {
                 "Nothing to change on the Service: zone shares take effect where nodes run Evenkeel's proxy"
-                    .to_owned()
-            }
-            Problem::UnevenAdoption { .. } => {
-                "Have endpoints to spare until all nodes apply zone shares, or set the policy after that"
                     .to_owned()
             }
             Problem::RequirementNotEnforced => {

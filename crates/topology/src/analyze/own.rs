@@ -66,13 +66,11 @@ pub(super) fn shares(subject: &Subject<'_>, families: &[FamilyView]) -> Vec<Prob
     found
 }
 
-/// What keeps a policy of Evenkeel's own from doing what it says. Regions are problems of the cluster.
+/// What keeps a policy of Evenkeel's own from doing what it says. Regions are problems of the cluster;
+/// uneven adoption is none while nothing is rolled out.
 pub(super) fn policy(subject: &Subject<'_>, families: &[FamilyView]) -> Vec<Problem> {
     let problem = |warning| match warning {
         Warning::SharesNotHonoured { has_hints } => Some(Problem::SharesNotHonoured { has_hints }),
-        Warning::UnevenAdoption { aware_zones, zone, load } => {
-            Some(Problem::UnevenAdoption { aware_zones, zone, load })
-        }
         Warning::RequirementNotEnforced => Some(Problem::RequirementNotEnforced),
         Warning::RequiredZonesEmpty { zones, enforced } => {
             Some(Problem::RequiredZoneEmpty { zones, enforced })

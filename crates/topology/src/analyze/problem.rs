@@ -136,12 +136,6 @@ pub enum Problem {
     SharesNotHonoured {
         has_hints: bool,
     },
-    /// The worst case while only some nodes apply zone shares.
-    UnevenAdoption {
-        aware_zones: Vec<Arc<str>>,
-        zone: Arc<str>,
-        load: f64,
-    },
     /// The nodes' proxy only prefers the zone that the Service requires.
     RequirementNotEnforced,
     /// Clients in these zones are refused, or would be if the policy were enforced.
@@ -205,7 +199,6 @@ impl Problem {
             Problem::NoTopologyPreference
             | Problem::OrphanedSlices
             | Problem::SharesOnForeignSlice { .. }
-            | Problem::UnevenAdoption { .. }
             | Problem::NodesCordoned { .. } => Severity::Info,
             _ => Severity::Warning,
         }
@@ -226,7 +219,6 @@ impl Problem {
                 | Problem::SharesBroken { .. }
                 | Problem::SharesOutdated { .. }
                 | Problem::SharesNotHonoured { .. }
-                | Problem::UnevenAdoption { .. }
                 | Problem::RequirementNotEnforced
                 | Problem::RequiredZoneEmpty { .. }
                 | Problem::RegionLabelsMissing { .. }
@@ -363,9 +355,6 @@ impl Problem {
     fn fmt_own(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let warning = match self.clone() {
             Problem::SharesNotHonoured { has_hints } => Warning::SharesNotHonoured { has_hints },
-            Problem::UnevenAdoption { aware_zones, zone, load } => {
-                Warning::UnevenAdoption { aware_zones, zone, load }
-            }
             Problem::RequirementNotEnforced => Warning::RequirementNotEnforced,
             Problem::RequiredZoneEmpty { zones, enforced } => {
                 Warning::RequiredZonesEmpty { zones, enforced }
@@ -424,7 +413,6 @@ impl fmt::Display for Problem {
             | Problem::SharesLeftOver
             | Problem::SharesOnForeignSlice { .. } => self.fmt_annotations(f),
             Problem::SharesNotHonoured { .. }
-            | Problem::UnevenAdoption { .. }
             | Problem::RequirementNotEnforced
             | Problem::RequiredZoneEmpty { .. }
             | Problem::RegionLabelsMissing { .. }

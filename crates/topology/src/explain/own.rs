@@ -25,7 +25,8 @@ pub(crate) const ANNOTATION_VALUES: &[&str] = &[
 /// Warnings about policies that Kubernetes does not have.
 pub(crate) fn warnings(subject: &Subject<'_>, families: &[FamilyView]) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if families.iter().any(|family| !family.shares.is_empty()) {
+    let are_written = subject.other_manager().is_none();
+    if are_written && families.iter().any(|family| !family.shares.is_empty()) {
         warnings.extend(about_shares(subject, families));
     }
     if subject.requested.policy == Policy::RequireSameZone {

@@ -211,7 +211,6 @@ impl fmt::Display for Warning {
 impl Warning {
     /// The sentences about policies of Evenkeel's own.
     fn fmt_own(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let refused = |enforced: &bool| if *enforced { "are" } else { "would be" };
         match self {
             Warning::SharesNotHonoured { has_hints } => {
                 let follows =
@@ -237,18 +236,14 @@ impl Warning {
                 f,
                 "kube-proxy only prefers the zone: where a zone has no endpoint, its clients use other zones; only Evenkeel's proxy refuses, and no node reports it"
             ),
-            Warning::RequiredZonesEmpty { zones, enforced } => write!(
-                f,
-                "no endpoint in {}: clients there {} refused (RequireSameZone)",
-                zones.join(", "),
-                refused(enforced)
-            ),
+            Warning::RequiredZonesEmpty { zones, enforced } => {
+                write!(f, "no endpoint in {}: {}", zones.join(", "), refusal(*enforced))
+            }
             Warning::RequiredZoneUnknown { nodes, first, enforced } => write!(
                 f,
-                "{} without a zone label ({first}{}): clients there {} refused (RequireSameZone)",
+                "{} without a zone label, as {first}: {}",
                 count(*nodes as u64, "node"),
-                if *nodes > 1 { ", …" } else { "" },
-                refused(enforced)
+                refusal(*enforced)
             ),
             _ => Ok(()),
         }
@@ -272,5 +267,13 @@ impl Warning {
             ),
             _ => Ok(()),
         }
+    }
+}
+
+fn refusal(enforced: bool) -> &'static str {
+    if enforced {
+        "clients there are refused (RequireSameZone)"
+    } else {
+        "Evenkeel's proxy would refuse clients there (RequireSameZone)"
     }
 }

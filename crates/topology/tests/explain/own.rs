@@ -216,6 +216,6 @@ fn a_scan_finds_broken_shares() {
     let environment = Environment::new(None, Server::default(), |_| ()).unwrap();
     let findings = Context::new(&snapshot, &environment).findings(&state);
     let codes: Vec<String> = findings.iter().map(|f| code(&f.problem.reason)).collect();
-    assert_eq!(codes, ["SharesBroken", "SharesNotHonoured", "UnevenAdoption"]);
+    assert_eq!(codes, ["SharesBroken", "SharesNotHonoured"]);
     assert!(findings.iter().all(|finding| !finding.fix.is_empty()));
 }

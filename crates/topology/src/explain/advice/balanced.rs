@@ -116,7 +116,7 @@ impl fmt::Display for Alternative {
             ),
             Alternative::BalancedNeedsEvenkeel { in_zone_share, max_load } => write!(
                 f,
-                "Policy Balanced needs no scaling: {}. It needs Evenkeel's controller for the Service's EndpointSlices and Evenkeel's proxy on the nodes",
+                "Policy Balanced works with the Pods as they are: {}. It needs Evenkeel's controller for the Service's EndpointSlices and Evenkeel's proxy on the nodes",
                 Effect { in_zone_share, max_load }
             ),
         }

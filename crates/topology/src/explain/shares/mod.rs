@@ -10,6 +10,7 @@ use evenkeel_model::{
     AddressType, Candidate, EndpointPort, Routing, Selectable, Slice, WithMessage, ZoneId,
     ZoneShares,
 };
+use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 pub use self::{
@@ -101,8 +102,8 @@ pub struct TrafficPart {
 struct Group<'a> {
     subject: &'a Subject<'a>,
     desired: &'a GroupShares,
-    /// The endpoints of slices of these ports.
-    candidates: &'a [Candidate],
+    /// The zones that have ready endpoints now.
+    ready: FxHashSet<ZoneId>,
     routing: Routing<'a>,
     why: Vec<LeavingRow>,
     traffic: Option<&'a Traffic<'a>>,
@@ -144,7 +145,7 @@ fn view(
     let group = Group {
         subject,
         desired,
-        candidates: &candidates,
+        ready: candidates.iter().filter(|c| c.ready()).map(Selectable::zone).collect(),
         routing,
         why: why(subject, desired),
         traffic: traffic.as_ref(),
@@ -255,7 +256,6 @@ impl Group<'_> {
 
     fn parts(&self, row: &[(ZoneId, u16)], client: &ZoneDemand) -> Vec<SharePart> {
         let names = &self.subject.snapshot.topology.zones;
-        let is_ready = |zone| self.candidates.iter().any(|c| c.ready() && c.zone() == zone);
         let mut row = row.to_vec();
         row.sort_by_key(|&(zone, part)| {
             (zone != client.zone, std::cmp::Reverse(part), names.name(zone))
@@ -263,7 +263,7 @@ impl Group<'_> {
         let part = |(zone, part)| SharePart {
             zone: Arc::clone(names.name(zone)),
             part,
-            passed_on: !is_ready(zone),
+            passed_on: !self.ready.contains(&zone),
             why: None,
         };
         row.into_iter().map(part).collect()
