@@ -1,5 +1,6 @@
 //! `evenkeel explain`.
 
+mod shares;
 mod text;
 
 use std::sync::Arc;

@@ -11,6 +11,7 @@ use evenkeel_topology::{
     },
 };
 
+use super::shares;
 use crate::{
     analyze::finding,
     printer::{BAD, CARE, DIM, GOOD, HEADING, styled},
@@ -18,7 +19,7 @@ use crate::{
 };
 
 /// Endpoints of a view that are listed, unless `wide` shows all.
-const LISTED: usize = 10;
+pub(super) const LISTED: usize = 10;
 
 /// On the command line nodes are not unknown *yet*: the input lacks them.
 const NO_NODES: &str = "the input has no Nodes";
@@ -28,6 +29,7 @@ pub(crate) fn render(explanation: &Explanation, wide: bool) -> String {
     head(explanation, &mut text);
     problems(explanation, &mut text);
     zones(explanation, &mut text);
+    shares::regions(explanation, &mut text);
     for family in &explanation.families {
         family_text(family, wide, &mut text);
     }
@@ -35,6 +37,9 @@ pub(crate) fn render(explanation: &Explanation, wide: bool) -> String {
     warnings(explanation, &mut text);
     let _ = writeln!(text, "\n{}", styled(HEADING, "WHAT TO DO"));
     let _ = writeln!(text, "  {}", explanation.advice.message);
+    if let Some(alternative) = &explanation.alternative {
+        let _ = writeln!(text, "  {}", alternative.message);
+    }
     text
 }
 
@@ -110,6 +115,7 @@ fn family_text(family: &FamilyView, wide: bool, text: &mut String) {
     };
     let _ = writeln!(text, "  desired hints:   {wanted}");
     differences(family, wide, text);
+    shares::shares(family, wide, text);
     for view in &family.views {
         view_text(view, wide, text);
     }
@@ -145,7 +151,7 @@ fn differences(family: &FamilyView, wide: bool, text: &mut String) {
     }
 }
 
-fn more(all: usize, listed: usize, text: &mut String) {
+pub(super) fn more(all: usize, listed: usize, text: &mut String) {
     if all > listed {
         let left = all - listed;
         let line = format!("    and {left} more (-o wide shows all)");
@@ -160,6 +166,9 @@ fn view_text(view: &View, wide: bool, text: &mut String) {
     };
     let client = styled(HEADING, client(view));
     let _ = writeln!(text, "\n  {client}: {}{share}", view.rule.message);
+    if let Some(ignored) = &view.shares_ignored {
+        let _ = writeln!(text, "    {}", ignored.message);
+    }
     let is_all = matches!(view.rule.reason, RuleReason::OwnNodeEndpoints { .. });
     if !view.except_nodes.is_empty() && !is_all {
         let some: Vec<&str> = view.except_nodes.iter().take(LISTED).map(AsRef::as_ref).collect();

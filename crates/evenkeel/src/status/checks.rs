@@ -3,7 +3,9 @@
 mod code;
 mod controller;
 mod nodes;
+mod regions;
 mod services;
+mod shares;
 #[cfg(test)]
 mod tests;
 
@@ -57,8 +59,10 @@ pub(super) fn checks(facts: &Facts) -> Vec<Check> {
     };
     let mut checks = vec![api(cluster), access(&cluster.access)];
     checks.extend(nodes::checks(&cluster.nodes));
+    checks.extend(regions::checks(cluster));
     checks.extend(controller::checks(cluster));
     checks.extend(services::checks(cluster));
+    checks.extend(shares::checks(cluster));
     checks
 }
 

@@ -2,6 +2,7 @@
 
 use evenkeel_k8s::live::ClusterSource;
 use evenkeel_model::ServiceKey;
+use evenkeel_topology::Policy;
 
 use super::LeaseName;
 use crate::controller::access::{Answer, Permission};
@@ -48,6 +49,7 @@ pub(super) struct Node {
     pub is_cordoned: bool,
     pub is_control_plane: bool,
     pub zone: Option<String>,
+    pub region: Option<String>,
     pub has_cpu: bool,
 }
 
@@ -67,6 +69,8 @@ pub(super) struct Service {
     pub created: Option<i64>,
     /// With a selector of either kind, so that a controller writes its slices.
     pub has_selector: bool,
+    /// The policy it requests, with all feature gates on.
+    pub policy: Policy,
     /// Of the types that the controller writes, with and without prefix.
     pub conditions: Vec<Condition>,
 }
@@ -84,6 +88,18 @@ pub(super) struct Slice {
     pub service: ServiceKey,
     pub manager: String,
     pub endpoints: usize,
+    pub ready: usize,
+    pub shares: Shares,
+}
+
+/// The annotation `evenkeel.dev/zone-shares`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) enum Shares {
+    #[default]
+    None,
+    Valid,
+    /// Why the table is ignored.
+    Invalid(String),
 }
 
 #[derive(Clone, Debug)]

@@ -3,7 +3,8 @@
 use std::fmt::Debug;
 
 use evenkeel_k8s::live::{self, ClusterSource};
-use evenkeel_model::{ServiceKey, label};
+use evenkeel_model::{Names, ServiceKey, SharesAnnotation, label};
+use evenkeel_topology::{Gates, Policy, policy};
 use jiff::Timestamp;
 use k8s_openapi::api::{
     coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery,
@@ -14,7 +15,7 @@ use serde::de::DeserializeOwned;
 use super::{
     LeaseName,
     facts::{
-        Cluster, Condition, Facts, Failure, Fetched, Lease, Metrics, Node, Service, Slice,
+        Cluster, Condition, Facts, Failure, Fetched, Lease, Metrics, Node, Service, Shares, Slice,
         Unreachable, current_lease,
     },
     metrics,
@@ -172,6 +173,7 @@ fn node(node: &core::Node) -> Node {
         is_cordoned: node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true)),
         is_control_plane: [label::CONTROL_PLANE, label::MASTER].iter().any(is_control_plane),
         zone: labels.get(label::ZONE).filter(|zone| !zone.is_empty()).cloned(),
+        region: labels.get(label::REGION).filter(|region| !region.is_empty()).cloned(),
         has_cpu: cpu.is_some_and(|cpu| cpu.0.contains(|digit: char| ('1'..='9').contains(&digit))),
     }
 }
@@ -189,6 +191,7 @@ fn service(service: &core::Service) -> Service {
         key: key(service),
         created: service.creation_timestamp().map(|time| time.0.as_second()),
         has_selector: has_selector && !is_named,
+        policy: policy(service),
         conditions: conditions
             .filter(|condition| is_ours(&condition.type_))
             .map(|condition| Condition {
@@ -201,14 +204,37 @@ fn service(service: &core::Service) -> Service {
     }
 }
 
+/// None for a Service that can't be read: other checks report it.
+fn policy(service: &core::Service) -> Policy {
+    let read = evenkeel_k8s::convert::service(service).ok();
+    read.map_or(Policy::None, |read| policy::requested(&read, Gates::ALL_ON).policy)
+}
+
+fn shares(slice: &discovery::EndpointSlice) -> Shares {
+    let Some(text) = slice.annotations().get(label::ZONE_SHARES) else {
+        return Shares::None;
+    };
+    match evenkeel_k8s::convert::zone_shares(text, &mut Names::default()) {
+        SharesAnnotation::Valid(_) => Shares::Valid,
+        SharesAnnotation::Invalid(error) => Shares::Invalid(error.to_string()),
+    }
+}
+
 /// `None` for a slice that belongs to no Service.
 fn slice(slice: &discovery::EndpointSlice) -> Option<Slice> {
     let labels = slice.labels();
     let namespace = slice.namespace().unwrap_or_default();
+    let endpoints = || slice.endpoints.iter().flatten();
+    let is_ready = |endpoint: &&discovery::Endpoint| {
+        let conditions = endpoint.conditions.as_ref();
+        conditions.and_then(|conditions| conditions.ready) != Some(false)
+    };
     Some(Slice {
         service: ServiceKey::new(&*namespace, labels.get(label::SERVICE_NAME)?.as_str()),
         manager: labels.get(label::MANAGED_BY).cloned().unwrap_or_default(),
-        endpoints: slice.endpoints.as_ref().map_or(0, Vec::len),
+        endpoints: endpoints().count(),
+        ready: endpoints().filter(is_ready).count(),
+        shares: shares(slice),
     })
 }
 

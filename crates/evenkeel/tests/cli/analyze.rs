@@ -25,6 +25,13 @@ fn the_example_has_no_errors() {
 }
 
 #[test]
+fn what_keeps_policies_of_our_own_from_taking_effect_is_found() {
+    let ran = evenkeel(&["analyze", "-f", "crates/evenkeel/tests/cli/own_policies.yaml"], b"");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""));
+    golden("analyze-own-policies.txt", &ran.stdout);
+}
+
+#[test]
 fn findings_have_codes_severities_objects_and_fixes() {
     let ran = analyze(&["-o", "json"]);
     let report: Value = serde_json::from_str(&ran.stdout).unwrap();

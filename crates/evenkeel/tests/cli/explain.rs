@@ -227,3 +227,55 @@ fn no_value_is_advised_that_the_api_server_rejects() {
     assert_eq!(ran.code, 2);
     assert!(ran.stderr.contains("not a version of Kubernetes"), "{}", ran.stderr);
 }
+
+const OWN_POLICIES: &str = "crates/evenkeel/tests/cli/own_policies.yaml";
+
+fn on_own_policies(args: &[&str]) -> String {
+    let ran = evenkeel(&[args, &["-n", "shop", "-f", OWN_POLICIES]].concat(), b"");
+    assert_eq!((ran.code, ran.stderr.as_str()), (0, ""), "{args:?}");
+    ran.stdout
+}
+
+/// 2, 1 and 1 endpoints in three equal zones: Auto gives no hints there.
+#[test]
+fn zone_shares_are_shown_with_what_keeps_them_from_taking_effect() {
+    golden("explain-balanced.txt", &on_own_policies(&["explain", "web"]));
+}
+
+#[test]
+fn zone_shares_are_followed_under_evenkeels_rules() {
+    let args = ["explain", "web", "--profile", "evenkeel"];
+    golden("explain-balanced-evenkeel.txt", &on_own_policies(&args));
+}
+
+#[test]
+fn broken_zone_shares_are_explained() {
+    let args = ["explain", "pay", "--profile", "evenkeel", "--from-zone", "zone-b"];
+    golden("explain-balanced-broken.txt", &on_own_policies(&args));
+}
+
+#[test]
+fn a_zone_that_is_required_and_empty_is_warned_of() {
+    let args = ["explain", "strict", "--from-zone", "zone-c"];
+    golden("explain-required.txt", &on_own_policies(&args));
+}
+
+#[test]
+fn regions_are_shown_where_the_policy_looks_at_them() {
+    golden("explain-region.txt", &on_own_policies(&["explain", "near", "--from-zone", "zone-b"]));
+}
+
+#[test]
+fn zone_shares_are_data_in_json() {
+    let text = on_own_policies(&["explain", "web", "-o", "json"]);
+    let explanation: Value = serde_json::from_str(&text).unwrap();
+    let shares = &explanation["families"][0]["shares"][0];
+    assert_eq!(shares["state"]["code"], "SharesUpToDate");
+    let row = &shares["rows"][1];
+    assert_eq!((&row["clientZone"], &row["desired"][0]["part"]), (&"zone-b".into(), &750.into()));
+    assert_eq!(row["desired"][1]["why"]["code"], "ZoneFull");
+    assert_eq!(shares["adoption"]["awareZones"], serde_json::json!(["zone-b"]));
+    let load = shares["adoption"]["maxLoad"].as_f64().unwrap();
+    assert_eq!((load * 100.0).round(), 167.0);
+    assert_eq!(explanation["advice"]["code"], "AwaitProxy");
+}

@@ -6,7 +6,7 @@ use evenkeel_model::{Node, NodeId, Snapshot};
 use rustc_hash::FxHashSet;
 
 use super::{Finding, Object, Problem};
-use crate::NoHints;
+use crate::{NoHints, explain::RegionLabels};
 
 /// O(nodes + orphans).
 pub(super) fn findings(snapshot: &Snapshot, capacity: Result<(), &NoHints>) -> Vec<Finding> {
@@ -39,6 +39,28 @@ pub(super) fn findings(snapshot: &Snapshot, capacity: Result<(), &NoHints>) -> V
     }
     let orphans = snapshot.orphans.iter();
     found.extend(orphans.map(|key| Finding::new(Object::service(key), Problem::OrphanedSlices)));
+    found
+}
+
+/// What is wrong with the region labels.
+pub(super) fn of_regions(labels: &RegionLabels) -> Vec<Finding> {
+    let RegionLabels { nodes, without, first, mixed } = labels;
+    let mut found = Vec::new();
+    if *without > 0 {
+        let first = Arc::clone(first);
+        let object = Object::node(Arc::clone(&first));
+        found.push(Finding::new(
+            object,
+            Problem::RegionLabelsMissing { nodes: *without, of: *nodes, first },
+        ));
+    }
+    found.extend(mixed.iter().map(|zone| {
+        let (regions, counts) = (zone.regions.clone(), Arc::clone(&zone.counts));
+        Finding::new(
+            Object::zone(Arc::clone(&zone.zone)),
+            Problem::ZoneInSeveralRegions { regions, counts },
+        )
+    }));
     found
 }
 

@@ -5,6 +5,8 @@
 //! O(nodes) once, and O(endpoints + Pods + zones) for each Service.
 
 mod cluster;
+mod fix;
+mod own;
 mod problem;
 mod service;
 
@@ -16,7 +18,7 @@ use serde::Serialize;
 pub use self::problem::Problem;
 use crate::{
     NoHints,
-    explain::{Advice, FamilyView, Subject},
+    explain::{Advice, FamilyView, RegionLabels, Subject},
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -62,7 +64,9 @@ pub(crate) fn of_service(
             Problem::ForeignSliceWithoutHints { slice, .. } => {
                 finding.fix = format!("Set hints.forZones on slice {slice}, or remove it");
             }
-            Problem::PodsPending { .. } | Problem::PodsNotReady { .. } => {
+            Problem::PodsPending { .. }
+            | Problem::PodsNotReady { .. }
+            | Problem::SharesOnForeignSlice { .. } => {
                 finding.fix += &format!(" -n {}", subject.state.service.key.namespace);
             }
             _ => {}
@@ -77,12 +81,15 @@ pub(crate) fn of_service(
     found
 }
 
-/// The findings about nodes, zones, and slices without a Service.
+/// The findings about nodes, zones, and slices without a Service. `regions`: where a Service needs them.
 pub(crate) fn of_cluster(
     snapshot: &evenkeel_model::Snapshot,
     capacity: Result<(), &NoHints>,
+    regions: Option<&RegionLabels>,
 ) -> Vec<Finding> {
-    cluster::findings(snapshot, capacity)
+    let mut found = cluster::findings(snapshot, capacity);
+    found.extend(regions.into_iter().flat_map(cluster::of_regions));
+    found
 }
 
 // === impl Finding ===

@@ -2,11 +2,16 @@
 
 use std::{fmt, sync::Arc};
 
-use evenkeel_model::{PodCause, Reason};
+use evenkeel_model::{PodCause, Reason, SharesError, label};
 use serde::Serialize;
 
 use super::Severity;
-use crate::{NoHints, ServerVersion, reason::count, reason::percent};
+use crate::{
+    NoHints, Policy, ServerVersion,
+    explain::Warning,
+    reason::{count, percent},
+    threshold::InvalidThreshold,
+};
 
 /// A problem. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -97,6 +102,58 @@ pub enum Problem {
     },
     /// A node has no zone label, so no Service gets Auto hints.
     NodeWithoutZone,
+    /// An annotation of Evenkeel's that the controller of the Service's slices ignores.
+    AnnotationNotHonoured {
+        annotation: &'static str,
+        manager: Arc<str>,
+    },
+    /// The annotation `evenkeel.dev/overload-threshold` is no percentage from 0% to 1000%.
+    InvalidOverloadThreshold {
+        value: Arc<str>,
+    },
+    /// Only Auto and Balanced have an overload threshold.
+    OverloadThresholdUnused {
+        policy: Policy,
+    },
+    /// The policy writes zone shares, and no slice has them.
+    SharesMissing,
+    /// The annotation `evenkeel.dev/zone-shares` can't be used.
+    SharesBroken {
+        error: SharesError,
+    },
+    /// The rows of these client zones differ from what the controller would write.
+    SharesOutdated {
+        zones: Vec<Arc<str>>,
+    },
+    /// Zone shares that the controller would remove.
+    SharesLeftOver,
+    /// Zone shares count on slices of Evenkeel's controller only.
+    SharesOnForeignSlice {
+        slice: Arc<str>,
+        manager: Arc<str>,
+    },
+    /// The nodes' proxy does not know zone shares. `has_hints`: it follows the hints of Auto instead.
+    SharesNotHonoured {
+        has_hints: bool,
+    },
+    /// The nodes' proxy only prefers the zone that the Service requires.
+    RequirementNotEnforced,
+    /// Clients in these zones are refused, or would be if the policy were enforced.
+    RequiredZoneEmpty {
+        zones: Vec<Arc<str>>,
+        enforced: bool,
+    },
+    /// Some worker nodes have no region label, and a Service has a policy that looks at regions.
+    RegionLabelsMissing {
+        nodes: usize,
+        of: usize,
+        first: Arc<str>,
+    },
+    /// Nodes of a zone name several regions. The one that most of them name counts.
+    ZoneInSeveralRegions {
+        regions: Vec<Arc<str>>,
+        counts: Arc<str>,
+    },
 }
 
 /// A cause in words: `ImagePullBackOff in container web: …`.
@@ -129,7 +186,8 @@ impl Problem {
         match self {
             Problem::SelectorMatchesNoPods { .. }
             | Problem::NoReadyEndpoints { .. }
-            | Problem::UnavailableBefore { .. } => Severity::Error,
+            | Problem::UnavailableBefore { .. }
+            | Problem::RequiredZoneEmpty { enforced: true, .. } => Severity::Error,
             // Some Pods serve.
             Problem::PodsPending { pods, of, .. } | Problem::PodsNotReady { pods, of, .. } => {
                 if pods == of {
@@ -140,6 +198,7 @@ impl Problem {
             }
             Problem::NoTopologyPreference
             | Problem::OrphanedSlices
+            | Problem::SharesOnForeignSlice { .. }
             | Problem::NodesCordoned { .. } => Severity::Info,
             _ => Severity::Warning,
         }
@@ -156,6 +215,14 @@ impl Problem {
                 | Problem::ZoneOverloaded { .. }
                 | Problem::NoTopologyPreference
                 | Problem::OrphanedSlices
+                | Problem::SharesMissing
+                | Problem::SharesBroken { .. }
+                | Problem::SharesOutdated { .. }
+                | Problem::SharesNotHonoured { .. }
+                | Problem::RequirementNotEnforced
+                | Problem::RequiredZoneEmpty { .. }
+                | Problem::RegionLabelsMissing { .. }
+                | Problem::ZoneInSeveralRegions { .. }
         )
     }
 
@@ -167,51 +234,6 @@ impl Problem {
                 | Problem::PodsPending { .. }
                 | Problem::PodsNotReady { .. }
         )
-    }
-
-    /// What to do, from the problem alone.
-    pub(super) fn fix(&self) -> String {
-        match self {
-            Problem::SelectorMatchesNoPods { nearest, .. } if !nearest.is_empty() => {
-                format!("Change the selector to {}, or label the Pods", nearest.join(","))
-            }
-            Problem::SelectorMatchesNoPods { selector, .. } => {
-                format!("Label the Pods {selector}, or change the selector")
-            }
-            Problem::PodsPending { pod, .. } | Problem::PodsNotReady { pod, .. } => {
-                format!("Run kubectl describe pod {pod}")
-            }
-            Problem::NoReadyEndpoints { .. } => "Make endpoints ready".to_owned(),
-            Problem::UnknownValue { place, nearest: Some(value), .. } => {
-                format!("Set {place}: {value}")
-            }
-            Problem::UnknownValue { place, nearest: None, .. } => {
-                format!("Remove {place}, or set a known value")
-            }
-            Problem::UnknownAnnotation { nearest: Some(name), .. } => {
-                format!("Rename the annotation to {name}")
-            }
-            Problem::UnknownAnnotation { annotation, nearest: None } => {
-                format!("Remove the annotation {annotation}")
-            }
-            Problem::UnavailableBefore { value, version } => {
-                format!("Upgrade to Kubernetes {version}, or remove {value}")
-            }
-            Problem::OrphanedSlices => "Delete the slices, or create the Service".to_owned(),
-            Problem::NodesNotReady { first, .. } => format!("Run kubectl describe node {first}"),
-            Problem::NodesCordoned { first, .. } => {
-                format!("Run kubectl uncordon {first} when its maintenance is over")
-            }
-            Problem::ZoneDrained { .. } => "Uncordon or repair a node of the zone".to_owned(),
-            Problem::NodeWithoutZone => {
-                "Label the node: topology.kubernetes.io/zone=ZONE".to_owned()
-            }
-            Problem::ZoneWithoutEndpoint { zone } => format!("Run a Pod in {zone}"),
-            Problem::ZoneOverloaded { .. } => {
-                "Spread the Pods evenly over zones (`evenkeel plan` shows the figures)".to_owned()
-            }
-            _ => "Check that the EndpointSlice controller is running".to_owned(),
-        }
     }
 
     fn fmt_pods(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -293,6 +315,66 @@ impl Problem {
     }
 }
 
+impl Problem {
+    fn fmt_annotations(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shares = label::ZONE_SHARES;
+        match self {
+            Problem::AnnotationNotHonoured { annotation, manager } => write!(
+                f,
+                "annotation {annotation} has no effect: {manager} manages the EndpointSlices and ignores it"
+            ),
+            Problem::InvalidOverloadThreshold { value } => {
+                let value = Arc::clone(value);
+                write!(f, "{}", InvalidThreshold::InvalidOverloadThreshold { value })
+            }
+            Problem::OverloadThresholdUnused { policy } => write!(
+                f,
+                "annotation {} has no effect under policy {policy}: only Auto and Balanced have a threshold",
+                label::OVERLOAD_THRESHOLD
+            ),
+            Problem::SharesMissing => {
+                write!(f, "no EndpointSlice has annotation {shares}: consumers follow hints")
+            }
+            Problem::SharesBroken { error } => {
+                write!(f, "annotation {shares} is ignored: {error}; consumers follow hints")
+            }
+            Problem::SharesOutdated { zones } => {
+                write!(f, "zone shares of {} differ from the desired state", zones.join(", "))
+            }
+            Problem::SharesLeftOver => {
+                write!(f, "annotation {shares} is left over and ignored: the policy writes none")
+            }
+            Problem::SharesOnForeignSlice { slice, manager } => {
+                write!(f, "annotation {shares} on slice {slice}, managed by {manager}, is ignored")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same sentences as the warnings of `explain`.
+    fn fmt_own(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let warning = match self.clone() {
+            Problem::SharesNotHonoured { has_hints } => Warning::SharesNotHonoured { has_hints },
+            Problem::RequirementNotEnforced => Warning::RequirementNotEnforced,
+            Problem::RequiredZoneEmpty { zones, enforced } => {
+                Warning::RequiredZonesEmpty { zones, enforced }
+            }
+            Problem::RegionLabelsMissing { nodes, of, first } => {
+                Warning::RegionLabelsMissing { nodes, of, first }
+            }
+            Problem::ZoneInSeveralRegions { regions, counts } => {
+                return write!(
+                    f,
+                    "its nodes name several regions ({}); {counts} counts",
+                    regions.join(", ")
+                );
+            }
+            _ => return Ok(()),
+        };
+        write!(f, "{warning}")
+    }
+}
+
 impl Reason for Problem {}
 
 impl fmt::Display for Problem {
@@ -322,6 +404,19 @@ impl fmt::Display for Problem {
             | Problem::NodesCordoned { .. }
             | Problem::ZoneDrained { .. }
             | Problem::NodeWithoutZone => self.fmt_nodes(f),
+            Problem::AnnotationNotHonoured { .. }
+            | Problem::InvalidOverloadThreshold { .. }
+            | Problem::OverloadThresholdUnused { .. }
+            | Problem::SharesMissing
+            | Problem::SharesBroken { .. }
+            | Problem::SharesOutdated { .. }
+            | Problem::SharesLeftOver
+            | Problem::SharesOnForeignSlice { .. } => self.fmt_annotations(f),
+            Problem::SharesNotHonoured { .. }
+            | Problem::RequirementNotEnforced
+            | Problem::RequiredZoneEmpty { .. }
+            | Problem::RegionLabelsMissing { .. }
+            | Problem::ZoneInSeveralRegions { .. } => self.fmt_own(f),
             _ => self.fmt_slices(f),
         }
     }

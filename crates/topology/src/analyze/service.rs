@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use evenkeel_model::{LabelValues, PodCause, PodProblem, Service, label};
 
-use super::{Problem, problem::cause};
+use super::{Problem, own, problem::cause};
 use crate::{
     Policy, PolicyReason,
     explain::{
-        Advice, FamilyView, Outcome, Subject, Warning, foreign_without_hints, zone_warnings,
+        ANNOTATION_VALUES, Advice, FamilyView, Outcome, Subject, Warning, foreign_without_hints,
+        zone_warnings,
     },
     nearest::nearest,
 };
@@ -30,6 +31,7 @@ pub(super) fn problems(
         found.push(Problem::NoReadyEndpoints { endpoints });
     }
     found.extend(slices(subject, families));
+    found.extend(own::shares(subject, families));
     if is_ready {
         found.extend(policy(subject, families, advice));
     }
@@ -123,8 +125,16 @@ fn values(subject: &Subject<'_>) -> Vec<Problem> {
     }
     match &subject.requested.why {
         PolicyReason::UnknownValue { place, value } => {
-            let nearest = nearest(value, subject.environment.server.version.values().to_vec());
-            let (place, value) = (Arc::from(*place), Arc::clone(value));
+            let known = match *place {
+                label::TRAFFIC_DISTRIBUTION => ANNOTATION_VALUES,
+                _ => subject.environment.server.version.values(),
+            };
+            let nearest = nearest(value, known.to_vec());
+            let place = match *place {
+                label::TRAFFIC_DISTRIBUTION => format!("annotation {place}").into(),
+                place => Arc::from(place),
+            };
+            let value = Arc::clone(value);
             found.push(Problem::UnknownValue { place, value, nearest });
         }
         PolicyReason::UnavailableBefore { value, version } => {
@@ -134,11 +144,12 @@ fn values(subject: &Subject<'_>) -> Vec<Problem> {
         _ => {}
     }
     found.extend(unknown_annotations(service));
+    found.extend(own::annotations(subject));
     found
 }
 
 fn unknown_annotations(service: &Service) -> impl Iterator<Item = Problem> {
-    let known = [label::TRAFFIC_DISTRIBUTION, label::SELECTOR];
+    let known = [label::TRAFFIC_DISTRIBUTION, label::SELECTOR, label::OVERLOAD_THRESHOLD];
     // The embedded API server's own note on the Service `kubernetes`.
     let is_known = move |name: &str| known.contains(&name) || name == "evenkeel.dev/feature-gates";
     let ours = service.annotations.keys().filter(|name| name.starts_with("evenkeel.dev/"));
@@ -157,8 +168,9 @@ fn slices(subject: &Subject<'_>, families: &[FamilyView]) -> Vec<Problem> {
     if hints + missing_pods + stale_endpoints > 0 {
         found.push(Problem::SlicesOutdated { hints, missing_pods, stale_endpoints });
     }
-    let has_policy = subject.requested.policy != Policy::None;
-    let foreign = foreign_without_hints(subject).filter(|_| has_policy);
+    let needs_hints = subject.requested.policy != Policy::None
+        && !families.iter().all(|f| f.hints.desired.reason.is_without_hints());
+    let foreign = foreign_without_hints(subject).filter(|_| needs_hints);
     if let Some(Advice::AddHintsToForeignSlice { slice, manager }) = foreign {
         found.push(Problem::ForeignSliceWithoutHints { slice, manager });
     }
@@ -179,9 +191,13 @@ fn policy(subject: &Subject<'_>, families: &[FamilyView], advice: &Advice) -> Ve
             }
             _ => None,
         }));
+        found.extend(own::policy(subject, families));
     }
     let is_set = !matches!(subject.requested.why, PolicyReason::NotSet);
-    let worth = matches!(advice, Advice::SetPreferSameZone { .. } | Advice::SetAuto { .. });
+    let worth = matches!(
+        advice,
+        Advice::SetPreferSameZone { .. } | Advice::SetAuto { .. } | Advice::SetBalanced { .. }
+    );
     if worth && !is_set {
         found.push(Problem::NoTopologyPreference);
     }

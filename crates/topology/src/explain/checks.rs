@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use evenkeel_model::{AddressType, Reason, Selectable, WithMessage};
 use serde::Serialize;
 
-use super::{FamilyView, Outcome, Subject};
+use super::{FamilyView, Outcome, SharesState, Subject};
 use crate::{Policy, reason::count};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -77,6 +77,12 @@ pub enum Finding {
         of: usize,
     },
     NoReadyEndpoints,
+    /// No ready endpoint has a zone hint, and the policy gives none.
+    HintsNotNeeded,
+    /// How the zone shares in force compare with the desired ones.
+    ZoneShares {
+        state: SharesState,
+    },
     CheckProxyLogs,
     ExternalName,
 }
@@ -91,6 +97,7 @@ pub(super) fn checks(subject: &Subject<'_>, families: &[FamilyView]) -> Vec<Chec
     all(vec![preference(subject), events(subject), slices(subject)])
         .chain(by_family(families, hints))
         .chain(by_family(families, |f| all_hinted(subject, f)))
+        .chain(shares(families))
         .chain(all(vec![(Status::Unknown, Finding::CheckProxyLogs)]))
         .collect()
 }
@@ -162,6 +169,23 @@ fn hints(family: &FamilyView) -> Found {
     }
 }
 
+/// One check for each family whose policy writes zone shares: the first that is wrong, else the first.
+fn shares(families: &[FamilyView]) -> Vec<Check> {
+    let several = families.len() > 1;
+    let of_family = |family: &FamilyView| {
+        let states = || family.shares.iter().map(|view| &view.state.reason);
+        let state = states().find(|state| state.is_wrong()).or_else(|| states().next())?;
+        let status = match state {
+            state if state.is_wrong() => Status::Failed,
+            SharesState::SharesUpToDate => Status::Ok,
+            _ => Status::NotApplicable,
+        };
+        let found = (status, Finding::ZoneShares { state: state.clone() });
+        Some(check(several.then_some(family.family), found))
+    };
+    families.iter().filter_map(of_family).collect()
+}
+
 fn all_hinted(subject: &Subject<'_>, family: &FamilyView) -> Found {
     let ready = || subject.listed(family.family).filter(|e| e.ready());
     let of = ready().count();
@@ -171,9 +195,11 @@ fn all_hinted(subject: &Subject<'_>, family: &FamilyView) -> Found {
     } else {
         Status::Failed
     };
+    let not_needed = family.hints.desired.reason.is_without_hints();
     match without {
         _ if of == 0 => (failed, Finding::NoReadyEndpoints),
         0 => (Status::Ok, Finding::AllEndpointsHinted { endpoints: of }),
+        _ if without == of && not_needed => (Status::NotApplicable, Finding::HintsNotNeeded),
         _ if without == of => (failed, Finding::NoEndpointsHinted { of }),
         without => (Status::Failed, Finding::SomeEndpointsNotHinted { without, of }),
     }
@@ -238,6 +264,10 @@ impl Finding {
             Finding::NoEndpointsHinted { of } => {
                 write!(f, "none of {of} ready endpoints has a zone hint")
             }
+            Finding::HintsNotNeeded => {
+                write!(f, "no ready endpoint has a zone hint, and none is desired")
+            }
+            Finding::ZoneShares { state } => write!(f, "{state}"),
             Finding::NoReadyEndpoints => write!(f, "no endpoint is ready"),
             _ => write!(f, "the Service has no selector, so no controller writes hints"),
         }

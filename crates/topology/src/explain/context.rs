@@ -2,18 +2,20 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{ServiceState, Snapshot, WithMessage, ZoneId};
+use evenkeel_model::{ServiceState, Slice, Snapshot, WithMessage, ZoneId, label};
 
 use super::{
     Advice, Explanation, FamilyView, From, Subject, advice, capacity, checks, family_view,
+    regions::{self, is_regional},
     warnings, zone_view,
 };
 use crate::{
-    Capacity, DataPlane, Demand, Environment, NoHints, Settings,
+    Capacity, DataPlane, Demand, Environment, NoHints, Profile, Settings,
     analyze::{self, Finding, Severity},
     capacity::is_counted,
     demand,
     plan::NodeTable,
+    policy,
 };
 
 /// A snapshot with the rules that hold for it.
@@ -51,23 +53,30 @@ impl<'a> Context<'a> {
     /// Explains one Service, as seen from all zones or from where `from` says.
     pub fn explain(&self, state: &ServiceState, from: &From) -> Explanation {
         let data_plane = self.environment.data_plane(state);
-        let settings = self.environment.settings(&data_plane);
-        let subject = self.subject(state, &settings);
+        let settings = self.settings(state, &data_plane);
+        let subject = self.subject(state, &settings, data_plane.routing.profile);
         let families = families(&subject, Some(from));
         self.explanation(&subject, families, data_plane)
     }
 
     /// What is wrong with one Service, the most serious first.
     pub fn findings(&self, state: &ServiceState) -> Vec<Finding> {
-        let settings = self.environment.settings(&self.environment.data_plane(state));
-        let subject = self.subject(state, &settings);
+        let data_plane = self.environment.data_plane(state);
+        let settings = self.settings(state, &data_plane);
+        let subject = self.subject(state, &settings, data_plane.routing.profile);
         let families = families(&subject, None);
         analyze::of_service(&subject, &families, &advice::advice(&subject, &families))
     }
 
     /// What is wrong with nodes and zones, whatever the Service.
     pub fn cluster_findings(&self) -> Vec<Finding> {
-        analyze::of_cluster(self.snapshot, self.capacity.as_ref().map(|_| ()))
+        let needs_regions = |state: &ServiceState| {
+            let gates = self.environment.server.version.gates();
+            is_regional(policy::requested(&state.service, gates).policy)
+        };
+        let regions = self.snapshot.services.iter().any(needs_regions);
+        let regions = regions.then(|| regions::labels(self.snapshot, &self.demand));
+        analyze::of_cluster(self.snapshot, self.capacity.as_ref().map(|_| ()), regions.as_ref())
     }
 
     fn explanation(
@@ -85,6 +94,9 @@ impl<'a> Context<'a> {
             None => advice,
         };
         findings.extend(self.cluster_findings());
+        let alternative = advice::alternative(subject, &advice);
+        let is_regional = is_regional(subject.requested.policy);
+        let warnings = warnings::warnings(subject, &families);
         Explanation {
             namespace: Arc::clone(&service.key.namespace),
             service: Arc::clone(&service.key.name),
@@ -96,15 +108,35 @@ impl<'a> Context<'a> {
             internal_traffic_policy: service.exposure.internal,
             external_traffic_policy: service.exposure.external,
             zones: self.capacity.iter().flat_map(Capacity::zones).map(zone_view).collect(),
+            regions: if is_regional { regions::regions(&self.demand) } else { Vec::new() },
             no_capacity: self.capacity.as_ref().err().cloned().map(WithMessage::from),
             checks: checks::checks(subject, &families),
-            warnings: warnings::warnings(subject).into_iter().map(WithMessage::from).collect(),
+            warnings: warnings.into_iter().map(WithMessage::from).collect(),
             advice: advice.into(),
+            alternative: alternative.map(WithMessage::from),
             families,
         }
     }
 
-    fn subject<'s>(&'s self, state: &'s ServiceState, settings: &'s Settings) -> Subject<'s> {
+    /// The settings for a Service. `--profile evenkeel` does not rename the controller of its slices:
+    /// with another name, all of them would be written anew.
+    fn settings(&self, state: &ServiceState, plane: &DataPlane) -> Settings {
+        let mut settings = self.environment.settings(plane);
+        let is_ours = |slice: &Slice| {
+            slice.labels.get(label::MANAGED_BY).is_some_and(|name| **name == *label::EVENKEEL)
+        };
+        if plane.hints.profile == Profile::Evenkeel && state.slices.iter().any(is_ours) {
+            settings.controller_name = label::EVENKEEL.into();
+        }
+        settings
+    }
+
+    fn subject<'s>(
+        &'s self,
+        state: &'s ServiceState,
+        settings: &'s Settings,
+        routing: Profile,
+    ) -> Subject<'s> {
         Subject {
             snapshot: self.snapshot,
             state,
@@ -113,6 +145,7 @@ impl<'a> Context<'a> {
             demand: &self.demand,
             context: self,
             requested: self.environment.requested(&state.service, settings),
+            routing,
             settings,
             environment: self.environment,
         }

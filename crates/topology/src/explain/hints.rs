@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::{EndpointName, Subject};
 use crate::{
     Draft, NoHints, Role, Sync, auto,
-    plan::{self, HintOutcome, plan},
+    plan::{self, GroupShares, HintOutcome, plan},
     region::{Expressed, Reach},
 };
 
@@ -52,9 +52,12 @@ pub enum Outcome {
         auto: Option<NoHints>,
     },
     /// `fallback`: only zones without endpoints use those of the region.
+    /// `zones`: how many an endpoint would have to be hinted for where `by_shares`.
     Region {
         fallback: bool,
         by_shares: bool,
+        #[serde(skip_serializing_if = "super::is_zero")]
+        zones: usize,
     },
     /// The Service has no selector: no controller writes its slices.
     NotManaged,
@@ -90,11 +93,12 @@ struct Desired {
     waiting: Option<FxHashSet<Arc<str>>>,
 }
 
-pub(super) fn view(subject: &Subject<'_>, family: AddressType) -> HintsView {
+/// The hints, and the desired zone shares of each set of ports.
+pub(super) fn view(subject: &Subject<'_>, family: AddressType) -> (HintsView, Vec<GroupShares>) {
     let ready: Vec<&Endpoint> = subject.listed(family).filter(|e| e.ready()).collect();
     let in_force = coverage(&ready);
     if subject.state.service.selector.is_none() {
-        return HintsView { in_force, ..not_managed() };
+        return (HintsView { in_force, ..not_managed() }, Vec::new());
     }
     let kept = auto::in_force(ready.iter().copied());
     let desired = desired(subject, family, kept);
@@ -102,13 +106,18 @@ pub(super) fn view(subject: &Subject<'_>, family: AddressType) -> HintsView {
     let known: FxHashSet<_> = subject.listed(family).map(Endpoint::address).collect();
     let missing =
         desired.endpoints.iter().filter(|e| e.is_ready() && !known.contains(&e.address()));
-    HintsView {
+    let groups = match &desired.outcome {
+        HintOutcome::Balanced { groups, .. } | HintOutcome::Region { groups, .. } => groups.clone(),
+        _ => Vec::new(),
+    };
+    let hints = HintsView {
         in_force,
         differences: differences(&ready, &desired.endpoints, topology),
         missing_pods: missing.filter_map(|e| Some(Arc::clone(&e.target.as_ref()?.name))).collect(),
         stale: stale(subject, family, &desired),
         desired: outcome(desired.outcome, kept, topology).into(),
-    }
+    };
+    (hints, groups)
 }
 
 fn not_managed() -> HintsView {
@@ -221,6 +230,10 @@ pub(crate) fn outcome(outcome: HintOutcome, kept: bool, topology: &Topology) -> 
         HintOutcome::Region { reach, expressed, .. } => Outcome::Region {
             fallback: reach == Reach::ZoneThenRegion,
             by_shares: expressed != Expressed::ByHints,
+            zones: match expressed {
+                Expressed::ByHints => 0,
+                Expressed::ByShares { zones } => zones,
+            },
         },
         HintOutcome::AutoRefused(why) => Outcome::Refused { why },
         HintOutcome::Auto(counts) => Outcome::Allocated {
@@ -247,6 +260,16 @@ fn names(hints: Option<&Hints>, topology: &Topology) -> Vec<Arc<str>> {
 
 impl Reason for Outcome {}
 
+impl Outcome {
+    /// The policy writes zone shares and no hints.
+    pub(crate) fn is_without_hints(&self) -> bool {
+        matches!(
+            self,
+            Outcome::Balanced { auto: Some(_), .. } | Outcome::Region { by_shares: true, .. }
+        )
+    }
+}
+
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -269,7 +292,7 @@ impl fmt::Display for Outcome {
                     None => write!(f, "; hints as under Auto"),
                 }
             }
-            Outcome::Region { fallback, by_shares } => {
+            Outcome::Region { fallback, by_shares, .. } => {
                 let zones = match fallback {
                     true => "its own zone and zones of its region without endpoints",
                     false => "all zones of its region",

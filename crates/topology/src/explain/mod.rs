@@ -10,32 +10,41 @@ mod checks;
 mod context;
 mod hints;
 mod load;
+mod own;
+mod regions;
+mod shares;
 mod views;
 mod warnings;
 
 use std::sync::Arc;
 
 use evenkeel_model::{
-    AddressType, Endpoint, Selectable, ServiceState, Slice, Snapshot, Topology, TrafficPolicy,
-    WithMessage, ZoneId,
+    AddressType, Endpoint, Routing, Selectable, ServiceState, Slice, Snapshot, Topology,
+    TrafficPolicy, WithMessage, ZoneId, label,
 };
 use rustc_hash::FxHashSet;
 use serde::Serialize;
 
+pub(crate) use self::{
+    advice::foreign_without_hints,
+    hints::outcome,
+    own::{ANNOTATION_VALUES, annotation_of_evenkeel, warnings as own_warnings},
+    regions::RegionLabels,
+    warnings::zones as zone_warnings,
+};
 pub use self::{
-    advice::Advice,
+    advice::{Advice, Alternative},
     checks::{Check, Finding, Status},
     context::Context,
     hints::{Coverage, Difference, HintsView, Outcome},
+    regions::RegionView,
+    shares::{Adoption, SharePart, ShareRow, SharesState, SharesView, TrafficFigures, TrafficPart},
     views::{Client, Excluded, ExcludedReason, RuleReason, Traffic, Use, View},
     warnings::Warning,
 };
-pub(crate) use self::{
-    advice::foreign_without_hints, hints::outcome, warnings::zones as zone_warnings,
-};
 use crate::{
-    Capacity, DataPlane, Demand, Environment, NoHints, Policy, PolicyReason, Server, Settings,
-    analyze, capacity::ZoneCapacity, measure, plan::NodeTable, policy,
+    Capacity, DataPlane, Demand, Environment, NoHints, Policy, PolicyReason, Profile, Server,
+    Settings, analyze, capacity::ZoneCapacity, measure, plan::NodeTable, policy, routing,
 };
 
 /// The viewpoints to explain. Empty: all zones.
@@ -60,6 +69,9 @@ pub struct Explanation {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub external_traffic_policy: Option<TrafficPolicy>,
     pub zones: Vec<ZoneView>,
+    /// Under policies that look at regions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionView>,
     /// Why the capacity of zones is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub no_capacity: Option<WithMessage<NoHints>>,
@@ -67,6 +79,9 @@ pub struct Explanation {
     pub checks: Vec<Check>,
     pub warnings: Vec<WithMessage<Warning>>,
     pub advice: WithMessage<Advice>,
+    /// What else would help, and what it needs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alternative: Option<WithMessage<Alternative>>,
 }
 
 /// A zone with its part of the cluster's CPU.
@@ -87,6 +102,9 @@ pub struct FamilyView {
     pub endpoints: usize,
     pub ready: usize,
     pub hints: HintsView,
+    /// Where the policy writes zone shares, those of each set of ports.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<SharesView>,
     pub views: Vec<View>,
     /// The number of nodes with their own endpoints that have no view here.
     #[serde(skip_serializing_if = "is_zero")]
@@ -119,6 +137,8 @@ pub(crate) struct Subject<'a> {
     pub demand: &'a Demand,
     pub context: &'a Context<'a>,
     pub requested: policy::RequestedPolicy,
+    /// Whose rules route.
+    pub routing: Profile,
     pub settings: &'a Settings,
     pub environment: &'a Environment,
 }
@@ -146,11 +166,13 @@ fn family_view(subject: &Subject<'_>, family: AddressType, from: Option<&From>) 
     let endpoints = subject.endpoints(family);
     let (views, nodes_not_shown) =
         from.map_or_else(Default::default, |from| views::views(subject, family, from));
+    let (hints, groups) = hints::view(subject, family);
     FamilyView {
         family,
         endpoints: endpoints.len(),
         ready: endpoints.iter().filter(|e| e.ready()).count(),
-        hints: hints::view(subject, family),
+        hints,
+        shares: shares::views(subject, family, &groups),
         views,
         nodes_not_shown,
     }
@@ -206,6 +228,31 @@ impl<'a> Subject<'a> {
     /// count as managed.
     pub(crate) fn manages(&self, slice: &Slice) -> bool {
         self.state.service.selector.is_none() || self.settings.manages(slice)
+    }
+
+    /// Whether Evenkeel's controller writes slices of the Service.
+    pub(crate) fn has_own_slices(&self) -> bool {
+        self.state.slices.iter().any(|slice| routing::is_ours(slice, self.settings))
+    }
+
+    /// The manager of the slices, if it is not Evenkeel's controller: it ignores what only that one knows.
+    pub(crate) fn other_manager(&self) -> Option<Arc<str>> {
+        if self.has_own_slices() || self.state.service.selector.is_none() {
+            return None;
+        }
+        let in_use = self.state.slices.iter().filter(|s| !s.labels.contains_key(label::WITHDRAWN));
+        let mut managers = in_use.filter_map(|slice| slice.labels.get(label::MANAGED_BY));
+        let built_in = managers.clone().find(|name| ***name == *label::BUILT_IN);
+        built_in.or_else(|| managers.next()).cloned()
+    }
+
+    /// What consumers go by that know neither zone shares nor policies of Evenkeel's own.
+    pub(crate) fn routing_by_hints(&self) -> Routing<'static> {
+        if policy::hints_count(&self.state.service, self.settings.gates) {
+            Routing::Hints
+        } else {
+            Routing::IgnoreHints
+        }
     }
 
     /// The zones that have nodes, or if nodes are unknown, endpoints or hints; sorted by name.

@@ -4,6 +4,8 @@ mod advice;
 mod checks;
 mod cost;
 mod hints;
+mod own;
+mod shares;
 mod views;
 mod warnings;
 
@@ -41,13 +43,20 @@ fn explained(world: &World) -> Explanation {
 }
 
 fn explained_as(world: &World, state: &ServiceState, from: &From) -> Explanation {
-    let snapshot = Snapshot {
+    let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
+    explain(&snapshot(world), state, from, &environment)
+}
+
+fn explained_in(world: &World, state: &ServiceState, environment: &Environment) -> Explanation {
+    explain(&snapshot(world), state, &From::default(), environment)
+}
+
+fn snapshot(world: &World) -> Snapshot {
+    Snapshot {
         topology: world.cluster.topology.clone(),
         nodes: world.cluster.nodes.clone(),
         ..Snapshot::default()
-    };
-    let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
-    explain(&snapshot, state, from, &environment)
+    }
 }
 
 /// The name of an enum's variant: the code that reasons serialise with.

@@ -52,6 +52,12 @@ codes! {
     NodesInSeveralZones,
     /// Ready nodes are in one zone, so hints have no use.
     NodesInOneZone,
+    /// Every ready node has a region, and all nodes of a zone the same.
+    NodesHaveRegion,
+    /// Ready nodes have no region label, and a Service has a policy that looks at regions.
+    NodesWithoutRegion,
+    /// Nodes of a zone name several regions.
+    ZonesInSeveralRegions,
     /// A controller holds the lease and renews it.
     LeaderActive,
     /// No lease exists: no controller has run.
@@ -92,6 +98,12 @@ codes! {
     ServicesNotListed,
     /// EndpointSlices can't be listed.
     SlicesNotListed,
+    /// Every Service under Balanced has zone shares.
+    ZoneSharesInForce,
+    /// Services under Balanced have no zone shares.
+    ZoneSharesMissing,
+    /// The zone shares of some Services can't be used.
+    ZoneSharesBroken,
     /// The conditions of all Services with a policy are True.
     ConditionsTrue,
     /// A condition of a Service is False.

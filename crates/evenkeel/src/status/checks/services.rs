@@ -56,12 +56,15 @@ fn one_manager(slices: &[Slice]) -> Check {
     }
 }
 
+/// A controller may not have got to it yet.
+pub(super) fn is_new(service: &Service, now: i64) -> bool {
+    service.created.is_some_and(|created| now.saturating_sub(created) < NEW_SECONDS)
+}
+
 fn have_slices(services: &[Service], slices: &[Slice], now: i64) -> Check {
     let known: BTreeSet<&ServiceKey> =
         slices.iter().filter(|slice| is_known(slice)).map(|slice| &slice.service).collect();
-    let is_new = |service: &&Service| {
-        service.created.is_some_and(|created| now.saturating_sub(created) < NEW_SECONDS)
-    };
+    let is_new = |service: &&Service| is_new(service, now);
     let selecting = services.iter().filter(|service| service.has_selector);
     let (with, without): (Vec<&Service>, Vec<&Service>) =
         selecting.partition(|service| known.contains(&service.key));

@@ -1,11 +1,12 @@
 use evenkeel_model::{ServiceKey, label};
+use evenkeel_topology::Policy;
 
 use super::*;
 use crate::{
     controller::access,
     status::{
         LeaseName,
-        facts::{Condition, Facts, Failure, Lease, Metrics, Node, Service, Slice, Syncs},
+        facts::{Condition, Facts, Failure, Lease, Metrics, Node, Service, Shares, Slice, Syncs},
     },
 };
 
@@ -21,11 +22,18 @@ fn key(name: &str) -> ServiceKey {
 }
 
 fn service(name: &str) -> Service {
-    Service { key: key(name), created: Some(NOW - 60), has_selector: true, conditions: vec![] }
+    Service {
+        key: key(name),
+        created: Some(NOW - 60),
+        has_selector: true,
+        policy: Policy::None,
+        conditions: vec![],
+    }
 }
 
 fn slice(service: &str, manager: &str, endpoints: usize) -> Slice {
-    Slice { service: key(service), manager: manager.into(), endpoints }
+    let shares = Shares::None;
+    Slice { service: key(service), manager: manager.into(), endpoints, ready: endpoints, shares }
 }
 
 fn condition(kind: &str, status: bool) -> Condition {
@@ -182,6 +190,23 @@ const FINDINGS: &[(Code, Outcome, &str, Change)] = &[
     (Code::ServicesNotListed, Outcome::Warning, "cannot list services", |c| {
         c.services = Err("no".into());
     }),
+    (Code::ZoneSharesMissing, Outcome::Warning, "without zone shares: shop/web", |c| {
+        set_policy(c, Policy::Balanced);
+    }),
+    (Code::ZoneSharesBroken, Outcome::Warning, "can't be used: shop/web (sums to 7)", |c| {
+        set_policy(c, Policy::Balanced);
+        c.slices.as_mut().unwrap()[0].shares = Shares::Invalid("sums to 7".into());
+    }),
+    (Code::NodesWithoutRegion, Outcome::Warning, "topology.kubernetes.io/region: b1", |c| {
+        set_policy(c, Policy::PreferSameRegion);
+        nodes(c)[0].region = Some("east".into());
+    }),
+    (Code::ZonesInSeveralRegions, Outcome::Warning, "several regions: a (east, west)", |c| {
+        set_policy(c, Policy::PreferSameZoneThenRegion);
+        nodes(c).push(node("a2", "a"));
+        let regions = ["east", "east", "west"].map(|name| Some(name.to_owned()));
+        nodes(c).iter_mut().zip(regions).for_each(|(node, region)| node.region = region);
+    }),
     (
         Code::ConditionFalse,
         Outcome::Warning,
@@ -207,6 +232,10 @@ const FINDINGS: &[(Code, Outcome, &str, Change)] = &[
 
 const ACCEPTED: &str = "TrafficDistributionAccepted";
 const PROGRAMMED: &str = "TrafficDistributionProgrammed";
+
+fn set_policy(cluster: &mut Cluster, policy: Policy) {
+    cluster.services.as_mut().unwrap()[0].policy = policy;
+}
 
 fn nodes(cluster: &mut Cluster) -> &mut Vec<Node> {
     cluster.nodes.as_mut().unwrap()
@@ -236,6 +265,16 @@ fn each_problem_is_one_finding_with_a_code_and_something_to_do() {
 fn a_healthy_cluster_passes_every_check_and_every_code_is_in_use() {
     let mut cluster = healthy();
     set_conditions(&mut cluster, &[(ACCEPTED, true), (PROGRAMMED, true)]);
+    set_policy(&mut cluster, Policy::Balanced);
+    cluster
+        .services
+        .as_mut()
+        .unwrap()
+        .push(Service { policy: Policy::PreferSameRegion, ..service("other") });
+    let other = slice("other", label::EVENKEEL, 1);
+    cluster.slices.as_mut().unwrap().push(other);
+    cluster.slices.as_mut().unwrap()[0].shares = Shares::Valid;
+    nodes(&mut cluster).iter_mut().for_each(|node| node.region = Some("east".into()));
     let all = all_checks(cluster);
     assert!(all.iter().all(|check| check.outcome == Outcome::Ok && check.help.is_none()));
     for group in [Group::Api, Group::Access, Group::Nodes, Group::Controller, Group::Services] {
@@ -268,6 +307,14 @@ fn what_is_harmless_is_no_finding() {
     assert_eq!(found(|c| c.failures = Ok(vec![failure(Some(NOW - 3601))])), []);
     assert_eq!(found(|c| c.metrics = syncs(0, 0, 0)), []);
     assert_eq!(found(|c| c.metrics = syncs(80, 10, 10)), []);
+    // Not ready, or of another controller: no zone shares are expected.
+    assert_eq!(
+        found(|c| {
+            set_policy(c, Policy::Balanced);
+            c.slices.as_mut().unwrap()[0].ready = 0;
+        }),
+        []
+    );
     let built_in = |endpoints| slice("web", label::BUILT_IN, endpoints);
     assert_eq!(found(|c| c.slices.as_mut().unwrap().push(built_in(0))), []);
     assert_eq!(found(|c| c.slices = Ok(vec![built_in(3)])), []);

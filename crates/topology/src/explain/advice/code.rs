@@ -5,7 +5,8 @@ use std::{fmt, sync::Arc};
 use evenkeel_model::Reason;
 use serde::Serialize;
 
-use crate::{ServerVersion, policy::CannotAct, reason::count, reason::percent};
+use super::balanced::Effect;
+use crate::{Policy, ServerVersion, policy::CannotAct, reason::count, reason::percent};
 
 /// What to do next. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +41,21 @@ pub enum Advice {
     SpreadPods {
         zone: Arc<str>,
         load: f64,
+    },
+    /// PreferSameZone would overload a zone or Auto can't allocate; Balanced does neither.
+    SetBalanced {
+        command: Arc<str>,
+        in_zone_share: f64,
+        max_load: f64,
+    },
+    /// Another controller manages the slices and ignores the annotation that sets the policy.
+    UseEvenkeelController {
+        annotation: &'static str,
+        manager: Arc<str>,
+    },
+    /// The policy takes effect where nodes run Evenkeel's proxy, and none does.
+    AwaitProxy {
+        policy: Policy,
     },
     UseKnownValue {
         value: Arc<str>,
@@ -150,6 +166,19 @@ impl Advice {
                 f,
                 "Spread the Pods evenly over zones first: PreferSameZone would load the endpoints in {zone} to {} % of their fair share (`evenkeel plan` shows the figures)",
                 load(l)
+            ),
+            &Advice::SetBalanced { ref command, in_zone_share, max_load } => write!(
+                f,
+                "Set policy Balanced: {command}; then {}",
+                Effect { in_zone_share, max_load }
+            ),
+            Advice::UseEvenkeelController { annotation, manager } => write!(
+                f,
+                "Let Evenkeel's controller manage the EndpointSlices, or remove annotation {annotation}: {manager} manages them and ignores it"
+            ),
+            Advice::AwaitProxy { policy } => write!(
+                f,
+                "Nothing to do on the Service: {policy} takes effect where nodes run Evenkeel's proxy, and none reports it; until then kube-proxy goes by hints alone"
             ),
             Advice::UseKnownValue { value, known: [] } => {
                 write!(f, "Remove {value}: this API server has no trafficDistribution")

@@ -1,6 +1,7 @@
 //! In one sentence: what to change to get in-zone traffic.
 
 mod ask;
+mod balanced;
 mod code;
 
 use std::sync::Arc;
@@ -8,22 +9,39 @@ use std::sync::Arc;
 use evenkeel_model::{Endpoint, Selectable, Service, TrafficPolicy, ZoneId, label};
 
 use self::ask::{ask, enable, instead_of_auto};
-pub use self::code::Advice;
-use super::{Client, Coverage, FamilyView, Outcome, Subject};
+pub use self::{balanced::Alternative, code::Advice};
+use super::{
+    Client, Coverage, FamilyView, Outcome, RuleReason, Subject, View,
+    own::{ANNOTATION_VALUES, annotation_of_evenkeel},
+};
 use crate::{
-    NoHints, Policy, PolicyReason,
+    NoHints, Policy, PolicyReason, Profile,
     policy::{CannotAct, can_act, hints_count},
 };
 
 type Step = fn(&Subject<'_>, &[FamilyView]) -> Option<Advice>;
 
 /// What stands in the way, from the most basic to the finest.
-const STEPS: [Step; 6] =
-    [about_nature, about_endpoints, about_policy, about_refusal, about_slices, about_zones];
+const STEPS: [Step; 8] = [
+    about_nature,
+    about_endpoints,
+    about_policy,
+    about_manager,
+    about_refusal,
+    about_slices,
+    about_zones,
+    about_proxy,
+];
 
 pub(super) fn advice(subject: &Subject<'_>, families: &[FamilyView]) -> Advice {
     let found = STEPS.iter().find_map(|step| step(subject, families));
-    found.unwrap_or(Advice::NothingToDo)
+    let found = found.unwrap_or(Advice::NothingToDo);
+    balanced::instead(subject, &found).unwrap_or(found)
+}
+
+/// What else would help.
+pub(super) fn alternative(subject: &Subject<'_>, advice: &Advice) -> Option<Alternative> {
+    balanced::alternative(subject, advice)
 }
 
 /// Services that no policy can do anything for.
@@ -63,8 +81,11 @@ fn about_policy(subject: &Subject<'_>, _: &[FamilyView]) -> Option<Advice> {
         (PolicyReason::UnavailableBefore { value, version }, _) => {
             Advice::UpgradeServer { value: Arc::clone(value), version: *version }
         }
-        (PolicyReason::UnknownValue { value, .. }, Advice::SetPreferSameZone { .. }) => {
-            let known = subject.environment.server.version.values();
+        (PolicyReason::UnknownValue { value, place }, Advice::SetPreferSameZone { .. }) => {
+            let known = match *place {
+                label::TRAFFIC_DISTRIBUTION => ANNOTATION_VALUES,
+                _ => subject.environment.server.version.values(),
+            };
             Advice::UseKnownValue { value: Arc::clone(value), known }
         }
         (_, advice) => advice,
@@ -102,6 +123,12 @@ fn nothing_to_gain(subject: &Subject<'_>) -> Advice {
     Advice::NothingToGain { zone: zone.map(name) }
 }
 
+/// Another controller manages the slices and ignores the annotation that sets the policy.
+fn about_manager(subject: &Subject<'_>, _: &[FamilyView]) -> Option<Advice> {
+    let annotation = annotation_of_evenkeel(subject)?;
+    Some(Advice::UseEvenkeelController { annotation, manager: subject.other_manager()? })
+}
+
 fn about_refusal(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
     let why = families.iter().find_map(|f| match &f.hints.desired.reason {
         Outcome::Refused { why } => Some(why),
@@ -127,16 +154,22 @@ fn about_refusal(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advic
 }
 
 fn about_slices(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
-    if let Some(advice) = foreign_without_hints(subject) {
+    let without_hints = |f: &FamilyView| f.hints.desired.reason.is_without_hints();
+    let needs_hints = !families.iter().all(without_hints);
+    if let Some(advice) = foreign_without_hints(subject).filter(|_| needs_hints) {
         return Some(advice);
     }
     let behind = |f: &FamilyView| {
         let hints = &f.hints;
         let differ = !hints.differences.is_empty() || !hints.missing_pods.is_empty();
-        differ || !hints.stale.is_empty()
+        let shares = f.shares.iter().any(|view| view.state.reason.is_wrong());
+        differ || shares || !hints.stale.is_empty()
     };
     if families.iter().any(behind) {
         return Some(Advice::CheckController);
+    }
+    if !needs_hints {
+        return None;
     }
     let mut listed = families.iter().flat_map(|f| subject.listed(f.family));
     if let Some(endpoint) = listed.find(|e| lacks_hint(e) && in_no_zone(e)) {
@@ -168,8 +201,15 @@ fn in_no_zone(endpoint: &Endpoint) -> bool {
 }
 
 /// Zones whose clients have to go elsewhere.
-fn about_zones(_: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
-    let far = families.iter().flat_map(|f| &f.views).filter(|v| v.in_zone_share == Some(0.0));
+fn about_zones(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
+    if subject.requested.policy == Policy::PreferSameRegion {
+        return None;
+    }
+    let is_far = |view: &&View| {
+        let is_refused = matches!(view.rule.reason, RuleReason::RequiredZoneEmpty { .. });
+        is_refused || view.in_zone_share == Some(0.0)
+    };
+    let far = families.iter().flat_map(|f| &f.views).filter(is_far);
     let mut zones: Vec<Arc<str>> = far
         .filter_map(|view| match &view.client {
             Client::Zone { zone } => Some(Arc::clone(zone)),
@@ -179,4 +219,16 @@ fn about_zones(_: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
     zones.sort_unstable();
     zones.dedup();
     (!zones.is_empty()).then_some(Advice::AddEndpoints { zones })
+}
+
+/// What only Evenkeel's proxy does, while none runs.
+fn about_proxy(subject: &Subject<'_>, families: &[FamilyView]) -> Option<Advice> {
+    let has_table = |f: &FamilyView| {
+        let mut rows = f.shares.iter().flat_map(|view| &view.rows);
+        rows.any(|row| row.desired.is_some())
+    };
+    let policy = subject.requested.policy;
+    let needs_proxy = policy == Policy::RequireSameZone || families.iter().any(has_table);
+    let is_missing = subject.routing == Profile::Kubernetes;
+    (needs_proxy && is_missing).then_some(Advice::AwaitProxy { policy })
 }

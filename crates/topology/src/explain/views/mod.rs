@@ -20,7 +20,7 @@ use self::{
     viewpoints::{Look, looks},
 };
 use super::{EndpointName, From, Subject};
-use crate::select::select;
+use crate::{SharesIgnored, select::select, shares_ignored};
 
 /// Clients that see the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -65,6 +65,9 @@ pub struct View {
     /// The part of the traffic that stays in the client's zone; `None` when that has no meaning.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub in_zone_share: Option<f64>,
+    /// Why zone shares don't decide although the policy writes them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shares_ignored: Option<WithMessage<SharesIgnored>>,
     /// Nodes of the zone that use endpoints of their own instead.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub except_nodes: Vec<Arc<str>>,
@@ -111,6 +114,7 @@ fn view(subject: &Subject<'_>, scene: &Scene<'_>, look: &Look) -> View {
         uses: Vec::new(),
         excluded: Vec::new(),
         in_zone_share: None,
+        shares_ignored: None,
         except_nodes: own.nodes.iter().map(|&n| Arc::clone(topology.nodes.name(n))).collect(),
     };
     if let (true, Client::Zone { zone }) = (own.are_all, &look.client) {
@@ -119,11 +123,13 @@ fn view(subject: &Subject<'_>, scene: &Scene<'_>, look: &Look) -> View {
     }
     let selection = selection(subject, scene, look);
     let uses = uses(scene, &selection, topology);
+    let ignored = shares_ignored(scene.routing(), look.from.zone, &topology.zones);
     View {
         in_zone_share: in_zone_share(&look.client, &uses),
         excluded: excluded(&scene.endpoints, &selection, look.from, topology),
         rule: rule_reason(selection.rule, &look.client, look.local).into(),
         uses,
+        shares_ignored: ignored.filter(|_| !look.local).map(WithMessage::from),
         ..empty()
     }
 }

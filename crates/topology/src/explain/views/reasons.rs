@@ -72,6 +72,10 @@ pub enum ExcludedReason {
         nodes: Vec<Arc<str>>,
     },
     NotHintedForNode,
+    /// Policy RequireSameZone, and the endpoint is in another zone.
+    InOtherZone,
+    /// The zone shares of the client's zone have no part for the endpoint's zone.
+    NotInShares,
     /// The endpoint is on another node, and the traffic policy is Local.
     OnOtherNode,
 }
@@ -95,6 +99,8 @@ pub(super) fn excluded_reason(
             let zones = zones.map(|&zone| Arc::clone(topology.zones.name(zone))).collect();
             ExcludedReason::HintedForZones { zones }
         }
+        Rule::RequiredZone | Rule::RequiredZoneEmpty => ExcludedReason::InOtherZone,
+        Rule::ZoneShares => ExcludedReason::NotInShares,
         Rule::SameNode if !endpoint.has_node_hint() => ExcludedReason::NotHintedForNode,
         Rule::SameNode => {
             let nodes = endpoint.node_hints().iter().filter(|&&node| Some(node) != from.node);
@@ -198,6 +204,8 @@ impl fmt::Display for ExcludedReason {
                 write!(f, "hinted for node {}", nodes.join(", "))
             }
             ExcludedReason::NotHintedForNode => write!(f, "not hinted for this node"),
+            ExcludedReason::InOtherZone => write!(f, "in another zone"),
+            ExcludedReason::NotInShares => write!(f, "in zones without a part of the zone shares"),
             ExcludedReason::OnOtherNode => write!(f, "on another node"),
         }
     }

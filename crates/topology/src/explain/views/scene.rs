@@ -9,7 +9,7 @@ use super::{
     Client, Look,
     ports::{Group, endpoints},
 };
-use crate::{PortRouting, explain::Subject, select::select_cluster};
+use crate::{PortRouting, Profile, explain::Subject, select::select_cluster};
 
 pub(super) struct Scene<'a> {
     pub ports: Vec<Arc<str>>,
@@ -34,7 +34,12 @@ impl<'a> Scene<'a> {
     pub(super) fn new(subject: &Subject<'a>, group: Group<'a>) -> Self {
         let Group { ports, places, slices } = group;
         let service = &subject.state.service;
-        let routing = PortRouting::new(service, slices, &places, subject.settings);
+        let routing = match (subject.routing, subject.routing_by_hints()) {
+            (Profile::Evenkeel, _) => PortRouting::new(service, slices, &places, subject.settings),
+            // Kubernetes' proxy knows neither zone shares nor policies of Evenkeel's own.
+            (Profile::Kubernetes, Routing::Hints) => PortRouting::Hints,
+            (Profile::Kubernetes, _) => PortRouting::IgnoreHints,
+        };
         let endpoints: Vec<&Endpoint> = endpoints(&places).collect();
         let candidates: Vec<Candidate> = endpoints.iter().map(|&e| Candidate::from(e)).collect();
         let mut scene = Scene { ports, endpoints, candidates, routing, own: FxHashMap::default() };
