@@ -1,5 +1,7 @@
 //! Explanations: what they count, what they show, and what they advise.
 
+#![expect(clippy::unwrap_used, reason = "tests")]
+
 mod advice;
 mod checks;
 mod cost;
