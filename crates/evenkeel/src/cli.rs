@@ -158,6 +158,10 @@ pub(crate) struct ThresholdArgs {
     /// How Auto treats a node without allocatable CPU
     #[arg(long, value_enum)]
     pub unknown_cpu: Option<UnknownCpuArg>,
+    /// Part of the endpoints that Auto may hint for another zone without need before it writes slices
+    /// for that alone [default: 0.1]
+    #[arg(long, value_name = "RATIO")]
+    pub locality_threshold: Option<f64>,
     /// By how much an endpoint may exceed its fair part under Balanced: 0.1 is 10 %
     #[arg(long, value_name = "RATIO")]
     pub allowance: Option<f64>,

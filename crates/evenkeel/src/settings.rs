@@ -35,6 +35,7 @@ pub(crate) fn thresholds(settings: &mut Settings, args: &ThresholdArgs) {
         };
     }
     let ratios = [
+        (&mut settings.locality_threshold, args.locality_threshold),
         (&mut settings.allowance, args.allowance),
         (&mut settings.keep_excess, args.keep_excess),
         (&mut settings.keep_in_zone, args.keep_in_zone),

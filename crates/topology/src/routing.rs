@@ -169,7 +169,9 @@ impl Basis {
             Policy::RequireSameZone => Basis::SameZoneOnly,
             Policy::Balanced => Basis::Shares { expected: true },
             // Regions of few zones need no table.
-            Policy::PreferSameRegion => Basis::Shares { expected: false },
+            Policy::PreferSameRegion | Policy::PreferSameZoneThenRegion => {
+                Basis::Shares { expected: false }
+            }
             _ => Basis::Hints,
         }
     }

@@ -85,6 +85,8 @@ fn beyond_eight_zones_a_zone_with_endpoints_keeps_to_itself() {
     assert_eq!(table["a"], rows(&[("", &[("a", 1000)])])[""]);
     assert_eq!(table["c"], rows(&[("", &[("a", 750), ("b", 250)])])[""]);
     assert_eq!(table.get("k"), None, "no endpoint is in its region");
+    let a = world.select_from("node-a1").cluster.unwrap();
+    assert_eq!((a.rule, a.pods.len()), (Rule::ZoneShares, 3), "clients follow the table");
     let k = world.select_from("node-k1").cluster.unwrap();
     assert_eq!(k.pods.len(), 4);
 }
