@@ -33,7 +33,9 @@ pub(crate) fn carriers(world: &World) -> Vec<&Slice> {
 /// The only table of the world.
 pub(crate) fn table(world: &World) -> Table {
     match carriers(world).as_slice() {
-        [carrier] => named(world, carrier.shares.as_ref().and_then(|s| s.valid()).unwrap()),
+        [carrier] => {
+            named(world, carrier.shares.as_ref().and_then(|s| s.valid()).expect("a valid table"))
+        }
         others => panic!("{} slices carry a table", others.len()),
     }
 }
