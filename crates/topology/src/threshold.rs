@@ -23,6 +23,7 @@ const MOST: f64 = 10.0;
 #[serde(tag = "code")]
 #[non_exhaustive]
 pub enum InvalidThreshold {
+    /// The value of `evenkeel.dev/overload-threshold` is not a percentage from 0% to 1000%.
     InvalidOverloadThreshold { value: Arc<str> },
 }
 
