@@ -1,6 +1,9 @@
 //! One endpoint of a slice, as small as it can be kept.
 
-use core::{fmt, net::IpAddr};
+use core::{
+    fmt,
+    net::{IpAddr, SocketAddr},
+};
 use std::sync::Arc;
 
 use evenkeel_model::{
@@ -133,6 +136,6 @@ impl<E> Selectable for MergedEndpoint<'_, E> {
 
 impl fmt::Display for Backend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        std::net::SocketAddr::new(self.ip, self.port).fmt(f)
+        SocketAddr::new(self.ip, self.port).fmt(f)
     }
 }
