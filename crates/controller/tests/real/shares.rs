@@ -50,7 +50,7 @@ pub(crate) async fn run(client: &Client, built_in: &BuiltIn) {
     marked(client, &namespace, "restarted").await;
     unchanged(client, &namespace, &before).await;
     controller.stop().await;
-    say("6. the API server keeps zone shares and hints for two zones; a restart writes nothing");
+    say("8. the API server keeps zone shares and hints for two zones; a restart writes nothing");
 
     release(client.clone(), &Scope::default(), |_| {}).await.unwrap();
     let released = slices(client, &namespace).await;
