@@ -33,6 +33,7 @@ fn read(n_services: usize) -> Engine {
             created: Some(1),
             conditions: Vec::new(),
             problem: None,
+            frontend_problem: None,
         }));
     }
     engine.slice(Watched::Restarted);
@@ -85,6 +86,7 @@ fn complete(engine: &mut Engine, n_services: usize, nodes: &[NodeId]) {
             created: Some(1),
             conditions: Vec::new(),
             problem: None,
+            frontend_problem: None,
         }));
     }
     engine.service(Watched::Complete);

@@ -46,5 +46,5 @@ pub use crate::{
     },
     slice::{AddressType, EndpointPort, Slice},
     snapshot::{Autoscaler, EventNote, LabelValues, PodCause, PodProblem, ServiceState, Snapshot},
-    zone_shares::{PARTS, ShareRow, SharesAnnotation, SharesError, ZoneShares},
+    zone_shares::{MOST_SHARES_BYTES, PARTS, ShareRow, SharesAnnotation, SharesError, ZoneShares},
 };

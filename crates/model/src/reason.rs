@@ -26,13 +26,18 @@ impl<R: Reason> From<R> for WithMessage<R> {
     }
 }
 
-/// Text from a cluster or a file, made harmless for a terminal: control characters are spelled out.
+/// Text from a cluster or a file, made harmless for a terminal: control characters, and those that
+/// change the direction of writing, are spelled out.
 pub fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(char::is_control) {
+    let is_harmful = |c: char| {
+        let turns = matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        c.is_control() || turns
+    };
+    if !text.chars().any(is_harmful) {
         return Cow::Borrowed(text);
     }
     let spelled = |c: char| match c {
-        c if c.is_control() => c.escape_default().to_string(),
+        c if is_harmful(c) => c.escape_default().to_string(),
         c => c.to_string(),
     };
     Cow::Owned(text.chars().map(spelled).collect())
@@ -46,5 +51,6 @@ mod tests {
     fn control_characters_never_reach_the_terminal() {
         assert_eq!(harmless("plain, zone-ä"), "plain, zone-ä");
         assert_eq!(harmless("a\u{1b}[2J\nb"), "a\\u{1b}[2J\\nb");
+        assert_eq!(harmless("a\u{202e}b"), "a\\u{202e}b");
     }
 }

@@ -34,6 +34,8 @@ pub struct SeenService {
     pub conditions: Vec<Condition>,
     /// What is wrong with the Service, if it can't be planned: field and problem.
     pub problem: Option<Box<str>>,
+    /// What is wrong with its frontends, which have no effect on its slices.
+    pub frontend_problem: Option<Box<str>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

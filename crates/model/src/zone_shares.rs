@@ -12,6 +12,9 @@ use crate::{Reason, ZoneId};
 /// The parts of each row sum to this.
 pub const PARTS: u16 = 1000;
 
+/// The longest table that consumers read, as text. An API server takes annotations of 256 KiB in all.
+pub const MOST_SHARES_BYTES: usize = 128 * 1024;
+
 /// A table of zone shares. Rows and their parts are sorted by zone id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ZoneShares {

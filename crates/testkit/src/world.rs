@@ -102,6 +102,7 @@ impl World {
     pub fn sync(&mut self) -> Plan {
         let plan = self.plan();
         self.slices = apply(&plan, &self.slices, &self.service.key.name);
+        self.auto_services.retain(&self.service.key, &self.service.families);
         for family in &plan.families {
             let (key, auto_services) = (&self.service.key, &mut self.auto_services);
             let of_family = |s: &&Slice| s.address_type == family.family;

@@ -4,7 +4,7 @@
 //! and new tables side by side meanwhile. A slice that carries the table keeps it as long as it is
 //! there, so that a new slice costs no write for the sake of its name; of several the first by name is
 //! the carrier, and without one the first by name becomes it. The shell writes what adds before what
-//! takes away, so that a new carrier is written before the old one goes. O(endpoints).
+//! takes away, so that a new carrier is written before the old one goes. O(endpoints + slices · ports).
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -26,16 +26,19 @@ pub(crate) struct Group<'a> {
 /// The groups of the drafts, in the order of their ports. `existing`: slices as they are, of the same
 /// family, in the order of their names.
 pub(crate) fn groups<'a>(drafts: &[Draft<'_>], existing: &[&'a Slice]) -> Vec<Group<'a>> {
+    let mut tables: BTreeMap<Vec<EndpointPort>, &'a Arc<ZoneShares>> = BTreeMap::new();
+    for slice in existing {
+        if let Some(table) = slice.shares.as_ref().and_then(SharesAnnotation::valid) {
+            tables.entry(sorted(&slice.ports)).or_insert(table);
+        }
+    }
     let mut groups: BTreeMap<Vec<EndpointPort>, Group<'a>> = BTreeMap::new();
     for (index, draft) in drafts.iter().enumerate() {
         let ports = sorted(&draft.slice.ports);
         let group = groups.entry(ports).or_insert_with_key(|ports| Group {
             ports: ports.clone(),
             ready: ZoneCounts::default(),
-            in_force: existing
-                .iter()
-                .filter(|slice| sorted(&slice.ports) == *ports)
-                .find_map(|slice| slice.shares.as_ref()?.valid()),
+            in_force: tables.get(ports).copied(),
             written_anyway: true,
             drafts: Vec::new(),
         });

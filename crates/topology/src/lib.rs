@@ -39,6 +39,7 @@ pub mod region;
 mod routing;
 pub mod select;
 mod settings;
+mod share_out;
 pub mod threshold;
 pub mod version;
 pub mod whatif;

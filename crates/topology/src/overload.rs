@@ -105,6 +105,16 @@ impl AutoServices {
         }
     }
 
+    /// The Service has these families, and no others.
+    pub fn retain(&mut self, service: &ServiceKey, families: &[AddressType]) {
+        let Some(entry) = self.services.get_mut(service) else { return };
+        entry.families.retain(|family, _| families.contains(family));
+        entry.shares.retain(|family, _| families.contains(family));
+        if entry.families.is_empty() && !entry.regional {
+            self.services.remove(service);
+        }
+    }
+
     fn balanced(
         &mut self,
         service: &ServiceKey,
@@ -123,7 +133,7 @@ impl AutoServices {
         entry.populated = false;
         let shares = |group: &GroupShares| Shares {
             ready: group.ready.clone(),
-            table: group.shares.clone(),
+            table: group.shares.clone().ok(),
         };
         entry.shares.insert(family, groups.iter().map(shares).collect());
     }

@@ -8,20 +8,21 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{
-    AddressType, EndpointPort, Id, Node, NodeId, Pod, Service, Slice, ZoneShares,
-};
+use evenkeel_model::{AddressType, Id, Node, NodeId, Pod, Service, Slice};
 
 use crate::{
     Capacity, Demand, Draft, EnabledEvent, HintEvent, NoHints, Policy, RequestedPolicy, Role,
-    Settings, auto, balanced, carrier, distribution,
+    Settings, auto, carrier, distribution,
     draft::remove_hints,
     moves::{Move, moves},
     pack::{Packed, pack},
     policy,
-    region::{self, Expressed, Reach},
+    region::{Expressed, Reach},
+    share_out::{self, writes_shares},
     threshold,
 };
+
+pub use crate::share_out::{GroupShares, NoShares};
 
 /// Nodes by their id.
 #[derive(Clone, Debug, Default)]
@@ -88,19 +89,6 @@ pub enum HintOutcome {
     },
 }
 
-/// The zone shares of one set of ports.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GroupShares {
-    pub ports: Vec<EndpointPort>,
-    pub ready: auto::ZoneCounts,
-    /// `None`: there is nothing to share out.
-    pub shares: Option<Arc<ZoneShares>>,
-    /// A table was in force before.
-    pub was_in_force: bool,
-    /// What is expected of the table; only under Balanced.
-    pub decision: Option<balanced::Decision>,
-}
-
 /// Plans one Service.
 pub fn plan(sync: &Sync<'_>) -> Plan {
     let requested = policy::requested(sync.service, sync.settings.gates);
@@ -142,7 +130,7 @@ pub fn hint(
     sync: &Sync<'_>,
 ) -> HintOutcome {
     let settings = &*threshold::for_service(sync.settings, sync.service);
-    if !matches!(requested.policy, Policy::Balanced) && !is_regional(requested.policy) {
+    if !writes_shares(requested.policy) {
         carrier::remove(drafts);
     }
     match requested.policy {
@@ -168,62 +156,13 @@ pub fn hint(
         }
         Policy::Balanced => {
             let hints = auto::assign(drafts, sync.capacity, in_force, settings);
-            HintOutcome::Balanced { hints, groups: balance(drafts, sync, settings) }
+            HintOutcome::Balanced { hints, groups: share_out::balanced(drafts, sync, settings) }
         }
-        Policy::PreferSameRegion => regional(drafts, sync, Reach::Region),
-        Policy::PreferSameZoneThenRegion => regional(drafts, sync, Reach::ZoneThenRegion),
-    }
-}
-
-fn is_regional(policy: Policy) -> bool {
-    matches!(policy, Policy::PreferSameRegion | Policy::PreferSameZoneThenRegion)
-}
-
-/// Sets the zone shares of policy Balanced.
-fn balance(drafts: &mut [Draft<'_>], sync: &Sync<'_>, settings: &Settings) -> Vec<GroupShares> {
-    let tuning = settings.tuning();
-    share_out(drafts, sync, |group| {
-        let (in_force, anyway) = (group.in_force.map(|shares| &**shares), group.written_anyway);
-        let mut decision = balanced::decide(sync.demand, &group.ready, in_force, anyway, &tuning);
-        (decision.shares.take(), Some(decision))
-    })
-}
-
-/// Gives the hints of a policy that looks at regions, or zone shares where hints can't say it.
-fn regional(drafts: &mut [Draft<'_>], sync: &Sync<'_>, reach: Reach) -> HintOutcome {
-    let expressed = region::assign(drafts, sync.demand, reach);
-    let groups = match expressed {
-        Expressed::ByShares { .. } => share_out(drafts, sync, |group| {
-            (region::shares(sync.demand, &group.ready, reach), None)
-        }),
-        Expressed::ByHints => {
-            carrier::remove(drafts);
-            Vec::new()
+        Policy::PreferSameRegion => share_out::regional(drafts, sync, settings, Reach::Region),
+        Policy::PreferSameZoneThenRegion => {
+            share_out::regional(drafts, sync, settings, Reach::ZoneThenRegion)
         }
-    };
-    HintOutcome::Region { reach, expressed, groups }
-}
-
-fn share_out(
-    drafts: &mut [Draft<'_>],
-    sync: &Sync<'_>,
-    decide: impl Fn(&carrier::Group<'_>) -> (Option<ZoneShares>, Option<balanced::Decision>),
-) -> Vec<GroupShares> {
-    let family = drafts.first().map(|draft| draft.slice.address_type);
-    let own = |s: &&&Slice| {
-        Some(s.address_type) == family && s.owner.as_deref() == Some(&*sync.service.uid)
-    };
-    let existing: Vec<&Slice> = sync.existing.iter().filter(own).copied().collect();
-    let mut shared = Vec::new();
-    for group in carrier::groups(drafts, &existing) {
-        let (shares, decision) = decide(&group);
-        let shares = shares.map(Arc::new);
-        carrier::put(drafts, &group, shares.as_ref());
-        let was_in_force = group.in_force.is_some();
-        let carrier::Group { ports, ready, .. } = group;
-        shared.push(GroupShares { ports, ready, shares, was_in_force, decision });
     }
-    shared
 }
 
 /// The Event to emit for the outcome. `known`: hints of this family are nothing new;
@@ -247,7 +186,7 @@ fn event(
 /// Zone shares of a family come into force.
 fn shares_event(family: AddressType, hints: &HintOutcome) -> Option<HintEvent> {
     let HintOutcome::Balanced { hints, groups } = hints else { return None };
-    let new = groups.iter().find(|group| group.shares.is_some() && !group.was_in_force)?;
+    let new = groups.iter().find(|group| group.shares.is_ok() && !group.was_in_force)?;
     let in_zone = new.decision.as_ref()?.figures.in_zone;
     Some(HintEvent::SharesEnabled { family, in_zone, instead_of: hints.as_ref().err().cloned() })
 }

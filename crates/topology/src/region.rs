@@ -11,7 +11,7 @@
 //! whose region has ready endpoints, with parts in proportion to the ready endpoints of the zones that
 //! it uses. O(endpoints + zones²).
 
-use evenkeel_model::{Endpoint, Few, Hints, PARTS, RegionId, ZoneId, ZoneShares};
+use evenkeel_model::{Endpoint, Few, Hints, PARTS, RegionId, ShareRow, ZoneId, ZoneShares};
 use rustc_hash::FxHashMap;
 
 use crate::{Demand, Draft, Role, auto::ZoneCounts, draft::remove_hints};
@@ -101,6 +101,20 @@ fn others_served(
     zones.filter(move |zone| reach == Reach::Region || !has_ready(*zone))
 }
 
+/// Whether shares in force may stay: each row names the zones of the wanted one, and no endpoint gets
+/// more than `keep_excess` above what it would.
+pub fn may_stay(in_force: &ZoneShares, wanted: &ZoneShares, keep_excess: f64) -> bool {
+    let is_near = |(has, wanted): (&ShareRow, &ShareRow)| {
+        has.client == wanted.client
+            && has.parts.len() == wanted.parts.len()
+            && has.parts.iter().zip(&wanted.parts).all(|((zone, has), (other, wanted))| {
+                zone == other && f64::from(*has) <= f64::from(*wanted) * (1.0 + keep_excess) + 1.0
+            })
+    };
+    in_force.rows().len() == wanted.rows().len()
+        && in_force.rows().iter().zip(wanted.rows()).all(is_near)
+}
+
 /// The same preference as zone shares. `None`: fewer than two client zones, or nothing is ready.
 pub fn shares(demand: &Demand, ready: &ZoneCounts, reach: Reach) -> Option<ZoneShares> {
     if demand.zones().len() < 2 || ready.total() == 0 {
@@ -131,8 +145,8 @@ fn in_proportion(counts: &[(ZoneId, u32)], demand: &Demand) -> Vec<(ZoneId, u16)
             (zone, floor, exact(count) % total)
         })
         .collect();
-    let position = |zone: ZoneId| demand.zones().iter().position(|other| other.zone == zone);
-    parts.sort_by_key(|(zone, _, rest)| (std::cmp::Reverse(*rest), position(*zone)));
+    let rank = |zone: ZoneId| demand.place(zone).rank;
+    parts.sort_by_key(|(zone, _, rest)| (std::cmp::Reverse(*rest), rank(*zone), *zone));
     let left = PARTS - parts.iter().map(|(_, part, _)| part).sum::<u16>();
     for part in parts.iter_mut().take(usize::from(left)) {
         part.1 += 1;

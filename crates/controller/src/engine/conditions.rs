@@ -14,7 +14,7 @@ use std::sync::Arc;
 use evenkeel_model::{Condition, Reason, SeenService};
 use evenkeel_topology::{
     PolicyReason, RequestedPolicy,
-    plan::{FamilyPlan, HintOutcome},
+    plan::{FamilyPlan, HintOutcome, NoShares},
     threshold::InvalidThreshold,
 };
 
@@ -65,6 +65,8 @@ const REASONS: &[&str] = &[
     PROGRAMMED_HINTS,
     PROGRAMMED_SHARES,
     NOT_NEEDED,
+    "NoZones",
+    "TableTooLong",
     "SetByAnnotation",
     "SetByField",
     "UnknownValue",
@@ -186,8 +188,8 @@ fn programmed(
         );
         return (false, ALTERED.to_owned(), message);
     }
-    if let Some((reason, message)) = zone_shares(families) {
-        return (true, reason.to_owned(), message);
+    if let Some((status, reason, message)) = zone_shares(families) {
+        return (status, reason, message);
     }
     if unhinted > 0 {
         return said(
@@ -206,25 +208,37 @@ fn programmed(
 }
 
 /// What zone shares say, where consumers go by them.
-fn zone_shares(families: &[FamilyPlan]) -> Option<(&'static str, String)> {
-    let mut found = None;
+fn zone_shares(families: &[FamilyPlan]) -> Option<(bool, String, String)> {
+    let mut none = None;
+    let mut set = None;
     for family in families {
         let (groups, auto) = match &family.hints {
             HintOutcome::Balanced { hints, groups } => (groups, hints.as_ref().err()),
             HintOutcome::Region { groups, .. } if !groups.is_empty() => (groups, None),
             _ => return None,
         };
-        if groups.iter().all(|group| group.shares.is_none()) {
-            found = found.or(Some((NOT_NEEDED, "all nodes are in one zone".to_owned())));
-            continue;
+        for group in groups {
+            match &group.shares {
+                // A set of ports whose Pods are all not ready.
+                Err(NoShares::NothingReady) => {}
+                Err(why) => none = none.or(Some(why)),
+                // The code alone: numbers would change with every Pod.
+                Ok(_) => set = set.or(Some(auto.map(code))),
+            }
         }
-        let message = match auto {
-            None => "zone shares are set".to_owned(),
-            Some(why) => format!("zone shares are set; Auto would give no hints: {why}"),
-        };
-        return Some((PROGRAMMED_SHARES, message));
     }
-    found
+    match (none, set) {
+        (Some(why), _) => {
+            let reason = if why.is_fine() { NOT_NEEDED.to_owned() } else { code(why) };
+            Some((why.is_fine(), reason, why.to_string()))
+        }
+        (None, Some(auto)) => {
+            let auto = auto.map(|code| format!("; Auto would give no hints: {code}"));
+            let message = format!("zone shares are set{}", auto.unwrap_or_default());
+            Some((true, PROGRAMMED_SHARES.to_owned(), message))
+        }
+        (None, None) => None,
+    }
 }
 
 /// Why a Service has the hints it has, or none.

@@ -363,6 +363,8 @@ impl Engine {
         let capacity = measure(&nodes, &self.cache.topology, settings);
         let demand = demand(&nodes, &self.cache.topology);
         if capacity == self.capacity && demand == self.demand {
+            // It may know more names.
+            self.demand = demand;
             return;
         }
         let due = self.auto_services.resync(capacity.as_ref().ok(), settings);

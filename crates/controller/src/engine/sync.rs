@@ -103,6 +103,7 @@ pub(super) fn begin(
         }
     }
     if let Some(problem) = &entry.seen.problem {
+        auto_services.forget(key);
         work.report.result = SyncResult::Error;
         work.report.problem = Some(problem.to_string());
         work.then(conditions(&entry.seen, Some(&ServiceState::Invalid(problem)), context.settings));
@@ -217,6 +218,7 @@ fn note(
 ) {
     let own = for_service(settings, service);
     let own = Some(&*own).filter(|own| *own != settings);
+    auto_services.retain(&service.key, &service.families);
     for FamilyPlan { family, hints, .. } in &plan.families {
         let ready = after.ready.get(family).copied().unwrap_or_default();
         let ready = u32::try_from(ready).unwrap_or(u32::MAX);

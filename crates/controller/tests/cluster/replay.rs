@@ -266,6 +266,13 @@ impl Replay {
             }
             for uid in used.iter().filter(|uid| !uses.contains(*uid)) {
                 let Some(address) = after.ready.get(uid) else { continue };
+                // A new Pod has the address already: consumers know endpoints by address.
+                let has_it = |(other, addresses): (&Uid, &Vec<String>)| {
+                    other != uid && addresses.contains(&address[0])
+                };
+                if after.ready.iter().any(has_it) {
+                    continue;
+                }
                 let moved = moves(self.service, &slice.name_any(), from);
                 let covered = format!("{} from {zone}: ", address[0]);
                 let why = moved.iter().find(|moved| moved.starts_with(&covered));

@@ -162,7 +162,14 @@ impl Harness {
 
 pub(crate) fn seen(service: Service) -> SeenService {
     let version = Version { uid: service.uid.clone(), resource_version: "1".into(), generation: 0 };
-    SeenService { service, version, created: Some(500), conditions: Vec::new(), problem: None }
+    SeenService {
+        service,
+        version,
+        created: Some(500),
+        conditions: Vec::new(),
+        problem: None,
+        frontend_problem: None,
+    }
 }
 
 pub(crate) fn seen_slice(slice: Slice, version: Version) -> SeenSlice {

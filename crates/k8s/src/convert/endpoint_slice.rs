@@ -35,10 +35,15 @@ pub(crate) fn slice(
     let meta = given.metadata.annotated_facts();
     let address_type = address_type(&given.address_type)?;
     let ports = given.ports.iter().enumerate();
+    let ports: Result<Vec<EndpointPort>, FieldError> =
+        ports.map(|(nth, given)| port(nth, given)).collect();
+    // Slices with the same ports in another order belong together.
+    let mut ports = ports?;
+    ports.sort_unstable();
     Ok(Slice {
         name: field::text(meta.name),
         address_type,
-        ports: ports.map(|(nth, given)| port(nth, given)).collect::<Result<_, _>>()?,
+        ports,
         endpoints: endpoints(topology, address_type, &given.endpoints)?,
         owner: given.metadata.owners.service().map(Into::into),
         labels: field::labels(meta.labels),

@@ -17,15 +17,21 @@ use crate::convert::{
 /// A Service. One of type `ExternalName` has no families and no ports: it is only a DNS name.
 /// Without `spec.selector`, the selector is that of the annotation [`label::SELECTOR`].
 pub fn service(service: &k8s_openapi::api::core::v1::Service) -> Result<Service, FieldError> {
-    match from_facts(service) {
-        (service, None) => Ok(service),
-        (_, Some(error)) => Err(error),
-    }
+    let Read { service, problem, frontend_problem } = from_facts(service);
+    problem.or(frontend_problem).map_or(Ok(service), Err)
 }
 
-/// The Service, and the first thing that is wrong with it. What is wrong is left out.
-pub(crate) fn from_facts(service: &impl ServiceFacts) -> (Service, Option<FieldError>) {
-    let mut problem = None;
+/// A Service without what is wrong with it.
+pub(crate) struct Read {
+    pub(crate) service: Service,
+    /// The first thing that is wrong of what its slices depend on.
+    pub(crate) problem: Option<FieldError>,
+    /// The first thing that is wrong with its frontends: its slices don't depend on them.
+    pub(crate) frontend_problem: Option<FieldError>,
+}
+
+pub(crate) fn from_facts(service: &impl ServiceFacts) -> Read {
+    let (mut problem, mut frontend_problem) = (None, None);
     let meta = service.meta();
     let cluster_ip = right(ClusterIp::of(service.cluster_ip()), &mut problem);
     let has_endpoints = service.kind() != Some("ExternalName");
@@ -38,7 +44,10 @@ pub(crate) fn from_facts(service: &impl ServiceFacts) -> (Service, Option<FieldE
         annotations: field::labels(meta.annotations),
         selector: right(pick_selector(selector, annotation), &mut problem),
         opted_in: selector.is_none() && annotation.is_some(),
-        ports: if has_endpoints { ports(service, &mut problem) } else { Vec::new() },
+        ports: match has_endpoints {
+            true => ports(service, &mut problem, &mut frontend_problem),
+            false => Vec::new(),
+        },
         families: match has_endpoints {
             true => right(families(service.ip_families(), cluster_ip), &mut problem),
             false => Vec::new(),
@@ -49,10 +58,10 @@ pub(crate) fn from_facts(service: &impl ServiceFacts) -> (Service, Option<FieldE
         publish_not_ready: service.publish_not_ready(),
         traffic_distribution: service.traffic_distribution().map(Into::into),
         exposure: exposure(service),
-        frontends: frontends(service, cluster_ip, &mut problem),
+        frontends: frontends(service, cluster_ip, &mut frontend_problem),
         deleting: meta.deleting,
     };
-    (read, problem)
+    Read { service: read, problem, frontend_problem }
 }
 
 /// What was read, or the default; the first problem is kept.
@@ -104,13 +113,17 @@ fn pick_selector(
 }
 
 /// A wrong node port is left out; anything else that is wrong leaves the Service without ports.
-fn ports(service: &impl ServiceFacts, problem: &mut Option<FieldError>) -> Vec<ServicePort> {
+fn ports(
+    service: &impl ServiceFacts,
+    problem: &mut Option<FieldError>,
+    frontend_problem: &mut Option<FieldError>,
+) -> Vec<ServicePort> {
     let ports = service.ports().enumerate();
     let mut ports: Vec<ServicePort> =
         right(ports.map(|(index, given)| port(index, given)).collect(), problem);
     for (index, (port, given)) in ports.iter_mut().zip(service.ports()).enumerate() {
         let path = || format!("spec.ports[{index}].nodePort");
-        port.node_port = right(optional_port(given.node_port, path), problem);
+        port.node_port = right(optional_port(given.node_port, path), frontend_problem);
     }
     ports
 }

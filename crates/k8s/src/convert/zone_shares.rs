@@ -3,18 +3,16 @@
 //! `{"zone-a":{"zone-a":1000},"zone-b":{"zone-a":250,"zone-b":750}}`: for each client zone the parts
 //! per 1,000 that go to the endpoints of each zone. Whatever is wrong with a table makes it unusable
 //! as a whole, with a reason; the slice that carries it stays as good as it is. Reading takes time
-//! in proportion to the text, and no text above [`MOST_BYTES`] is looked at.
+//! in proportion to the text, and no text above [`MOST_SHARES_BYTES`] is looked at.
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 
-use evenkeel_model::{Names, PARTS, SharesAnnotation, SharesError, ZoneId, ZoneShares};
+use evenkeel_model::{
+    MOST_SHARES_BYTES, Names, PARTS, SharesAnnotation, SharesError, ZoneId, ZoneShares,
+};
 use serde::de::{DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use crate::excerpt;
-
-/// An API server takes annotations of 256 KiB in all. A table of 60 zones that each send to all the
-/// others has about this length.
-const MOST_BYTES: usize = 128 * 1024;
 
 /// What the annotation says.
 pub fn zone_shares(text: &str, zones: &mut Names<ZoneId>) -> SharesAnnotation {
@@ -46,8 +44,8 @@ pub fn zone_shares_text(shares: &ZoneShares, zones: &Names<ZoneId>) -> String {
 type Rows = Vec<(String, Vec<(String, u16)>)>;
 
 fn parse(text: &str) -> Result<Rows, SharesError> {
-    if text.len() > MOST_BYTES {
-        return Err(SharesError::SharesTooLong { bytes: text.len(), limit: MOST_BYTES });
+    if text.len() > MOST_SHARES_BYTES {
+        return Err(SharesError::SharesTooLong { bytes: text.len(), limit: MOST_SHARES_BYTES });
     }
     let mut json = serde_json::Deserializer::from_str(text);
     let mut found = None;
@@ -256,9 +254,9 @@ mod tests {
     #[test]
     fn a_long_text_is_not_looked_at() {
         let text = "[".repeat(1 << 20);
-        let (bytes, limit) = (1 << 20, MOST_BYTES);
+        let (bytes, limit) = (1 << 20, MOST_SHARES_BYTES);
         assert_eq!(read(&text), Err(SharesError::SharesTooLong { bytes, limit }));
-        let deep = "[".repeat(MOST_BYTES);
+        let deep = "[".repeat(MOST_SHARES_BYTES);
         assert!(matches!(read(&deep), Err(SharesError::SharesNotJson { .. })));
     }
 }

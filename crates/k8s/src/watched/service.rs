@@ -13,7 +13,7 @@ use super::{
 use crate::convert::{
     field::{self, ConditionFacts},
     metadata::Meta,
-    service::from_facts,
+    service::{Read, from_facts},
     service_facts::{IngressFacts, ServiceFacts, ServicePortFacts, TargetPortFacts},
 };
 
@@ -126,7 +126,7 @@ impl Service {
     /// Never fails, so that a Service that can't be planned can be told so in its status: what is
     /// wrong is left out and told in `problem`.
     pub fn seen(&self) -> SeenService {
-        let (service, problem) = from_facts(self);
+        let Read { service, problem, frontend_problem } = from_facts(self);
         let conditions = self.status.conditions.iter();
         let ours = conditions.filter(|given| {
             let kind = given.kind.as_str();
@@ -138,6 +138,7 @@ impl Service {
             created: self.metadata.created,
             conditions: ours.map(condition).collect(),
             problem: problem.map(|error| error.to_string().into()),
+            frontend_problem: frontend_problem.map(|error| error.to_string().into()),
         }
     }
 }

@@ -28,8 +28,8 @@ fn written() -> Value {
         },
         "addressType": "IPv4",
         "ports": [
-            {"name": "http", "protocol": "TCP", "port": 8080, "appProtocol": "http"},
             {"name": "", "protocol": "UDP"},
+            {"name": "http", "protocol": "TCP", "port": 8080, "appProtocol": "http"},
         ],
         "endpoints": [
             {
@@ -93,7 +93,7 @@ fn absent_and_empty_are_told_apart() {
     assert_eq!((&bare.hints, bare.conditions), (&None, Conditions::default()));
     let zone = bare.zone.map(|zone| topology.zones.name(zone).to_string());
     assert_eq!(zone.as_deref(), Some(""));
-    assert_eq!(model.ports[1].port, None);
+    assert_eq!(model.ports[0].port, None);
     assert_eq!(model.owner.as_deref(), Some("u1"));
 }
 
@@ -155,4 +155,16 @@ fn only_a_core_service_owns_a_slice() {
     assert_eq!(owned("v1", "Service").unwrap().owner.as_deref(), Some("u"));
     assert_eq!(owned("serving.knative.dev/v1", "Service").unwrap().owner, None);
     assert_eq!(owned("v1", "Pod").unwrap().owner, None);
+}
+
+/// Slices with the same ports in another order are one set.
+#[test]
+fn ports_are_in_one_order() {
+    let ports = [json!({"name": "b", "port": 1}), json!({"name": "a", "port": 2})];
+    let read = |ports: &[Value]| {
+        let given = json!({"addressType": "IPv4", "ports": ports});
+        endpoint_slice(&mut Topology::default(), &object(given)).unwrap().ports
+    };
+    let turned = [ports[1].clone(), ports[0].clone()];
+    assert_eq!(read(&ports), read(&turned));
 }

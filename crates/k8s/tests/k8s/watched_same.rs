@@ -67,12 +67,14 @@ fn check_service(json: &str) {
         Ok(service) => (without_other_annotations(service), None),
         Err(error) => (seen.service.clone(), Some(error.to_string().into())),
     };
+    assert_eq!(seen.problem.as_ref().or(seen.frontend_problem.as_ref()), expected.1.as_ref());
     let expected = SeenService {
         service: expected.0,
         version: version(meta),
         created: meta.creation_timestamp.as_ref().map(|time| time.0.as_second()),
         conditions: conditions(&whole),
-        problem: expected.1,
+        problem: seen.problem.clone(),
+        frontend_problem: seen.frontend_problem.clone(),
     };
     assert_eq!(seen, expected, "{json}");
     let key = format!("{}/{}", text(&meta.namespace), text(&meta.name));

@@ -56,6 +56,22 @@ fn a_wrong_annotation_is_a_problem_that_says_what_to_write() {
     assert_eq!(seen.service.ports.len(), 1);
 }
 
+/// Slices don't depend on frontends: the controller goes on.
+#[test]
+fn a_wrong_frontend_is_no_problem_of_the_slices() {
+    let wrong = [
+        json!({"loadBalancerSourceRanges": ["0.0.0.0"]}),
+        json!({"externalIPs": ["x"]}),
+        json!({"sessionAffinity": "Odd"}),
+        json!({"ports": [{"port": 80, "nodePort": 99_999}]}),
+    ];
+    for spec in wrong {
+        let seen = seen(annotated("app=web", spec));
+        assert_eq!(seen.problem, None);
+        assert!(seen.frontend_problem.is_some(), "{:?}", seen.service.frontends);
+    }
+}
+
 #[test]
 fn the_first_problem_is_told_and_the_rest_is_there() {
     let ours = "evenkeel.dev/TrafficDistributionProgrammed";

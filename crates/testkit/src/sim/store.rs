@@ -126,8 +126,14 @@ impl Store {
         let key = Key::new(Arc::clone(&service.key.namespace), Arc::clone(&service.key.name));
         let version = self.next_version(&service.uid, 1);
         let uid = Arc::clone(&service.uid);
-        let seen =
-            SeenService { service, version, created: None, conditions: Vec::new(), problem: None };
+        let seen = SeenService {
+            service,
+            version,
+            created: None,
+            conditions: Vec::new(),
+            problem: None,
+            frontend_problem: None,
+        };
         self.services.put(key, uid, seen);
     }
 

@@ -342,7 +342,7 @@ impl Problem {
                 write!(f, "zone shares of {} differ from the desired state", zones.join(", "))
             }
             Problem::SharesLeftOver => {
-                write!(f, "annotation {shares} is left over and ignored: the policy writes none")
+                write!(f, "annotation {shares} is left over: no zone shares are needed")
             }
             Problem::SharesOnForeignSlice { slice, manager } => {
                 write!(f, "annotation {shares} on slice {slice}, managed by {manager}, is ignored")

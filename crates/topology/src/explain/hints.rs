@@ -223,6 +223,7 @@ pub(crate) fn outcome(outcome: HintOutcome, kept: bool, topology: &Topology) -> 
         HintOutcome::Balanced { hints, groups } => Outcome::Balanced {
             in_zone: groups
                 .iter()
+                .filter(|group| group.shares.is_ok())
                 .filter_map(|group| Some(group.decision.as_ref()?.figures.in_zone))
                 .reduce(f64::min),
             auto: hints.err(),

@@ -12,6 +12,7 @@ fn seen(name: &str) -> SeenService {
         created: None,
         conditions: Vec::new(),
         problem: None,
+        frontend_problem: None,
     }
 }
 

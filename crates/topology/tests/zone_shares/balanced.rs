@@ -133,6 +133,19 @@ fn a_node_change_that_spoils_the_shares_is_noticed() {
     assert!(world.auto_services.reshared(&before, &after, &world.settings).is_empty());
 }
 
+#[test]
+fn a_family_that_goes_is_forgotten() {
+    let mut world = example();
+    world.service = under("Balanced").dual_stack();
+    world.sync();
+    world.service = service("web");
+    world.sync();
+    let before = world.cluster.demand();
+    world.cluster.add_node("node-a2", Some("a"), 40);
+    let after = world.cluster.demand();
+    assert!(world.auto_services.reshared(&before, &after, &world.settings).is_empty());
+}
+
 // A node without a zone or CPU leaves Auto without hints, never Balanced.
 #[test]
 fn it_never_gives_up() {

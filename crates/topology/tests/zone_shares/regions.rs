@@ -2,6 +2,7 @@
 
 use evenkeel_model::{HintsIgnored, Rule};
 use evenkeel_testkit::{Cluster, World};
+use evenkeel_topology::plan::{HintOutcome, NoShares};
 
 use crate::{carriers, rows, table, under, world};
 
@@ -89,6 +90,42 @@ fn beyond_eight_zones_a_zone_with_endpoints_keeps_to_itself() {
     assert_eq!((a.rule, a.pods.len()), (Rule::ZoneShares, 3), "clients follow the table");
     let k = world.select_from("node-k1").cluster.unwrap();
     assert_eq!(k.pods.len(), 4);
+}
+
+// One Pod less among fifty in each zone moves two parts in a hundred.
+#[test]
+fn shares_of_a_region_stay_while_they_are_good_enough() {
+    let spread: Vec<(String, usize)> = ('a'..='j').map(|zone| (zone.to_string(), 50)).collect();
+    let spread: Vec<(&str, usize)> = spread.iter().map(|(zone, n)| (zone.as_str(), *n)).collect();
+    let mut world = world(wide(), under("PreferSameRegion")).with_pods(&spread);
+    world.sync();
+    let before = table(&world);
+    world.remove_pods("c", 1);
+    world.sync();
+    assert_eq!(table(&world), before);
+    world.remove_pods("c", 20);
+    world.sync();
+    assert_ne!(table(&world), before);
+    assert!(world.sync().is_empty());
+}
+
+/// Consumers don't read a table of any length, and an API server refuses more than 256 KiB.
+#[test]
+fn a_table_that_nobody_would_read_is_not_written() {
+    let nodes: Vec<String> = (0..200).map(|n| format!("zone-{n:04}")).collect();
+    let nodes: Vec<(&str, u64)> = nodes.iter().map(|zone| (zone.as_str(), 4)).collect();
+    let spread: Vec<(&str, usize)> = nodes.iter().map(|(zone, _)| (*zone, 1)).collect();
+    let mut world = world(Cluster::of(&nodes), under("PreferSameRegion")).with_pods(&spread);
+    let plan = world.sync();
+    assert!(carriers(&world).is_empty());
+    let HintOutcome::Region { groups, .. } = &plan.families[0].hints else {
+        panic!("{:?}", plan.families[0].hints);
+    };
+    assert!(
+        matches!(groups[0].shares, Err(NoShares::TableTooLong { .. })),
+        "{:?}",
+        groups[0].shares
+    );
 }
 
 #[test]

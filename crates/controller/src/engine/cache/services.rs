@@ -36,7 +36,14 @@ impl Cache {
         let slot = self.slots.get_mut(id).expect("just made");
         let old = slot.service.take();
         let unchanged = old.as_ref().is_some_and(|old| {
-            let SeenService { service, version, conditions, problem, created: _ } = &old.seen;
+            let SeenService {
+                service,
+                version,
+                conditions,
+                problem,
+                created: _,
+                frontend_problem: _,
+            } = &old.seen;
             (service, conditions, problem) == (&seen.service, &seen.conditions, &seen.problem)
                 && version.uid == seen.version.uid
         });

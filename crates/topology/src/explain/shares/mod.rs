@@ -27,7 +27,7 @@ use crate::{
     balanced::{self, LeavingRow, PartReason},
     consumer::merge,
     demand::ZoneDemand,
-    plan::GroupShares,
+    plan::{GroupShares, NoShares},
     routing, shares_ignored, threshold,
 };
 
@@ -135,7 +135,7 @@ fn view(
     let routing = routing(&subject.state.service, slices.iter().copied(), subject.settings);
     let in_force = table(routing);
     // A table that is still to come can be rolled out unevenly too.
-    let usable = in_force.or(desired.shares.as_deref());
+    let usable = in_force.or(desired.table());
     let traffic = Traffic::new(subject, &candidates, usable);
     let figures = |way| traffic.as_ref().map(|traffic| traffic.figures(way));
     let way = match subject.routing {
@@ -178,7 +178,7 @@ fn table(routing: Routing<'_>) -> Option<&ZoneShares> {
 
 /// Why parts of the desired table leave their zone. Policies that look at regions need no reason.
 fn why(subject: &Subject<'_>, desired: &GroupShares) -> Vec<LeavingRow> {
-    match &desired.shares {
+    match desired.table() {
         Some(shares) if subject.requested.policy == Policy::Balanced => {
             let settings = threshold::for_service(subject.settings, &subject.state.service);
             balanced::why(shares, subject.demand, &desired.ready, settings.allowance)
@@ -188,7 +188,7 @@ fn why(subject: &Subject<'_>, desired: &GroupShares) -> Vec<LeavingRow> {
 }
 
 fn best(subject: &Subject<'_>, desired: &GroupShares) -> Option<TrafficFigures> {
-    let shares = desired.shares.as_deref()?;
+    let shares = desired.table()?;
     let figures = match &desired.decision {
         Some(decision) => decision.best,
         None => balanced::figures(shares, subject.demand, &desired.ready),
@@ -207,7 +207,11 @@ impl Group<'_> {
         if let Some(manager) = self.subject.other_manager() {
             return SharesState::SharesNotWritten { manager };
         }
-        let desired = self.desired.shares.as_deref();
+        if let Err(why @ (NoShares::NoZones | NoShares::TableTooLong { .. })) = &self.desired.shares
+        {
+            return SharesState::SharesNotPossible { why: why.clone() };
+        }
+        let desired = self.desired.table();
         let zone = self.subject.demand.zones().first().map(|zone| zone.zone);
         let ignored = shares_ignored(self.routing, zone, &self.subject.snapshot.topology.zones);
         match (table(self.routing), desired, ignored) {
@@ -245,7 +249,7 @@ impl Group<'_> {
             client_zone: Arc::clone(&client.name),
             demand: client.part,
             in_force: table(self.routing).and_then(parts),
-            desired: self.desired.shares.as_deref().and_then(parts).map(|mut parts| {
+            desired: self.desired.table().and_then(parts).map(|mut parts| {
                 self.give_reasons(&mut parts, client);
                 parts
             }),

@@ -5,6 +5,8 @@ use std::{fmt, sync::Arc};
 use evenkeel_model::{Reason, SharesError};
 use serde::Serialize;
 
+use crate::plan::NoShares;
+
 /// How the zone shares in force compare with the desired ones. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "code", rename_all_fields = "camelCase")]
@@ -25,6 +27,10 @@ pub enum SharesState {
     SharesNotNeeded,
     /// A table is in force where there is nothing to share out.
     SharesLeftOver,
+    /// The desired table is not known, or can't be written.
+    SharesNotPossible {
+        why: NoShares,
+    },
     /// The controller that manages the slices does not write zone shares.
     SharesNotWritten {
         manager: Arc<str>,
@@ -38,6 +44,7 @@ impl SharesState {
             self,
             SharesState::SharesUpToDate
                 | SharesState::SharesNotNeeded
+                | SharesState::SharesNotPossible { .. }
                 | SharesState::SharesNotWritten { .. }
         )
     }
@@ -56,6 +63,9 @@ impl fmt::Display for SharesState {
             }
             SharesState::SharesNotNeeded => write!(f, "no zone shares are needed"),
             SharesState::SharesLeftOver => write!(f, "zone shares are in force but not needed"),
+            SharesState::SharesNotPossible { why } => {
+                write!(f, "desired zone shares are unknown: {why}")
+            }
             SharesState::SharesNotWritten { manager } => {
                 write!(f, "{manager} manages the slices and does not write zone shares")
             }
