@@ -10,7 +10,7 @@
 //!
 //! Of them, an endpoint already hinted for a receiving zone costs no change, and all others of the
 //! pool change wherever they go. The most that can stay are the greatest flow from the zones they
-//! are in to the zones they are hinted for ([`super::flow`]), so the greatest flow is the least
+//! are in to the zones they are hinted for (`auto/flow.rs`), so the greatest flow is the least
 //! change. The others leave from the zones that the quotas take them from, then from those furthest
 //! above their part.
 //!

@@ -3,15 +3,15 @@
 //!
 //! A write costs as much with one changed hint as with a hundred. So the slices come first: those
 //! that are written anyway, those with an endpoint that has no hint that could stay, and as few
-//! more as the zones' minimums and the allowance for locality demand ([`super::open`]). Endpoints
+//! more as the zones' minimums and the allowance for locality demand (`auto/open.rs`). Endpoints
 //! in all other slices keep their hints.
 //!
 //! In written slices, hints for an endpoint's own zone stay unless a minimum demands otherwise
-//! ([`super::pool`]). The other endpoints are given to zones as if they had no hints
-//! ([`super::quota`]): that says how many each zone gets and how many of them come from other
+//! (`auto/pool.rs`). The other endpoints are given to zones as if they had no hints
+//! (`auto/quota.rs`): that says how many each zone gets and how many of them come from other
 //! zones. A swap (an endpoint of zone x hinted for y beside one of y hinted for x, or a longer
 //! cycle) is in no such solution. Among all ways to meet it the one that changes the fewest hints
-//! is taken ([`super::exchange`]). The property tests compare with brute force.
+//! is taken (`auto/exchange.rs`). The property tests compare with brute force.
 //!
 //! Planning again finds the same endpoints, all fixed: minimums are met, and the excess is what it
 //! was. O(endpoints + moves · zones), a flow through 2 · zones nodes, and what `open` costs where it
