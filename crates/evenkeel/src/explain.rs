@@ -9,7 +9,7 @@ use evenkeel_k8s::{
     live::{self, LiveError, Scope},
     snapshot,
 };
-use evenkeel_model::{Id, ServiceKey, ServiceState};
+use evenkeel_model::{Id, ServiceKey};
 use evenkeel_topology::{
     Environment, Server, Settings,
     explain::{Context, Explanation, From, explain},
@@ -20,7 +20,7 @@ use crate::{
     cli::{ExplainArgs, Output},
     error::Error,
     find::{self, ServiceName},
-    input::{self, Input, Wanted},
+    input::{self, Input},
     output, printer,
     progress::Progress,
     settings::environment,
@@ -31,8 +31,11 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
     environment(&args.settings, Server::default())?;
     let named = args.services.iter().map(|given| find::service_ref(given));
     let named: Vec<ServiceName<'_>> = named.collect::<Result<_, _>>()?;
-    let input = input::read(&args.input, wanted(args, &named))?;
-    let states = states(args, &named, &input)?;
+    let input = input::read(&args.input, find::wanted(&named, args.all_namespaces))?;
+    let states = match args.all_namespaces && named.is_empty() {
+        true => input.snapshot.services.iter().collect(),
+        false => find::named(&input, &named, args.all_namespaces)?,
+    };
     let from = from(args, &input)?;
     let environment = environment(&args.settings, input.server)?;
     let context = Context::new(&input.snapshot, &environment);
@@ -61,41 +64,6 @@ fn rendered(args: &ExplainArgs, explained: &[Explanation]) -> Result<String, Err
         (Output::Yaml, Some(one)) => output::yaml(one),
         (Output::Yaml, None) => output::yaml(&explained),
     }
-}
-
-/// What to read of a cluster.
-fn wanted<'a>(args: &ExplainArgs, named: &[ServiceName<'a>]) -> Wanted<'a> {
-    match named {
-        _ if args.all_namespaces => Wanted::All,
-        [ServiceName { namespace: Some(namespace), name }] => Wanted::In { namespace, name },
-        [ServiceName { namespace: None, name }] => Wanted::One(name),
-        named if named.iter().all(|service| service.namespace.is_none()) => Wanted::Namespace,
-        _ => Wanted::All,
-    }
-}
-
-/// The named Services; with `-A` those of that name in all namespaces, or all there are.
-fn states<'a>(
-    args: &ExplainArgs,
-    named: &[ServiceName<'_>],
-    input: &'a Input,
-) -> Result<Vec<&'a ServiceState>, Error> {
-    if args.all_namespaces && named.is_empty() {
-        return Ok(input.snapshot.services.iter().collect());
-    }
-    let mut found = Vec::with_capacity(named.len());
-    for ServiceName { namespace, name } in named {
-        let everywhere = args.all_namespaces && namespace.is_none();
-        let is_named = |state: &&ServiceState| *state.service.key.name == **name;
-        let all: Vec<_> = input.snapshot.services.iter().filter(is_named).collect();
-        if everywhere && !all.is_empty() {
-            found.extend(all);
-        } else {
-            let namespace = namespace.unwrap_or(&input.namespace);
-            found.push(find::service_in(input, namespace, name)?);
-        }
-    }
-    Ok(found)
 }
 
 /// The text for one Service of a cluster, seen from all of its zones.

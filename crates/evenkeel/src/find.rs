@@ -2,7 +2,10 @@
 
 use evenkeel_model::{ServiceKey, ServiceState, Snapshot};
 
-use crate::{error::Error, input::Input};
+use crate::{
+    error::Error,
+    input::{Input, Wanted},
+};
 
 /// A Service as named on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,38 @@ pub(crate) fn service_name(given: &str) -> Result<&str, Error> {
         ServiceName { namespace: None, name } => Ok(name),
         ServiceName { .. } => Err(Error::NotAService { given: given.to_owned() }),
     }
+}
+
+/// What to read of a cluster for the named Services, or for all if none is named.
+pub(crate) fn wanted<'a>(named: &[ServiceName<'a>], all_namespaces: bool) -> Wanted<'a> {
+    match named {
+        _ if all_namespaces => Wanted::All,
+        [ServiceName { namespace: Some(namespace), name }] => Wanted::In { namespace, name },
+        [ServiceName { namespace: None, name }] => Wanted::One(name),
+        named if named.iter().all(|service| service.namespace.is_none()) => Wanted::Namespace,
+        _ => Wanted::All,
+    }
+}
+
+/// The named Services; with `all_namespaces` those of that name in every namespace.
+pub(crate) fn named<'a>(
+    input: &'a Input,
+    named: &[ServiceName<'_>],
+    all_namespaces: bool,
+) -> Result<Vec<&'a ServiceState>, Error> {
+    let mut found = Vec::with_capacity(named.len());
+    for ServiceName { namespace, name } in named {
+        let everywhere = all_namespaces && namespace.is_none();
+        let is_named = |state: &&ServiceState| *state.service.key.name == **name;
+        let all: Vec<_> = input.snapshot.services.iter().filter(is_named).collect();
+        if everywhere && !all.is_empty() {
+            found.extend(all);
+        } else {
+            let namespace = namespace.unwrap_or(&input.namespace);
+            found.push(service_in(input, namespace, name)?);
+        }
+    }
+    Ok(found)
 }
 
 /// The Service of that name in the namespace in force.

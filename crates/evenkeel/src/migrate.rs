@@ -17,7 +17,7 @@ use crate::{
     complete,
     error::Error,
     find::{self, ServiceName},
-    input::{self, Input, Wanted},
+    input::{self, Input},
     output, printer,
 };
 
@@ -89,7 +89,7 @@ struct Summary {
 pub(crate) fn run(args: &MigrateArgs) -> Result<(), Error> {
     let named = args.services.iter().map(|given| find::service_ref(given));
     let named: Vec<ServiceName<'_>> = named.collect::<Result<_, _>>()?;
-    let (input, raw) = input::read_whole(&args.input, wanted(args, &named))?;
+    let (input, raw) = input::read_whole(&args.input, find::wanted(&named, args.all_namespaces))?;
     let states = states(args, &named, &input)?;
     let report = report(args, &states, &raw, input.server)?;
     let text = match args.output {
@@ -131,35 +131,13 @@ fn report(
     Ok(Report { server, services, summary })
 }
 
-/// What to read of a cluster.
-fn wanted<'a>(args: &MigrateArgs, named: &[ServiceName<'a>]) -> Wanted<'a> {
-    match named {
-        _ if args.all_namespaces => Wanted::All,
-        [ServiceName { namespace: Some(namespace), name }] => Wanted::In { namespace, name },
-        [ServiceName { namespace: None, name }] => Wanted::One(name),
-        named if named.iter().all(|service| service.namespace.is_none()) => Wanted::Namespace,
-        _ => Wanted::All,
-    }
-}
-
 /// The named Services, or all in scope; by name.
 fn states<'a>(
     args: &MigrateArgs,
     named: &[ServiceName<'_>],
     input: &'a Input,
 ) -> Result<Vec<&'a ServiceState>, Error> {
-    let mut found = Vec::new();
-    for ServiceName { namespace, name } in named {
-        let everywhere = args.all_namespaces && namespace.is_none();
-        let is_named = |state: &&ServiceState| *state.service.key.name == **name;
-        let all: Vec<_> = input.snapshot.services.iter().filter(is_named).collect();
-        if everywhere && !all.is_empty() {
-            found.extend(all);
-        } else {
-            let namespace = namespace.unwrap_or(&input.namespace);
-            found.push(find::service_in(input, namespace, name)?);
-        }
-    }
+    let mut found = find::named(input, named, args.all_namespaces)?;
     if named.is_empty() {
         let in_scope = |key: &ServiceKey| {
             args.all_namespaces

@@ -32,6 +32,7 @@ mod moves;
 pub mod nearest;
 pub mod overload;
 mod pack;
+mod patch;
 pub mod plan;
 pub mod policy;
 mod reason;
@@ -50,6 +51,7 @@ pub use crate::{
     demand::{Demand, ZoneDemand, demand},
     draft::{Draft, Role},
     moves::{Move, MoveReason},
+    patch::{Patch, PatchMeta, PatchSpec, Removed},
     plan::{Plan, Sync, plan},
     policy::{Policy, PolicyReason, RequestedPolicy},
     reason::{HintEvent, NoHints},

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use evenkeel_k8s::{RawServices, convert};
 use evenkeel_model::{Service, ServiceKey, harmless};
 use evenkeel_topology::{
-    Environment, Policy,
-    whatif::{Forecasts, Patch, patch},
+    Environment, Patch, Policy,
+    whatif::{Forecasts, patch},
 };
 use serde_json::{Value, json};
 

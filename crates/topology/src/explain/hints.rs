@@ -286,7 +286,7 @@ impl fmt::Display for Outcome {
             Outcome::Balanced { in_zone, auto } => {
                 match in_zone {
                     Some(part) => write!(f, "zone shares, {:.0} % in zone", part * 100.0)?,
-                    None => write!(f, "no zone shares: there are not two zones with nodes")?,
+                    None => write!(f, "no zone shares")?,
                 }
                 match auto {
                     Some(why) => write!(f, "; no hints: {why}"),

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use evenkeel_model::{Service, TrafficPolicy, label};
 
 use super::{
-    AutoTarget, Migration, MigrationReason as Why, Note, Outcome, Patch, Removed, Setting,
-    TOPOLOGY_KEYS,
+    AutoTarget, Migration, MigrationReason as Why, Note, Outcome, Setting, TOPOLOGY_KEYS,
     keys::{Ladder, Target},
 };
 use crate::{
-    Policy, ServerVersion,
+    Patch, Policy, Removed, ServerVersion,
     policy::{CannotAct, FIELD},
     version::{Expression, UnavailableBefore, expression},
 };

@@ -17,7 +17,6 @@
 
 mod draft;
 mod keys;
-mod patch;
 mod reason;
 
 use std::sync::Arc;
@@ -28,10 +27,9 @@ use serde::Serialize;
 use self::draft::Draft;
 pub use self::{
     keys::{ANY, TOPOLOGY_KEYS},
-    patch::{Patch, PatchMeta, PatchSpec, Removed},
     reason::{Effect, MigrationReason, Note},
 };
-use crate::{Environment, Profile};
+use crate::{Environment, Patch, Profile};
 
 /// What Auto becomes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

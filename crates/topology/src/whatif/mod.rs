@@ -30,7 +30,7 @@ use serde::Serialize;
 pub use self::{
     caveat::Caveat,
     needs::Needs,
-    patch::{Patch, patch},
+    patch::patch,
     profile::{Money, Price, ProfileError, ServiceTraffic, TrafficProfile},
     recommend::Recommendation,
     scenario::Scenario,

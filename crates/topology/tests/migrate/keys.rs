@@ -2,7 +2,10 @@
 
 use evenkeel_model::TrafficPolicy;
 use evenkeel_testkit::{ServiceExt, service};
-use evenkeel_topology::migrate::{AutoTarget, Migration, Outcome, Removed};
+use evenkeel_topology::{
+    Removed,
+    migrate::{AutoTarget, Migration, Outcome},
+};
 
 use crate::{EVENKEEL, FIELD, HINTS, KUBERNETES, MODE, OWN, On, annotations, codes, to};
 

@@ -178,7 +178,7 @@ impl Advice {
             ),
             Advice::AwaitProxy { policy } => write!(
                 f,
-                "Nothing to do on the Service: {policy} takes effect where nodes run Evenkeel's proxy, and none reports it; until then kube-proxy goes by hints alone"
+                "Nothing to do on the Service: {policy} takes effect where nodes run Evenkeel's proxy, and none reports it; until then kube-proxy follows hints only"
             ),
             Advice::UseKnownValue { value, known: [] } => {
                 write!(f, "Remove {value}: this API server has no trafficDistribution")

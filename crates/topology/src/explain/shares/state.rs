@@ -64,7 +64,7 @@ impl fmt::Display for SharesState {
             SharesState::SharesNotNeeded => write!(f, "no zone shares are needed"),
             SharesState::SharesLeftOver => write!(f, "zone shares are in force but not needed"),
             SharesState::SharesNotPossible { why } => {
-                write!(f, "desired zone shares are unknown: {why}")
+                write!(f, "no zone shares can be written: {why}")
             }
             SharesState::SharesNotWritten { manager } => {
                 write!(f, "{manager} manages the slices and does not write zone shares")

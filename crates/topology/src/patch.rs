@@ -1,4 +1,4 @@
-//! The merge patch of a migration.
+//! A merge patch of a Service, as `plan` and `migrate` print it.
 
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ impl Patch {
         self.metadata.is_empty() && self.spec.is_empty()
     }
 
-    /// The Service once it is patched. Its keys are not a part of it.
+    /// The Service once it is patched. `topologyKeys` are not a part of it.
     pub fn apply(&self, service: &Service) -> Service {
         let mut patched = service.clone();
         for (name, value) in &self.metadata.annotations {
@@ -64,14 +64,14 @@ impl Patch {
         patched
     }
 
-    pub(super) fn remove_annotation(&mut self, name: &'static str, service: &Service) {
+    pub(crate) fn remove_annotation(&mut self, name: &'static str, service: &Service) {
         if service.annotations.contains_key(name) {
             self.metadata.annotations.insert(name, None);
         }
     }
 
     /// Writes a policy; `other` is the annotation that would override or contradict it.
-    pub(super) fn set(&mut self, to: Expression, other: &'static str, service: &Service) {
+    pub(crate) fn set(&mut self, to: Expression, other: &'static str, service: &Service) {
         let field = match to {
             Expression::Annotation { name, value } => {
                 if service.annotations.get(name).is_none_or(|present| **present != *value) {
