@@ -191,7 +191,10 @@ impl fmt::Display for MigrationReason {
                 write!(f, "traffic on nodes without a ready endpoint is dropped, as with the keys")
             }
             MigrationReason::ExternalNotRestricted => {
-                write!(f, "internalTrafficPolicy does not restrict external traffic; topologyKeys did")
+                write!(
+                    f,
+                    "internalTrafficPolicy does not restrict external traffic; topologyKeys did"
+                )
             }
             MigrationReason::NeverGivesUp => write!(
                 f,
