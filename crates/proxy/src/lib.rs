@@ -1,0 +1,3 @@
+//! The node's Service proxy: the rules that `evenkeel-nft` plans, in the kernel's nftables.
+
+pub mod netlink;

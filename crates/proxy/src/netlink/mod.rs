@@ -1,0 +1,1 @@
+//! Netlink: the sockets to the kernel and their messages.
