@@ -13,6 +13,7 @@
 //!      └─ policy        Node ──in──► Zone   Candidate ──select──► Selection
 //! ```
 
+mod backend;
 mod candidate;
 mod endpoint;
 mod few;
@@ -30,6 +31,7 @@ mod snapshot;
 mod zone_shares;
 
 pub use crate::{
+    backend::Backend,
     candidate::{Candidate, Selectable},
     endpoint::{Address, Conditions, Endpoint, Hints, Target},
     few::Few,
