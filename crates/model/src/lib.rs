@@ -38,7 +38,7 @@ pub use crate::{
     frontend::{Cidr, ClientIpAffinity, Frontends, IpMode, LoadBalancerIp, RareFrontends},
     ids::{Id, NodeId, PodId, PortId, RegionId, ServiceId, ZoneId},
     names::{Names, Topology},
-    node::Node,
+    node::{Node, OwnNode},
     pod::{ContainerPort, Pod, PodPhase},
     reason::{Reason, WithMessage, harmless},
     seen::{Condition, Gone, SeenPod, SeenService, SeenSlice, Version, Watched},

@@ -118,6 +118,14 @@ impl Ruleset {
         }
     }
 
+    /// Sets what rules depend on beside Services. Returns whether it changed: then the caller asks for
+    /// [`Self::rebuild`].
+    pub fn reconfigure(&mut self, config: Config) -> bool {
+        let is_new = self.config != config;
+        self.config = config;
+        is_new
+    }
+
     /// Takes in a port, new or changed. Its endpoints stay.
     pub fn set_port(&mut self, id: PortId, spec: PortSpec) {
         if self.ports.get(&id).is_some_and(|port| port.spec == spec) {
