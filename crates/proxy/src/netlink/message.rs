@@ -3,6 +3,9 @@
 //! Lengths are filled in when a message or a nest ends. Integers in netlink headers are in the
 //! machine's byte order; nftables and conntrack attributes are big-endian, route attributes are not.
 
+use core::fmt;
+use std::io::Write as _;
+
 use super::{Error, Result};
 
 /// `struct nlmsghdr`.
@@ -137,6 +140,18 @@ impl Writer {
         self.bytes.extend_from_slice(&kind.to_ne_bytes());
         self.bytes.extend_from_slice(text.as_bytes());
         self.bytes.push(0);
+        self.pad();
+    }
+
+    /// As `string`, of what is shown as text.
+    pub fn display(&mut self, kind: u16, shown: &impl fmt::Display) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(&[0; 2]);
+        self.bytes.extend_from_slice(&kind.to_ne_bytes());
+        write!(self.bytes, "{shown}").expect("a vector takes all that is written");
+        self.bytes.push(0);
+        let length = self.length(kind, self.bytes.len() - start);
+        self.bytes[start..start + 2].copy_from_slice(&length.to_ne_bytes());
         self.pad();
     }
 

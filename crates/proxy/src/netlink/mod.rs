@@ -9,6 +9,7 @@
 pub mod attribute;
 pub mod conntrack;
 pub mod message;
+pub mod nftables;
 pub mod route;
 pub mod socket;
 

@@ -306,6 +306,15 @@ impl AsRawFd for Socket {
     }
 }
 
+// === impl Reply ===
+
+impl Reply {
+    pub fn outcome(&self) -> Result<()> {
+        let Self { sequence, errno } = *self;
+        errno.map_or(Ok(()), |errno| Err(Error::Refused { sequence, errno }))
+    }
+}
+
 fn send_limit(fd: &OwnedFd) -> Result<usize> {
     let size = socket_send_buffer_size(fd).map_err(call("SO_SNDBUF"))?;
     Ok(size.saturating_sub(SEND_RESERVE))
@@ -325,10 +334,7 @@ fn retry<T>(mut attempt: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
 }
 
 fn acknowledged(message: &Message<'_>) -> Result<()> {
-    match reply(message)? {
-        Reply { errno: None, .. } => Ok(()),
-        Reply { sequence, errno: Some(errno) } => Err(Error::Refused { sequence, errno }),
-    }
+    reply(message)?.outcome()
 }
 
 fn done(message: &Message<'_>) -> Result<()> {

@@ -4,4 +4,5 @@
 
 mod conntrack;
 mod namespace;
+mod nftables;
 mod route;

@@ -58,6 +58,11 @@ impl Namespace {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Whether a program that may fail succeeds.
+    pub(crate) fn succeeds(&self, line: &str) -> bool {
+        self.command(line).output().unwrap().status.success()
+    }
+
     fn command(&self, line: &str) -> Command {
         let mut command = Command::new("ip");
         command.args(["netns", "exec", &self.name]).args(line.split(' '));
