@@ -6,3 +6,4 @@ mod conntrack;
 mod namespace;
 mod nftables;
 mod route;
+mod socket;

@@ -8,7 +8,9 @@ use std::{
     thread,
 };
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use rustix::thread::{
+    CapabilitySet, LinkNameSpaceType, capabilities, move_into_link_name_space, set_capabilities,
+};
 
 pub(crate) struct Namespace {
     name: String,
@@ -74,6 +76,13 @@ impl Drop for Namespace {
     fn drop(&mut self) {
         let _ = Command::new("ip").args(["netns", "delete", &self.name]).output();
     }
+}
+
+/// For the calling thread alone.
+pub(crate) fn drop_net_admin() {
+    let mut sets = capabilities(None).unwrap();
+    sets.effective.remove(CapabilitySet::NET_ADMIN);
+    set_capabilities(None, sets).unwrap();
 }
 
 fn run(mut command: impl std::borrow::BorrowMut<Command>) -> String {

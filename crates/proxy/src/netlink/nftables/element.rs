@@ -147,3 +147,29 @@ fn verdict(data: &Attribute<'_>, chains: &ChainNames) -> Result<Option<NftVerdic
         _ => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn whatever_is_listed_is_read_or_refused(
+            set in prop::sample::select(SetId::all().collect::<Vec<_>>()),
+            parts in prop::collection::vec((0_u16..30, 0_u16..12, any::<[u8; 8]>()), 0..8),
+            is_v4: bool,
+        ) {
+            let payload: Vec<u8> = parts
+                .iter()
+                .flat_map(|(length, kind, rest)| {
+                    [&length.to_ne_bytes()[..], &kind.to_ne_bytes(), rest].concat()
+                })
+                .collect();
+            let family = if is_v4 { Family::Ipv4 } else { Family::Ipv6 };
+            let listed = Attribute { kind: LIST_ELEMENT, payload: &payload };
+            let _ = read(&listed, set, family, &ChainNames::default());
+        }
+    }
+}

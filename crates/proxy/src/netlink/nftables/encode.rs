@@ -300,3 +300,78 @@ impl Encoder<'_> {
         self.steps.push(step);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::net::{IpAddr, Ipv4Addr};
+
+    use evenkeel_model::{Backend, Protocol};
+    use evenkeel_nft::{By, Data, Element, Key, Lane};
+
+    use super::*;
+    use crate::netlink::{attribute::Messages, message::MAX_PAYLOAD};
+
+    fn endpoints(n: u32) -> Transaction {
+        let elements = (0..n).map(|n| {
+            let ip = IpAddr::V4(Ipv4Addr::from_bits(n));
+            let key = Key::new().address(ip).protocol(Protocol::Tcp).port(80).number(1);
+            let set = SetId::Endpoints(By::Address, Lane::Main);
+            let data = Data::Backend(Backend { ip, port: 8_080 });
+            Change { verb: Verb::Add, element: Element::new(Family::Ipv4, set, key, data) }
+        });
+        Transaction { elements: elements.collect(), ..Transaction::default() }
+    }
+
+    fn encoded(transaction: &Transaction, apart: Range<usize>) -> Batch {
+        let config = Config::default();
+        let ownership = Ownership::Shared;
+        let options = Options { config: &config, ownership, first: 7, generation: None, apart };
+        encode(transaction, &options).unwrap()
+    }
+
+    /// The numbers of elements in the messages of a batch, checked for its form.
+    fn elements(batch: &Batch) -> Vec<usize> {
+        let messages: Vec<_> = Messages::new(&batch.bytes).map(Result::unwrap).collect();
+        assert_eq!(messages.len(), batch.steps.len());
+        let (last, acks) = (messages.len() - 2, |flags| flags & flags::ACK != 0);
+        let mut counts = Vec::new();
+        for (n, message) in messages.iter().enumerate() {
+            assert_eq!(message.sequence as usize, 7 + n);
+            assert_eq!(acks(message.flags), n == last);
+            let lists = message.netfilter().unwrap().1.map(Result::unwrap);
+            for list in lists.filter(|list| list.kind == element::LIST_ELEMENTS) {
+                assert!(list.payload.len() <= MAX_PAYLOAD);
+                counts.push(list.nested().map(Result::unwrap).count());
+            }
+        }
+        counts
+    }
+
+    #[test]
+    fn many_elements_fill_few_messages() {
+        let n = 250_000;
+        let transaction = endpoints(n);
+        let start = std::time::Instant::now();
+        let batch = encoded(&transaction, 0..0);
+        println!("{n} elements: {:?}, {} bytes", start.elapsed(), batch.bytes.len());
+        let counts = elements(&batch);
+        assert_eq!(counts.iter().sum::<usize>(), n as usize);
+        assert!(counts[..counts.len() - 1].iter().all(|count| *count > 1_400), "{counts:?}");
+        // Their steps follow one another.
+        let end = batch.steps.iter().fold(0, |end, step| match step {
+            Step::Elements(range) => {
+                assert_eq!(range.start, end);
+                range.end
+            }
+            _ => end,
+        });
+        assert_eq!(end, n as usize);
+    }
+
+    #[test]
+    fn changes_apart_have_a_message_each() {
+        assert_eq!(elements(&encoded(&endpoints(10), 0..0)), [10]);
+        assert_eq!(elements(&encoded(&endpoints(10), 4..7)), [4, 1, 1, 1, 3]);
+        assert_eq!(elements(&encoded(&endpoints(3), 0..3)), [1, 1, 1]);
+    }
+}

@@ -10,6 +10,7 @@ use super::{
         Error, Result,
         attribute::{Attributes, Message},
         message::{OpenMessage, Writer, flags},
+        socket::Reply,
     },
     Nftables, Ownership, SUBSYSTEM,
     encode::{BATCH_BEGIN, BATCH_END},
@@ -154,7 +155,7 @@ impl Nftables {
         let replies = self.socket.batch(&writer.finish()?, |_| Ok(()))?;
         let outcome = |sequence: u32| {
             let of = replies.iter().filter(|reply| reply.sequence == sequence);
-            of.map(|reply| reply.outcome()).reduce(Result::and)
+            of.map(Reply::outcome).reduce(Result::and)
         };
         // The batch as a whole may be refused under its first number.
         outcome(first).unwrap_or(Ok(()))?;

@@ -12,7 +12,7 @@ use evenkeel_proxy::netlink::nftables::{CommitError, Nftables, Operation, Owners
 use rustix::io::Errno;
 
 use super::ruleset::Sample;
-use crate::namespace::Namespace;
+use crate::namespace::{self, Namespace};
 
 const ENDPOINTS: SetId = SetId::Endpoints(By::Address, Lane::Main);
 
@@ -133,20 +133,11 @@ fn refused_chains_and_removals_are_named() {
 
 #[test]
 fn without_the_privilege_the_message_says_so() {
-    let namespace = Namespace::new();
     let sample = Sample::new(0, Family::Ipv4);
-    let error = namespace.enter(|| {
+    let error = Namespace::new().enter(|| {
         let mut nftables = Nftables::open().unwrap();
-        drop_net_admin();
+        namespace::drop_net_admin();
         nftables.commit(&sample.transaction(), &sample.config, Ownership::Shared, None).unwrap_err()
     });
     assert!(error.to_string().contains("CAP_NET_ADMIN"), "{error}");
-}
-
-/// For this thread alone.
-fn drop_net_admin() {
-    use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
-    let mut sets = capabilities(None).unwrap();
-    sets.effective.remove(CapabilitySet::NET_ADMIN);
-    set_capabilities(None, sets).unwrap();
 }

@@ -202,7 +202,7 @@ fn address(family: Family, numbers: &mut Numbers) -> IpAddr {
 
 /// The n-th of ranges that don't overlap: every other one is no prefix.
 fn range(family: Family, n: u32) -> (Value, Value) {
-    let (first, length) = (n << 16, if n % 2 == 0 { 0x1000 } else { 0x0777 });
+    let (first, length) = (n << 16, if n.is_multiple_of(2) { 0x1000 } else { 0x0777 });
     let address = |low: u32| match family {
         Family::Ipv4 => IpAddr::V4(Ipv4Addr::from_bits(0x0a00_0000 | low)),
         Family::Ipv6 => IpAddr::V6(Ipv6Addr::from_bits(0xfd00 << 112 | u128::from(low))),
