@@ -42,7 +42,7 @@ pub use crate::{
     pod::{ContainerPort, Pod, PodPhase},
     reason::{Reason, WithMessage, harmless},
     seen::{Condition, Gone, SeenPod, SeenService, SeenSlice, Version, Watched},
-    selection::{HintsIgnored, Routing, Rule, Selection, Share, SharesUnusable, Viewpoint},
+    selection::{HintsIgnored, Path, Routing, Rule, Selection, Share, SharesUnusable, Viewpoint},
     service::{
         Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,
     },

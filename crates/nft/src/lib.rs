@@ -16,8 +16,11 @@
 pub mod chain;
 pub mod config;
 mod family;
+mod frontend;
+pub mod pool;
 pub mod rule;
 mod rules;
+mod ruleset;
 mod set;
 pub mod text;
 mod transaction;
@@ -28,7 +31,10 @@ pub use crate::{
     chain::{ChainId, Hook},
     config::{Config, DetectLocal},
     family::Family,
+    frontend::{Frontend, FrontendSpec, Kind, PortName, PortSpec},
+    pool::{Member, Pool, ZoneShare},
     rules::rules,
+    ruleset::{Adopted, InUse, Ruleset},
     set::{By, DataType, Lane, MOST_AFFINITIES, SetId},
     transaction::{Change, Create, Element, ElementKey, Remove, Transaction, Verb},
     value::{Data, Key, Type, Verdict, address, number},

@@ -45,9 +45,9 @@ pub fn rules(chain: ChainId, config: &Config, family: Family) -> Vec<Rule> {
         }
         ChainId::Input => vec![Rule::always(Action::Jump(ChainId::Count))],
         ChainId::Postrouting => postrouting(config),
-        ChainId::Services => services(config),
+        ChainId::Services => services(config, family),
         ChainId::NodePorts => by_frontend(By::NodePort, config),
-        ChainId::OutsideLocal(by) => outside_local(by, config),
+        ChainId::OutsideLocal(by) => outside_local(by, config, family),
         ChainId::Count => counting(),
         ChainId::Reject => vec![Rule::always(Action::Reject)],
         ChainId::Version(_) => vec![],
@@ -64,21 +64,12 @@ pub fn rules(chain: ChainId, config: &Config, family: Family) -> Vec<Rule> {
     }
 }
 
-fn services(config: &Config) -> Vec<Rule> {
+fn services(config: &Config, family: Family) -> Vec<Rule> {
     let to_cluster_ip = || is_in(vec![Field::DestinationAddress], SetId::ClusterIps);
     let mut rules = Vec::new();
-    let from_outside = match &config.detect_local {
-        _ if config.masquerade_all => Some(vec![]),
-        DetectLocal::Off => None,
-        DetectLocal::Ranges(ranges) => {
-            let not_in = |range: &_| Match::Source { range: *range, is_in: false };
-            Some(ranges.iter().map(not_in).collect())
-        }
-        DetectLocal::Interface(name) => {
-            Some(vec![Match::Interface { name: name.clone(), is_it: false }])
-        }
-    };
-    if let Some(from_outside) = from_outside {
+    let from_outside = is_of_cluster(false, config, family);
+    if config.masquerade_all || !from_outside.is_empty() {
+        let from_outside = from_outside.into_iter().filter(|_| !config.masquerade_all);
         let matches = [to_cluster_ip()].into_iter().chain(from_outside);
         rules.push(Rule::new(matches, [Action::SetMark(config.mark())]));
     }
@@ -114,16 +105,23 @@ fn by_frontend(by: By, config: &Config) -> Vec<Rule> {
     ]
 }
 
-fn outside_local(by: By, config: &Config) -> Vec<Rule> {
-    let of_the_cluster: Vec<Match> = match &config.detect_local {
+/// Whether traffic comes from a Pod of the cluster: one of these matches if it does, all of them if
+/// it does not. There are none where that is not known.
+fn is_of_cluster(it_is: bool, config: &Config, family: Family) -> Vec<Match> {
+    match &config.detect_local {
         DetectLocal::Off => vec![],
         DetectLocal::Ranges(ranges) => {
-            ranges.iter().map(|range| Match::Source { range: *range, is_in: true }).collect()
+            let ranges = ranges.iter().filter(|range| Family::of(range.network()) == family);
+            ranges.map(|range| Match::Source { range: *range, is_in: it_is }).collect()
         }
-        DetectLocal::Interface(name) => vec![Match::Interface { name: name.clone(), is_it: true }],
-    };
+        DetectLocal::Interface(name) => vec![Match::Interface { name: name.clone(), is_it: it_is }],
+    }
+}
+
+fn outside_local(by: By, config: &Config, family: Family) -> Vec<Rule> {
     let lets_through = |is_it| Rule::new([is_it], [Action::Return]);
-    let mut rules: Vec<Rule> = of_the_cluster.into_iter().map(lets_through).collect();
+    let of_cluster = is_of_cluster(true, config, family).into_iter();
+    let mut rules: Vec<Rule> = of_cluster.map(lets_through).collect();
     rules.push(Rule::new([Match::SourceIsLocal], [Action::SetMark(config.mark()), Action::Return]));
     rules.push(Rule::always(Action::VerdictFrom {
         key: frontend(by),
