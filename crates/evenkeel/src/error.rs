@@ -46,6 +46,14 @@ pub(crate) enum Error {
     Start(io::Error),
     #[error(transparent)]
     Controller(#[from] evenkeel_controller::Error),
+    #[error(transparent)]
+    Proxy(#[from] evenkeel_proxy::Error),
+    #[error("{flag}: {problem}")]
+    Flag { flag: &'static str, problem: String },
+    #[error("cannot use the network namespace {given:?}: {source}")]
+    Namespace { given: String, source: io::Error },
+    #[error("the API server has not answered within {seconds} s")]
+    NoAnswer { seconds: u64 },
     #[error("{flag}: cannot listen on {address}: {source}")]
     Listen { flag: &'static str, address: SocketAddr, source: io::Error },
     #[error("no cluster configured: no kubeconfig found, and not running in a Pod")]
@@ -126,6 +134,10 @@ impl Error {
             ),
             Error::Apiserver(error) => error.help(),
             Error::Controller(error) => error.help().map(str::to_owned),
+            Error::Proxy(error) => error.help().map(str::to_owned),
+            Error::Namespace { .. } => {
+                Some("run as root, and check the name with `ip netns list`".to_owned())
+            }
             Error::Listen { flag, source, .. } => Some(match source.kind() {
                 io::ErrorKind::AddrInUse => {
                     format!("stop the process that listens there, or set another {flag}")
@@ -183,6 +195,8 @@ impl Error {
             Error::ServiceChanged { .. } => Exit::CouldNotLook.code(),
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
             Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
+            Error::Proxy(_) | Error::Namespace { .. } => ExitCode::FAILURE,
+            Error::NoAnswer { .. } => Exit::CouldNotLook.code(),
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
             Error::PartEnded { .. } | Error::Sample { .. } => ExitCode::FAILURE,
