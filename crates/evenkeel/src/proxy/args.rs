@@ -170,13 +170,13 @@ Examples:
   evenkeel proxy --cluster-cidr 10.244.0.0/16
   evenkeel proxy --service-proxy-name evenkeel       # beside kube-proxy, for labelled Services
   evenkeel proxy --zone-counters --nodeport-addresses all
-  evenkeel proxy render | nft -c -f -                # what it would do
+  evenkeel proxy render --table preview | nft -c -f -
   evenkeel proxy cleanup                             # after it was stopped";
 
 const RENDER_EXAMPLES: &str = "\
 Examples:
   evenkeel proxy render --hostname-override node-a1
-  evenkeel proxy render | nft -c -f -";
+  evenkeel proxy render --table preview | nft -c -f -";
 
 const CLEANUP_EXAMPLES: &str = "\
 Examples:
