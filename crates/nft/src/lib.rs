@@ -15,6 +15,7 @@
 
 pub mod chain;
 pub mod config;
+pub mod evaluate;
 mod family;
 pub mod rule;
 mod rules;
