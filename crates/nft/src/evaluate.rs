@@ -14,8 +14,6 @@ mod path;
 mod probability;
 mod run;
 mod tables;
-#[cfg(test)]
-mod tests;
 
 use core::net::IpAddr;
 use std::sync::Arc;

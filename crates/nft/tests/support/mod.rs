@@ -1,0 +1,7 @@
+//! What the tests of the evaluator share: Services written by hand, and a small network of
+//! namespaces that they are tried in.
+#![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
+
+pub mod network;
+pub mod random;
+pub mod service;
