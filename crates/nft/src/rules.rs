@@ -21,7 +21,7 @@
 //! while there are endpoints. If that fails too, the packet is dropped, and the client's retry finds
 //! the new rules: a packet that fell through would leave a connection without translation behind.
 
-use evenkeel_model::Protocol;
+use evenkeel_model::{Cidr, Protocol};
 
 use crate::{
     By, ChainId, Config, DetectLocal, Family, Lane, SetId,
@@ -45,9 +45,9 @@ pub fn rules(chain: ChainId, config: &Config, family: Family) -> Vec<Rule> {
         }
         ChainId::Input => vec![Rule::always(Action::Jump(ChainId::Count))],
         ChainId::Postrouting => postrouting(config),
-        ChainId::Services => services(config),
+        ChainId::Services => services(config, family),
         ChainId::NodePorts => by_frontend(By::NodePort, config),
-        ChainId::OutsideLocal(by) => outside_local(by, config),
+        ChainId::OutsideLocal(by) => outside_local(by, config, family),
         ChainId::Count => counting(),
         ChainId::Reject => vec![Rule::always(Action::Reject)],
         ChainId::Version(_) => vec![],
@@ -64,21 +64,21 @@ pub fn rules(chain: ChainId, config: &Config, family: Family) -> Vec<Rule> {
     }
 }
 
-fn services(config: &Config) -> Vec<Rule> {
+fn services(config: &Config, family: Family) -> Vec<Rule> {
     let to_cluster_ip = || is_in(vec![Field::DestinationAddress], SetId::ClusterIps);
     let mut rules = Vec::new();
-    let from_outside = match &config.detect_local {
-        _ if config.masquerade_all => Some(vec![]),
-        DetectLocal::Off => None,
+    let from_outside: Vec<Match> = match &config.detect_local {
+        _ if config.masquerade_all => vec![],
+        DetectLocal::Off => vec![],
         DetectLocal::Ranges(ranges) => {
-            let not_in = |range: &_| Match::Source { range: *range, is_in: false };
-            Some(ranges.iter().map(not_in).collect())
+            let not_in = |range| Match::Source { range, is_in: false };
+            of_family(ranges, family).map(not_in).collect()
         }
         DetectLocal::Interface(name) => {
-            Some(vec![Match::Interface { name: name.clone(), is_it: false }])
+            vec![Match::Interface { name: name.clone(), is_it: false }]
         }
     };
-    if let Some(from_outside) = from_outside {
+    if config.masquerade_all || !from_outside.is_empty() {
         let matches = [to_cluster_ip()].into_iter().chain(from_outside);
         rules.push(Rule::new(matches, [Action::SetMark(config.mark())]));
     }
@@ -114,11 +114,11 @@ fn by_frontend(by: By, config: &Config) -> Vec<Rule> {
     ]
 }
 
-fn outside_local(by: By, config: &Config) -> Vec<Rule> {
+fn outside_local(by: By, config: &Config, family: Family) -> Vec<Rule> {
     let of_the_cluster: Vec<Match> = match &config.detect_local {
         DetectLocal::Off => vec![],
         DetectLocal::Ranges(ranges) => {
-            ranges.iter().map(|range| Match::Source { range: *range, is_in: true }).collect()
+            of_family(ranges, family).map(|range| Match::Source { range, is_in: true }).collect()
         }
         DetectLocal::Interface(name) => vec![Match::Interface { name: name.clone(), is_it: true }],
     };
@@ -131,6 +131,11 @@ fn outside_local(by: By, config: &Config) -> Vec<Rule> {
     }));
     rules.push(Rule::always(Action::Drop));
     rules
+}
+
+/// A family without a range has no traffic from outside the cluster, as without detection.
+fn of_family(ranges: &[Cidr], family: Family) -> impl Iterator<Item = Cidr> {
+    ranges.iter().copied().filter(move |range| Family::of(range.network()) == family)
 }
 
 fn postrouting(config: &Config) -> Vec<Rule> {
