@@ -1,41 +1,229 @@
-//! The evaluator and the kernel agree.
+//! The evaluator and the kernel agree: random tables are loaded into a network namespace, and
+//! connections through them end where the evaluator says they may, as often as it says.
+//!
+//! `EVENKEEL_SEED=N` runs one table.
 
 mod support;
-use evenkeel_model::Protocol;
-use evenkeel_nft::Family;
-use std::{
-    net::SocketAddr,
-    time::{Duration, Instant},
+
+use std::{collections::BTreeMap, process::Command, thread, time::Duration};
+
+use evenkeel_nft::{
+    Family,
+    evaluate::{Affinities, Fate, Outcome, Packet, Probability, Tables},
 };
-use support::network::{Network, Seen, at};
+
+use crate::support::{
+    case::{Case, Client, Probe},
+    network::{Network, Seen, at},
+    random::Random,
+};
+
+const SEEDS: u64 = 24;
+/// An answer takes less than a millisecond, and a lost SYN is sent again after a second.
+const PATIENCE: Duration = Duration::from_millis(200);
+/// How long an answer is waited for that must come.
+const LONG: Duration = Duration::from_secs(5);
 
 #[test]
-fn smoke() {
-    let t = Instant::now();
+fn the_evaluator_agrees_with_the_kernel() {
+    let one = std::env::var("EVENKEEL_SEED").ok();
+    let one = one.map(|seed| seed.parse().expect("EVENKEEL_SEED is a number"));
+    let seeds = one.map_or(0..SEEDS, |seed| seed..seed + 1);
     let network = Network::new();
-    eprintln!("{:?}", t.elapsed());
-    for family in Family::ALL {
-        for endpoint in at::endpoints(family) {
-            for p in [Protocol::Tcp, Protocol::Udp] {
-                for (ns, from) in [
-                    (&network.outside, at::outside(family)),
-                    (&network.pod, at::pod(family)),
-                    (&network.node, at::node(family)),
-                ] {
-                    let t = Instant::now();
-                    let seen = ns.ask(
-                        p,
-                        from,
-                        SocketAddr::new(endpoint.ip, endpoint.port),
-                        Duration::from_millis(300),
-                    );
-                    assert_eq!(seen, Seen::Answer { from: endpoint, client: from }, "{p:?} {from}");
-                    if t.elapsed() > Duration::from_millis(10) {
-                        eprintln!("{p:?} {from} {endpoint} {:?}", t.elapsed());
-                    }
-                }
-            }
+    let mut fit = Fit::default();
+    for seed in seeds {
+        println!("EVENKEEL_SEED={seed}");
+        let case = Case::random(&mut Random(seed));
+        fit.add(&try_case(&network, &case));
+    }
+    fit.check();
+}
+
+/// What the kernel did, compared with what it was to do.
+#[derive(Debug, Default)]
+struct Fit {
+    /// Of outcomes that chance decides.
+    chi_square: f64,
+    degrees: f64,
+    connections: usize,
+}
+
+struct Tried {
+    fit: Fit,
+    /// How often each counter was to count.
+    counted: BTreeMap<String, u64>,
+    repeated: bool,
+}
+
+fn try_case(network: &Network, case: &Case) -> Fit {
+    network.load(&case.text());
+    let tables =
+        Family::ALL.map(|family| case.parts.tables(&case.config, family).at(at::of_node(family)));
+    let (tables, probes) = (&tables, case.probes());
+    let tried: Vec<Tried> = thread::scope(|scope| {
+        let spawn = |probe| scope.spawn(move || Try::new(network, tables, probe).run());
+        let threads: Vec<_> = probes.iter().map(spawn).collect();
+        threads.into_iter().map(|it| it.join().expect("a probe agrees")).collect()
+    });
+    let mut fit = Fit::default();
+    tried.iter().for_each(|tried| fit.add(&tried.fit));
+    if !tried.iter().any(|tried| tried.repeated) {
+        check_counters(network, case, &tried);
+    }
+    fit
+}
+
+fn check_counters(network: &Network, case: &Case, tried: &[Tried]) {
+    let mut expected: BTreeMap<String, u64> =
+        case.parts.counters.iter().map(|name| (name.clone(), 0)).collect();
+    for (name, times) in tried.iter().flat_map(|tried| &tried.counted) {
+        *expected.get_mut(name).expect("a known counter") += times;
+    }
+    for family in ["ip", "ip6"] {
+        let list = ["list", "counters", "table", family, "evenkeel"];
+        let listing = network.node.feed(Command::new("nft").args(list), "");
+        let words: Vec<&str> = listing.split_whitespace().collect();
+        for part in words.windows(5).filter(|part| part[0] == "counter") {
+            let (name, packets): (_, u64) = (part[1], part[4].parse().unwrap());
+            // Each table has the counters of both families.
+            let of_family = expected.get_mut(name).expect("a known counter");
+            assert!(*of_family >= packets, "{name}: {packets} of {of_family} packets");
+            *of_family -= packets;
         }
     }
-    eprintln!("{:?}", t.elapsed());
+    assert!(expected.values().all(|left| *left == 0), "not counted: {expected:?}");
+}
+
+/// One client at one frontend.
+struct Try<'a> {
+    network: &'a Network,
+    tables: &'a Tables,
+    probe: &'a Probe,
+    packet: Packet,
+    affinities: Affinities,
+}
+
+// === impl Try ===
+
+impl<'a> Try<'a> {
+    fn new(network: &'a Network, tables: &'a [Tables; 2], probe: &'a Probe) -> Try<'a> {
+        let [v4, v6] = tables;
+        let tables = if probe.family() == Family::Ipv4 { v4 } else { v6 };
+        let packet = probe.packet();
+        Try { network, tables, probe, packet, affinities: Affinities::new() }
+    }
+
+    fn run(mut self) -> Tried {
+        let outcomes = self.outcomes();
+        let total: Probability = outcomes.iter().map(|(_, probability)| *probability).sum();
+        assert_eq!(total, Probability::ALWAYS);
+        let times = match &outcomes[..] {
+            [(outcome, _)] if !is_answered(outcome) => 1,
+            [_] => 3,
+            _ => 24,
+        };
+        let mut tried = Tried { fit: Fit::default(), counted: BTreeMap::new(), repeated: false };
+        let mut seen = BTreeMap::new();
+        for _ in 0..times {
+            let outcome = self.connect(&mut tried.repeated);
+            for name in &outcome.counted {
+                *tried.counted.entry(name.to_string()).or_default() += 1;
+            }
+            *seen.entry(outcome).or_insert(0) += 1;
+        }
+        tried.fit.connections = times;
+        if self.affinities.is_empty(0) {
+            tried.fit.compare(&outcomes, &seen);
+        }
+        tried
+    }
+
+    fn outcomes(&self) -> Vec<(Outcome, Probability)> {
+        self.tables.outcomes(&self.packet, &self.affinities, 0)
+    }
+
+    /// Connects, and finds which of the outcomes it was.
+    fn connect(&mut self, repeated: &mut bool) -> Outcome {
+        let outcomes = self.outcomes();
+        let mut seen = self.ask(PATIENCE);
+        if seen == Seen::Nothing && outcomes.iter().all(|(outcome, _)| is_answered(outcome)) {
+            *repeated = true;
+            seen = self.ask(LONG);
+        }
+        let found = outcomes.iter().find(|(outcome, _)| self.is_it(&seen, outcome));
+        let Some((outcome, _)) = found else {
+            panic!("{:?}: {seen:?} is none of {outcomes:#?}", self.probe)
+        };
+        self.remember(outcome);
+        outcome.clone()
+    }
+
+    fn ask(&self, patience: Duration) -> Seen {
+        let Probe { protocol, to, .. } = *self.probe;
+        let namespace = self.probe.namespace(self.network);
+        namespace.ask(protocol, self.probe.source(), to, patience)
+    }
+
+    fn is_it(&self, seen: &Seen, outcome: &Outcome) -> bool {
+        match (&outcome.fate, seen) {
+            (Fate::TranslatedTo(backend), Seen::Answer { from, client }) => {
+                let of_node = at::of_node(self.probe.family());
+                // The node's connections to itself have an address of the node anyway.
+                let can_tell = self.probe.client != Client::Node || !of_node.contains(&from.ip);
+                let is_source = *client == self.probe.source();
+                let is_hidden = of_node.contains(client) && !is_source;
+                let source_fits = if outcome.masqueraded { is_hidden } else { is_source };
+                backend == from && (!can_tell || source_fits)
+            }
+            (Fate::Dropped, Seen::Nothing) | (Fate::Rejected, Seen::Refused) => true,
+            (Fate::Accepted, Seen::Nothing | Seen::Refused | Seen::Error(..)) => true,
+            _ => false,
+        }
+    }
+
+    /// Brings the evaluator's memory to where the kernel's must be.
+    fn remember(&mut self, outcome: &Outcome) {
+        let mut random = Random(0);
+        for _ in 0..10_000 {
+            let mut affinities = self.affinities.clone();
+            let choose = |n| random.below(n);
+            if self.tables.send(&self.packet, choose, &mut affinities, 0) == *outcome {
+                self.affinities = affinities;
+                return;
+            }
+        }
+        panic!("{outcome:?} is possible, but no choice leads to it");
+    }
+}
+
+fn is_answered(outcome: &Outcome) -> bool {
+    matches!(outcome.fate, Fate::TranslatedTo(_) | Fate::Rejected)
+}
+
+// === impl Fit ===
+
+impl Fit {
+    fn compare(&mut self, outcomes: &[(Outcome, Probability)], seen: &BTreeMap<Outcome, usize>) {
+        let all: usize = seen.values().sum();
+        for (outcome, probability) in outcomes {
+            let expected = probability.as_f64() * all as f64;
+            let found = seen.get(outcome).copied().unwrap_or(0) as f64;
+            self.chi_square += (found - expected).powi(2) / expected;
+        }
+        self.degrees += outcomes.len() as f64 - 1.0;
+    }
+
+    fn add(&mut self, other: &Fit) {
+        let Fit { chi_square, degrees, connections } = other;
+        self.chi_square += chi_square;
+        self.degrees += degrees;
+        self.connections += connections;
+    }
+
+    /// Six standard deviations: by chance this fails once in many million runs.
+    fn check(&self) {
+        println!("{self:?}");
+        let most = self.degrees + 6.0 * (2.0 * self.degrees).sqrt().max(1.0);
+        assert!(self.chi_square <= most, "{self:?}: more than {most}");
+    }
 }
