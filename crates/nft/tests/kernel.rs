@@ -14,7 +14,7 @@ use evenkeel_nft::{
 
 use crate::support::{
     case::{Case, Client, Probe},
-    network::{Network, Seen, at},
+    network::{self, Network, Seen, at},
     random::Random,
 };
 
@@ -61,7 +61,9 @@ fn try_case(network: &Network, case: &Case) -> Fit {
         Family::ALL.map(|family| case.parts.tables(&case.config, family).at(at::of_node(family)));
     let (tables, probes) = (&tables, case.probes());
     let tried: Vec<Tried> = thread::scope(|scope| {
-        let spawn = |probe| scope.spawn(move || Try::new(network, tables, probe).run());
+        let run =
+            move |probe: &Probe| probe.namespace(network).enter(|| Try::new(tables, probe).run());
+        let spawn = |probe| scope.spawn(move || run(probe));
         let threads: Vec<_> = probes.iter().map(spawn).collect();
         threads.into_iter().map(|it| it.join().expect("a probe agrees")).collect()
     });
@@ -96,7 +98,6 @@ fn check_counters(network: &Network, case: &Case, tried: &[Tried]) {
 
 /// One client at one frontend.
 struct Try<'a> {
-    network: &'a Network,
     tables: &'a Tables,
     probe: &'a Probe,
     packet: Packet,
@@ -106,11 +107,11 @@ struct Try<'a> {
 // === impl Try ===
 
 impl<'a> Try<'a> {
-    fn new(network: &'a Network, tables: &'a [Tables; 2], probe: &'a Probe) -> Try<'a> {
+    fn new(tables: &'a [Tables; 2], probe: &'a Probe) -> Try<'a> {
         let [v4, v6] = tables;
         let tables = if probe.family() == Family::Ipv4 { v4 } else { v6 };
         let packet = probe.packet();
-        Try { network, tables, probe, packet, affinities: Affinities::new() }
+        Try { tables, probe, packet, affinities: Affinities::new() }
     }
 
     fn run(mut self) -> Tried {
@@ -160,8 +161,7 @@ impl<'a> Try<'a> {
 
     fn ask(&self, patience: Duration) -> Seen {
         let Probe { protocol, to, .. } = *self.probe;
-        let namespace = self.probe.namespace(self.network);
-        namespace.ask(protocol, self.probe.source(), to, patience)
+        network::ask(protocol, self.probe.source(), to, patience)
     }
 
     fn is_it(&self, seen: &Seen, outcome: &Outcome) -> bool {

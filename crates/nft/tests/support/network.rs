@@ -118,7 +118,7 @@ impl Namespace {
         namespace
     }
 
-    /// Runs in this namespace, on a thread of its own.
+    /// Runs in this namespace, on a thread of its own. This takes some milliseconds.
     pub fn enter<T: Send>(&self, run: impl FnOnce() -> T + Send) -> T {
         thread::scope(|scope| {
             let inside = || {
@@ -165,33 +165,6 @@ impl Namespace {
     /// A name that `ip link` takes.
     fn path(&self) -> String {
         format!("/proc/{}/fd/{}", std::process::id(), self.0.as_raw_fd())
-    }
-
-    /// Asks once, from this address.
-    pub fn ask(
-        &self,
-        protocol: Protocol,
-        from: IpAddr,
-        to: SocketAddr,
-        patience: Duration,
-    ) -> Seen {
-        self.ask_often(1, protocol, from, to, patience).remove(0)
-    }
-
-    /// Asks this many times, each with a new connection.
-    pub fn ask_often(
-        &self,
-        times: usize,
-        protocol: Protocol,
-        from: IpAddr,
-        to: SocketAddr,
-        patience: Duration,
-    ) -> Vec<Seen> {
-        let ask = || match protocol {
-            Protocol::Udp => ask_udp(from, to, patience),
-            _ => ask_tcp(from, to, patience),
-        };
-        self.enter(|| (0..times).map(|_| Seen::new(ask())).collect())
     }
 }
 
@@ -260,6 +233,14 @@ impl Network {
         self.node.feed(Command::new("nft").args(["-f", "-"]), rules);
         self.node.feed(Command::new("conntrack").arg("-F"), "");
     }
+}
+
+/// Asks once, from this address, in the namespace of the thread.
+pub fn ask(protocol: Protocol, from: IpAddr, to: SocketAddr, patience: Duration) -> Seen {
+    Seen::new(match protocol {
+        Protocol::Udp => ask_udp(from, to, patience),
+        _ => ask_tcp(from, to, patience),
+    })
 }
 
 fn configure(namespace: &Namespace, device: &str, addresses: &[&str]) {
