@@ -109,7 +109,10 @@ pub enum Action {
     },
     /// Hides the client behind an address of this node.
     Masquerade,
+    /// Tells the sender by ICMP that nobody listens.
     Reject,
+    /// Resets a TCP connection.
+    Reset,
     Drop,
     Return,
     Jump(ChainId),

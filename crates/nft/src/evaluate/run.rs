@@ -187,7 +187,7 @@ impl Run<'_> {
                 path.masqueraded = true;
                 step = Step::End(Fate::Accepted);
             }
-            Action::Reject => step = Step::End(Fate::Rejected),
+            Action::Reject | Action::Reset => step = Step::End(Fate::Rejected),
             Action::Drop => step = Step::End(Fate::Dropped),
             Action::Return => step = Step::Return,
             Action::Jump(chain) => step = Step::Jump(*chain),
