@@ -18,7 +18,7 @@ use crate::support::{
     random::Random,
 };
 
-const SEEDS: u64 = 24;
+const SEEDS: u64 = 16;
 /// An answer takes less than a millisecond, and a lost SYN is sent again after a second.
 const PATIENCE: Duration = Duration::from_millis(200);
 /// How long an answer is waited for that must come.

@@ -14,6 +14,7 @@ use std::{
     net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket},
     os::fd::{AsFd as _, AsRawFd as _},
     process::{Command, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
     thread,
     time::Duration,
 };
@@ -29,6 +30,7 @@ pub const SERVER_PORT: u16 = 8080;
 /// Where the first of the backends listens too.
 pub const SECOND_PORT: u16 = 8081;
 const BACKENDS: u8 = 6;
+static NEXT_PORT: AtomicU16 = AtomicU16::new(0);
 
 /// A network namespace.
 #[derive(Debug)]
@@ -177,6 +179,11 @@ impl Network {
             let path = peer.path();
             node.run(&format!("ip link add {device} type veth peer name eth0 netns {path}"));
         }
+        // A masqueraded connection may get the port of one that a server still remembers, while the
+        // node's table of connections was emptied; then its client would have to connect twice.
+        for namespace in [&node, &pod, &backends] {
+            namespace.set(&[("ipv4/tcp_max_tw_buckets", "0")]);
+        }
         node.set(&[
             ("ipv4/ip_forward", "1"),
             ("ipv6/conf/all/forwarding", "1"),
@@ -237,6 +244,8 @@ impl Network {
 
 /// Asks once, from this address, in the namespace of the thread.
 pub fn ask(protocol: Protocol, from: IpAddr, to: SocketAddr, patience: Duration) -> Seen {
+    // Ports that the kernel chooses come again by chance, and are then of an old connection.
+    let from = SocketAddr::new(from, 10_000 + NEXT_PORT.fetch_add(1, Ordering::Relaxed) % 50_000);
     Seen::new(match protocol {
         Protocol::Udp => ask_udp(from, to, patience),
         _ => ask_tcp(from, to, patience),
@@ -273,11 +282,11 @@ fn serve_udp(socket: &UdpSocket, address: SocketAddr) {
     }
 }
 
-fn ask_tcp(from: IpAddr, to: SocketAddr, patience: Duration) -> io::Result<String> {
+fn ask_tcp(from: SocketAddr, to: SocketAddr, patience: Duration) -> io::Result<String> {
     let family =
         if to.is_ipv4() { socket::AddressFamily::INET } else { socket::AddressFamily::INET6 };
     let socket = socket::socket(family, socket::SocketType::STREAM, None)?;
-    socket::bind(&socket, &SocketAddr::new(from, 0))?;
+    socket::bind(&socket, &from)?;
     // How long a connect may take, too.
     socket::sockopt::set_socket_timeout(&socket, socket::sockopt::Timeout::Send, Some(patience))?;
     socket::connect(&socket, &to)?;
@@ -288,8 +297,8 @@ fn ask_tcp(from: IpAddr, to: SocketAddr, patience: Duration) -> io::Result<Strin
     Ok(answer)
 }
 
-fn ask_udp(from: IpAddr, to: SocketAddr, patience: Duration) -> io::Result<String> {
-    let socket = UdpSocket::bind(SocketAddr::new(from, 0))?;
+fn ask_udp(from: SocketAddr, to: SocketAddr, patience: Duration) -> io::Result<String> {
+    let socket = UdpSocket::bind(from)?;
     socket.set_read_timeout(Some(patience))?;
     socket.connect(to)?;
     // The node's own packets fail here when they are dropped; why is known with the answer.
