@@ -5,24 +5,28 @@
 
 mod support;
 
-use std::{collections::BTreeMap, process::Command, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    process::Command,
+    thread,
+    time::{Duration, Instant},
+};
 
+use evenkeel_model::{Backend, Protocol};
 use evenkeel_nft::{
-    Family,
-    evaluate::{Affinities, Fate, Outcome, Packet, Probability, Tables},
+    Config, Family,
+    evaluate::{Affinities, Fate, Outcome},
 };
 
 use crate::support::{
-    case::{Case, Client, Probe},
-    network::{self, Network, Seen, at},
+    agree::{Fit, Tried, Try},
+    case::{Case, Probe},
+    network::{Network, at},
     random::Random,
+    service::{Frontend, Pool},
 };
 
 const SEEDS: u64 = 16;
-/// An answer takes less than a millisecond, and a lost SYN is sent again after a second.
-const PATIENCE: Duration = Duration::from_millis(200);
-/// How long an answer is waited for that must come.
-const LONG: Duration = Duration::from_secs(5);
 
 #[test]
 fn the_evaluator_agrees_with_the_kernel() {
@@ -37,22 +41,6 @@ fn the_evaluator_agrees_with_the_kernel() {
         fit.add(&try_case(&network, &case));
     }
     fit.check();
-}
-
-/// What the kernel did, compared with what it was to do.
-#[derive(Debug, Default)]
-struct Fit {
-    /// Of outcomes that chance decides.
-    chi_square: f64,
-    degrees: f64,
-    connections: usize,
-}
-
-struct Tried {
-    fit: Fit,
-    /// How often each counter was to count.
-    counted: BTreeMap<String, u64>,
-    repeated: bool,
 }
 
 fn try_case(network: &Network, case: &Case) -> Fit {
@@ -96,134 +84,84 @@ fn check_counters(network: &Network, case: &Case, tried: &[Tried]) {
     assert!(expected.values().all(|left| *left == 0), "not counted: {expected:?}");
 }
 
-/// One client at one frontend.
-struct Try<'a> {
-    tables: &'a Tables,
-    probe: &'a Probe,
-    packet: Packet,
-    affinities: Affinities,
+/// Each connection is among what the evaluator gives for the clients that it remembers: the same
+/// endpoint again, and another one after that is gone.
+#[test]
+fn clients_stay_with_their_endpoint_until_it_is_gone() {
+    let network = Network::new();
+    for family in Family::ALL {
+        let (mut case, probe) = sticky_case(family, 60);
+        network.load(&case.text());
+        let enter = |run: &mut (dyn FnMut() -> Outcome + Send)| network.outside.enter(run);
+        let mut affinities = Affinities::new();
+        for _ in 0..3 {
+            let tables = [case.tables(Family::Ipv4), case.tables(Family::Ipv6)];
+            let mut client = Try::new(&tables, &probe);
+            client.affinities = affinities;
+            let outcome = enter(&mut || {
+                let outcomes: Vec<_> = (0..8).map(|_| client.connect(&mut false)).collect();
+                outcomes.into_iter().next_back().expect("eight")
+            });
+            affinities = client.affinities;
+            let Fate::TranslatedTo(gone) = outcome.fate else { continue };
+            let script = case.parts.remove(gone);
+            network.node.feed(Command::new("nft").args(["-f", "-"]), &script);
+        }
+    }
 }
 
-// === impl Try ===
-
-impl<'a> Try<'a> {
-    fn new(tables: &'a [Tables; 2], probe: &'a Probe) -> Try<'a> {
-        let [v4, v6] = tables;
-        let tables = if probe.family() == Family::Ipv4 { v4 } else { v6 };
-        let packet = probe.packet();
-        Try { tables, probe, packet, affinities: Affinities::new() }
+#[test]
+fn clients_are_forgotten_in_time() {
+    let network = Network::new();
+    for family in Family::ALL {
+        let (case, probe) = sticky_case(family, 1);
+        network.load(&case.text());
+        let tables = [case.tables(Family::Ipv4), case.tables(Family::Ipv6)];
+        network.outside.enter(|| Try::new(&tables, &probe).connect(&mut false));
+        let list = ["list", "map", family.name(), "evenkeel", "affinity"];
+        let is_known = || network.node.feed(Command::new("nft").args(list), "").contains("expires");
+        assert!(is_known());
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while is_known() {
+            assert!(Instant::now() < deadline, "still known");
+            thread::sleep(Duration::from_millis(50));
+        }
     }
+}
 
-    fn run(mut self) -> Tried {
-        let outcomes = self.outcomes();
-        let total: Probability = outcomes.iter().map(|(_, probability)| *probability).sum();
-        assert_eq!(total, Probability::ALWAYS);
-        let times = match &outcomes[..] {
-            [(outcome, _)] if !is_answered(outcome) => 1,
-            [_] => 3,
-            _ => 24,
-        };
-        let mut tried = Tried { fit: Fit::default(), counted: BTreeMap::new(), repeated: false };
+#[test]
+fn zones_get_their_shares() {
+    let family = Family::Ipv4;
+    let zone = |numbers: &[u8]| {
+        let endpoint = |n: &u8| Backend { ip: at::backend(family, *n), port: 8080 };
+        numbers.iter().map(endpoint).collect::<Vec<_>>()
+    };
+    let zones = Pool::Zones(vec![(zone(&[1, 2]), 50), (zone(&[3]), 30), (zone(&[4, 5, 6]), 20)]);
+    let frontend = Frontend::cluster_ip("10.96.0.1", Protocol::Udp, 53, zones);
+    let case = Case::new(Config::default(), vec![frontend]);
+    let probe = case.probes().remove(0);
+    let network = Network::new();
+    network.load(&case.text());
+    let tables = [case.tables(Family::Ipv4), case.tables(Family::Ipv6)];
+    let (outcomes, seen) = network.outside.enter(|| {
+        let mut client = Try::new(&tables, &probe);
         let mut seen = BTreeMap::new();
-        for _ in 0..times {
-            let outcome = self.connect(&mut tried.repeated);
-            for name in &outcome.counted {
-                *tried.counted.entry(name.to_string()).or_default() += 1;
-            }
-            *seen.entry(outcome).or_insert(0) += 1;
+        for _ in 0..3_000 {
+            *seen.entry(client.connect(&mut false)).or_insert(0) += 1;
         }
-        tried.fit.connections = times;
-        if self.affinities.is_empty(0) {
-            tried.fit.compare(&outcomes, &seen);
-        }
-        tried
-    }
-
-    fn outcomes(&self) -> Vec<(Outcome, Probability)> {
-        self.tables.outcomes(&self.packet, &self.affinities, 0)
-    }
-
-    /// Connects, and finds which of the outcomes it was.
-    fn connect(&mut self, repeated: &mut bool) -> Outcome {
-        let outcomes = self.outcomes();
-        let mut seen = self.ask(PATIENCE);
-        if seen == Seen::Nothing && outcomes.iter().all(|(outcome, _)| is_answered(outcome)) {
-            *repeated = true;
-            seen = self.ask(LONG);
-        }
-        let found = outcomes.iter().find(|(outcome, _)| self.is_it(&seen, outcome));
-        let Some((outcome, _)) = found else {
-            panic!("{:?}: {seen:?} is none of {outcomes:#?}", self.probe)
-        };
-        self.remember(outcome);
-        outcome.clone()
-    }
-
-    fn ask(&self, patience: Duration) -> Seen {
-        let Probe { protocol, to, .. } = *self.probe;
-        network::ask(protocol, self.probe.source(), to, patience)
-    }
-
-    fn is_it(&self, seen: &Seen, outcome: &Outcome) -> bool {
-        match (&outcome.fate, seen) {
-            (Fate::TranslatedTo(backend), Seen::Answer { from, client }) => {
-                let of_node = at::of_node(self.probe.family());
-                // The node's connections to itself have an address of the node anyway.
-                let can_tell = self.probe.client != Client::Node || !of_node.contains(&from.ip);
-                let is_source = *client == self.probe.source();
-                let is_hidden = of_node.contains(client) && !is_source;
-                let source_fits = if outcome.masqueraded { is_hidden } else { is_source };
-                backend == from && (!can_tell || source_fits)
-            }
-            (Fate::Dropped, Seen::Nothing) | (Fate::Rejected, Seen::Refused) => true,
-            (Fate::Accepted, Seen::Nothing | Seen::Refused | Seen::Error(..)) => true,
-            _ => false,
-        }
-    }
-
-    /// Brings the evaluator's memory to where the kernel's must be.
-    fn remember(&mut self, outcome: &Outcome) {
-        let mut random = Random(0);
-        for _ in 0..10_000 {
-            let mut affinities = self.affinities.clone();
-            let choose = |n| random.below(n);
-            if self.tables.send(&self.packet, choose, &mut affinities, 0) == *outcome {
-                self.affinities = affinities;
-                return;
-            }
-        }
-        panic!("{outcome:?} is possible, but no choice leads to it");
-    }
+        (client.outcomes(), seen)
+    });
+    let mut fit = Fit::default();
+    fit.compare(&outcomes, &seen);
+    fit.check();
 }
 
-fn is_answered(outcome: &Outcome) -> bool {
-    matches!(outcome.fate, Fate::TranslatedTo(_) | Fate::Rejected)
-}
-
-// === impl Fit ===
-
-impl Fit {
-    fn compare(&mut self, outcomes: &[(Outcome, Probability)], seen: &BTreeMap<Outcome, usize>) {
-        let all: usize = seen.values().sum();
-        for (outcome, probability) in outcomes {
-            let expected = probability.as_f64() * all as f64;
-            let found = seen.get(outcome).copied().unwrap_or(0) as f64;
-            self.chi_square += (found - expected).powi(2) / expected;
-        }
-        self.degrees += outcomes.len() as f64 - 1.0;
-    }
-
-    fn add(&mut self, other: &Fit) {
-        let Fit { chi_square, degrees, connections } = other;
-        self.chi_square += chi_square;
-        self.degrees += degrees;
-        self.connections += connections;
-    }
-
-    /// Six standard deviations: by chance this fails once in many million runs.
-    fn check(&self) {
-        println!("{self:?}");
-        let most = self.degrees + 6.0 * (2.0 * self.degrees).sqrt().max(1.0);
-        assert!(self.chi_square <= most, "{self:?}: more than {most}");
-    }
+fn sticky_case(family: Family, seconds: u32) -> (Case, Probe) {
+    let endpoints = at::endpoints(family)[..4].to_vec();
+    let address = if family == Family::Ipv4 { "10.96.0.1" } else { "fd00:96::1" };
+    let pool = Pool::Endpoints(endpoints);
+    let frontend = Frontend::cluster_ip(address, Protocol::Tcp, 80, pool);
+    let case = Case::new(Config::default(), vec![Frontend { sticky: Some(seconds), ..frontend }]);
+    let probe = case.probes().remove(0);
+    (case, probe)
 }

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use evenkeel_model::{Cidr, Protocol};
 use evenkeel_nft::{
     Config, DetectLocal, Family,
-    evaluate::{Entry, Packet},
+    evaluate::{Entry, Packet, Tables},
     rule::InterfaceName,
     text,
 };
@@ -82,6 +82,10 @@ impl Case {
         strangers.sort();
         strangers.dedup();
         Case { config, frontends, parts, strangers }
+    }
+
+    pub fn tables(&self, family: Family) -> Tables {
+        self.parts.tables(&self.config, family).at(at::of_node(family))
     }
 
     /// Both tables, as `nft` reads them.

@@ -2,6 +2,7 @@
 //! namespaces that they are tried in.
 #![allow(dead_code, unreachable_pub, reason = "each test uses a part")]
 
+pub mod agree;
 pub mod case;
 pub mod network;
 pub mod random;

@@ -204,6 +204,23 @@ impl Parts {
         Verdict::Goto(chain)
     }
 
+    /// Removes the elements of an endpoint with session affinity, and gives the same for `nft`.
+    pub fn remove(&mut self, endpoint: Backend) -> String {
+        let id = Data::Scratch(id(endpoint));
+        let gone = [Data::Backend(endpoint), id];
+        let mut script = String::new();
+        self.elements.retain(|element| {
+            let Element { family, set, key, data, .. } = element;
+            if gone.contains(data) {
+                let fields = key.fields(set.key(*family), *family).unwrap().join(" . ");
+                let table = format!("{family} evenkeel {}", set.name());
+                script += &format!("delete element {table} {{ {fields} }}\n");
+            }
+            !gone.contains(data)
+        });
+        script
+    }
+
     /// A counter for each frontend and endpoint's address.
     pub fn count(&mut self, frontends: &[Frontend]) {
         for (number, frontend) in frontends.iter().enumerate() {
