@@ -1,5 +1,7 @@
 //! What the evaluator makes of rulesets written by hand.
 
+#![allow(clippy::unwrap_used, reason = "all of it is a test")]
+
 mod support;
 
 use std::{net::IpAddr, time::Instant};
@@ -264,7 +266,7 @@ fn what_the_kernel_would_refuse_is_broken() {
         Tables::new(&config(), Family::Ipv4, chains.iter().copied(), elements.iter().cloned())
     };
 
-    let no_chain = with(&[], &[goto.clone()]);
+    let no_chain = with(&[], std::slice::from_ref(&goto));
     assert_eq!(no_chain.flaws().len(), 1);
     assert!(outcome(&no_chain, &from(POD, CLUSTER_IP, 80)).is_broken());
 

@@ -3,6 +3,8 @@
 //!
 //! `EVENKEEL_SEED=N` runs one table.
 
+#![allow(clippy::unwrap_used, clippy::print_stdout, reason = "all of it is a test")]
+
 mod support;
 
 use std::{
