@@ -277,6 +277,15 @@ fn what_the_kernel_would_refuse_is_broken() {
     assert_eq!(two.flaws().len(), 1);
     assert_eq!(with(&[pick], &[goto.clone(), goto]).flaws().len(), 0);
 
+    for (other, flaws) in [("10.1.0.0", 1), ("11.0.0.0", 0)] {
+        let ranges = [("10.0.0.0", 8), (other, 16)];
+        let ranges = ranges.map(|(at, prefix)| Cidr::new(ip(at), prefix).unwrap());
+        let frontend = Frontend::at(EXTERNAL_IP, Protocol::Tcp, 80, Pool::Reject);
+        let frontend = Frontend { source_ranges: Some(ranges.to_vec()), ..frontend };
+        let elements = Parts::new(&[frontend], &[], &[]).elements;
+        assert_eq!(with(&[], &elements).flaws().len(), flaws, "{other}");
+    }
+
     let short = Element::new(Family::Ipv4, services, Key::new().port(80), Data::None);
     assert_eq!(with(&[], &[short]).flaws().len(), 1);
 }

@@ -23,7 +23,7 @@ use evenkeel_nft::{
 use crate::support::{
     agree::{Fit, Tried, Try},
     case::{Case, Probe},
-    network::{Network, at},
+    network::{self, Network, Seen, at},
     random::Random,
     service::{Frontend, Pool},
 };
@@ -156,6 +156,25 @@ fn zones_get_their_shares() {
     let mut fit = Fit::default();
     fit.compare(&outcomes, &seen);
     fit.check();
+}
+
+/// The kernel sends few ICMP errors to one address, and a TCP socket that gets one while it connects
+/// tries once more, a second later. A reset has neither problem.
+#[test]
+fn tcp_connections_are_refused_at_once() {
+    let network = Network::new();
+    network.node.set(&[("ipv4/icmp_ratelimit", "1000"), ("ipv6/icmp/ratelimit", "1000")]);
+    let frontends = ["10.96.0.1", "fd00:96::1"]
+        .map(|ip| Frontend::cluster_ip(ip, Protocol::Tcp, 80, Pool::Reject));
+    let case = Case::new(Config::default(), frontends.to_vec());
+    network.load(&case.text());
+    for probe in case.probes() {
+        let Probe { protocol, to, .. } = probe;
+        let patience = Duration::from_millis(900);
+        let ask = || network::ask(protocol, probe.source(), to, patience);
+        let seen = probe.namespace(&network).enter(|| [(); 20].map(|()| ask()));
+        assert!(seen.iter().all(|seen| *seen == Seen::Refused), "{probe:?}: {seen:?}");
+    }
 }
 
 fn sticky_case(family: Family, seconds: u32) -> (Case, Probe) {

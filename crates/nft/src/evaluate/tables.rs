@@ -57,8 +57,8 @@ impl Tables {
         self
     }
 
-    /// What the kernel would refuse: elements with one key and different data, keys of other types
-    /// than their set's, verdicts that lead nowhere.
+    /// What the kernel would refuse: elements with one key and different data, ranges that overlap,
+    /// keys of other types than their set's, verdicts that lead nowhere.
     pub fn flaws(&self) -> &[String] {
         &self.flaws
     }
@@ -119,7 +119,11 @@ impl Tables {
         let Element { set, key, end, data, .. } = element;
         if set.has_ranges() {
             let of = (set, self.without_last(set, key));
-            self.ranges.entry(of).or_default().push((key, end));
+            let ranges = self.ranges.entry(of).or_default();
+            if ranges.iter().any(|range| *range != (key, end) && key <= range.1 && range.0 <= end) {
+                self.flaws.push(format!("{}: {key:?} is in two ranges", set.name()));
+            }
+            ranges.push((key, end));
         } else if let Some(other) = self.elements.insert((set, key), data.clone())
             && other != data
         {

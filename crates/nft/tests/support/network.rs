@@ -156,7 +156,8 @@ impl Namespace {
         })
     }
 
-    fn set(&self, settings: &[(&str, &str)]) {
+    /// Sets values under `/proc/sys/net`.
+    pub fn set(&self, settings: &[(&str, &str)]) {
         self.enter(|| {
             for (name, value) in settings {
                 fs::write(format!("/proc/sys/net/{name}"), value).unwrap();
