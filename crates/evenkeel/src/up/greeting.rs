@@ -125,6 +125,20 @@ TRY (in another shell)
     }
 
     #[test]
+    fn with_proxies_it_shows_how_to_send_requests() {
+        let mut components = Components::default();
+        let (name, address) = (proxy::NAME.into(), "evenkeel2-NODE".into());
+        components.push(Component { name, address, description: "it".into() });
+        let text = greeting(true).text(&components);
+        for line in [
+            "  evenkeel curl --from node-a1 http://web.shop\n",
+            "  ip netns exec evenkeel2-node-a1 curl -s http://$(kubectl get service web -n shop ",
+        ] {
+            assert!(text.contains(line), "{line:?} is not in {text}");
+        }
+    }
+
+    #[test]
     fn a_command_names_the_kubeconfig_unless_it_is_found_anyway() {
         assert_eq!(greeting(true).command("status"), "evenkeel status");
         let named = "evenkeel status --kubeconfig '/a b/kubeconfig'";

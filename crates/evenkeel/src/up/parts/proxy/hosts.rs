@@ -228,7 +228,7 @@ impl Hosts {
                  route add {ROUTER}/32 dev eth0 scope link\nroute add default via {ROUTER} src {address}\n"
             ),
         )?;
-        let namespace = NetworkNamespace::named(&netns).map_err(failed)?;
+        let namespace = NetworkNamespace::named(&netns).map_err(|error| failed(&error))?;
         let stop = CancellationToken::new();
         let ClientOf(client) = &self.client;
         self.proxies.spawn(proxy(client.clone(), name.to_owned(), namespace.clone(), stop.clone()));
@@ -291,16 +291,16 @@ fn create_namespace(name: &str) -> Result<(), Error> {
         ip_anyway(None, &format!("netns del {name}\n"));
     }
     ip(None, &format!("netns add {name}\n"))?;
-    let inside = NetworkNamespace::named(name).map_err(failed)?;
+    let inside = NetworkNamespace::named(name).map_err(|error| failed(&error))?;
     let set = || {
         SYSCTLS.iter().try_for_each(|(key, value)| {
             fs::write(Path::new("/proc/sys/net").join(key), value)
                 .map_err(|error| io::Error::new(error.kind(), format!("net/{key}: {error}")))
         })
     };
-    inside.run(set).and_then(|outcome| outcome).map_err(failed)
+    inside.run(set).and_then(|outcome| outcome).map_err(|error| failed(&error))
 }
 
-fn failed(error: io::Error) -> Error {
+fn failed(error: &io::Error) -> Error {
     Error::Network { problem: error.to_string() }
 }
