@@ -13,6 +13,7 @@
 //!      └─ policy        Node ──in──► Zone   Candidate ──select──► Selection
 //! ```
 
+mod backend;
 mod candidate;
 mod endpoint;
 mod few;
@@ -30,17 +31,18 @@ mod snapshot;
 mod zone_shares;
 
 pub use crate::{
+    backend::Backend,
     candidate::{Candidate, Selectable},
     endpoint::{Address, Conditions, Endpoint, Hints, Target},
     few::Few,
     frontend::{Cidr, ClientIpAffinity, Frontends, IpMode, LoadBalancerIp, RareFrontends},
     ids::{Id, NodeId, PodId, PortId, RegionId, ServiceId, ZoneId},
     names::{Names, Topology},
-    node::Node,
+    node::{Node, OwnNode},
     pod::{ContainerPort, Pod, PodPhase},
     reason::{Reason, WithMessage, harmless},
     seen::{Condition, Gone, SeenPod, SeenService, SeenSlice, Version, Watched},
-    selection::{HintsIgnored, Routing, Rule, Selection, Share, SharesUnusable, Viewpoint},
+    selection::{HintsIgnored, Path, Routing, Rule, Selection, Share, SharesUnusable, Viewpoint},
     service::{
         Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,
     },

@@ -1,6 +1,8 @@
-//! A node, as far as zone capacity and endpoint zones need it.
+//! A node, as far as zone capacity, endpoint zones and its proxy need it.
 
-use crate::{NodeId, RegionId, ZoneId};
+use core::net::IpAddr;
+
+use crate::{Cidr, NodeId, RegionId, ZoneId};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -15,4 +17,22 @@ pub struct Node {
     pub ready: bool,
     /// Carries a control-plane role label, with any value.
     pub control_plane: bool,
+}
+
+/// What the proxy of a node must know of its Node beside its place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnNode {
+    /// Of type InternalIP, then ExternalIP, in the order of the status.
+    pub addresses: Vec<IpAddr>,
+    /// `spec.podCIDRs`.
+    pub pod_ranges: Vec<Cidr>,
+    /// It is being deleted, or the cluster autoscaler is about to: load balancers must stop using it.
+    pub is_leaving: bool,
+}
+
+impl OwnNode {
+    /// The first address of the family of `of`.
+    pub fn address_like(&self, of: IpAddr) -> Option<IpAddr> {
+        self.addresses.iter().copied().find(|ip| ip.is_ipv4() == of.is_ipv4())
+    }
 }

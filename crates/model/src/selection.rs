@@ -10,6 +10,15 @@ pub struct Viewpoint {
     pub zone: Option<ZoneId>,
 }
 
+/// A kind of traffic to a Service.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Path {
+    /// May leave the node.
+    Cluster,
+    /// Must stay on the node.
+    Local,
+}
+
 /// What clients of one Service port go by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Routing<'a> {

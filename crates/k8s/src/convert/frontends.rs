@@ -7,7 +7,7 @@ use evenkeel_model::{
 };
 
 use crate::convert::{
-    FieldError, field, parse_ip,
+    FieldError, field, parse_cidr, parse_ip,
     service::{ClusterIp, right},
     service_facts::{IngressFacts, ServiceFacts},
 };
@@ -85,11 +85,7 @@ fn load_balancer_ip(
 
 /// Spaces around a range are allowed, as in Kubernetes.
 fn source_range(nth: usize, text: &str) -> Result<Cidr, FieldError> {
-    let range = text.trim().split_once('/').and_then(|(ip, prefix)| {
-        let is_number = prefix.bytes().all(|b| b.is_ascii_digit());
-        Cidr::new(parse_ip(ip)?, prefix.parse().ok().filter(|_| is_number)?)
-    });
-    range.ok_or_else(|| {
+    parse_cidr(text.trim()).ok_or_else(|| {
         let path = format!("spec.loadBalancerSourceRanges[{nth}]");
         FieldError::unexpected(path, text, "a range of addresses; expected one like 10.0.0.0/8")
     })

@@ -2,6 +2,8 @@
 
 use std::{fmt::Write, net::IpAddr};
 
+use evenkeel_model::Cidr;
+
 /// Reads an address as Kubernetes' `ParseIPSloppy` does: octets of IPv4 may have leading zeros and
 /// are decimal all the same, and an IPv6 address that maps an IPv4 one is that IPv4 one.
 pub fn parse_ip(text: &str) -> Option<IpAddr> {
@@ -21,6 +23,13 @@ pub fn parse_ip(text: &str) -> Option<IpAddr> {
         write!(plain, "{dot}{value}").expect("writing to a String does not fail");
     }
     plain.parse::<IpAddr>().ok().map(|ip| ip.to_canonical())
+}
+
+/// Reads a range of addresses such as `10.0.0.0/8`.
+pub fn parse_cidr(text: &str) -> Option<Cidr> {
+    let (ip, prefix) = text.split_once('/')?;
+    let is_number = prefix.bytes().all(|b| b.is_ascii_digit());
+    Cidr::new(parse_ip(ip)?, prefix.parse().ok().filter(|_| is_number)?)
 }
 
 #[cfg(test)]

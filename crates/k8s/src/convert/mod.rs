@@ -39,7 +39,7 @@ pub(crate) use self::topology_keys::topology_keys;
 pub use self::{
     endpoint_slice::endpoint_slice,
     field::FieldError,
-    ip::parse_ip,
+    ip::{parse_cidr, parse_ip},
     node::node,
     patch::{conditions_patch, relabel_patch, slice_patch},
     pod::pod,

@@ -9,13 +9,14 @@ use serde::{
 };
 
 /// Those that are read. All others are not even copied.
-const KEPT: [&str; 6] = [
+const KEPT: [&str; 7] = [
     label::TOPOLOGY_MODE,
     label::TOPOLOGY_AWARE_HINTS,
     label::TRAFFIC_DISTRIBUTION,
     label::SELECTOR,
     label::OVERLOAD_THRESHOLD,
     label::ZONE_SHARES,
+    label::TRIGGER_TIME,
 ];
 
 #[derive(Clone, Debug, Default)]

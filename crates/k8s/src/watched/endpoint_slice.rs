@@ -5,7 +5,8 @@
 //! [`convert`](crate::convert::endpoint_slice). What a slice of the model keeps as a text is read
 //! into an `Arc<str>` at once, and lists that nearly always have one item into a [`Few`].
 
-use evenkeel_model::{Few, SeenSlice, Topology};
+use evenkeel_model::{Few, SeenSlice, Topology, label};
+use k8s_openapi::jiff::Timestamp;
 use serde::Deserialize;
 
 use super::{
@@ -98,6 +99,11 @@ pub(crate) struct Hinted {
 // === impl EndpointSlice ===
 
 impl EndpointSlice {
+    /// When the change happened that it was last written for.
+    pub fn trigger_time(&self) -> Option<Timestamp> {
+        self.metadata.annotations.0.get(label::TRIGGER_TIME)?.parse().ok()
+    }
+
     pub fn seen(&self, topology: &mut Topology) -> Result<SeenSlice, FieldError> {
         Ok(SeenSlice {
             namespace: field::text(self.metadata.object.namespace.as_deref()),

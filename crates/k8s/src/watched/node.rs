@@ -1,6 +1,6 @@
 //! Nodes of a watch.
 
-use evenkeel_model::Topology;
+use evenkeel_model::{OwnNode, Topology};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::Deserialize;
 
@@ -11,8 +11,12 @@ use crate::{
         field::ConditionFacts,
         metadata::Meta,
         node::{NodeFacts, with_problem},
+        parse_cidr, parse_ip,
     },
 };
+
+/// Set by the cluster autoscaler on a Node that it is about to remove.
+const LEAVING: &str = "ToBeDeletedByClusterAutoscaler";
 
 /// A Node, as far as its zone and its capacity need it.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -21,7 +25,26 @@ pub struct Node {
     #[serde(deserialize_with = "lenient::or_default")]
     pub(super) metadata: Metadata,
     #[serde(deserialize_with = "lenient::or_default")]
+    spec: Spec,
+    #[serde(deserialize_with = "lenient::or_default")]
     status: Status,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    #[serde(rename = "podCIDR")]
+    pod_cidr: Option<String>,
+    #[serde(rename = "podCIDRs", deserialize_with = "lenient::list")]
+    pod_cidrs: Vec<String>,
+    #[serde(deserialize_with = "lenient::list")]
+    taints: Vec<Taint>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Taint {
+    key: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -31,6 +54,16 @@ struct Status {
     allocatable: Allocatable,
     #[serde(deserialize_with = "lenient::list")]
     conditions: Vec<Condition>,
+    #[serde(deserialize_with = "lenient::list")]
+    addresses: Vec<NodeAddress>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default)]
+struct NodeAddress {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    address: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -45,6 +78,27 @@ impl Node {
     /// The Node, and what of it can't be read: its CPU, which is then not known.
     pub fn seen(&self, topology: &mut Topology) -> (evenkeel_model::Node, Option<FieldError>) {
         with_problem(topology, self)
+    }
+
+    pub fn name(&self) -> &str {
+        self.metadata.object.name.as_deref().unwrap_or_default()
+    }
+
+    /// What the proxy of this Node must know. Values that can't be read are left out.
+    pub fn own(&self) -> OwnNode {
+        let of = |kind: &'static str| {
+            let given = self.status.addresses.iter();
+            let given = given.filter(move |address| address.kind.as_deref() == Some(kind));
+            given.filter_map(|address| parse_ip(address.address.as_deref()?))
+        };
+        let only = self.spec.pod_cidr.iter().filter(|_| self.spec.pod_cidrs.is_empty());
+        let ranges = self.spec.pod_cidrs.iter().chain(only);
+        let is_tainted = self.spec.taints.iter().any(|taint| taint.key.as_deref() == Some(LEAVING));
+        OwnNode {
+            addresses: of("InternalIP").chain(of("ExternalIP")).collect(),
+            pod_ranges: ranges.filter_map(|range| parse_cidr(range)).collect(),
+            is_leaving: self.metadata.deleting || is_tainted,
+        }
     }
 }
 

@@ -1,21 +1,12 @@
 //! One endpoint of a slice, as small as it can be kept.
 
-use core::{
-    fmt,
-    net::{IpAddr, SocketAddr},
-};
+use core::net::IpAddr;
 use std::sync::Arc;
 
+pub use evenkeel_model::Backend;
 use evenkeel_model::{
     Address, AddressType, Candidate, Endpoint, NodeId, Selectable, Target, ZoneId,
 };
-
-/// Where the traffic of a Service port goes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Backend {
-    pub ip: IpAddr,
-    pub port: u16,
-}
 
 /// What a [`View`](super::View) keeps of each endpoint beside what selection needs: nothing (`()`), or
 /// the object behind it.
@@ -129,13 +120,5 @@ impl<E> Selectable for MergedEndpoint<'_, E> {
     }
     fn is_for_node(&self, node: NodeId) -> bool {
         self.candidate.is_for_node(node)
-    }
-}
-
-// === impl Backend ===
-
-impl fmt::Display for Backend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        SocketAddr::new(self.ip, self.port).fmt(f)
     }
 }

@@ -9,6 +9,7 @@
 
 use core::mem;
 
+pub use evenkeel_model::Path;
 use evenkeel_model::{Candidate, Id, PortId, Selectable, Viewpoint};
 
 use super::{
@@ -31,15 +32,6 @@ struct Seen {
     tally: Tally,
     cluster: Option<State>,
     local: Option<State>,
-}
-
-/// A kind of traffic.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Path {
-    /// May leave the node.
-    Cluster,
-    /// Must stay on the node.
-    Local,
 }
 
 /// A state with the place that it is seen from.

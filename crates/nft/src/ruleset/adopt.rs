@@ -1,0 +1,212 @@
+//! What the kernel has already, from a proxy before this one.
+
+use std::sync::Arc;
+
+use evenkeel_model::{Backend, ZoneId};
+use rustc_hash::FxHashMap;
+
+use super::{Pools, Port, Ruleset};
+use crate::{
+    ChainId, Change, Data, Element, ElementKey, Family, Frontend, Key, Kind, Lane, Pool, SetId,
+    Transaction, Verb, Verdict,
+    chain::{From, Version},
+    pool::{Group, Likeness, Member, Slot},
+    rules::base,
+    version,
+};
+
+/// A table as it was listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Adopted {
+    pub chains: Vec<ChainId>,
+    /// Chains, sets or rules that these rulesets don't have.
+    pub is_foreign: bool,
+    pub counters: Vec<Arc<str>>,
+    /// Without those that packets wrote.
+    pub elements: Vec<Element>,
+}
+
+/// Elements of adopted tables, until the first transaction.
+#[derive(Debug, Default)]
+pub(super) struct Seeds {
+    elements: FxHashMap<ElementKey, Data>,
+}
+
+// === impl Adopted ===
+
+impl Adopted {
+    /// Which rules the table has.
+    pub fn version(&self) -> Option<Version> {
+        self.chains.iter().find_map(|chain| match chain {
+            ChainId::Version(version) => Some(*version),
+            _ => None,
+        })
+    }
+}
+
+// === impl Ruleset ===
+
+impl Ruleset {
+    /// Takes over the table of a family, if its rules are those of this ruleset. Otherwise it will be
+    /// replaced. To be called before anything else. Returns whether it was taken over.
+    pub fn adopt(&mut self, family: Family, table: Adopted) -> bool {
+        let is_ours = table.version() == Some(version(&self.config, family)) && !table.is_foreign;
+        if !is_ours || !self.families.contains(&family) {
+            return false;
+        }
+        self.missing.retain(|missing| *missing != family);
+        for chain in table.chains {
+            if matches!(chain, ChainId::Pick(_)) {
+                self.chains.exists((family, chain));
+            }
+        }
+        for counter in table.counters {
+            self.counters.exists((family, counter));
+        }
+        for element in table.elements {
+            self.seeds.elements.insert(element.key(), element.data);
+        }
+        true
+    }
+}
+
+// === impl Seeds ===
+
+impl Seeds {
+    /// The endpoints of a port in the slots that they have in the kernel, if the port has none yet.
+    /// A frontend may have been another port's, so the one that knows most endpoints counts.
+    pub(super) fn pools(&self, port: &Port, cluster: &[Member], local: &[Member]) -> Option<Pools> {
+        let has_none = port.pools.cluster.is_empty() && port.pools.local.is_empty();
+        if self.elements.is_empty() || !has_none {
+            return None;
+        }
+        let sticky = port.spec.affinity.is_some();
+        let mut pools = Pools::default();
+        let mut known = (Likeness::default(), Likeness::default());
+        for spec in &port.spec.frontends {
+            let lanes = match spec.kind {
+                Kind::ClusterIp if port.spec.internal_local => [Some((Lane::Main, true)), None],
+                Kind::ClusterIp | Kind::External { local: false } => {
+                    [Some((Lane::Main, false)), None]
+                }
+                Kind::External { local: true } => {
+                    [Some((Lane::Main, false)), Some((Lane::Outside, true))]
+                }
+            };
+            for (lane, is_local) in lanes.into_iter().flatten() {
+                let (pool, known, members) = match is_local {
+                    true => (&mut pools.local, &mut known.1, local),
+                    false => (&mut pools.cluster, &mut known.0, cluster),
+                };
+                let found = self.pool(spec.frontend, lane, sticky).unwrap_or_default();
+                let likeness = found.likeness(members);
+                if likeness > *known {
+                    (*pool, *known) = (found, likeness);
+                }
+            }
+        }
+        Some(pools)
+    }
+
+    fn pool(&self, frontend: Frontend, lane: Lane, sticky: bool) -> Option<Pool> {
+        let services = SetId::Services(frontend.by(), lane);
+        let slots = |first: u32, n: u32| -> Vec<Slot> {
+            (0..n).map_while(|at| self.slot(frontend, lane, sticky, first + at)).collect()
+        };
+        match self.pick(frontend, services, frontend.key())? {
+            From::All(n) => {
+                let group = Group { rank: 0, zone: ZoneId::EMPTY, slots: slots(0, n) };
+                let groups = if group.slots.is_empty() { vec![] } else { vec![group] };
+                Some(Pool { groups, zone_slots: vec![] })
+            }
+            From::Slots(n) => {
+                let rank = |at: u32| {
+                    let set = SetId::ZoneSlots(frontend.by());
+                    self.number(frontend, set, frontend.key().number(at))
+                };
+                let zone_slots: Vec<u16> =
+                    (0..n).map_while(|at| u16::try_from(rank(at)?).ok()).collect();
+                let mut ranks = zone_slots.clone();
+                ranks.sort_unstable();
+                ranks.dedup();
+                let groups = ranks.into_iter().filter_map(|rank| {
+                    let zones = SetId::Zones(frontend.by());
+                    let From::Zone { endpoints, .. } =
+                        self.pick(frontend, zones, frontend.key().number(rank.into()))?
+                    else {
+                        return None;
+                    };
+                    Some(Group { rank, zone: ZoneId::EMPTY, slots: slots(base(rank), endpoints) })
+                });
+                Some(Pool { groups: groups.collect(), zone_slots })
+            }
+            From::Zone { .. } => None,
+        }
+    }
+
+    fn pick(&self, frontend: Frontend, set: SetId, key: Key) -> Option<From> {
+        match self.get(frontend, set, key)? {
+            Data::Verdict(Verdict::Goto(ChainId::Pick(pick))) => Some(pick.from),
+            _ => None,
+        }
+    }
+
+    fn slot(&self, frontend: Frontend, lane: Lane, sticky: bool, index: u32) -> Option<Slot> {
+        let (by, key) = (frontend.by(), frontend.key());
+        let (backend, id) = if sticky {
+            let id = self.number(frontend, SetId::StickySlots(by, lane), key.number(index))?;
+            (self.backend(frontend, SetId::Pinned(by, lane), key.number(id))?, id)
+        } else {
+            // Nothing asks for ids without affinity; they are given anew.
+            (self.backend(frontend, SetId::Endpoints(by, lane), key.number(index))?, index + 1)
+        };
+        let member = Member { backend, zone: ZoneId::EMPTY, is_local: false };
+        Some(Slot { member, id })
+    }
+
+    fn number(&self, frontend: Frontend, set: SetId, key: Key) -> Option<u32> {
+        match self.get(frontend, set, key)? {
+            Data::Scratch(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    fn backend(&self, frontend: Frontend, set: SetId, key: Key) -> Option<Backend> {
+        match self.get(frontend, set, key)? {
+            Data::Backend(backend) => Some(*backend),
+            _ => None,
+        }
+    }
+
+    fn get(&self, frontend: Frontend, set: SetId, key: Key) -> Option<&Data> {
+        self.elements.get(&(frontend.family(), set, key, key))
+    }
+
+    /// Leaves in a first transaction what differs from what is there.
+    pub(super) fn subtract_from(mut self, transaction: &mut Transaction, missing: &[Family]) {
+        if self.elements.is_empty() {
+            return;
+        }
+        let wanted = std::mem::take(&mut transaction.elements);
+        let (mut gone, mut added) = (Vec::new(), Vec::new());
+        for change in wanted {
+            let before = self.elements.remove(&change.element.key());
+            if before.as_ref() == Some(&change.element.data) {
+                continue;
+            }
+            if let Some(data) = before {
+                let element = Element { data, ..change.element.clone() };
+                gone.push(Change { verb: Verb::Delete, element });
+            }
+            added.push(change);
+        }
+        let left = self.elements.into_iter().filter(|((family, ..), _)| !missing.contains(family));
+        gone.extend(left.map(|((family, set, key, end), data)| {
+            let element = Element { family, set, key, end, data };
+            Change { verb: Verb::Delete, element }
+        }));
+        transaction.elements = gone;
+        transaction.elements.extend(added);
+        transaction.settle();
+    }
+}

@@ -1,0 +1,462 @@
+//! What the proxy of a node decides: objects in, a [`Transaction`] out. No clock, no socket, no task.
+//!
+//! ```text
+//!  Services, slices ─► View ─► Selector (this node) ─► Ruleset ─► Transaction
+//!  Node, addresses ──────────────────┴───────────────────┘   └─► flows to remove, health checks
+//! ```
+//!
+//! A [`sync`](Engine::sync) costs what the ports that changed cost. Nothing is decided before the
+//! first list of every kind is complete: a ruleset from half a list would cut off the other half.
+
+mod facts;
+mod health_checks;
+mod node_ports;
+mod stale;
+mod versions;
+
+use core::net::IpAddr;
+use std::sync::Arc;
+
+use evenkeel_model::{
+    Gone, Node, NodeId, OwnNode, Path, PortId, Protocol, SeenService, SeenSlice, Selectable as _,
+    ServiceKey, Topology, Viewpoint, Watched,
+};
+use evenkeel_nft::{
+    Adopted, Config, DetectLocal, Element, Family, Frontend, InUse, Member, PortSpec, Ruleset,
+    Transaction, ZoneShare,
+};
+use evenkeel_topology::{
+    Settings,
+    consumer::{ChangeKind, Changes, Delta, Selector, View},
+};
+use rustc_hash::FxHashMap;
+
+use self::health_checks::HealthChecks;
+pub use self::{
+    facts::{Facts, Services},
+    health_checks::HealthCheck,
+    node_ports::NodePortAddresses,
+    stale::Stale,
+    versions::{InForce, Versions},
+};
+
+/// How an engine decides.
+#[derive(Clone, Debug)]
+pub struct EngineSettings {
+    /// The name of this node.
+    pub node: String,
+    pub topology: Settings,
+    pub nft: Config,
+    /// Recognise Pods by the ranges of this Node (`spec.podCIDRs`).
+    pub node_ranges: bool,
+    pub families: Vec<Family>,
+    pub node_ports: NodePortAddresses,
+    /// The value of the label `service.kubernetes.io/service-proxy-name` of Services to serve; `None`:
+    /// those without it.
+    pub service_proxy_name: Option<String>,
+}
+
+#[derive(Debug)]
+pub struct Engine {
+    settings: EngineSettings,
+    names: Topology,
+    view: View,
+    selector: Selector,
+    ruleset: Ruleset,
+    node: Option<(Node, OwnNode)>,
+    node_id: NodeId,
+    local_addresses: Vec<IpAddr>,
+    /// The Node's addresses that frontends were made for.
+    node_ips: Vec<IpAddr>,
+    /// Which first lists are complete.
+    listed: Listed,
+    any_in_cluster: FxHashMap<PortId, bool>,
+    health_checks: HealthChecks,
+    versions: Versions,
+    stale: Stale,
+    /// Tables that were in the kernel at the start, until the first sync.
+    adopted: Vec<(Family, Adopted)>,
+    is_started: bool,
+    delta: Delta,
+    members: (Vec<Member>, Vec<Member>),
+    shares: Vec<ZoneShare>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Listed {
+    services: bool,
+    slices: bool,
+    nodes: bool,
+    addresses: bool,
+}
+
+// === impl Engine ===
+
+impl Engine {
+    pub fn new(settings: EngineSettings) -> Engine {
+        let mut names = Topology::default();
+        let node_id = names.nodes.intern(&settings.node);
+        let viewpoint = Viewpoint { node: Some(node_id), zone: None };
+        Engine {
+            view: View::new(settings.topology.clone()),
+            selector: Selector::new(viewpoint),
+            ruleset: Ruleset::new(settings.nft.clone(), &settings.families),
+            names,
+            node: None,
+            node_id,
+            local_addresses: Vec::new(),
+            node_ips: Vec::new(),
+            listed: Listed::default(),
+            any_in_cluster: FxHashMap::default(),
+            health_checks: HealthChecks::default(),
+            versions: Versions::default(),
+            stale: Stale::default(),
+            adopted: Vec::new(),
+            is_started: false,
+            delta: Delta::default(),
+            members: (Vec::new(), Vec::new()),
+            shares: Vec::new(),
+            settings,
+        }
+    }
+
+    /// Names of zones and nodes, for objects that are converted.
+    pub fn names_mut(&mut self) -> &mut Topology {
+        &mut self.names
+    }
+
+    pub fn names(&self) -> &Topology {
+        &self.names
+    }
+
+    pub fn ruleset(&self) -> &Ruleset {
+        &self.ruleset
+    }
+
+    /// What the kernel has, to be taken over by the first sync if its rules are the same, and replaced
+    /// otherwise.
+    pub fn adopt(&mut self, family: Family, table: Adopted) {
+        self.adopted.push((family, table));
+    }
+
+    /// What the watch of Services tells.
+    pub fn service(&mut self, seen: Watched<SeenService>) {
+        match &seen {
+            Watched::Listed(seen) | Watched::Applied(seen) => {
+                self.versions.service(&seen.version.resource_version);
+            }
+            Watched::Complete => self.listed.services = true,
+            Watched::Restarted | Watched::Deleted(_) => {}
+        }
+        let name = self.settings.service_proxy_name.as_deref();
+        match seen {
+            Watched::Listed(seen) if !seen.service.is_served_by(name) => {}
+            Watched::Applied(seen) if !seen.service.is_served_by(name) => {
+                self.view.delete_service(&seen.service.key);
+            }
+            seen => self.view.watch_service(seen),
+        }
+    }
+
+    /// What the watch of slices tells.
+    pub fn slice(&mut self, seen: Watched<SeenSlice>) {
+        match &seen {
+            Watched::Listed(seen) | Watched::Applied(seen) => {
+                self.versions.slice(&seen.version.resource_version);
+            }
+            Watched::Complete => self.listed.slices = true,
+            Watched::Restarted | Watched::Deleted(_) => {}
+        }
+        self.view.watch_slice(seen);
+    }
+
+    /// What the watch of this Node tells. A Node that is gone has no zone and no addresses.
+    pub fn node(&mut self, seen: Watched<(Node, OwnNode)>) {
+        match seen {
+            Watched::Listed(node) | Watched::Applied(node) if node.0.id == self.node_id => {
+                self.node = Some(node);
+            }
+            Watched::Deleted(Gone { name, .. }) if *name == *self.settings.node => {
+                self.node = None;
+            }
+            Watched::Complete => self.listed.nodes = true,
+            _ => {}
+        }
+    }
+
+    /// The addresses of this node's interfaces.
+    pub fn addresses(&mut self, addresses: Vec<IpAddr>) {
+        self.local_addresses = addresses;
+        self.listed.addresses = true;
+    }
+
+    /// All that is needed for a ruleset is known.
+    pub fn is_synced(&self) -> bool {
+        let Listed { services, slices, nodes, addresses } = self.listed;
+        services && slices && nodes && addresses
+    }
+
+    /// The Node, if it is there.
+    pub fn own_node(&self) -> Option<&OwnNode> {
+        self.node.as_ref().map(|(_, own)| own)
+    }
+
+    /// The zone of this node.
+    pub fn zone(&self) -> Option<&str> {
+        let zone = self.selector.viewpoint().zone?;
+        Some(self.names.zones.name(zone))
+    }
+
+    /// Follows all changes. The caller commits the transaction, or else asks for [`Self::rebuild`].
+    pub fn sync(&mut self) -> Transaction {
+        if !self.is_synced() {
+            return Transaction::default();
+        }
+        let is_first = !std::mem::replace(&mut self.is_started, true);
+        let is_reconfigured = self.follow_config();
+        if is_first {
+            self.take_over();
+        }
+        self.follow_ports(is_first);
+        self.follow_node_ports();
+        self.versions.advance();
+        if is_first {
+            self.check_all_udp();
+        }
+        match is_reconfigured && !is_first {
+            true => self.ruleset.rebuild(),
+            false => self.ruleset.take(),
+        }
+    }
+
+    /// All rules, to replace what is there.
+    pub fn rebuild(&mut self) -> Transaction {
+        self.ruleset.rebuild()
+    }
+
+    /// Connections of UDP that may go to endpoints that are gone; to be asked for after the commit.
+    pub fn take_stale(&mut self) -> Stale {
+        std::mem::take(&mut self.stale)
+    }
+
+    /// Whether a UDP connection leads to where it should not.
+    pub fn is_stale(&self, stale: &Stale, original: (IpAddr, u16), reply: (IpAddr, u16)) -> bool {
+        stale.is_stale(&self.ruleset, &self.view, &self.node_port_ips(), original, reply)
+    }
+
+    /// The versions of objects that rules follow once the last transaction is committed.
+    pub fn in_force(&self) -> InForce {
+        let contested = self.ruleset.contested();
+        let losers = contested.flat_map(|(_, _, losers)| losers.into_iter());
+        let mut exceptions: Vec<ServiceKey> = losers.map(|name| name.service.clone()).collect();
+        exceptions.sort_unstable();
+        exceptions.dedup();
+        self.versions.in_force(exceptions)
+    }
+
+    pub fn health_checks(&self) -> impl Iterator<Item = HealthCheck> {
+        self.health_checks.all()
+    }
+
+    /// The addresses at which node ports are served.
+    pub fn node_port_ips(&self) -> Vec<IpAddr> {
+        let own = self.own_node();
+        self.settings.node_ports.resolve(&self.local_addresses, own)
+    }
+
+    pub fn facts(&self) -> Facts {
+        Facts::of(&self.view, &self.selector)
+    }
+
+    /// What rules depend on beside Services may have changed with the Node.
+    fn follow_config(&mut self) -> bool {
+        if !self.settings.node_ranges {
+            return false;
+        }
+        let ranges = self.own_node().map(|own| own.pod_ranges.clone()).unwrap_or_default();
+        let detect_local = match ranges.is_empty() {
+            true => DetectLocal::Off,
+            false => DetectLocal::Ranges(ranges),
+        };
+        let config = Config { detect_local, ..self.ruleset.config().clone() };
+        self.ruleset.reconfigure(config)
+    }
+
+    fn follow_node_ports(&mut self) {
+        let ips = self.node_port_ips();
+        self.ruleset.set_node_port_ips(ips);
+    }
+
+    /// Follows ports and their endpoints, then looks from the zone that the Node is in now.
+    fn follow_ports(&mut self, is_first: bool) {
+        let zone = self.node.as_ref().and_then(|(node, _)| node.zone);
+        let from = Viewpoint { node: Some(self.node_id), zone };
+        let Engine { view, selector, ruleset, delta, .. } = self;
+        let changes = view.changes();
+        let mut port = PortSync {
+            changes: &changes,
+            node: self.node_id,
+            own: self.node.as_ref().map(|(_, own)| own),
+            names: &self.names,
+            any_in_cluster: &mut self.any_in_cluster,
+            stale: &mut self.stale,
+            members: &mut self.members,
+            shares: &mut self.shares,
+            health_checks: &mut self.health_checks,
+        };
+        if is_first {
+            *selector = Selector::new(from);
+        }
+        for change in changes.ports() {
+            selector.update(&changes, &change, delta);
+            match change.kind {
+                ChangeKind::Removed => port.remove(ruleset, change.id),
+                ChangeKind::Added(_) => {
+                    port.set(ruleset, change.id);
+                    port.endpoints(ruleset, selector, change.id, delta, true);
+                }
+                ChangeKind::Changed { service, .. } => {
+                    if service {
+                        port.set(ruleset, change.id);
+                    }
+                    port.endpoints(ruleset, selector, change.id, delta, service);
+                }
+            }
+        }
+        let node_ips = port.own.map_or(&[][..], |own| &own.addresses);
+        if self.node_ips != node_ips {
+            self.node_ips = node_ips.to_vec();
+            changes.view().ports().for_each(|(id, _)| port.set(ruleset, id));
+        }
+        if from != selector.viewpoint() {
+            let mut deltas = Vec::new();
+            selector.relocate(&changes, from, |id, delta| deltas.push((id, delta.clone())));
+            for (id, delta) in &deltas {
+                port.endpoints(ruleset, selector, *id, delta, false);
+            }
+        }
+    }
+
+    /// Connections to frontends that were in the kernel, and are not any more, may be stale.
+    fn take_over(&mut self) {
+        for (family, table) in std::mem::take(&mut self.adopted) {
+            for frontend in table.elements.iter().filter_map(stale::udp_frontend) {
+                self.stale.add(frontend);
+            }
+            self.ruleset.adopt(family, table);
+        }
+    }
+
+    fn check_all_udp(&mut self) {
+        let ports = self.view.ports().filter(|(_, port)| port.port().protocol == Protocol::Udp);
+        for (id, _) in ports {
+            self.ruleset.frontends(id).for_each(|frontend| self.stale.add(frontend));
+        }
+    }
+}
+
+/// Carries the change of one port into the ruleset.
+struct PortSync<'a> {
+    changes: &'a Changes<'a>,
+    node: NodeId,
+    own: Option<&'a OwnNode>,
+    names: &'a Topology,
+    any_in_cluster: &'a mut FxHashMap<PortId, bool>,
+    stale: &'a mut Stale,
+    members: &'a mut (Vec<Member>, Vec<Member>),
+    shares: &'a mut Vec<ZoneShare>,
+    health_checks: &'a mut HealthChecks,
+}
+
+impl PortSync<'_> {
+    fn set(&mut self, ruleset: &mut Ruleset, id: PortId) {
+        let Some(port) = self.changes.view().port(id) else { return };
+        let Some(family) = Family::of_slices(port.family()) else { return };
+        let node_ip = self
+            .own
+            .and_then(|own| own.addresses.iter().copied().find(|ip| Family::of(*ip) == family));
+        self.note_udp(ruleset, id);
+        let spec = PortSpec::of(port.service(), port.port(), family, node_ip);
+        ruleset.set_port(id, spec);
+        self.note_udp(ruleset, id);
+    }
+
+    fn remove(&mut self, ruleset: &mut Ruleset, id: PortId) {
+        self.note_udp(ruleset, id);
+        self.any_in_cluster.remove(&id);
+        self.health_checks.remove(id);
+        ruleset.remove_port(id);
+    }
+
+    /// Connections of a UDP port may go elsewhere now.
+    fn note_udp(&mut self, ruleset: &Ruleset, id: PortId) {
+        let is_udp = |frontend: &Frontend| frontend.protocol() == Protocol::Udp;
+        ruleset.frontends(id).filter(is_udp).for_each(|frontend| self.stale.add(frontend));
+    }
+
+    fn endpoints(
+        &mut self,
+        ruleset: &mut Ruleset,
+        selector: &Selector,
+        id: PortId,
+        delta: &Delta,
+        is_forced: bool,
+    ) {
+        let any = delta.any_in_cluster;
+        let had_any = self.any_in_cluster.insert(id, any).unwrap_or(false);
+        self.health_checks.count(id, self.changes.view(), self.node);
+        self.note_gone_udp(ruleset, id, delta, had_any);
+        if delta.is_empty() && had_any == any && !is_forced {
+            return;
+        }
+        let view = self.changes.view();
+        let (cluster, local) = &mut *self.members;
+        for (path, members) in [(Path::Cluster, &mut *cluster), (Path::Local, &mut *local)] {
+            members.clear();
+            members.extend(selector.members(view, id, path).map(|(member, _)| {
+                let endpoint = view.port(id).and_then(|port| port.endpoint(member.backend));
+                let is_local = endpoint.is_some_and(|e| e.on_node() == Some(self.node));
+                Member { backend: member.backend, zone: member.zone, is_local }
+            }));
+        }
+        for member in cluster.iter().chain(&*local) {
+            ruleset.name_zone(member.zone, self.names.zones.name(member.zone));
+        }
+        self.shares.clear();
+        // The endpoints of a zone have equal weights, which are bounded each.
+        self.shares.extend(delta.cluster.weights.iter().filter(|zone| zone.ready > 0).map(
+            |zone| {
+                let part = u64::from(zone.weight) * u64::from(zone.ready);
+                ZoneShare { zone: zone.zone, part: u32::try_from(part).unwrap_or(u32::MAX) }
+            },
+        ));
+        let cluster = InUse { members: cluster, shares: self.shares };
+        let local = InUse { members: local, shares: &[] };
+        ruleset.set_endpoints(id, cluster, local, any);
+    }
+
+    /// An endpoint that is gone, or the first that arrived.
+    fn note_gone_udp(&mut self, ruleset: &Ruleset, id: PortId, delta: &Delta, had_any: bool) {
+        let lost = !delta.cluster.removed.is_empty() || !delta.local.removed.is_empty();
+        if lost || had_any != delta.any_in_cluster {
+            self.note_udp(ruleset, id);
+        }
+    }
+}
+
+/// The elements of a ruleset, for who looks on.
+impl Engine {
+    pub fn elements(&self) -> Vec<Element> {
+        self.ruleset.elements()
+    }
+
+    /// The text that `nft -f` would load.
+    pub fn text(&self) -> String {
+        self.ruleset.text()
+    }
+
+    pub fn service_name(&self, id: PortId) -> Option<Arc<str>> {
+        let spec = self.ruleset.spec(id)?;
+        Some(spec.name.service.to_string().into())
+    }
+}

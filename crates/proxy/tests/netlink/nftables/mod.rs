@@ -1,0 +1,6 @@
+mod commit;
+mod equal;
+mod listing;
+mod ownership;
+mod ruleset;
+mod speed;
