@@ -44,6 +44,11 @@ struct Answers {
     metrics: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
+pub type Reply = Response<Full<Bytes>>;
+
+/// What is answered to a request, whatever its method.
+pub type Answer = Arc<dyn Fn(&Method, &http::Uri) -> Reply + Send + Sync>;
+
 /// Answers GET and HEAD of `/healthz`, `/livez`, `/readyz` and `/metrics` until `stop`.
 pub async fn serve(
     listener: TcpListener,
@@ -51,21 +56,33 @@ pub async fn serve(
     metrics: Arc<dyn Fn() -> String + Send + Sync>,
     stop: CancellationToken,
 ) {
-    serve_within(Limits::default(), listener, Answers { health, metrics }, stop).await;
+    serve_answers(listener, Answers { health, metrics }.into_answer(), stop).await;
+}
+
+/// Answers every request with `answer` until `stop`.
+pub async fn serve_answers(listener: TcpListener, answer: Answer, stop: CancellationToken) {
+    serve_within(Limits::default(), listener, answer, stop).await;
+}
+
+/// A response with this body.
+pub fn typed(content_type: &'static str, body: impl Into<Bytes>) -> Reply {
+    let mut response = Response::new(Full::new(body.into()));
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
 }
 
 async fn serve_within(
     limits: Limits,
     listener: TcpListener,
-    answers: Answers,
+    answer: Answer,
     stop: CancellationToken,
 ) {
     let places = Arc::new(Semaphore::new(limits.connections));
     let mut connections = JoinSet::new();
     while let Some((stream, place)) = next(&listener, &places, &stop).await {
-        let (answers, stop) = (answers.clone(), stop.clone());
+        let (answer, stop) = (Arc::clone(&answer), stop.clone());
         connections.spawn(async move {
-            connection(limits, stream, answers, stop).await;
+            connection(limits, stream, answer, stop).await;
             drop(place);
         });
         while connections.try_join_next().is_some() {}
@@ -102,10 +119,10 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-async fn connection(limits: Limits, stream: TcpStream, answers: Answers, stop: CancellationToken) {
+async fn connection(limits: Limits, stream: TcpStream, answer: Answer, stop: CancellationToken) {
     let peer = stream.peer_addr().ok();
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = answers.answer(request.method(), request.uri());
+        let answer = answer(request.method(), request.uri());
         async move { Ok::<_, Infallible>(answer) }
     });
     let mut http = http1::Builder::new();
@@ -137,6 +154,10 @@ fn log_end(peer: Option<SocketAddr>, ended: Result<hyper::Result<()>, impl fmt::
 // === impl Answers ===
 
 impl Answers {
+    fn into_answer(self) -> Answer {
+        Arc::new(move |method, uri| self.answer(method, uri))
+    }
+
     fn answer(&self, method: &Method, uri: &http::Uri) -> Response<Full<Bytes>> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             let mut refusal = text(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n");
@@ -162,12 +183,6 @@ impl fmt::Debug for Answers {
 fn text(status: StatusCode, text: &'static str) -> Response<Full<Bytes>> {
     let mut response = typed("text/plain; charset=utf-8", text);
     *response.status_mut() = status;
-    response
-}
-
-fn typed(content_type: &'static str, body: impl Into<Bytes>) -> Response<Full<Bytes>> {
-    let mut response = Response::new(Full::new(body.into()));
-    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
 

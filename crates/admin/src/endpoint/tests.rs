@@ -30,7 +30,7 @@ impl Server {
         let is_ready = Arc::new(AtomicBool::new(true));
         let answers = answers(&is_ready);
         let stop = CancellationToken::new();
-        let task = tokio::spawn(serve_within(limits, listener, answers, stop.clone()));
+        let task = tokio::spawn(serve_within(limits, listener, answers.into_answer(), stop.clone()));
         Server { address, is_ready, stop, task }
     }
 
@@ -181,7 +181,7 @@ async fn who_does_not_read_is_cut() {
     let large = Arc::new(|| "x".repeat(64 << 20));
     let answers = Answers { health: Arc::new(Health::new()), metrics: large };
     let stop = CancellationToken::new();
-    let task = tokio::spawn(serve_within(limits, listener, answers, stop.clone()));
+    let task = tokio::spawn(serve_within(limits, listener, answers.into_answer(), stop.clone()));
     let mut deaf = TcpStream::connect(address).await.unwrap();
     deaf.write_all(&request("GET", "/metrics")).await.unwrap();
     let mut next = TcpStream::connect(address).await.unwrap();

@@ -56,7 +56,8 @@ pub struct EngineSettings {
     pub service_proxy_name: Option<String>,
 }
 
-#[derive(Debug)]
+type Table = Box<dyn FnOnce(&Config) -> Adopted + Send>;
+
 pub struct Engine {
     settings: EngineSettings,
     names: Topology,
@@ -75,7 +76,7 @@ pub struct Engine {
     versions: Versions,
     stale: Stale,
     /// Tables that were in the kernel at the start, until the first sync.
-    adopted: Vec<(Family, Adopted)>,
+    adopted: Vec<(Family, Table)>,
     is_started: bool,
     delta: Delta,
     members: (Vec<Member>, Vec<Member>),
@@ -135,8 +136,14 @@ impl Engine {
 
     /// What the kernel has, to be taken over by the first sync if its rules are the same, and replaced
     /// otherwise.
-    pub fn adopt(&mut self, family: Family, table: Adopted) {
-        self.adopted.push((family, table));
+    ///
+    /// What rules should be there is known only then, so `table` is asked for with it.
+    pub fn adopt(
+        &mut self,
+        family: Family,
+        table: impl FnOnce(&Config) -> Adopted + Send + 'static,
+    ) {
+        self.adopted.push((family, Box::new(table)));
     }
 
     /// What the watch of Services tells.
@@ -340,6 +347,7 @@ impl Engine {
     /// Connections to frontends that were in the kernel, and are not any more, may be stale.
     fn take_over(&mut self) {
         for (family, table) in std::mem::take(&mut self.adopted) {
+            let table = table(self.ruleset.config());
             for frontend in table.elements.iter().filter_map(stale::udp_frontend) {
                 self.stale.add(frontend);
             }
@@ -441,6 +449,12 @@ impl PortSync<'_> {
         if lost || had_any != delta.any_in_cluster {
             self.note_udp(ruleset, id);
         }
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("node", &self.settings.node).finish_non_exhaustive()
     }
 }
 

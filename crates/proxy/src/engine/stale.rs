@@ -36,6 +36,11 @@ impl Stale {
         self.frontends.extend(other.frontends);
     }
 
+    /// A connection to this address and port is to be looked at.
+    pub fn concerns(&self, node_port_ips: &[IpAddr], original: (IpAddr, u16)) -> bool {
+        self.frontend(node_port_ips, original).is_some()
+    }
+
     /// `original`: where the client sent its packets. `reply`: from where they are answered.
     pub(super) fn is_stale(
         &self,

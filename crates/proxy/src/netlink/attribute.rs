@@ -5,7 +5,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{
     Error, Result,
-    message::{ATTRIBUTE_HEADER, HEADER},
+    message::{ATTRIBUTE_HEADER, HEADER, NESTED},
 };
 
 /// A message of a datagram.
@@ -26,6 +26,8 @@ pub struct Messages<'a>(&'a [u8]);
 pub struct Attribute<'a> {
     pub kind: u16,
     pub payload: &'a [u8],
+    /// It says that it holds attributes. Not all of the kernel's that do say so.
+    pub is_nest: bool,
 }
 
 /// The attributes of a message or of a nest.
@@ -106,7 +108,8 @@ impl<'a> Iterator for Attributes<'a> {
         };
         // The last attribute's padding may be missing.
         self.0 = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
-        Some(Ok(Attribute { kind: u16::from_ne_bytes([*k0, *k1]) & KIND, payload }))
+        let kind = u16::from_ne_bytes([*k0, *k1]);
+        Some(Ok(Attribute { kind: kind & KIND, payload, is_nest: kind & NESTED != 0 }))
     }
 }
 

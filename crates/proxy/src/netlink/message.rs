@@ -28,7 +28,7 @@ pub mod flags {
 }
 
 pub(crate) const ATTRIBUTE_HEADER: usize = 4;
-const NESTED: u16 = 1 << 15;
+pub(crate) const NESTED: u16 = 1 << 15;
 
 /// Messages of one `sendmsg`. A length that overflows is remembered and reported by `finish`.
 #[derive(Debug, Default)]

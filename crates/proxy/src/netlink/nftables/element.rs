@@ -31,7 +31,6 @@ const LONGEST: usize = 512;
 /// Elements fill a message as long as one more fits into the list's 16-bit length.
 pub(super) const FULL: usize = MAX_PAYLOAD - LONGEST;
 
-/// Data of an element without a value in the types of these rulesets.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decoded {
     Element(Element),
@@ -168,7 +167,7 @@ mod tests {
                 })
                 .collect();
             let family = if is_v4 { Family::Ipv4 } else { Family::Ipv6 };
-            let listed = Attribute { kind: LIST_ELEMENT, payload: &payload };
+            let listed = Attribute { kind: LIST_ELEMENT, payload: &payload, is_nest: true };
             let _ = read(&listed, set, family, &ChainNames::default());
         }
     }

@@ -26,8 +26,8 @@ const BATCH_GENERATION: u16 = 1;
 const TABLE_NAME: u16 = 1;
 const TABLE_FLAGS: u16 = 2;
 
-const CHAIN_TABLE: u16 = 1;
-const CHAIN_NAME: u16 = 3;
+pub(super) const CHAIN_TABLE: u16 = 1;
+pub(super) const CHAIN_NAME: u16 = 3;
 const CHAIN_HOOK: u16 = 4;
 const CHAIN_POLICY: u16 = 5;
 const CHAIN_TYPE: u16 = 7;
@@ -35,9 +35,9 @@ const HOOK_NUMBER: u16 = 1;
 const HOOK_PRIORITY: u16 = 2;
 const ACCEPT: u32 = 1;
 
-const RULE_TABLE: u16 = 1;
-const RULE_CHAIN: u16 = 2;
-const RULE_EXPRESSIONS: u16 = 4;
+pub(super) const RULE_TABLE: u16 = 1;
+pub(super) const RULE_CHAIN: u16 = 2;
+pub(super) const RULE_EXPRESSIONS: u16 = 4;
 
 const OBJECT_TABLE: u16 = 1;
 const OBJECT_NAME: u16 = 2;
@@ -98,6 +98,20 @@ pub(super) fn encode(transaction: &Transaction, options: &Options<'_>) -> Result
     encoder.end();
     let Encoder { writer, steps, .. } = encoder;
     Ok(Batch { bytes: writer.finish()?, steps, first: options.first })
+}
+
+/// Writes the attributes of a chain, as the kernel lists them.
+pub(super) fn write_chain(writer: &mut Writer, table: &str, chain: ChainId) {
+    writer.string(CHAIN_TABLE, table);
+    writer.display(CHAIN_NAME, &chain);
+    if let Some(at) = chain.hook() {
+        let hook = writer.nest(CHAIN_HOOK);
+        writer.be32(HOOK_NUMBER, at.number);
+        writer.bytes(HOOK_PRIORITY, &at.priority.to_be_bytes());
+        writer.end_nest(hook);
+        writer.be32(CHAIN_POLICY, ACCEPT);
+        writer.string(CHAIN_TYPE, "nat");
+    }
 }
 
 struct Encoder<'a> {
@@ -171,7 +185,8 @@ impl Encoder<'_> {
         }
         for (id, set) in (1..).zip(text::sets(config)) {
             self.nft(Step::Set(family, set), kind::NEW_SET, family, |writer| {
-                set::write(writer, &config.table, set, family, id);
+                set::write(writer, &config.table, set, family);
+                writer.be32(set::ID, id);
             });
         }
         for chain in &chains {
@@ -182,16 +197,7 @@ impl Encoder<'_> {
     fn chain(&mut self, family: Family, chain: ChainId) {
         let table = &self.options.config.table;
         self.nft(Step::Chain(family, chain), kind::NEW_CHAIN, family, |writer| {
-            writer.string(CHAIN_TABLE, table);
-            writer.display(CHAIN_NAME, &chain);
-            if let Some(at) = chain.hook() {
-                let hook = writer.nest(CHAIN_HOOK);
-                writer.be32(HOOK_NUMBER, at.number);
-                writer.bytes(HOOK_PRIORITY, &at.priority.to_be_bytes());
-                writer.end_nest(hook);
-                writer.be32(CHAIN_POLICY, ACCEPT);
-                writer.string(CHAIN_TYPE, "nat");
-            }
+            write_chain(writer, table, chain);
         });
     }
 

@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::super::message::{Nest, Writer};
 
-/// A register of four bytes: `NFT_REG32_00` is 8, and there are 16.
+/// A register of four bytes, of which there are 16.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Register(u32);
 
@@ -61,7 +61,7 @@ pub(super) const DROP: u32 = 0;
 
 // Attributes of an element of a list, of an expression and of data.
 pub(super) const LIST_ELEMENT: u16 = 1;
-const NAME: u16 = 1;
+pub(super) const NAME: u16 = 1;
 const DATA: u16 = 2;
 pub(super) const DATA_VALUE: u16 = 1;
 pub(super) const DATA_VERDICT: u16 = 2;
@@ -74,7 +74,7 @@ const FULLY_RANDOM: u32 = 1 << 4;
 // === impl Register ===
 
 impl Register {
-    pub(super) const FIRST: Register = Register(8);
+    pub(super) const FIRST: Register = Register(0);
 
     /// The register behind a value of `width` bytes in this one.
     pub(super) fn behind(self, width: usize) -> Register {
@@ -84,6 +84,11 @@ impl Register {
     /// The next register that `nft` would give to a value of its own: those come in fours.
     pub(super) fn aligned(self) -> Register {
         Register(self.0.next_multiple_of(4))
+    }
+
+    /// As the kernel lists it: every fourth has a name from the time when registers had 16 bytes.
+    fn number(self) -> u32 {
+        if self.0.is_multiple_of(4) { 1 + self.0 / 4 } else { 8 + self.0 }
     }
 }
 
@@ -96,7 +101,7 @@ impl<'w> Expressions<'w> {
 
     pub(super) fn payload(&mut self, base: Base, offset: u32, length: u32, to: Register) {
         self.add("payload", |writer| {
-            writer.be32(1, to.0);
+            writer.be32(1, to.number());
             writer.be32(2, base as u32);
             writer.be32(3, offset);
             writer.be32(4, length);
@@ -106,21 +111,21 @@ impl<'w> Expressions<'w> {
     pub(super) fn meta(&mut self, key: Meta, to: Register) {
         self.add("meta", |writer| {
             writer.be32(2, key as u32);
-            writer.be32(1, to.0);
+            writer.be32(1, to.number());
         });
     }
 
     pub(super) fn set_meta(&mut self, key: Meta, from: Register) {
         self.add("meta", |writer| {
             writer.be32(2, key as u32);
-            writer.be32(3, from.0);
+            writer.be32(3, from.number());
         });
     }
 
     pub(super) fn ct(&mut self, key: Ct, to: Register) {
         self.add("ct", |writer| {
             writer.be32(2, key as u32);
-            writer.be32(1, to.0);
+            writer.be32(1, to.number());
             if !matches!(key, Ct::Status) {
                 // Of the original direction.
                 writer.u8(3, 0);
@@ -130,7 +135,7 @@ impl<'w> Expressions<'w> {
 
     pub(super) fn compare(&mut self, from: Register, equal: bool, value: &[u8]) {
         self.add("cmp", |writer| {
-            writer.be32(1, from.0);
+            writer.be32(1, from.number());
             writer.be32(2, u32::from(!equal));
             value_attribute(writer, 3, value);
         });
@@ -139,8 +144,8 @@ impl<'w> Expressions<'w> {
     /// Both operands are as long as the value in the register.
     pub(super) fn mask_and_xor(&mut self, register: Register, mask: &[u8], xor: &[u8]) {
         self.add("bitwise", |writer| {
-            writer.be32(1, register.0);
-            writer.be32(2, register.0);
+            writer.be32(1, register.number());
+            writer.be32(2, register.number());
             writer.be32(3, mask.len() as u32);
             writer.be32(6, 0);
             value_attribute(writer, 4, mask);
@@ -150,7 +155,7 @@ impl<'w> Expressions<'w> {
 
     pub(super) fn immediate(&mut self, to: Register, value: &[u8]) {
         self.add("immediate", |writer| {
-            writer.be32(1, to.0);
+            writer.be32(1, to.number());
             value_attribute(writer, 2, value);
         });
     }
@@ -166,7 +171,7 @@ impl<'w> Expressions<'w> {
     pub(super) fn is_in(&mut self, set: &str, key: Register, is_in: bool) {
         self.add("lookup", |writer| {
             writer.string(1, set);
-            writer.be32(2, key.0);
+            writer.be32(2, key.number());
             if !is_in {
                 writer.be32(5, 1);
             }
@@ -174,7 +179,7 @@ impl<'w> Expressions<'w> {
     }
 
     pub(super) fn map(&mut self, map: &str, key: Register, to: Register) {
-        self.lookup(map, key, to.0);
+        self.lookup(map, key, to.number());
     }
 
     pub(super) fn verdict_map(&mut self, map: &str, key: Register) {
@@ -183,8 +188,8 @@ impl<'w> Expressions<'w> {
 
     pub(super) fn dynset(&mut self, map: &str, op: Dynset, key: Register, data: Register) {
         self.add("dynset", |writer| {
-            writer.be32(4, key.0);
-            writer.be32(5, data.0);
+            writer.be32(4, key.number());
+            writer.be32(5, data.number());
             match op {
                 Dynset::Update { milliseconds } => {
                     writer.be32(3, 1);
@@ -198,14 +203,14 @@ impl<'w> Expressions<'w> {
 
     pub(super) fn object_map(&mut self, map: &str, key: Register) {
         self.add("objref", |writer| {
-            writer.be32(3, key.0);
+            writer.be32(3, key.number());
             writer.string(4, map);
         });
     }
 
     pub(super) fn random(&mut self, modulus: u32, offset: u32, to: Register) {
         self.add("numgen", |writer| {
-            writer.be32(1, to.0);
+            writer.be32(1, to.number());
             writer.be32(2, modulus);
             writer.be32(3, 1);
             writer.be32(4, offset);
@@ -215,8 +220,8 @@ impl<'w> Expressions<'w> {
     pub(super) fn jhash(&mut self, from: Register, length: usize, by: (u32, u32), to: Register) {
         let (modulus, seed) = by;
         self.add("hash", |writer| {
-            writer.be32(1, from.0);
-            writer.be32(2, to.0);
+            writer.be32(1, from.number());
+            writer.be32(2, to.number());
             writer.be32(3, length as u32);
             writer.be32(4, modulus);
             writer.be32(5, seed);
@@ -227,7 +232,7 @@ impl<'w> Expressions<'w> {
     /// What kind of address the source is, as `RTN_*`.
     pub(super) fn source_type(&mut self, to: Register) {
         self.add("fib", |writer| {
-            writer.be32(1, to.0);
+            writer.be32(1, to.number());
             writer.be32(2, 3);
             writer.be32(3, 1);
         });
@@ -237,8 +242,8 @@ impl<'w> Expressions<'w> {
         self.add("nat", |writer| {
             writer.be32(1, 1);
             writer.be32(2, family.into());
-            writer.be32(3, address.0);
-            writer.be32(5, port.0);
+            writer.be32(3, address.number());
+            writer.be32(5, port.number());
         });
     }
 
@@ -257,7 +262,7 @@ impl<'w> Expressions<'w> {
     fn lookup(&mut self, map: &str, key: Register, to: u32) {
         self.add("lookup", |writer| {
             writer.string(1, map);
-            writer.be32(2, key.0);
+            writer.be32(2, key.number());
             writer.be32(3, to);
         });
     }

@@ -4,18 +4,19 @@
 
 use std::sync::Arc;
 
-use evenkeel_nft::{ChainId, Element, Family, SetId};
+use evenkeel_nft::{Adopted, ChainId, Config, Element, Family, SetId, rules, text};
 use rustc_hash::FxHashMap;
 
 use super::{
     super::{
         Error, Result,
         attribute::{Attributes, Message},
-        message::flags,
+        message::{Writer, flags},
     },
-    Nftables, SUBSYSTEM, Table,
+    Nftables, SUBSYSTEM, Table, compare,
     element::{self, Decoded},
-    family_number, kind,
+    encode::{self, RULE_CHAIN, RULE_EXPRESSIONS, RULE_TABLE},
+    family_number, kind, set,
 };
 
 /// What a table holds.
@@ -30,7 +31,8 @@ pub struct Listing {
     pub sets: Vec<SetId>,
     pub counters: Vec<Arc<str>>,
     pub elements: Vec<Element>,
-    /// Names of chains and sets that no ruleset of this program has, and of sets with such elements.
+    /// Names of chains and sets that no ruleset of this program has, that are defined otherwise there,
+    /// or that have such elements.
     pub foreign: Vec<String>,
 }
 
@@ -40,21 +42,52 @@ pub struct ListedRule {
     pub handle: u64,
     /// What `nft` keeps a comment in; empty for the rules of this program.
     pub user_data: Vec<u8>,
+    /// As the kernel lists them.
+    expressions: Vec<u8>,
 }
 
 /// The chains that elements may lead to, by name.
 pub(super) type ChainNames = FxHashMap<String, ChainId>;
 
 const ATTEMPTS: u32 = 10;
+/// The length of `struct nfgenmsg`.
+const NFGENMSG: usize = 4;
 
-const CHAIN_TABLE: u16 = 1;
-const CHAIN_NAME: u16 = 3;
-const RULE_TABLE: u16 = 1;
-const RULE_CHAIN: u16 = 2;
 const RULE_HANDLE: u16 = 3;
 const RULE_USER_DATA: u16 = 7;
 const SET_TABLE: u16 = 1;
 const SET_NAME: u16 = 2;
+
+// === impl Listing ===
+
+impl Listing {
+    /// The table, to be taken over if it has the rules of `config`.
+    pub fn adopted(self, family: Family, config: &Config) -> Adopted {
+        let is_foreign = !self.foreign.is_empty()
+            || !self.sets.iter().copied().eq(text::sets(config))
+            || !self.has_rules(family, config);
+        let Self { chains, counters, elements, .. } = self;
+        Adopted { chains, is_foreign, counters, elements }
+    }
+
+    /// Whether every chain has exactly its rules.
+    fn has_rules(&self, family: Family, config: &Config) -> bool {
+        let mut listed: FxHashMap<&str, Vec<&ListedRule>> = FxHashMap::default();
+        for rule in &self.rules {
+            listed.entry(&rule.chain).or_default().push(rule);
+        }
+        self.chains.iter().all(|chain| {
+            let expected = rules(*chain, config, family);
+            let listed = listed.get(chain.to_string().as_str()).map_or(&[][..], Vec::as_slice);
+            listed.len() == expected.len()
+                && listed.iter().zip(&expected).all(|(listed, rule)| {
+                    let ListedRule { user_data, expressions, .. } = listed;
+                    user_data.is_empty()
+                        && compare::is_rule(expressions, rule, family).unwrap_or(false)
+                })
+        })
+    }
+}
 
 // === impl Nftables ===
 
@@ -81,15 +114,27 @@ impl Nftables {
     ) -> Result<Listing> {
         let mut foreign = Vec::new();
         let mut chains = ChainNames::default();
-        for chain in self.names(family, name, kind::GET_CHAIN, (CHAIN_TABLE, CHAIN_NAME))? {
-            match ChainId::from_name(&chain) {
+        let of = (encode::CHAIN_TABLE, encode::CHAIN_NAME);
+        let found = self.objects(family, name, kind::GET_CHAIN, of, |chain, listed| {
+            let Some(id) = ChainId::from_name(chain) else { return Ok(None) };
+            let write = |writer: &mut Writer| encode::write_chain(writer, name, id);
+            Ok(compare::is_as_written(listed, write)?.then_some(id))
+        })?;
+        for (chain, id) in found {
+            match id {
                 Some(id) => drop(chains.insert(chain, id)),
                 None => foreign.push(chain),
             }
         }
         let mut sets = Vec::new();
-        for set in self.names(family, name, kind::GET_SET, (SET_TABLE, SET_NAME))? {
-            match SetId::from_name(&set) {
+        let found =
+            self.objects(family, name, kind::GET_SET, (SET_TABLE, SET_NAME), |set, listed| {
+                let Some(id) = SetId::from_name(set) else { return Ok(None) };
+                let write = |writer: &mut Writer| set::write(writer, name, id, family);
+                Ok(compare::is_as_written(listed, write)?.then_some(id))
+            })?;
+        for (set, id) in found {
+            match id {
                 Some(id) => sets.push(id),
                 None => foreign.push(set),
             }
@@ -111,14 +156,16 @@ impl Nftables {
         Ok(Listing { table, generation, chains, rules, sets, counters, elements, foreign })
     }
 
-    fn names(
+    /// The objects of a kind by name, with what `known` makes of name and attributes.
+    fn objects<T>(
         &mut self,
         family: Family,
         table: &str,
         kind: u8,
         (table_kind, name_kind): (u16, u16),
-    ) -> Result<Vec<String>> {
-        self.dump(family, kind, &[(table_kind, table)], |message, names| {
+        known: impl Fn(&str, &[u8]) -> Result<Option<T>>,
+    ) -> Result<Vec<(String, Option<T>)>> {
+        self.dump(family, kind, &[(table_kind, table)], |message, objects| {
             let (mut of, mut name) = (None, None);
             for attribute in attributes(&message, family)? {
                 let attribute = attribute?;
@@ -128,7 +175,10 @@ impl Nftables {
                     _ => {}
                 }
             }
-            names.extend(name.filter(|_| of == Some(table)).map(str::to_owned));
+            if let Some(name) = name.filter(|_| of == Some(table)) {
+                let listed = message.payload.get(NFGENMSG..).unwrap_or_default();
+                objects.push((name.to_owned(), known(name, listed)?));
+            }
             Ok(())
         })
     }
@@ -136,13 +186,19 @@ impl Nftables {
     fn rules(&mut self, family: Family, table: &str) -> Result<Vec<ListedRule>> {
         self.dump(family, kind::GET_RULE, &[(RULE_TABLE, table)], |message, rules| {
             let mut of = None;
-            let mut rule = ListedRule { chain: String::new(), handle: 0, user_data: Vec::new() };
+            let mut rule = ListedRule {
+                chain: String::new(),
+                handle: 0,
+                user_data: Vec::new(),
+                expressions: Vec::new(),
+            };
             for attribute in attributes(&message, family)? {
                 let attribute = attribute?;
                 match attribute.kind {
                     RULE_TABLE => of = Some(attribute.string()?),
                     RULE_CHAIN => rule.chain = attribute.string()?.to_owned(),
                     RULE_HANDLE => rule.handle = attribute.be64()?,
+                    RULE_EXPRESSIONS => rule.expressions = attribute.payload.to_vec(),
                     RULE_USER_DATA => rule.user_data = attribute.payload.to_vec(),
                     _ => {}
                 }

@@ -8,6 +8,7 @@
 //! One socket is kept open: the kernel ties the ownership of a table to it.
 
 mod commit;
+mod compare;
 mod element;
 mod encode;
 mod expression;

@@ -16,7 +16,8 @@ const KEY_LENGTH: u16 = 5;
 const DATA_TYPE: u16 = 6;
 const DATA_LENGTH: u16 = 7;
 const DESCRIPTION: u16 = 9;
-const ID: u16 = 10;
+/// A number that is unique in its batch; a new set must have one.
+pub(super) const ID: u16 = 10;
 const USER_DATA: u16 = 13;
 const OBJECT_TYPE: u16 = 15;
 
@@ -36,12 +37,15 @@ const CONCAT: u32 = 0x80;
 const VERDICT_TYPE: u32 = 0xffff_ff00;
 pub(super) const COUNTER: u32 = 1;
 
-/// Writes the attributes of the definition. The id must be unique in the batch.
-pub(super) fn write(writer: &mut Writer, table: &str, set: SetId, family: Family, id: u32) {
+/// Writes the attributes of the definition, as the kernel lists them.
+pub(super) fn write(writer: &mut Writer, table: &str, set: SetId, family: Family) {
     let key = set.key(family);
     writer.string(TABLE, table);
     writer.string(NAME, set.name());
-    writer.be32(FLAGS, flags(set));
+    // The kernel does not list those of a set without flags.
+    if flags(set) != 0 {
+        writer.be32(FLAGS, flags(set));
+    }
     writer.be32(KEY_TYPE, type_numbers(key, family));
     writer.be32(KEY_LENGTH, width(key, family));
     match set.data() {
@@ -54,7 +58,6 @@ pub(super) fn write(writer: &mut Writer, table: &str, set: SetId, family: Family
             writer.be32(DATA_LENGTH, width(data, family));
         }
     }
-    writer.be32(ID, id);
     description(writer, set, family);
     writer.bytes(USER_DATA, &user_data(set, family));
 }

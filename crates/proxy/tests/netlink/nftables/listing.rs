@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evenkeel_nft::{Element, Family, fixed_chains, rules, text};
+use evenkeel_nft::{Element, Family, MOST_AFFINITIES, fixed_chains, rules, text};
 use evenkeel_proxy::netlink::nftables::{Listing, Nftables, Ownership};
 
 use super::ruleset::Sample;
@@ -27,6 +27,8 @@ fn check(listing: &Listing, sample: &Sample) {
     let n_rules: usize =
         chains.iter().map(|chain| rules(*chain, &sample.config, sample.family).len()).sum();
     assert_eq!(listing.rules.len(), n_rules);
+    let adopted = listing.clone().adopted(sample.family, &sample.config);
+    assert!(!adopted.is_foreign);
 }
 
 #[test]
@@ -96,6 +98,43 @@ fn foreign_objects_are_named_and_other_tables_left_out() {
         assert!(!stranger[0].user_data.is_empty());
         assert_eq!(nftables.list(Family::Ipv6, "absent").unwrap(), None);
     });
+}
+
+/// Each of these leaves names and numbers of objects as they are, or nearly so.
+#[test]
+fn edits_are_noticed() {
+    let namespace = Namespace::new();
+    let sample = Sample::new(1, Family::Ipv4);
+    let is_foreign = || {
+        namespace.enter(|| {
+            let listing = Nftables::open().unwrap().list(Family::Ipv4, "evenkeel");
+            listing.unwrap().unwrap().adopted(Family::Ipv4, &sample.config).is_foreign
+        })
+    };
+    for edit in [
+        "replace rule ip evenkeel prerouting handle HANDLE counter",
+        "replace rule ip evenkeel prerouting handle HANDLE goto services",
+        "replace rule ip evenkeel prerouting handle HANDLE jump nodeports",
+        "replace rule ip evenkeel prerouting handle HANDLE jump services comment \"x\"",
+        "delete rule ip evenkeel prerouting handle HANDLE",
+        "add rule ip evenkeel services accept",
+        "add chain ip evenkeel postrouting { policy drop; }",
+        "add set ip evenkeel other { type mark; }",
+    ] {
+        namespace.exec_with_input("nft -f -", &sample.text());
+        assert!(!is_foreign(), "before: {edit}");
+        let handle = namespace.enter(|| {
+            let listing = Nftables::open().unwrap().list(Family::Ipv4, "evenkeel");
+            let rules = listing.unwrap().unwrap().rules;
+            rules.iter().find(|rule| rule.chain == "prerouting").unwrap().handle
+        });
+        namespace.exec_with_input("nft -f -", &edit.replace("HANDLE", &handle.to_string()));
+        assert!(is_foreign(), "{edit}");
+    }
+    // A map in use can't be replaced, so this one is smaller from the start.
+    let smaller = sample.text().replace(&MOST_AFFINITIES.to_string(), "1000");
+    namespace.exec_with_input("nft -f -", &smaller);
+    assert!(is_foreign());
 }
 
 #[test]
