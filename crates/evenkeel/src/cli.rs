@@ -8,8 +8,8 @@ use evenkeel_topology::ServerVersion;
 
 use crate::{
     analyze::AnalyzeArgs, apiserver::ApiserverArgs, complete, controller::ControllerArgs,
-    fairness::FairnessCommand, migrate::MigrateArgs, plan::PlanOutput, proxy::ProxyArgs,
-    status::StatusArgs, up::UpArgs,
+    curl::CurlArgs, fairness::FairnessCommand, migrate::MigrateArgs, plan::PlanOutput,
+    proxy::ProxyArgs, status::StatusArgs, up::UpArgs,
 };
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
@@ -28,6 +28,9 @@ pub(crate) enum Command {
     /// Check that everything works, and show how to fix what does not
     #[command(after_help = crate::status::EXAMPLES)]
     Status(StatusArgs),
+    /// Send requests to a Service from a node of `up --proxy`, and show where they go
+    #[command(after_help = crate::curl::EXAMPLES)]
+    Curl(CurlArgs),
     /// Explain which endpoints of a Service each zone or node uses, and why
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),

@@ -70,6 +70,20 @@ pub(crate) enum Error {
     NotAllowed { denied: Vec<Permission> },
     #[error("{part} stopped unexpectedly")]
     PartEnded { part: &'static str },
+    #[error("{what} needs root, to create and enter network namespaces")]
+    NeedsRoot { what: &'static str },
+    #[error("cannot run the command `ip`: {source}")]
+    NoIp { source: io::Error },
+    #[error("cannot set up network namespaces: {problem}")]
+    Network { problem: String },
+    #[error("--from: there is no Node or Pod {name:?}{}", of_namespace(namespace))]
+    NoClient { name: String, namespace: String, known: Vec<String> },
+    #[error("no `evenkeel up --proxy` is running for the cluster at {api}")]
+    NoNetwork { api: String },
+    #[error("{given:?}: {problem}")]
+    Target { given: String, problem: String, help: Option<String> },
+    #[error("{failure}")]
+    NoAnswer { failure: String, help: &'static str },
     #[error("cannot create the sample: {what}: {source}")]
     Sample { what: String, source: Box<kube::Error> },
     #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]
@@ -167,6 +181,26 @@ impl Error {
                     "bind the roles in deploy/base; then `kubectl auth can-i {first}` prints yes"
                 )
             }),
+            Error::NeedsRoot { what } => Some(match *what {
+                "up --proxy" => "run it with sudo, or without --proxy".to_owned(),
+                _ => "run it with sudo".to_owned(),
+            }),
+            Error::NoIp { .. } => Some("install iproute2".to_owned()),
+            Error::Network { .. } => Some(
+                "run as root with the capabilities NET_ADMIN and SYS_ADMIN, on a kernel with network \
+                 namespaces, veth and bridge; or without --proxy"
+                    .to_owned(),
+            ),
+            Error::NoClient { known, .. } if known.is_empty() => {
+                Some("add a Node, and wait until it is ready".to_owned())
+            }
+            Error::NoClient { known, .. } => Some(format!("Nodes: {}", known.join(", "))),
+            Error::NoNetwork { .. } => Some(
+                "start it with `evenkeel up --proxy` as root, or set --kubeconfig to its cluster"
+                    .to_owned(),
+            ),
+            Error::Target { help, .. } => help.clone(),
+            Error::NoAnswer { help, .. } => Some((*help).to_owned()),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the format".to_owned()),
             Error::TrafficNames { .. } => {
                 Some("correct the names, or remove them from the file".to_owned())
@@ -199,6 +233,9 @@ impl Error {
             Error::NoAnswer { .. } => Exit::CouldNotLook.code(),
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
+            Error::NeedsRoot { .. } | Error::NoIp { .. } => ExitCode::FAILURE,
+            Error::Network { .. } | Error::NoAnswer { .. } => ExitCode::FAILURE,
+            Error::NoNetwork { .. } => Exit::CouldNotLook.code(),
             Error::PartEnded { .. } | Error::Sample { .. } => ExitCode::FAILURE,
             Error::Stdout(_) | Error::Encode { .. } | Error::Write { .. } => ExitCode::FAILURE,
             _ => Exit::BadInput.code(),
@@ -208,6 +245,10 @@ impl Error {
 
 fn and_more(more: usize) -> String {
     if more == 0 { String::new() } else { format!(" (and {more} more)") }
+}
+
+fn of_namespace(namespace: &str) -> String {
+    if namespace.is_empty() { String::new() } else { format!(" (Pods of namespace {namespace})") }
 }
 
 fn listed(denied: &[Permission]) -> String {

@@ -9,6 +9,7 @@ mod apiserver;
 mod cli;
 mod complete;
 mod controller;
+mod curl;
 mod duration;
 mod error;
 mod exit;
@@ -18,6 +19,7 @@ mod find;
 mod input;
 mod logging;
 mod migrate;
+mod network;
 mod output;
 mod plan;
 mod printer;
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
     let outcome = match command {
         Command::Up(args) => clean(up::run(&args)),
         Command::Status(args) => status::run(&args),
+        Command::Curl(args) => curl::run(&args),
         Command::Explain(args) => clean(explain::run(&args)),
         Command::Analyze(args) => analyze::run(&args),
         Command::Plan(args) => plan::run(&args),

@@ -1,4 +1,4 @@
-//! `evenkeel up`: the API server, its sandbox and the controller, in one process.
+//! `evenkeel up`: the API server, its sandbox, the controller and, if wanted, proxies, in one process.
 
 mod args;
 pub(crate) mod components;
@@ -80,7 +80,7 @@ async fn start(
     let cluster = Cluster::connect(kubeconfig).await?;
     let mut components = Components::default();
     components.push(component(parts::api::NAME, address, parts::api::DESCRIPTION));
-    for part in PARTS {
+    for part in PARTS.iter().filter(|part| (part.is_wanted)(settings)) {
         let (settings, cluster) = (settings.clone(), cluster.clone());
         let address = running
             .start(part.name, |ready, stop| (part.run)(Context { settings, cluster, ready, stop }))

@@ -137,7 +137,6 @@ fn reject() -> Vec<Rule> {
     vec![Rule::new([Match::Protocol(Protocol::Tcp)], [Action::Reset]), Rule::always(Action::Reject)]
 }
 
-
 fn postrouting(config: &Config) -> Vec<Rule> {
     let hairpin = vec![Field::SourceAddress, Field::DestinationAddress];
     let mark = config.mark();

@@ -45,6 +45,10 @@ pub(crate) const TABLE: &[Prerequisite] = &[
         probe: &["kubectl", "version", "--client"],
         source: Source::Apt("kubernetes-client"),
     },
+    // Tests with real traffic run in network namespaces, and some have rules of their own there.
+    Prerequisite { name: "ip", probe: &["ip", "-V"], source: Source::Apt("iproute2") },
+    Prerequisite { name: "nft", probe: &["nft", "--version"], source: Source::Apt("nftables") },
+    Prerequisite { name: "curl", probe: &["curl", "--version"], source: Source::Apt("curl") },
 ];
 
 /// What loads a server in benchmarks.

@@ -18,6 +18,7 @@ use crate::{
     duration::duration,
     error::Error,
     logging::LogArgs,
+    network,
     sample::{self, Sample},
     settings::gates,
 };
@@ -41,6 +42,10 @@ pub(crate) struct UpArgs {
     /// port if that is in use]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub controller_listen: Option<SocketAddr>,
+    /// Give each Node a network namespace with a proxy, and each Pod a small HTTP and UDP server
+    /// that says where it is; needs root
+    #[arg(long)]
+    pub proxy: bool,
     /// Feature gates of API server and controller, such as ServiceTrafficDistribution=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
@@ -80,6 +85,8 @@ pub(super) struct Settings {
     pub api: evenkeel_apiserver::Settings,
     pub controller: evenkeel_controller::Settings,
     pub sample: Option<Sample>,
+    /// Whether Nodes have network namespaces and proxies.
+    pub proxy: bool,
 }
 
 /// The default data folder.
@@ -92,9 +99,13 @@ Examples:
   evenkeel up                                        # data and kubeconfig in ./.evenkeel
   evenkeel up --ephemeral --listen 127.0.0.1:0       # a free port, nothing stored
   evenkeel up --data /var/lib/evenkeel --sample none
+  sudo evenkeel up --proxy                           # with real traffic: evenkeel curl
   KUBECONFIG=.evenkeel/kubeconfig kubectl get services -A";
 
 pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
+    if args.proxy && !network::is_root() {
+        return Err(Error::NeedsRoot { what: "up --proxy" });
+    }
     let data = (!args.ephemeral).then(|| args.data.clone().unwrap_or_else(|| PathBuf::from(DATA)));
     let mut engine = engine::Settings::default();
     let (of_server, of_both): (Vec<String>, Vec<String>) =
@@ -112,7 +123,7 @@ pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
         address: None,
     };
     let sample = sample(args.sample, data.as_deref());
-    Ok(Settings { api: api(args, data, features), controller, sample })
+    Ok(Settings { api: api(args, data, features), controller, sample, proxy: args.proxy })
 }
 
 fn api(args: &UpArgs, data: Option<PathBuf>, features: Features) -> evenkeel_apiserver::Settings {

@@ -15,7 +15,7 @@ pub(crate) struct Components(Vec<Component>);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Component {
     pub name: String,
-    /// A URL; empty for a component without one.
+    /// A URL, or the names of network namespaces; empty for a component without either.
     pub address: String,
     pub description: String,
 }

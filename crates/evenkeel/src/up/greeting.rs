@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{components::Components, invocation};
+use super::{components::Components, invocation, parts::proxy};
 use crate::{
     apiserver::shell_quoted,
     printer::{GOOD, HEADING, styled},
@@ -66,7 +66,21 @@ impl Greeting {
         let _ = writeln!(text, "  export KUBECONFIG={quoted}");
         let _ = writeln!(text, "  kubectl get services -A");
         let _ = writeln!(text, "  {} status", self.program);
+        if let Some(namespace) = components.address(proxy::NAME) {
+            let _ = write!(text, "{}", self.requests(namespace));
+        }
         text
+    }
+
+    /// Commands that send requests, as root. The Node and the Service are those of the sample.
+    fn requests(&self, namespace: &str) -> String {
+        let (program, inside) = (&self.program, namespace.replace(proxy::NODE, "node-a1"));
+        let address = "$(kubectl get service web -n shop -o jsonpath='{.spec.clusterIP}')";
+        format!(
+            "  {program} curl --from node-a1 http://web.shop\n\
+             \x20 {program} curl --from node-a1 http://web.shop --count 100\n\
+             \x20 ip netns exec {inside} curl -s http://{address}\n"
+        )
     }
 }
 
@@ -108,6 +122,20 @@ TRY (in another shell)
   evenkeel status
 ";
         assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn with_proxies_it_shows_how_to_send_requests() {
+        let mut components = Components::default();
+        let (name, address) = (proxy::NAME.into(), "evenkeel2-NODE".into());
+        components.push(Component { name, address, description: "it".into() });
+        let text = greeting(true).text(&components);
+        for line in [
+            "  evenkeel curl --from node-a1 http://web.shop\n",
+            "  ip netns exec evenkeel2-node-a1 curl -s http://$(kubectl get service web -n shop ",
+        ] {
+            assert!(text.contains(line), "{line:?} is not in {text}");
+        }
     }
 
     #[test]

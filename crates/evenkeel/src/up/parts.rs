@@ -2,6 +2,7 @@
 
 pub(super) mod api;
 mod controller;
+pub(super) mod proxy;
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -16,15 +17,25 @@ use crate::error::Error;
 
 /// All that uses the API server, in the order in which it is started. Parts stop in the reverse
 /// order, and the API server last.
-pub(super) const PARTS: &[Part] = &[Part {
-    name: "controller",
-    description: "writes EndpointSlices with hints, conditions and Events; /metrics, /readyz",
-    run: |context| Box::pin(controller::run(context)),
-}];
+pub(super) const PARTS: &[Part] = &[
+    Part {
+        name: "controller",
+        description: "writes EndpointSlices with hints, conditions and Events; /metrics, /readyz",
+        is_wanted: |_| true,
+        run: |context| Box::pin(controller::run(context)),
+    },
+    Part {
+        name: proxy::NAME,
+        description: "a network namespace for each Node with its proxy, and a server for each Pod",
+        is_wanted: |settings| settings.proxy,
+        run: |context| Box::pin(proxy::run(context)),
+    },
+];
 
 pub(super) struct Part {
     pub name: &'static str,
     pub description: &'static str,
+    pub is_wanted: fn(&Settings) -> bool,
     /// Runs until `stop` is cancelled. It ends earlier only with an error.
     pub run: fn(Context) -> BoxFuture<'static, Result<(), Error>>,
 }

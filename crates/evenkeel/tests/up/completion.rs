@@ -31,6 +31,7 @@ fn names_of_the_cluster_are_offered() {
         (&["evenkeel", "explain", "-n", "sh"], "shop"),
         (&["evenkeel", "explain", "web", "--from-zone", "zone-"], "zone-a"),
         (&["evenkeel", "explain", "web", "--from-node", "node-"], "node-a1"),
+        (&["evenkeel", "curl", "--from", "node-"], "node-a1"),
     ] {
         let found = candidates(&up, words);
         assert!(found.iter().any(|name| name == expected), "{words:?}: {found:?}");

@@ -7,6 +7,7 @@ mod handover;
 mod migrate;
 mod plan;
 mod process;
+mod proxy;
 mod refusals;
 mod restarts;
 mod sample;

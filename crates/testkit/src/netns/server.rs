@@ -21,8 +21,11 @@ use super::{Namespace, client::Answer, pod::Identity};
 /// How long a connection may be idle.
 const IDLE: Duration = Duration::from_secs(30);
 
-/// How often a UDP server looks whether it is stopped.
-const LOOK: Duration = Duration::from_millis(20);
+/// How often a UDP server looks whether it is stopped, if nothing wakes it.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Connections are many and short, and need little.
+const STACK: usize = 64 * 1024;
 
 const BACKLOG: i32 = 4096;
 
@@ -40,7 +43,7 @@ pub enum Port {
 #[derive(Debug)]
 pub struct Server {
     stop: Arc<AtomicBool>,
-    listeners: Vec<TcpListener>,
+    sockets: Vec<OwnedFd>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -59,7 +62,7 @@ impl Server {
         addresses: &[IpAddr],
         ports: &[Port],
     ) -> Server {
-        let mut server = Server { stop: Arc::default(), listeners: vec![], threads: vec![] };
+        let mut server = Server { stop: Arc::default(), sockets: vec![], threads: vec![] };
         for &port in ports {
             for &address in addresses {
                 let started = server.listen(namespace, identity, address, port);
@@ -83,6 +86,7 @@ impl Server {
             Port::Udp(port) => {
                 let socket = namespace.run(|| UdpSocket::bind((address, port)))?;
                 socket.set_read_timeout(Some(LOOK))?;
+                self.sockets.push(socket.try_clone()?.into());
                 self.threads
                     .push(thread::spawn(move || answer_datagrams(&socket, &identity, &stop)));
                 return Ok(());
@@ -92,7 +96,7 @@ impl Server {
         };
         // The standard library's queue is 128, too short for a thousand connections a second.
         listen(&listener, BACKLOG)?;
-        self.listeners.push(listener.try_clone()?);
+        self.sockets.push(listener.try_clone()?.into());
         self.threads.push(thread::spawn(move || accept(&listener, &identity, &stop)));
         Ok(())
     }
@@ -101,9 +105,9 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        for listener in &self.listeners {
-            // Ends `accept`.
-            let _ = shutdown(listener, Shutdown::Both);
+        for socket in &self.sockets {
+            // Wakes `accept` and `recv_from`, though a datagram socket is not connected.
+            let _ = shutdown(socket, Shutdown::Both);
         }
         for thread in self.threads.drain(..) {
             let _ = thread.join();
@@ -123,7 +127,9 @@ fn accept(listener: &TcpListener, identity: &Identity, stop: &AtomicBool) {
     while !stop.load(Ordering::Relaxed) {
         let Ok((stream, client)) = listener.accept() else { continue };
         let text = format!("{}\n", Answer::new(identity, client));
-        thread::spawn(move || answer_requests(stream, &text));
+        let thread = thread::Builder::new().stack_size(STACK);
+        // The client sees a closed connection.
+        let _ = thread.spawn(move || answer_requests(stream, &text));
     }
 }
 
