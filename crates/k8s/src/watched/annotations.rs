@@ -9,13 +9,17 @@ use serde::{
 };
 
 /// Those that are read. All others are not even copied.
-const KEPT: [&str; 6] = [
+const KEPT: [&str; 10] = [
     label::TOPOLOGY_MODE,
     label::TOPOLOGY_AWARE_HINTS,
     label::TRAFFIC_DISTRIBUTION,
     label::SELECTOR,
     label::OVERLOAD_THRESHOLD,
     label::ZONE_SHARES,
+    label::SERVICES_IN_FORCE,
+    label::SLICES_IN_FORCE,
+    label::NOT_IN_FORCE,
+    label::NOT_IN_FORCE_LEFT_OUT,
 ];
 
 #[derive(Clone, Debug, Default)]
