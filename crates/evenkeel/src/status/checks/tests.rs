@@ -6,7 +6,9 @@ use crate::{
     controller::access,
     status::{
         LeaseName,
-        facts::{Condition, Facts, Failure, Lease, Metrics, Node, Service, Shares, Slice, Syncs},
+        facts::{
+            Condition, Facts, Failure, Lease, Metrics, Node, Proxy, Service, Shares, Slice, Syncs,
+        },
     },
 };
 
@@ -66,6 +68,7 @@ fn healthy() -> Cluster {
         access: access::needed().map(|permission| (permission, Answer::Allowed)).collect(),
         nodes: Ok(vec![node("a1", "a"), node("b1", "b")]),
         leases: Ok(vec![lease("me", NOW - 2)]),
+        proxies: Ok(vec![]),
         services: Ok(vec![service("web")]),
         slices: Ok(vec![slice("web", label::EVENKEEL, 3)]),
         failures: Ok(vec![]),
@@ -357,4 +360,37 @@ fn many_conditions_are_summed_up() {
     let many = found(|c| set_conditions(c, &[("X", false); 13]));
     assert_eq!(many.len(), 11);
     assert_eq!(many[10].message, "3 more conditions are False");
+}
+
+fn proxy(node: &str, age: i64) -> Proxy {
+    Proxy { node: node.into(), renewed: Some(NOW - age), valid_for_seconds: 120, exceptions: 0 }
+}
+
+#[test]
+fn proxies_are_told_of_where_there_are_some() {
+    let told = |proxies: Vec<Proxy>| -> Vec<(Code, Outcome, String)> {
+        let checks = all_checks(Cluster { proxies: Ok(proxies), ..healthy() });
+        let checks = checks.into_iter().filter(|check| check.group == Group::Proxies);
+        checks.map(|check| (check.code, check.outcome, check.message)).collect()
+    };
+    let ok = |message: &str| (Code::ProxiesReport, Outcome::Ok, message.to_owned());
+    let warning = |code, message: &str| (code, Outcome::Warning, message.to_owned());
+    assert_eq!(told(vec![]), []);
+    assert_eq!(told(vec![proxy("elsewhere", 3)]), [], "its Node is gone");
+    let all = vec![proxy("a1", 3), proxy("b1", 119)];
+    assert_eq!(told(all), [ok("the proxies of all 2 nodes report")]);
+    let stale = warning(Code::ProxiesStale, "proxies no longer report: b1");
+    let both = vec![proxy("a1", 3), proxy("b1", 121)];
+    assert_eq!(told(both), [ok("the proxies of 1 of 2 nodes report"), stale]);
+    let without = warning(Code::NodesWithoutProxy, "nodes without Evenkeel's proxy: b1");
+    let except = "proxies that can't serve some Services: a1 (7)";
+    let except = warning(Code::ProxyExceptions, except);
+    let one = vec![Proxy { exceptions: 7, ..proxy("a1", 3) }];
+    assert_eq!(told(one), [ok("the proxies of 1 of 2 nodes report"), without, except]);
+}
+
+#[test]
+fn reports_that_cannot_be_listed_are_a_warning() {
+    let checks = found(|cluster| cluster.proxies = Err("forbidden".into()));
+    assert_eq!(checks.iter().map(|check| check.code).collect::<Vec<_>>(), [Code::ProxiesNotListed]);
 }
