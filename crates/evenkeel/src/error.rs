@@ -46,6 +46,8 @@ pub(crate) enum Error {
     Start(io::Error),
     #[error(transparent)]
     Controller(#[from] evenkeel_controller::Error),
+    #[error(transparent)]
+    Proxy(#[from] evenkeel_proxy::Error),
     #[error("{flag}: cannot listen on {address}: {source}")]
     Listen { flag: &'static str, address: SocketAddr, source: io::Error },
     #[error("no cluster configured: no kubeconfig found, and not running in a Pod")]
@@ -140,6 +142,7 @@ impl Error {
             ),
             Error::Apiserver(error) => error.help(),
             Error::Controller(error) => error.help().map(str::to_owned),
+            Error::Proxy(error) => error.help().map(str::to_owned),
             Error::Listen { flag, source, .. } => Some(match source.kind() {
                 io::ErrorKind::AddrInUse => {
                     format!("stop the process that listens there, or set another {flag}")
@@ -216,7 +219,9 @@ impl Error {
             Error::Live(_) | Error::NoCluster | Error::HandoverList(_) => Exit::CouldNotLook.code(),
             Error::ServiceChanged { .. } => Exit::CouldNotLook.code(),
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
-            Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
+            Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) | Error::Proxy(_) => {
+                ExitCode::FAILURE
+            }
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
             Error::NeedsRoot { .. } | Error::NoIp { .. } => ExitCode::FAILURE,

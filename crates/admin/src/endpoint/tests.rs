@@ -30,7 +30,8 @@ impl Server {
         let is_ready = Arc::new(AtomicBool::new(true));
         let answers = answers(&is_ready);
         let stop = CancellationToken::new();
-        let task = tokio::spawn(serve_within(limits, listener, answers.into_answer(), stop.clone()));
+        let task =
+            tokio::spawn(serve_within(limits, listener, answers.into_answer(), stop.clone()));
         Server { address, is_ready, stop, task }
     }
 
