@@ -9,7 +9,7 @@ use evenkeel_topology::ServerVersion;
 use crate::{
     analyze::AnalyzeArgs, apiserver::ApiserverArgs, complete, controller::ControllerArgs,
     curl::CurlArgs, fairness::FairnessCommand, migrate::MigrateArgs, plan::PlanOutput,
-    status::StatusArgs, up::UpArgs,
+    proxy::ProxyArgs, status::StatusArgs, up::UpArgs,
 };
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
@@ -52,6 +52,9 @@ pub(crate) enum Command {
     /// Run the EndpointSlice controller: hints, conditions and Events, in place of Kubernetes' own
     #[command(after_help = crate::controller::EXAMPLES)]
     Controller(ControllerArgs),
+    /// Run the Service proxy of a node on nftables, in place of kube-proxy or beside it
+    #[command(after_help = crate::proxy::EXAMPLES)]
+    Proxy(ProxyArgs),
     /// Run a small Kubernetes API server, for one host and its tests
     #[command(after_help = crate::apiserver::EXAMPLES)]
     Apiserver(ApiserverArgs),

@@ -48,6 +48,12 @@ pub(crate) enum Error {
     Controller(#[from] evenkeel_controller::Error),
     #[error(transparent)]
     Proxy(#[from] evenkeel_proxy::Error),
+    #[error("{flag}: {problem}")]
+    Flag { flag: &'static str, problem: String },
+    #[error("cannot use the network namespace {given:?}: {source}")]
+    Namespace { given: String, source: io::Error },
+    #[error("the API server has not answered within {seconds} s")]
+    NoAnswer { seconds: u64 },
     #[error("{flag}: cannot listen on {address}: {source}")]
     Listen { flag: &'static str, address: SocketAddr, source: io::Error },
     #[error("no cluster configured: no kubeconfig found, and not running in a Pod")]
@@ -77,7 +83,7 @@ pub(crate) enum Error {
     #[error("{given:?}: {problem}")]
     Target { given: String, problem: String, help: Option<String> },
     #[error("{failure}")]
-    NoAnswer { failure: String, help: &'static str },
+    Unanswered { failure: String, help: &'static str },
     #[error("cannot create the sample: {what}: {source}")]
     Sample { what: String, source: Box<kube::Error> },
     #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]
@@ -143,6 +149,9 @@ impl Error {
             Error::Apiserver(error) => error.help(),
             Error::Controller(error) => error.help().map(str::to_owned),
             Error::Proxy(error) => error.help().map(str::to_owned),
+            Error::Namespace { .. } => {
+                Some("run as root, and check the name with `ip netns list`".to_owned())
+            }
             Error::Listen { flag, source, .. } => Some(match source.kind() {
                 io::ErrorKind::AddrInUse => {
                     format!("stop the process that listens there, or set another {flag}")
@@ -191,7 +200,7 @@ impl Error {
                     .to_owned(),
             ),
             Error::Target { help, .. } => help.clone(),
-            Error::NoAnswer { help, .. } => Some((*help).to_owned()),
+            Error::Unanswered { help, .. } => Some((*help).to_owned()),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the format".to_owned()),
             Error::TrafficNames { .. } => {
                 Some("correct the names, or remove them from the file".to_owned())
@@ -219,13 +228,13 @@ impl Error {
             Error::Live(_) | Error::NoCluster | Error::HandoverList(_) => Exit::CouldNotLook.code(),
             Error::ServiceChanged { .. } => Exit::CouldNotLook.code(),
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
-            Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) | Error::Proxy(_) => {
-                ExitCode::FAILURE
-            }
+            Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
+            Error::Proxy(_) | Error::Namespace { .. } => ExitCode::FAILURE,
+            Error::NoAnswer { .. } => Exit::CouldNotLook.code(),
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
             Error::NeedsRoot { .. } | Error::NoIp { .. } => ExitCode::FAILURE,
-            Error::Network { .. } | Error::NoAnswer { .. } => ExitCode::FAILURE,
+            Error::Network { .. } | Error::Unanswered { .. } => ExitCode::FAILURE,
             Error::NoNetwork { .. } => Exit::CouldNotLook.code(),
             Error::PartEnded { .. } | Error::Sample { .. } => ExitCode::FAILURE,
             Error::Stdout(_) | Error::Encode { .. } | Error::Write { .. } => ExitCode::FAILURE,

@@ -24,6 +24,7 @@ mod output;
 mod plan;
 mod printer;
 mod progress;
+mod proxy;
 mod reference;
 mod sample;
 mod service_patch;
@@ -55,6 +56,7 @@ fn main() -> ExitCode {
         Command::Migrate(args) => clean(migrate::run(&args)),
         Command::Fairness { command } => fairness::run(&command),
         Command::Controller(args) => clean(controller::run(&args)),
+        Command::Proxy(args) => clean(proxy::run(&args)),
         Command::Apiserver(args) => clean(apiserver::run(&args)),
         Command::Completion { shell } => clean(complete::script(shell)),
         Command::Reference => clean(reference::run()),

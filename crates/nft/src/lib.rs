@@ -15,6 +15,7 @@
 
 pub mod chain;
 pub mod config;
+pub mod evaluate;
 mod family;
 mod frontend;
 pub mod pool;

@@ -2,8 +2,10 @@
 //!
 //! A packet has one field that rules may use as a variable: `meta priority`, here called the *scratch*
 //! value. NAT chains see the first packet of a connection only, and the kernel sets the priority of
-//! forwarded packets anew after prerouting, so nothing else relies on it there. The packet mark, which
-//! others use, keeps all bits but one.
+//! forwarded IPv4 packets anew after prerouting. The first packet of other connections, IPv6 and the
+//! node's own, leaves with what the rules left there: the id of an endpoint, with session affinity, or
+//! nothing, under zone shares. Traffic control takes a number below 65,536 for no class, so ids have
+//! to be below that. The packet mark, which others use, keeps all bits but one.
 
 use evenkeel_model::{Cidr, Protocol};
 
@@ -109,7 +111,10 @@ pub enum Action {
     },
     /// Hides the client behind an address of this node.
     Masquerade,
+    /// Tells the sender by ICMP that nobody listens.
     Reject,
+    /// Resets a TCP connection.
+    Reset,
     Drop,
     Return,
     Jump(ChainId),

@@ -49,7 +49,7 @@ pub fn rules(chain: ChainId, config: &Config, family: Family) -> Vec<Rule> {
         ChainId::NodePorts => by_frontend(By::NodePort, config),
         ChainId::OutsideLocal(by) => outside_local(by, config, family),
         ChainId::Count => counting(),
-        ChainId::Reject => vec![Rule::always(Action::Reject)],
+        ChainId::Reject => reject(),
         ChainId::Version(_) => vec![],
         ChainId::Pick(pick) => match pick.sticky {
             None => plain(pick),
@@ -83,7 +83,7 @@ fn services(config: &Config, family: Family) -> Vec<Rule> {
         [Action::Drop],
     ));
     rules.extend(by_frontend(By::Address, config));
-    rules.push(Rule::new([to_cluster_ip()], [Action::Reject]));
+    rules.push(Rule::new([to_cluster_ip()], [Action::Jump(ChainId::Reject)]));
     rules.push(Rule::new(
         [is_in(vec![Field::DestinationAddress], SetId::NodePortIps)],
         [Action::Jump(ChainId::NodePorts)],
@@ -129,6 +129,12 @@ fn outside_local(by: By, config: &Config, family: Family) -> Vec<Rule> {
     }));
     rules.push(Rule::always(Action::Drop));
     rules
+}
+
+/// To an ICMP error that arrives while it is still connecting, which it does from the same machine, a
+/// TCP socket listens at its second attempt only, a second later.
+fn reject() -> Vec<Rule> {
+    vec![Rule::new([Match::Protocol(Protocol::Tcp)], [Action::Reset]), Rule::always(Action::Reject)]
 }
 
 fn postrouting(config: &Config) -> Vec<Rule> {

@@ -212,6 +212,7 @@ fn action_text(it: &Action, family: Family) -> String {
         }
         Action::Masquerade => "masquerade fully-random".into(),
         Action::Reject => "reject".into(),
+        Action::Reset => "reject with tcp reset".into(),
         Action::Drop => "drop".into(),
         Action::Return => "return".into(),
         Action::Jump(chain) => format!("jump {chain}"),

@@ -92,7 +92,11 @@ impl Key {
 
     #[must_use]
     pub fn protocol(self, protocol: Protocol) -> Key {
-        self.with(&[number(protocol), 0, 0, 0])
+        self.protocol_number(number(protocol))
+    }
+
+    pub(crate) fn protocol_number(self, protocol: u8) -> Key {
+        self.with(&[protocol, 0, 0, 0])
     }
 
     #[must_use]

@@ -215,11 +215,13 @@ impl Encoder<'_> {
     }
 
     fn elements(&mut self, changes: &[Change]) {
+        let of = |change: &Change| (change.verb, change.element.family, change.element.set);
         let mut start = 0;
-        while let Some(first) = changes.get(start) {
-            let of = |change: &Change| (change.verb, change.element.family, change.element.set);
-            let run = changes[start..].iter().take_while(|change| of(change) == of(first)).count();
-            start = self.run(changes, start..start + run);
+        for run in changes.chunk_by(|one, next| of(one) == of(next)) {
+            let end = start + run.len();
+            while start < end {
+                start = self.run(changes, start..end);
+            }
         }
     }
 

@@ -259,6 +259,11 @@ impl<'w> Expressions<'w> {
         });
     }
 
+    /// `NFT_REJECT_TCP_RST`.
+    pub(super) fn reset(&mut self) {
+        self.add("reject", |writer| writer.be32(1, 1));
+    }
+
     fn lookup(&mut self, map: &str, key: Register, to: u32) {
         self.add("lookup", |writer| {
             writer.string(1, map);

@@ -131,6 +131,7 @@ impl Compiler<'_> {
                 Family::Ipv4 => 3,
                 Family::Ipv6 => 4,
             }),
+            Action::Reset => self.out.reset(),
             Action::Drop => self.out.verdict(Verdict::<&str>::Drop),
             Action::Return => self.out.verdict(Verdict::<&str>::Return),
             Action::Jump(chain) => self.out.verdict(Verdict::Jump(chain)),
