@@ -83,7 +83,7 @@ pub(crate) enum Error {
     #[error("{given:?}: {problem}")]
     Target { given: String, problem: String, help: Option<String> },
     #[error("{failure}")]
-    NoAnswer { failure: String, help: &'static str },
+    Unanswered { failure: String, help: &'static str },
     #[error("cannot create the sample: {what}: {source}")]
     Sample { what: String, source: Box<kube::Error> },
     #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]
@@ -200,7 +200,7 @@ impl Error {
                     .to_owned(),
             ),
             Error::Target { help, .. } => help.clone(),
-            Error::NoAnswer { help, .. } => Some((*help).to_owned()),
+            Error::Unanswered { help, .. } => Some((*help).to_owned()),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the format".to_owned()),
             Error::TrafficNames { .. } => {
                 Some("correct the names, or remove them from the file".to_owned())
@@ -234,7 +234,7 @@ impl Error {
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
             Error::NeedsRoot { .. } | Error::NoIp { .. } => ExitCode::FAILURE,
-            Error::Network { .. } | Error::NoAnswer { .. } => ExitCode::FAILURE,
+            Error::Network { .. } | Error::Unanswered { .. } => ExitCode::FAILURE,
             Error::NoNetwork { .. } => Exit::CouldNotLook.code(),
             Error::PartEnded { .. } | Error::Sample { .. } => ExitCode::FAILURE,
             Error::Stdout(_) | Error::Encode { .. } | Error::Write { .. } => ExitCode::FAILURE,

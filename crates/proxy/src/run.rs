@@ -14,6 +14,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use crate::{
     Settings,
@@ -189,7 +190,8 @@ impl Parts {
         };
         let inputs = Inputs { batches, stop: owner_stop.clone() };
         let parts = Parts {
-            owner: tokio::spawn(owner.run(inputs)),
+            // Of several proxies in one process, lines of the log tell which.
+            owner: tokio::spawn(owner.run(inputs).in_current_span()),
             owner_stop,
             watches,
             endpoints_stop,

@@ -164,7 +164,7 @@ impl fmt::Display for Answer {
 
 impl Failure {
     pub(super) fn error(&self) -> Error {
-        Error::NoAnswer { failure: self.to_string(), help: self.help() }
+        Error::Unanswered { failure: self.to_string(), help: self.help() }
     }
 
     /// What to do about it.

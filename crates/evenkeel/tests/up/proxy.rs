@@ -56,7 +56,9 @@ fn pods(up: &Up, app: &str) -> Vec<[String; 3]> {
 
 fn create_node(up: &Up, name: &str) {
     let file = folder(&format!("{name}.json"));
-    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}});
+    let labels = json!({"topology.kubernetes.io/zone": "zone-b"});
+    let metadata = json!({"name": name, "labels": labels});
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": metadata});
     fs::write(&file, node.to_string()).unwrap();
     assert_eq!(up.kubectl(&["create", "-f", file.to_str().unwrap()]).code, 0);
     fs::remove_file(file).unwrap();
@@ -95,6 +97,59 @@ fn every_pod_answers_at_its_address_and_a_stop_removes_everything() {
     let prefix = pattern.strip_suffix("-NODE").unwrap();
     assert!(!namespace(&format!("{prefix}_bridge"), "").exists());
     assert!(!Path::new("/run/evenkeel").join(prefix).with_extension("json").exists());
+}
+
+/// Zones, nodes and Pods that answered, with how many requests; all were answered.
+fn reached(up: &Up, from: &str, url: &str) -> Vec<(String, String, String, u64)> {
+    let sent = up.evenkeel(&["curl", "--from", from, url, "--count", "100", "-o", "json"]);
+    assert_eq!(sent.code, 0, "{from} {url}: {}{}", sent.out, sent.err);
+    let report: Value = serde_json::from_str(&sent.out).unwrap();
+    let text = |answer: &Value, field: &str| answer[field].as_str().unwrap().to_owned();
+    let of = |one: &Value| {
+        let requests = one["requests"].as_u64().unwrap();
+        (text(one, "zone"), text(one, "node"), text(one, "pod"), requests)
+    };
+    report["answers"].as_array().unwrap().iter().map(of).collect()
+}
+
+#[test]
+fn requests_to_a_service_go_where_its_policy_says() {
+    let (mut up, pattern) = start(&["--ephemeral"]);
+    up.explained();
+    let is_answered = |from: &str, url: &str| up.evenkeel(&["curl", "--from", from, url]).code == 0;
+    let nodes = ["node-a1", "node-b1", "node-c1"];
+    for (node, service) in nodes
+        .iter()
+        .flat_map(|node| [(node, "http://checkout.shop"), (node, "udp://dns-cache.shop")])
+    {
+        wait("the proxy has its rules", || is_answered(node, service));
+    }
+    for (node, zone) in nodes.iter().zip(["zone-a", "zone-b", "zone-c"]) {
+        let same_zone = reached(&up, node, "http://checkout.shop");
+        assert_eq!(same_zone.len(), 2, "both of its zone: {same_zone:?}");
+        assert!(same_zone.iter().all(|(of, ..)| of == zone), "{node}: {same_zone:?}");
+        let same_node = reached(&up, node, "udp://dns-cache.shop");
+        assert!(same_node.iter().all(|(_, of, ..)| of == node), "{node}: {same_node:?}");
+        assert_eq!(reached(&up, node, "payments.shop").len(), 3, "without a policy, all");
+    }
+
+    let service = up.get(&["service", "-n", "shop", "cart"]);
+    let url = format!("http://{}", service["spec"]["clusterIP"].as_str().unwrap());
+    let answer = curl(&pattern, "node-c2", &[&url]);
+    assert!(answer.out.starts_with("cart-"), "{answer:?}");
+
+    let extra = format!("extra-{}", rand::random::<u16>());
+    create_node(&up, &extra);
+    wait("the new Node has a namespace", || namespace(&pattern, &extra).exists());
+    wait("its proxy has its rules", || is_answered(&extra, "http://cart.shop"));
+    assert_eq!(up.kubectl(&["scale", "deployment", "-n", "shop", "cart", "--replicas=0"]).code, 0);
+    wait("without endpoints, requests are refused", || {
+        let ran = up.evenkeel(&["curl", "--from", &extra, "http://cart.shop"]);
+        ran.code == 1 && ran.err.contains("connection refused")
+    });
+    let (code, errors) = up.stop("-TERM");
+    assert_eq!(code, Some(0), "{errors}");
+    assert!(!errors.contains("WARN") && !errors.contains("ERROR"), "{errors}");
 }
 
 #[test]

@@ -19,8 +19,9 @@ mod server;
 use std::{sync::Arc, time::Duration};
 
 use evenkeel_k8s::watch::{self, Batch, Conditions, Hooks, Selector, Selectors, WatchSettings};
-use evenkeel_model::label;
-use evenkeel_proxy::NetworkNamespace;
+use evenkeel_model::{Cidr, label};
+use evenkeel_nft::{DetectLocal, Family};
+use evenkeel_proxy::{NetworkNamespace, Settings};
 use k8s_openapi::api::{
     core::v1::{Node, Pod},
     discovery::v1::EndpointSlice,
@@ -32,10 +33,11 @@ use tokio::{
     time::{Instant, sleep},
 };
 use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
 
 use self::{hosts::Hosts, plan::Plan};
 use super::{Cluster, Context};
-use crate::error::Error;
+use crate::{error::Error, up::args as up};
 
 pub(crate) const NAME: &str = "proxy";
 
@@ -49,8 +51,9 @@ const GATHER: Duration = Duration::from_millis(20);
 const RETRY: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(context: Context) -> Result<(), Error> {
-    let Context { cluster, ready, stop, .. } = context;
-    let mut hosts = block_in_place(|| Hosts::create(&cluster))?;
+    let Context { settings, cluster, ready, stop } = context;
+    let template = template(&settings, &cluster);
+    let mut hosts = block_in_place(|| Hosts::create(&cluster, template))?;
     let (mut changes, _watches) = changes(&cluster);
     let mut retry = !renewed(&cluster.client, &mut hosts).await;
     // Nobody receives it during shutdown.
@@ -112,14 +115,29 @@ fn changes(cluster: &Cluster) -> (mpsc::Receiver<Batch>, JoinSet<()>) {
     (changes, running)
 }
 
+/// What all proxies have in common. Nodes and Pods have addresses of IPv4 only.
+fn template(settings: &up::Settings, cluster: &Cluster) -> Settings {
+    let mut template = Settings::new("");
+    template.engine.topology = settings.controller.engine.topology.clone();
+    template.engine.families = vec![Family::Ipv4];
+    let pods = settings.api.sandbox.as_ref().map(|sandbox| sandbox.pod_cidr);
+    let pods = pods.and_then(|range| Cidr::new(range.first, range.prefix));
+    template.engine.nft.detect_local =
+        pods.map(|pods| DetectLocal::Ranges(vec![pods])).unwrap_or_default();
+    template.address = Some(cluster.address.clone());
+    template
+}
+
 /// The proxy of one Node, until `stop`.
 async fn proxy(
-    _client: Client,
+    client: Client,
+    mut settings: Settings,
     node: String,
     namespace: NetworkNamespace,
     stop: CancellationToken,
 ) -> Result<(), Error> {
-    tracing::info!(node, namespace = %namespace.path().display(), "starting proxy");
-    stop.cancelled().await;
-    Ok(())
+    settings.engine.node.clone_from(&node);
+    settings.namespace = Some(namespace);
+    let proxy = evenkeel_proxy::run(client, settings, |_| {}, stop.cancelled_owned());
+    Ok(proxy.instrument(tracing::info_span!("proxy", node)).await?)
 }

@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 
-use evenkeel_proxy::NetworkNamespace;
+use evenkeel_proxy::{NetworkNamespace, Settings};
 use kube::Client;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +45,8 @@ const SYSCTLS: &[(&str, &str)] = &[
 #[derive(Debug)]
 pub(super) struct Hosts {
     client: ClientOf,
+    /// Of proxies.
+    template: Settings,
     /// Pods before their Nodes, and the names last: this is the order in which they are dropped.
     pods: BTreeMap<String, Served>,
     nodes: BTreeMap<String, Host>,
@@ -73,7 +75,7 @@ struct ClientOf(Client);
 
 impl Hosts {
     /// The bridge, without Nodes.
-    pub(super) fn create(cluster: &Cluster) -> Result<Hosts, Error> {
+    pub(super) fn create(cluster: &Cluster, template: Settings) -> Result<Hosts, Error> {
         let folder = Path::new(network::FOLDER);
         let claim = Claim::take(folder, network::BASE, &cluster.address);
         let claim = claim.map_err(|source| Error::Write { path: folder.to_owned(), source })?;
@@ -88,6 +90,7 @@ impl Hosts {
         )?;
         Ok(Hosts {
             client: ClientOf(cluster.client.clone()),
+            template,
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
             proxies: JoinSet::new(),
@@ -231,7 +234,13 @@ impl Hosts {
         let namespace = NetworkNamespace::named(&netns).map_err(|error| failed(&error))?;
         let stop = CancellationToken::new();
         let ClientOf(client) = &self.client;
-        self.proxies.spawn(proxy(client.clone(), name.to_owned(), namespace.clone(), stop.clone()));
+        self.proxies.spawn(proxy(
+            client.clone(),
+            self.template.clone(),
+            name.to_owned(),
+            namespace.clone(),
+            stop.clone(),
+        ));
         self.nodes.insert(name.to_owned(), Host { address, namespace, stop });
         Ok(())
     }
