@@ -83,7 +83,8 @@ fn log_lines_name_what_they_are_about_and_failures_do_not_flood() {
     let failed = with(&lines, "watch failed, retrying in");
     let mut resources: Vec<&Value> = failed.iter().map(|line| &line["span"]["resource"]).collect();
     resources.sort_by_key(|resource| resource.as_str().map(str::to_owned));
-    assert_eq!(resources, ["endpointslices", "nodes", "pods", "services"], "one line each: {log}");
+    let all = ["endpointslices", "leases", "nodes", "pods", "services"];
+    assert_eq!(resources, all, "one line each: {log}");
     assert!(failed.iter().all(|line| line["span"]["address"] == address), "{log}");
     assert!(with(&lines, "lease request failed").len() <= 1, "{log}");
 }

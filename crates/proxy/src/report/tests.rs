@@ -113,5 +113,5 @@ async fn without_a_server_nothing_is_reported_and_nobody_waits() {
         tokio::task::yield_now().await;
     }
     stop.cancel();
-    tokio::time::timeout(Duration::from_secs(20), running).await.unwrap().unwrap();
+    timeout(Duration::from_secs(20), running).await.unwrap().unwrap();
 }
