@@ -6,6 +6,7 @@
 mod alerts;
 mod by_hand;
 mod kinds;
+mod proxy;
 mod readme;
 mod rendered;
 
@@ -31,7 +32,7 @@ const CLUSTER_ROLE: &[(&str, &str, &[&str])] = &[
 
 /// The same within its own namespace.
 const ROLE: &[(&str, &str, &[&str])] = &[
-    ("coordination.k8s.io", "leases", &["create", "list", "watch"]),
+    ("coordination.k8s.io", "leases", &["create"]),
     ("coordination.k8s.io", "leases/evenkeel-endpointslice-controller", &["get", "update"]),
 ];
 
