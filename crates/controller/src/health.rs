@@ -12,9 +12,10 @@ use evenkeel_admin::{
     health::{CheckScope, Health},
     supervisor::Supervisor,
 };
-use evenkeel_k8s::watch::{Conditions, Resource, WatchSettings};
+use evenkeel_k8s::watch::{Conditions, Resource, Selectors, WatchSettings};
 use tokio::time::Instant;
 
+#[cfg(test)]
 use crate::watches;
 
 /// The task that owns the engine is taken for dead after this time without a sign.
@@ -48,6 +49,7 @@ pub(crate) fn health(vitals: &Arc<Vitals>, supervisor: &Supervisor) -> Health {
         .with("watch-pods", CheckScope::Readiness, watch(Resource::Pods))
         .with("watch-services", CheckScope::Readiness, watch(Resource::Services))
         .with("watch-endpointslices", CheckScope::Readiness, watch(Resource::EndpointSlices))
+        .with("watch-leases", CheckScope::Readiness, watch(Resource::Leases))
         .with_tasks(supervisor)
         .with("shutdown", CheckScope::Readiness, of(Vitals::is_staying))
 }
@@ -57,11 +59,15 @@ pub(crate) fn health(vitals: &Arc<Vitals>, supervisor: &Supervisor) -> Health {
 impl Vitals {
     #[cfg(test)]
     pub(crate) fn new(start: Instant) -> Vitals {
-        Vitals::watching(start, &WatchSettings::default())
+        Vitals::watching(start, &watches::selectors(None), &WatchSettings::default())
     }
 
-    pub(crate) fn watching(start: Instant, settings: &WatchSettings) -> Vitals {
-        let watches = Conditions::new(&watches::selectors(), settings, start);
+    pub(crate) fn watching(
+        start: Instant,
+        selectors: &Selectors,
+        settings: &WatchSettings,
+    ) -> Vitals {
+        let watches = Conditions::new(selectors, settings, start);
         Vitals {
             watches: Arc::new(watches),
             start,

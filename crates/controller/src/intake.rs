@@ -29,7 +29,8 @@ impl Intake {
         Intake { told: Recent::new(REMEMBERED), metrics }
     }
 
-    pub(crate) fn take(&mut self, engine: &mut Engine, batch: Batch) {
+    /// `wall` is the time of day, in seconds since 1970.
+    pub(crate) fn take(&mut self, engine: &mut Engine, batch: Batch, wall: i64) {
         match batch {
             Batch::Nodes(batch) => batch.into_iter().for_each(|seen| self.node(engine, seen)),
             Batch::Pods(batch) => {
@@ -47,6 +48,13 @@ impl Intake {
                     let gone = watched::EndpointSlice::gone;
                     let seen = self.seen(Resource::EndpointSlices, seen, convert, gone);
                     seen.into_iter().for_each(|seen| engine.slice(seen));
+                }
+            }
+            Batch::Leases(batch) => {
+                for seen in batch {
+                    let gone = watched::Lease::gone;
+                    let seen = self.seen(Resource::Leases, seen, watched::Lease::seen, gone);
+                    seen.into_iter().for_each(|seen| engine.report(seen, wall));
                 }
             }
         }
@@ -178,7 +186,7 @@ mod tests {
         let mut intake = Intake::new(Arc::clone(&metrics));
         let mut engine = Engine::new(crate::engine::Settings::default());
         let batch = vec![Watched::Applied(node("4")), Watched::Applied(node("four"))];
-        intake.take(&mut engine, Batch::Nodes(batch));
+        intake.take(&mut engine, Batch::Nodes(batch), 0);
         assert_eq!(engine.totals().nodes, 1);
         let line = r#"evenkeel_controller_refused_objects_total{resource="nodes"} 1"#;
         assert!(metrics.text().contains(line), "{}", metrics.text());

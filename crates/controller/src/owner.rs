@@ -90,7 +90,7 @@ impl Owner {
             let due = self.due();
             tokio::select! {
                 () = inputs.stop.cancelled() => break,
-                Some(batch) = inputs.batches.recv() => self.intake.take(&mut self.engine, batch),
+                Some(batch) = inputs.batches.recv() => self.take_in(batch),
                 Some(ended) = self.writes.next() => self.ended(ended),
                 leading = inputs.leading.changed() => self.lead(leading),
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
@@ -107,12 +107,17 @@ impl Owner {
     fn take(&mut self, batches: &mut mpsc::Receiver<Batch>) {
         for _ in 0..TAKEN {
             let Ok(batch) = batches.try_recv() else { break };
-            self.intake.take(&mut self.engine, batch);
+            self.take_in(batch);
         }
         for _ in 0..TAKEN {
             let Some(ended) = self.writes.try_next() else { break };
             self.ended(ended);
         }
+    }
+
+    fn take_in(&mut self, batch: Batch) {
+        let wall = Timestamp::now().as_second();
+        self.intake.take(&mut self.engine, batch, wall);
     }
 
     /// Returns whether there may be more effects.

@@ -38,6 +38,8 @@ pub struct Settings {
     /// The address of health checks and metrics.
     pub listen: Option<SocketAddr>,
     pub watches: WatchSettings,
+    /// The namespace of the Leases in which proxies report. `None`: no condition is made of them.
+    pub reports: Option<String>,
     /// The address of the API server, for log lines.
     pub address: Option<String>,
 }
@@ -132,7 +134,9 @@ impl Parts {
             std::array::from_fn(|_| all.child_token());
         let start = Instant::now();
         let metrics = Arc::new(Metrics::new());
-        let vitals = Arc::new(Vitals::watching(start, &settings.watches));
+        let reports = settings.reports.as_deref().filter(|_| settings.engine.conditions);
+        let selectors = watches::selectors(reports);
+        let vitals = Arc::new(Vitals::watching(start, &selectors, &settings.watches));
         let restarts = Arc::clone(&metrics);
         let supervisor = Supervisor::new(watches_stop.clone(), move |task, n| {
             restarts.task_restarted(task, n);
@@ -159,8 +163,14 @@ impl Parts {
             counters: Arc::<Metrics>::clone(&metrics),
             address: settings.address,
         };
-        let (batches, watches) =
-            watches::start(&client, &settings.watches, &hooks, &supervisor, &watches_stop);
+        let (batches, watches) = watches::start(
+            &client,
+            &selectors,
+            &settings.watches,
+            &hooks,
+            &supervisor,
+            &watches_stop,
+        );
         let (recorder, recording) = recorder(client.clone(), Arc::clone(&metrics));
         let (synced, is_synced) = oneshot::channel();
         let owner = Owner {

@@ -11,24 +11,27 @@ use tokio_util::sync::CancellationToken;
 use crate::metrics::Metrics;
 
 /// All Nodes, Pods and Services. Slices without a Service are not used here, and there may be many.
-pub(crate) fn selectors() -> Selectors {
+/// `reports`: the namespace of the Leases of proxies; `None` if nothing is made of them.
+pub(crate) fn selectors(reports: Option<&str>) -> Selectors {
     Selectors {
         nodes: Some(Selector::all()),
         pods: Some(Selector::all()),
         services: Some(Selector::all()),
         endpoint_slices: Some(Selector::labels(label::SERVICE_NAME)),
+        leases: reports.map(Selector::reports),
     }
 }
 
 /// Starts all watches; they end with `stop`. One that panics is restarted with a new list.
 pub(crate) fn start(
     client: &Client,
+    selectors: &Selectors,
     settings: &WatchSettings,
     hooks: &Hooks,
     supervisor: &Supervisor,
     stop: &CancellationToken,
 ) -> (mpsc::Receiver<Batch>, Vec<JoinHandle<()>>) {
-    let (batches, tasks) = watch::prepare(client, &selectors(), settings, hooks);
+    let (batches, tasks) = watch::prepare(client, selectors, settings, hooks);
     let tasks = tasks.into_iter().map(|task| {
         let stop = stop.clone();
         supervisor.spawn(task.name(), move || {

@@ -5,7 +5,7 @@ mod text;
 use clap::{Args, ValueEnum};
 use evenkeel_model::ServiceState;
 use evenkeel_topology::{
-    Server,
+    Proxies, Server,
     analyze::{self, Finding},
     explain::Context,
 };
@@ -88,7 +88,8 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<Exit, Error> {
 }
 
 fn report(args: &AnalyzeArgs, input: &Input) -> Result<Report, Error> {
-    let environment = environment(&args.settings, input.server)?;
+    let environment =
+        environment(&args.settings, input.server)?.with_fleet(Proxies::of(&input.snapshot).fleet());
     let context = Context::new(&input.snapshot, &environment);
     // Without -n, all of the files are meant: somebody chose them.
     let all =

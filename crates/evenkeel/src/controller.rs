@@ -35,7 +35,8 @@ pub(crate) fn run(args: &ControllerArgs) -> Result<(), Error> {
 }
 
 /// Finds before the start what would otherwise show as requests that are retried forever.
-async fn check(client: &Client, election: Option<&lease::Settings>) -> Result<(), Error> {
+async fn check(client: &Client, settings: &Settings) -> Result<(), Error> {
+    let election = settings.election.as_ref();
     if let Some(lease::Settings { namespace, .. }) = election {
         let namespaces: Api<Namespace> = Api::all(client.clone());
         // Credentials that can't get the Namespace may still have a Lease there.
@@ -45,8 +46,9 @@ async fn check(client: &Client, election: Option<&lease::Settings>) -> Result<()
             return Err(Error::LeaseNamespace { namespace: namespace.clone() });
         }
     }
+    let reports = settings.reports.as_deref().filter(|_| settings.engine.conditions);
     let lease = election.map(|election| (&*election.namespace, &*election.name));
-    let denied = access::denied(&access::ask(client, lease).await);
+    let denied = access::denied(&access::ask(client, lease, reports).await);
     match denied.is_empty() {
         true => Ok(()),
         false => Err(Error::NotAllowed { denied }),
@@ -72,7 +74,7 @@ fn control(args: &RunArgs) -> Result<(), Error> {
         let source = args.cluster.source()?;
         let Connection { client, address } = live::controller_client(&source).await?;
         tracing::info!(kubeconfig = %source, %address, "connected to API server");
-        check(&client, settings.election.as_ref()).await?;
+        check(&client, &settings).await?;
         let settings = Settings { address: Some(address), ..settings };
         let ready = greeting(&settings, &mut printed);
         let stop = signals.first(|| printer::note(SHUTTING_DOWN));

@@ -53,7 +53,7 @@ pub(crate) enum Error {
     #[error("cannot use the network namespace {given:?}: {source}")]
     Namespace { given: String, source: io::Error },
     #[error("the API server has not answered within {seconds} s")]
-    NoAnswer { seconds: u64 },
+    NoLists { seconds: u64 },
     #[error("{flag}: cannot listen on {address}: {source}")]
     Listen { flag: &'static str, address: SocketAddr, source: io::Error },
     #[error("no cluster configured: no kubeconfig found, and not running in a Pod")]
@@ -230,7 +230,7 @@ impl Error {
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
             Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
             Error::Proxy(_) | Error::Namespace { .. } => ExitCode::FAILURE,
-            Error::NoAnswer { .. } => Exit::CouldNotLook.code(),
+            Error::NoLists { .. } => Exit::CouldNotLook.code(),
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
             Error::NeedsRoot { .. } | Error::NoIp { .. } => ExitCode::FAILURE,

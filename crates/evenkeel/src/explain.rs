@@ -11,7 +11,7 @@ use evenkeel_k8s::{
 };
 use evenkeel_model::{Id, ServiceKey};
 use evenkeel_topology::{
-    Environment, Server, Settings,
+    Environment, Proxies, Server, Settings,
     explain::{Context, Explanation, From, explain},
 };
 use kube::Client;
@@ -37,7 +37,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
         false => find::named(&input, &named, args.all_namespaces)?,
     };
     let from = from(args, &input)?;
-    let environment = environment(&args.settings, input.server)?;
+    let environment =
+        environment(&args.settings, input.server)?.with_fleet(Proxies::of(&input.snapshot).fleet());
     let context = Context::new(&input.snapshot, &environment);
     let progress = Progress::new(Some(states.len() as u64), "explaining");
     let explained = (1..).zip(&states).map(|(position, state)| {
@@ -82,7 +83,8 @@ pub(crate) async fn live(
     let adjust = |given: &mut Settings| {
         *given = Settings { node_hint_rule: given.node_hint_rule, ..settings.clone() };
     };
-    let environment = Environment::new(None, reported.unwrap_or_default(), adjust)?;
+    let environment = Environment::new(None, reported.unwrap_or_default(), adjust)?
+        .with_fleet(Proxies::of(&snapshot).fleet());
     Ok(text::render(&explain(&snapshot, state, &From::default(), &environment), false))
 }
 

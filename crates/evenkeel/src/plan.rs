@@ -12,7 +12,7 @@ use clap::ValueEnum;
 use evenkeel_k8s::RawServices;
 use evenkeel_model::{ServiceKey, ServiceState};
 use evenkeel_topology::{
-    Environment, Server,
+    Environment, Proxies, Server,
     whatif::{Forecasts, Scenario, TrafficProfile},
 };
 use serde::Serialize;
@@ -85,7 +85,8 @@ pub(crate) fn run(args: &PlanArgs) -> Result<Exit, Error> {
     };
     let services = services(args, &input, &names)?;
     traffic::check_names(args, &input, &names, &traffic)?;
-    let environment = environment(&args.settings, input.server)?;
+    let environment =
+        environment(&args.settings, input.server)?.with_fleet(Proxies::of(&input.snapshot).fleet());
     let plan = plan(args, &services, &replicas, &input, &traffic, &environment);
     let changes = changes::of(&plan, &input, &environment);
     let text = match args.output {

@@ -67,7 +67,7 @@ fn render(args: &RenderArgs) -> Result<(), Error> {
         let Connection { client, .. } = live::controller_client(&source).await?;
         Ok::<_, Error>(evenkeel_proxy::render(&client, settings, PATIENCE).await?)
     })?;
-    printer::data(&text.ok_or(Error::NoAnswer { seconds: PATIENCE.as_secs() })?)
+    printer::data(&text.ok_or(Error::NoLists { seconds: PATIENCE.as_secs() })?)
 }
 
 fn clean_up(args: &CleanupArgs) -> Result<(), Error> {

@@ -7,12 +7,12 @@
 //!                         ▼
 //!                  model::Snapshot
 //!
-//!   API server ──watch──► Batch of watched::Pod, Node, Service, EndpointSlice
+//!   API server ──watch──► Batch of watched::Pod, Node, Service, EndpointSlice, Lease
 //!                            │ seen (uses convert)
 //!                            ▼
-//!                  model::SeenPod, Node, SeenService, SeenSlice
+//!                  model::SeenPod, Node, SeenService, SeenSlice, SeenReport
 //!
-//!   model::Slice, Condition ──convert──► objects to create, patches
+//!   model::Slice, Condition, ProxyReport ──convert──► objects to create, patches
 //! ```
 //!
 //! Everything that can be wrong with an object is found here, and said with the name of the

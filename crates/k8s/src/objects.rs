@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, collections::HashMap, fmt, slice, sync::Arc, ve
 use k8s_openapi::{
     api::{
         autoscaling::v2::HorizontalPodAutoscaler,
+        coordination::v1::Lease,
         core::v1::{Event, Node, Pod, Service},
         discovery::v1::EndpointSlice,
     },
@@ -65,6 +66,10 @@ pub struct Objects {
     pub slices: Collected<EndpointSlice>,
     pub events: Collected<Event>,
     pub autoscalers: Collected<HorizontalPodAutoscaler>,
+    /// Those with reports of proxies.
+    pub leases: Collected<Lease>,
+    /// When they were read from a cluster, in seconds since 1970.
+    pub read_at: Option<i64>,
     /// How many objects of which other kinds were passed over.
     pub skipped: BTreeMap<String, usize>,
     pub notes: Vec<Note>,
@@ -194,8 +199,8 @@ fn key(meta: &ObjectMeta) -> (Box<str>, Box<str>) {
 impl Objects {
     /// How many objects there are, skipped ones left out.
     pub fn len(&self) -> usize {
-        let Objects { services, nodes, pods, slices, events, autoscalers, .. } = self;
-        let rest = slices.len() + events.len() + autoscalers.len();
+        let Objects { services, nodes, pods, slices, events, autoscalers, leases, .. } = self;
+        let rest = slices.len() + events.len() + autoscalers.len() + leases.len();
         services.len() + nodes.len() + pods.len() + rest
     }
 

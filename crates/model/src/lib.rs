@@ -23,6 +23,7 @@ mod names;
 mod node;
 mod pod;
 mod reason;
+mod report;
 mod seen;
 mod selection;
 mod service;
@@ -41,12 +42,15 @@ pub use crate::{
     node::{Node, OwnNode},
     pod::{ContainerPort, Pod, PodPhase},
     reason::{Reason, WithMessage, harmless},
+    report::{ProxyException, ProxyReport, Revision, SeenReport, Watermark, report_interval},
     seen::{Condition, Gone, SeenPod, SeenService, SeenSlice, Version, Watched},
     selection::{HintsIgnored, Path, Routing, Rule, Selection, Share, SharesUnusable, Viewpoint},
     service::{
         Exposure, Protocol, Service, ServiceKey, ServicePort, TargetPort, TrafficPolicy, label,
     },
     slice::{AddressType, EndpointPort, Slice},
-    snapshot::{Autoscaler, EventNote, LabelValues, PodCause, PodProblem, ServiceState, Snapshot},
+    snapshot::{
+        Autoscaler, EventNote, LabelValues, PodCause, PodProblem, Revisions, ServiceState, Snapshot,
+    },
     zone_shares::{MOST_SHARES_BYTES, PARTS, ShareRow, SharesAnnotation, SharesError, ZoneShares},
 };

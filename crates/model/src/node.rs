@@ -1,6 +1,7 @@
 //! A node, as far as zone capacity, endpoint zones and its proxy need it.
 
 use core::net::IpAddr;
+use std::sync::Arc;
 
 use crate::{Cidr, NodeId, RegionId, ZoneId};
 
@@ -22,6 +23,7 @@ pub struct Node {
 /// What the proxy of a node must know of its Node beside its place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OwnNode {
+    pub uid: Arc<str>,
     /// Of type InternalIP, then ExternalIP, in the order of the status.
     pub addresses: Vec<IpAddr>,
     /// `spec.podCIDRs`.

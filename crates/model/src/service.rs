@@ -44,6 +44,22 @@ pub mod label {
     pub const SELECTOR: &str = "evenkeel.dev/selector";
     /// On an empty EndpointSlice: the controller has left the Service to Kubernetes' own.
     pub const WITHDRAWN: &str = "evenkeel.dev/withdrawn";
+    /// On a Lease: the component of Evenkeel that writes it; `proxy` for the proxy of a node.
+    pub const COMPONENT: &str = "evenkeel.dev/component";
+    /// The value of [`COMPONENT`] of the proxy of a node.
+    pub const PROXY: &str = "proxy";
+    /// On the Lease of a node's proxy: its rules are in force for all Services up to this
+    /// resourceVersion, but for those of `evenkeel.dev/not-in-force`.
+    pub const SERVICES_IN_FORCE: &str = "evenkeel.dev/services-in-force";
+    /// On the Lease of a node's proxy: its rules are in force for all EndpointSlices up to this
+    /// resourceVersion.
+    pub const SLICES_IN_FORCE: &str = "evenkeel.dev/endpointslices-in-force";
+    /// On the Lease of a node's proxy: Services that it does not serve as they are, with the reason,
+    /// as in `shop/cart=Contested,shop/web=TooManySlots`, by name.
+    pub const NOT_IN_FORCE: &str = "evenkeel.dev/not-in-force";
+    /// On the Lease of a node's proxy: how many Services after the last of
+    /// `evenkeel.dev/not-in-force` are not listed there.
+    pub const NOT_IN_FORCE_LEFT_OUT: &str = "evenkeel.dev/not-in-force-left-out";
     /// On an EndpointSlice: when the change happened that it was last written for.
     pub const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
     /// Values of [`MANAGED_BY`]: how Kubernetes' own controller signs its slices, and how ours does.

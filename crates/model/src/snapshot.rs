@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use crate::{Node, NodeId, Pod, Service, ServiceKey, Slice, Topology};
+use crate::{Node, NodeId, Pod, Revision, SeenReport, Service, ServiceKey, Slice, Topology};
 
 /// An Event about a Service, newest last in its list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +48,16 @@ pub enum PodCause {
 /// The values of each label key.
 pub type LabelValues = BTreeMap<Arc<str>, BTreeSet<Arc<str>>>;
 
+/// The states of a Service and its slices, for comparison with what proxies report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revisions {
+    pub service: Revision,
+    /// The newest of its slices; `None`: there are none.
+    pub slices: Option<Revision>,
+    /// When the change happened that the newest slice was written for, in seconds since 1970.
+    pub changed: Option<i64>,
+}
+
 /// One Service with all that belongs to it.
 #[derive(Clone, Debug)]
 pub struct ServiceState {
@@ -60,6 +70,8 @@ pub struct ServiceState {
     pub pod_problems: Vec<PodProblem>,
     pub events: Vec<EventNote>,
     pub autoscaler: Option<Autoscaler>,
+    /// `None`: not all of them are known and can be compared.
+    pub revisions: Option<Revisions>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -77,6 +89,11 @@ pub struct Snapshot {
     pub has_pods: bool,
     /// By namespace, the labels of Pods where some selector matches none.
     pub pod_labels: BTreeMap<Arc<str>, LabelValues>,
+    /// What the proxies of nodes report, by the name of the node.
+    pub reports: Vec<SeenReport>,
+    /// When all of this was read from a cluster, in seconds since 1970. `None`: it is from files, so
+    /// nothing in it is old or new.
+    pub read_at: Option<i64>,
 }
 
 // === impl ServiceState ===
@@ -91,6 +108,7 @@ impl ServiceState {
             pod_problems: Vec::new(),
             events: Vec::new(),
             autoscaler: None,
+            revisions: None,
         }
     }
 }

@@ -92,7 +92,7 @@ impl Pool {
     /// The pool of these endpoints, with as little changed as possible. `shares` is empty if all
     /// endpoints are alike; endpoints of zones that have no share are not used then.
     pub(crate) fn next(&self, members: &[Member], shares: &[ZoneShare]) -> Pool {
-        let mut ids = Ids::default();
+        let mut ids = Ids::new(members.len());
         if shares.is_empty() {
             let old = self.groups.first().filter(|group| group.rank == 0);
             let group = Group::next(old, (0, ZoneId::EMPTY), members.iter().copied(), &mut ids);
@@ -164,12 +164,22 @@ fn close_gaps(mut slots: Vec<Option<Slot>>) -> Vec<Slot> {
 }
 
 /// Ids in use, so that no two endpoints of a pool have the same.
-#[derive(Default)]
-struct Ids(FxHashSet<u32>);
+///
+/// They are below 65,536 as long as there is enough room: the first packet of a connection may leave
+/// with the id as its priority, which would name a class of traffic control from there on.
+struct Ids {
+    taken: FxHashSet<u32>,
+    most: u32,
+}
 
 impl Ids {
+    fn new(endpoints: usize) -> Ids {
+        let most = if endpoints < 0x8000 { 0xffff } else { u32::MAX };
+        Ids { taken: FxHashSet::default(), most }
+    }
+
     fn keep(&mut self, id: u32) -> u32 {
-        self.0.insert(id);
+        self.taken.insert(id);
         id
     }
 
@@ -178,9 +188,9 @@ impl Ids {
         let mut hasher = FxHasher::default();
         backend.hash(&mut hasher);
         let hash = hasher.finish();
-        let mut id = ((hash >> 32) as u32 ^ hash as u32).max(1);
-        while !self.0.insert(id) {
-            id = id.wrapping_add(1).max(1);
+        let mut id = (((hash >> 32) as u32 ^ hash as u32) & self.most).max(1);
+        while !self.taken.insert(id) {
+            id = (id.wrapping_add(1) & self.most).max(1);
         }
         id
     }

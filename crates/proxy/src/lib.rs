@@ -12,6 +12,7 @@
 pub mod engine;
 pub mod namespace;
 pub mod netlink;
+pub mod report;
 
 mod error;
 mod flows;

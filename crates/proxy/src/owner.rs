@@ -17,7 +17,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    engine::{Engine, InForce},
+    engine::Engine,
     flows::Flows,
     health::Vitals,
     health_ports::HealthPorts,
@@ -25,6 +25,7 @@ use crate::{
     kernel::{Intact, Kernel},
     metrics::{Metrics, Synced},
     netlink::{nftables::CommitError, route::AddressWatch},
+    report::InForce,
 };
 
 /// How often the tables are looked at: a foreign change is repaired within a second.
@@ -194,13 +195,25 @@ impl Owner {
         self.check_flows();
         let ips = self.engine.node_port_ips();
         self.health_ports.follow(self.engine.health_checks(), &ips);
-        self.in_force.send_replace(Some(self.engine.in_force()));
+        self.report();
         self.note_zone();
         self.note_contested();
         if let Some(synced) = self.synced.take() {
             // The receiver may be gone.
             let _ = synced.send(());
         }
+    }
+
+    /// The report is written elsewhere, at its own pace.
+    fn report(&self) {
+        let now = self.engine.in_force();
+        self.in_force.send_if_modified(|known| {
+            let is_new = known.as_ref() != Some(now);
+            if is_new {
+                *known = Some(now.clone());
+            }
+            is_new
+        });
     }
 
     fn log(&self, transaction: &Transaction, took: Duration, is_full: bool) {

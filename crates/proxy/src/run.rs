@@ -31,6 +31,7 @@ use crate::{
         route::{AddressWatch, Addresses},
     },
     owner::{Inputs, Owner},
+    report::{self, ReportSettings},
 };
 
 /// How long a task has to stop.
@@ -157,7 +158,16 @@ impl Parts {
         let addresses_served =
             serve(&settings, &vitals, &metrics, &supervisor, &endpoints_stop).await?;
         let (synced, is_synced) = oneshot::channel();
-        let (in_force, _) = channel::channel(None);
+        let (in_force, reported) = channel::channel(None);
+        if let Some(namespace) = settings.reports.clone() {
+            let node: Arc<str> = settings.engine.node.as_str().into();
+            let (client, stop) = (client.clone(), owner_stop.clone());
+            supervisor.spawn("reporter", move || {
+                let settings =
+                    ReportSettings { node: Arc::clone(&node), namespace: namespace.clone() };
+                report::run(client.clone(), settings, reported.clone(), stop.clone())
+            });
+        }
         let health_ports = HealthPorts::new(namespace, Arc::clone(&vitals));
         let owner = Owner {
             engine,

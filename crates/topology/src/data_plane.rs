@@ -17,7 +17,8 @@ use evenkeel_model::{Reason, Service, ServiceState, WithMessage, label};
 use serde::Serialize;
 
 use crate::{
-    PolicyReason, RequestedPolicy, ServerVersion, Settings, SettingsError, policy, version::Server,
+    Fleet, PolicyReason, RequestedPolicy, ServerVersion, Settings, SettingsError, policy,
+    version::Server,
 };
 
 /// A set of rules: Evenkeel's, or exactly those of today's Kubernetes.
@@ -59,6 +60,16 @@ pub enum ProfileReason {
     NoManagedSlices,
     /// No node reports Evenkeel's proxy.
     NoProxyReported,
+    /// All nodes report Evenkeel's proxy.
+    ProxyReported {
+        nodes: usize,
+    },
+    /// Some nodes report Evenkeel's proxy, and route by its rules; the others by those of
+    /// Kubernetes. What is told here is by the rules of most.
+    ProxyReportedBySome {
+        nodes: usize,
+        of: usize,
+    },
 }
 
 /// The settings of both profiles and the API server's version: what decisions about Services of one
@@ -69,6 +80,7 @@ pub struct Environment {
     evenkeel: Settings,
     kubernetes: Settings,
     pub server: Server,
+    fleet: Fleet,
 }
 
 /// Who writes the hints of a Service.
@@ -89,10 +101,18 @@ fn hints(state: &ServiceState) -> Rules {
     }
 }
 
-/// Who routes. Evenkeel's rules will hold where nodes report its proxy. No node does so yet, so
-/// routing is that of Kubernetes.
-fn routing() -> Rules {
-    Rules::new(Profile::Kubernetes, ProfileReason::NoProxyReported)
+/// Who routes. Evenkeel's rules hold on nodes that report its proxy; where only some do, those of
+/// most nodes are taken.
+fn routing(Fleet { reporting, nodes }: Fleet) -> Rules {
+    let some = ProfileReason::ProxyReportedBySome { nodes: reporting, of: nodes };
+    match reporting {
+        0 => Rules::new(Profile::Kubernetes, ProfileReason::NoProxyReported),
+        all if all == nodes => {
+            Rules::new(Profile::Evenkeel, ProfileReason::ProxyReported { nodes })
+        }
+        most if most * 2 > nodes => Rules::new(Profile::Evenkeel, some),
+        _ => Rules::new(Profile::Kubernetes, some),
+    }
 }
 
 // === impl Environment ===
@@ -110,7 +130,13 @@ impl Environment {
             settings.validate().map(|()| settings)
         };
         let kubernetes = adjusted(Settings::kubernetes())?;
-        Ok(Environment { requested, evenkeel: adjusted(Settings::default())?, kubernetes, server })
+        let (evenkeel, fleet) = (adjusted(Settings::default())?, Fleet::default());
+        Ok(Environment { requested, evenkeel, kubernetes, server, fleet })
+    }
+
+    /// With the proxies that nodes report.
+    pub fn with_fleet(self, fleet: Fleet) -> Self {
+        Environment { fleet, ..self }
     }
 
     /// One set of settings for every Service, on the newest API server.
@@ -120,6 +146,7 @@ impl Environment {
             evenkeel: settings.clone(),
             kubernetes: settings.clone(),
             server: Server::default(),
+            fleet: Fleet::default(),
         }
     }
 
@@ -129,7 +156,7 @@ impl Environment {
                 let rules = Rules::new(profile, ProfileReason::Requested);
                 DataPlane { hints: rules.clone(), routing: rules }
             }
-            None => DataPlane { hints: hints(state), routing: routing() },
+            None => DataPlane { hints: hints(state), routing: routing(self.fleet) },
         }
     }
 
@@ -212,6 +239,25 @@ impl fmt::Display for ProfileReason {
             }
             ProfileReason::NoManagedSlices => write!(f, "no slice names its controller"),
             ProfileReason::NoProxyReported => write!(f, "no node reports Evenkeel's proxy"),
+            ProfileReason::ProxyReported { nodes: 1 } => {
+                write!(f, "the one node reports Evenkeel's proxy")
+            }
+            ProfileReason::ProxyReported { nodes } => {
+                write!(f, "all {nodes} nodes report Evenkeel's proxy")
+            }
+            ProfileReason::ProxyReportedBySome { nodes, of } if nodes * 2 > *of => {
+                write!(
+                    f,
+                    "{nodes} of {of} nodes report Evenkeel's proxy; the others route by \
+                     Kubernetes' rules"
+                )
+            }
+            ProfileReason::ProxyReportedBySome { nodes, of } => {
+                write!(
+                    f,
+                    "{nodes} of {of} nodes report Evenkeel's proxy, and route by Evenkeel's rules"
+                )
+            }
         }
     }
 }

@@ -35,6 +35,7 @@ mod pack;
 mod patch;
 pub mod plan;
 pub mod policy;
+mod proxies;
 mod reason;
 pub mod region;
 mod routing;
@@ -54,6 +55,7 @@ pub use crate::{
     patch::{Patch, PatchMeta, PatchSpec, Removed},
     plan::{Plan, Sync, plan},
     policy::{Policy, PolicyReason, RequestedPolicy},
+    proxies::{Behind, Exception, Fleet, InForce, Proxies},
     reason::{HintEvent, NoHints},
     routing::{PortRouting, SharesIgnored, routing, shares_ignored},
     select::{Selected, select},

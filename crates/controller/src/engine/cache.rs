@@ -84,6 +84,8 @@ pub(super) struct Slot {
 pub(super) struct ServiceEntry {
     pub(super) seen: SeenService,
     pub(super) selector: Option<Box<[PairId]>>,
+    /// The resourceVersion since which nothing changed that proxies look at.
+    pub(super) revision: Arc<str>,
 }
 
 #[derive(Debug)]

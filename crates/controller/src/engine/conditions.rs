@@ -2,7 +2,9 @@
 //!
 //! Source: KEP-4444, "Status Reporting". `TrafficDistributionAccepted` says whether the policy that
 //! the Service requests is supported, `TrafficDistributionProgrammed` whether its slices have hints
-//! for it. A Service without a policy has neither. The types have no prefix where ours is the only
+//! for it. `TrafficDistributionHonored` says whether the rules of the nodes follow them, by the
+//! reports of their proxies (`reports`); it is there where nodes report and slices have hints. A
+//! Service without a policy has none of them. The types have no prefix where ours is the only
 //! controller, and our domain beside the built-in one, as the proposal requires.
 //!
 //! Conditions that another mode has written are removed: of the other prefix, and all if conditions
@@ -18,12 +20,14 @@ use evenkeel_topology::{
     threshold::InvalidThreshold,
 };
 
-use super::Scope;
+use super::{Scope, reports::Shown};
 
 /// Condition type: whether the policy that the Service requests is supported.
 pub(super) const ACCEPTED: &str = "TrafficDistributionAccepted";
 /// Condition type: whether the EndpointSlices of the Service have the hints of its policy.
 pub(super) const PROGRAMMED: &str = "TrafficDistributionProgrammed";
+/// Condition type: whether the rules of all nodes that report follow the EndpointSlices.
+pub(super) const HONORED: &str = "TrafficDistributionHonored";
 /// Reason: live EndpointSlices of the built-in controller exist, so the Service is left to it.
 pub(super) const WITHDRAWN: &str = "BuiltInControllerActive";
 const DOMAIN: &str = "evenkeel.dev/";
@@ -50,6 +54,12 @@ const PROGRAMMED_HINTS: &str = "HintsProgrammed";
 const PROGRAMMED_SHARES: &str = "ZoneSharesProgrammed";
 /// Reason: all nodes are in one zone, so there are no zone shares.
 const NOT_NEEDED: &str = "ZoneSharesNotNeeded";
+/// Reason: the rules of all nodes that report are up to date.
+pub(super) const IN_FORCE: &str = "RulesInForce";
+/// Reason: the rules of a node have been behind for more than ten seconds.
+pub(super) const BEHIND: &str = "NodesBehind";
+/// Reason: the proxy of a node can't serve the Service as it is; the message has the reason.
+pub(super) const EXCEPTED: &str = "ProxyExceptions";
 
 /// All reasons that this controller writes: those above, and the codes of `PolicyReason` and
 /// `NoHints`.
@@ -65,6 +75,9 @@ const REASONS: &[&str] = &[
     PROGRAMMED_HINTS,
     PROGRAMMED_SHARES,
     NOT_NEEDED,
+    IN_FORCE,
+    BEHIND,
+    EXCEPTED,
     "NoZones",
     "TableTooLong",
     "SetByAnnotation",
@@ -103,6 +116,8 @@ pub(super) enum ServiceState<'a> {
         altered: Option<&'a Arc<str>>,
         /// What is wrong with the overload threshold of the Service.
         threshold: Option<&'a InvalidThreshold>,
+        /// Whether nodes have it in force; `None`: not known.
+        honored: Option<&'a Shown>,
     },
 }
 
@@ -137,6 +152,7 @@ pub(super) fn wanted(state: &ServiceState<'_>, scope: Scope) -> Vec<Condition> {
             foreign,
             altered,
             threshold,
+            honored,
         } => {
             let known = match requested.why {
                 PolicyReason::NotSet => return Vec::new(),
@@ -150,9 +166,20 @@ pub(super) fn wanted(state: &ServiceState<'_>, scope: Scope) -> Vec<Condition> {
             let accepted = condition(ACCEPTED, known, &code(&requested.why), &why);
             let (status, reason, message) =
                 programmed(known, families, (*ready, *unhinted), (*foreign, *altered));
-            vec![accepted, condition(PROGRAMMED, status, &reason, &message)]
+            let honored = honored.filter(|_| status).map(|shown| {
+                let Shown { status, reason, message } = shown;
+                condition(HONORED, *status, reason, message)
+            });
+            let programmed = condition(PROGRAMMED, status, &reason, &message);
+            [accepted, programmed].into_iter().chain(honored).collect()
         }
     }
+}
+
+/// The type of the condition about nodes.
+pub(super) fn honored_kind(scope: Scope) -> String {
+    let prefix = if scope == Scope::Annotated { DOMAIN } else { "" };
+    format!("{prefix}{HONORED}")
 }
 
 pub(super) const WHY_WITHDRAWN: &str = "kube-controller-manager writes EndpointSlices of this Service; disable its EndpointSlice controller, or opt in with the annotation evenkeel.dev/selector instead of spec.selector";

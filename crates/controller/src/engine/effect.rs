@@ -160,6 +160,8 @@ pub struct Totals {
     pub stale_slices: usize,
     /// Services with zone shares.
     pub with_shares: usize,
+    /// Nodes whose proxy reports its rules.
+    pub reporting_nodes: usize,
     /// Services that wait for a sync or a retry.
     pub waiting: usize,
     pub in_flight: usize,

@@ -29,6 +29,7 @@ mod names;
 mod ownership;
 mod pairs;
 mod queue;
+mod reports;
 mod settings;
 mod sync;
 mod table;
@@ -42,7 +43,7 @@ pub use self::{
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use evenkeel_model::{
-    Node, SeenPod, SeenService, SeenSlice, ServiceId, ServiceKey, Topology, Watched,
+    Node, SeenPod, SeenReport, SeenService, SeenSlice, ServiceId, ServiceKey, Topology, Watched,
 };
 use evenkeel_topology::{Capacity, Demand, NoHints, demand, measure, overload::AutoServices};
 use rustc_hash::FxHashMap;
@@ -51,6 +52,7 @@ use self::{
     cache::Cache,
     job::{Job, JobEnd},
     queue::{Backoff, End, Queue},
+    reports::Reports,
     sync::SyncContext,
 };
 
@@ -66,6 +68,7 @@ pub struct Engine {
     cache: Cache,
     queue: Queue,
     auto_services: AutoServices,
+    reports: Reports,
     capacity: Result<Capacity, NoHints>,
     demand: Demand,
     /// Syncs under way, by the Service they are about: one has at most one.
@@ -88,6 +91,7 @@ impl Engine {
             cache: Cache::default(),
             queue: Queue::default(),
             auto_services: AutoServices::default(),
+            reports: Reports::default(),
             capacity: Err(NoHints::NodesUnknown),
             demand: Demand::default(),
             jobs: FxHashMap::default(),
@@ -162,6 +166,12 @@ impl Engine {
         }
     }
 
+    /// What the proxy of a node reports. `wall` is the time of day, in seconds since 1970. Nothing
+    /// waits for the list of them to be complete.
+    pub fn report(&mut self, seen: Watched<SeenReport>, wall: i64) {
+        self.reports.see(seen, wall);
+    }
+
     /// Whether this process may write. Writes under way are finished all the same.
     pub fn lead(&mut self, leading: bool) {
         self.leading = leading;
@@ -185,7 +195,7 @@ impl Engine {
                 return Some(effect);
             }
             // Also as a standby, or what was touched would be remembered once for each change.
-            self.mark_touched();
+            self.mark_touched(now);
             if !self.may_begin() {
                 return None;
             }
@@ -205,7 +215,8 @@ impl Engine {
         if !self.cache.touched.is_empty() || self.cache.nodes_changed {
             return Some(Duration::ZERO);
         }
-        self.queue.next_due().into_iter().chain(self.cache.nodes_expire()).min()
+        let (nodes, reports) = (self.cache.nodes_expire(), self.reports.next_due());
+        self.queue.next_due().into_iter().chain(nodes).chain(reports).min()
     }
 
     /// Tells what became of a write.
@@ -226,6 +237,7 @@ impl Engine {
         let mut totals = Totals {
             pods: self.cache.n_pods(),
             nodes: self.cache.nodes.iter().count(),
+            reporting_nodes: self.reports.n_active(),
             waiting: self.queue.waiting(),
             in_flight: self.tickets.len(),
             ..Totals::default()
@@ -257,7 +269,9 @@ impl Engine {
             return;
         }
         let capacity = self.capacity.as_ref();
-        let context = SyncContext { capacity, demand: &self.demand, settings: &self.settings };
+        let honored = self.reports.shown(id).cloned();
+        let (demand, settings) = (&self.demand, &self.settings);
+        let context = SyncContext { capacity, demand, settings, honored };
         let work = sync::begin(&mut self.cache, &mut self.auto_services, id, &context);
         let Some(mut work) = work else {
             self.queue.finish(id, now, End::Settled { rest: Duration::ZERO }, &self.backoff());
@@ -311,6 +325,7 @@ impl Engine {
             }
         };
         self.cache.run(id, false);
+        self.follow(id, now);
         let retry_in = self.queue.finish(id, now, end, &self.backoff());
         self.out.push_back(Effect::Synced(Report { retry_in, ..report }));
         if again && matches!(end, End::Settled { .. }) {
@@ -345,15 +360,49 @@ impl Engine {
         }));
     }
 
-    fn mark_touched(&mut self) {
+    /// What nodes must have in force for the Service, now that it changed.
+    fn follow(&mut self, id: ServiceId, now: Duration) {
+        let slot = self.cache.slots.get(id);
+        let needs = slot.and_then(|slot| reports::needs(slot, &self.settings));
+        let seen = slot.and_then(|slot| Some(&slot.service.as_ref()?.seen));
+        match (seen, needs) {
+            (Some(seen), Some(needs)) => {
+                let from_status = || reports::from_status(seen, &self.settings);
+                self.reports.need(id, &seen.service.key, needs, from_status, now);
+            }
+            _ => self.reports.forget(id),
+        }
+    }
+
+    /// Marks the Services whose condition changes by what nodes report, or by the time.
+    fn take_reports(&mut self, now: Duration) {
+        let Cache { nodes, topology, nodes_changed, .. } = &self.cache;
+        let is_due = self.reports.next_due().is_some_and(|due| due <= now);
+        if !is_due && !nodes_changed {
+            return;
+        }
+        let exists = |name: &str| {
+            let id = topology.nodes.find(name);
+            id.is_some_and(|id| nodes.get(id).is_some())
+        };
+        for id in self.reports.advance(now, *nodes_changed, exists) {
+            self.queue.mark(id);
+        }
+    }
+
+    fn mark_touched(&mut self, now: Duration) {
+        self.take_reports(now);
         if self.is_synced() && std::mem::take(&mut self.cache.nodes_changed) {
             self.measure();
         }
         for id in std::mem::take(&mut self.cache.touched) {
             if !self.forget_if_empty(id) {
+                self.follow(id, now);
                 self.queue.mark(id);
             }
         }
+        // What changed may be in force already.
+        self.take_reports(now);
     }
 
     /// Zone capacity anew, and the Services that its change carries over a threshold.
@@ -388,6 +437,7 @@ impl Engine {
             return false;
         }
         self.queue.forget(id);
+        self.reports.forget(id);
         self.stale.remove(&id);
         if let Some((namespace, name)) = name {
             self.auto_services.forget(&ServiceKey { namespace, name });

@@ -31,6 +31,7 @@ use super::{
     conditions::{self, ServiceState},
     names::Names,
     ownership::{self, Ownership},
+    reports::Shown,
 };
 
 /// From this size on a Service is left alone for a while after each sync, in proportion to its size,
@@ -59,6 +60,8 @@ pub(super) struct SyncContext<'a> {
     pub(super) capacity: Result<&'a Capacity, &'a NoHints>,
     pub(super) demand: &'a Demand,
     pub(super) settings: &'a Settings,
+    /// Whether nodes have the Service in force, as far as it is known.
+    pub(super) honored: Option<Shown>,
 }
 
 pub(super) fn begin(
@@ -114,7 +117,7 @@ pub(super) fn begin(
 }
 
 /// Whether slices of the Service are for us to write.
-fn is_ours(seen: &SeenService, scope: Scope) -> bool {
+pub(super) fn is_ours(seen: &SeenService, scope: Scope) -> bool {
     let service = &seen.service;
     let chosen = match scope {
         Scope::All => true,
@@ -167,6 +170,7 @@ fn planned(
         foreign: foreign(slot, &context.settings.topology.controller_name).filter(|_| needs_hints),
         threshold: threshold.as_ref().and_then(|threshold| threshold.as_ref().err()),
         altered: after.altered.as_ref(),
+        honored: context.honored.as_ref(),
     };
     let conditions = conditions(&entry.seen, Some(&state), context.settings);
     // Before the first word of this process: what the status says already is no news.

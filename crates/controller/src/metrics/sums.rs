@@ -30,6 +30,7 @@ impl Collector for Sums {
             withdrawn,
             stale_slices,
             with_shares,
+            reporting_nodes,
             waiting,
             in_flight,
         } = totals;
@@ -56,6 +57,11 @@ impl Collector for Sums {
                 stale_slices,
             ),
             ("zone_shares_services", "Services with zone shares", with_shares),
+            (
+                "reporting_nodes",
+                "Nodes whose proxy reports up to which revision its rules are in force",
+                reporting_nodes,
+            ),
             ("waiting_services", "Services that wait for a sync or a retry", waiting),
             ("in_flight_writes", "Writes in flight", in_flight),
         ];

@@ -48,6 +48,7 @@ fn filled() -> Metrics {
         withdrawn: 1,
         stale_slices: 4,
         with_shares: 2,
+        reporting_nodes: 5,
         waiting: 4,
         in_flight: 3,
     });
@@ -110,6 +111,7 @@ fn our_own_metrics_are_named_for_the_controller() {
         "evenkeel_controller_leader 1",
         "evenkeel_controller_withdrawn_services 1",
         "evenkeel_controller_stale_slices 4",
+        "evenkeel_controller_reporting_nodes 5",
         "evenkeel_controller_waiting_services 4",
         "evenkeel_controller_in_flight_writes 3",
         r#"evenkeel_controller_objects{resource="nodes"} 6"#,
@@ -134,7 +136,7 @@ fn each_family_is_described_once_and_followed_by_its_samples() {
             assert!(line.starts_with(current), "{line} stands under {current}");
         }
     }
-    assert_eq!(described.len(), 24, "{described:?}");
+    assert_eq!(described.len(), 25, "{described:?}");
     assert!(text.ends_with("# EOF\n"));
 }
 

@@ -176,7 +176,14 @@ impl Controller {
         watches: WatchSettings,
     ) -> Controller {
         let (engine, listen) = (engine::Settings::default(), "127.0.0.1:0".parse().unwrap());
-        let settings = Settings { engine, election, listen: Some(listen), watches, address: None };
+        let settings = Settings {
+            engine,
+            election,
+            listen: Some(listen),
+            watches,
+            reports: Some("kube-system".to_owned()),
+            address: None,
+        };
         let (ready, is_ready) = oneshot::channel();
         let running = Running::spawn(|stop| async move {
             let ready = |it: Ready| ready.send(it).unwrap();
@@ -217,7 +224,7 @@ async fn get(address: SocketAddr, path: &str) -> String {
 }
 
 /// Looks again and again until it is so, and says how long it took.
-async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) -> Duration {
     let begun = Instant::now();
     while !is_so().await {
         assert!(begun.elapsed() < PATIENCE, "waited in vain for {what}");

@@ -7,5 +7,6 @@ mod half_open;
 mod handover;
 mod outage;
 mod proxy;
+mod reports;
 mod run;
 mod server;

@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 fn settings(listen: Option<SocketAddr>) -> Settings {
     let (engine, watches) = (engine::Settings::default(), WatchSettings::default());
-    Settings { engine, election: None, listen, watches, address: None }
+    Settings { engine, election: None, listen, watches, reports: None, address: None }
 }
 
 fn any_port() -> Option<SocketAddr> {

@@ -21,7 +21,7 @@ pub(crate) fn settings(change: impl FnOnce(&mut evenkeel_topology::Settings)) ->
     let mut engine = engine::Settings { missing_node_grace, ..engine::Settings::default() };
     change(&mut engine.topology);
     let watches = WatchSettings::default();
-    Settings { engine, election: None, listen: None, watches, address: None }
+    Settings { engine, election: None, listen: None, watches, reports: None, address: None }
 }
 
 /// Nodes by zone and cores, Pods by zone, one Service, one controller.

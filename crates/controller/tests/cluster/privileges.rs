@@ -70,7 +70,8 @@ async fn asked_in_a_life() -> BTreeSet<Asked> {
         renew_deadline: Duration::from_secs(2),
         retry: Duration::from_millis(200),
     };
-    let with_lease = Settings { election: Some(election), ..one_each };
+    let reports = Some(election.namespace.clone());
+    let with_lease = Settings { election: Some(election), reports, ..one_each };
     let (controller, _) = controller(client, with_lease).await;
 
     cluster.pod("web", "web-1", "a", "10.1.0.1").await;
@@ -89,6 +90,7 @@ async fn asked_in_a_life() -> BTreeSet<Asked> {
         ("patch", "/events"),
         ("patch", "/services/status"),
         ("update", "coordination.k8s.io/leases"),
+        ("watch", "coordination.k8s.io/leases"),
     ];
     for round in 0_u32.. {
         let is_asked = |(verb, resource): &(&str, &str)| {

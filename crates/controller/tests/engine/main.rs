@@ -6,6 +6,7 @@
 mod altered;
 mod busy;
 mod harness;
+mod honored;
 mod nodes;
 mod opt_out;
 mod own_writes;

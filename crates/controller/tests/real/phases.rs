@@ -196,6 +196,7 @@ impl Controller {
             election: None,
             listen: None,
             watches: WatchSettings::default(),
+            reports: None,
             address: None,
         };
         let task = tokio::spawn(async move {

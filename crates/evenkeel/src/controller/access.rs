@@ -40,7 +40,7 @@ const RULES: &[(&str, &str, &str, &[&str])] = &[
         &["get", "list", "watch", "create", "patch", "delete"],
     ),
     ("", "events", "", &["create", "patch"]),
-    (LEASES, "leases", "", &["get", "create", "update"]),
+    (LEASES, "leases", "", &["get", "create", "update", "list", "watch"]),
 ];
 
 const LEASES: &str = "coordination.k8s.io";
@@ -52,14 +52,27 @@ pub(crate) fn needed() -> impl Iterator<Item = Permission> {
     })
 }
 
-/// Reviews each of them, concurrently. `lease`: namespace and name; `None` if none is used.
-pub(crate) async fn ask(client: &Client, lease: Option<(&str, &str)>) -> Vec<(Permission, Answer)> {
-    let asked = needed().filter(|permission| permission.group != LEASES || lease.is_some());
-    join_all(asked.map(async |permission| {
-        let lease = lease.filter(|_| permission.group == LEASES);
-        (permission, ask_one(client, permission, lease).await)
-    }))
-    .await
+/// Reviews each of them, concurrently. `lease`: namespace and name of that of the leader; `None` if
+/// none is used. `reports`: the namespace of those of proxies; `None` if nothing is made of them.
+pub(crate) async fn ask(
+    client: &Client,
+    lease: Option<(&str, &str)>,
+    reports: Option<&str>,
+) -> Vec<(Permission, Answer)> {
+    let asked = needed().filter_map(|permission| {
+        let place = match (permission.group, permission.verb) {
+            (LEASES, "list" | "watch") => Some((reports?, None)),
+            // Whoever creates it can't be restricted to a name.
+            (LEASES, "create") => Some((lease?.0, None)),
+            // The role may be for this one Lease.
+            (LEASES, _) => lease.map(|(namespace, name)| (namespace, Some(name))),
+            _ => return Some((permission, None)),
+        };
+        place.map(|place| (permission, Some(place)))
+    });
+    let asked = asked
+        .map(async |(permission, place)| (permission, ask_one(client, permission, place).await));
+    join_all(asked).await
 }
 
 /// The denied ones.
@@ -68,16 +81,20 @@ pub(crate) fn denied(answers: &[(Permission, Answer)]) -> Vec<Permission> {
     denied.map(|(permission, _)| *permission).collect()
 }
 
-async fn ask_one(client: &Client, permission: Permission, lease: Option<(&str, &str)>) -> Answer {
+/// `place`: a namespace, and the name of an object in it.
+async fn ask_one(
+    client: &Client,
+    permission: Permission,
+    place: Option<(&str, Option<&str>)>,
+) -> Answer {
     let Permission { verb, group, resource, subresource } = permission;
     let attributes = ResourceAttributes {
         verb: Some(verb.to_owned()),
         group: Some(group.to_owned()),
         resource: Some(resource.to_owned()),
         subresource: (!subresource.is_empty()).then(|| subresource.to_owned()),
-        namespace: lease.map(|(namespace, _)| namespace.to_owned()),
-        // The role may be for this one Lease; whoever creates it can't be restricted to a name.
-        name: lease.filter(|_| verb != "create").map(|(_, name)| name.to_owned()),
+        namespace: place.map(|(namespace, _)| namespace.to_owned()),
+        name: place.and_then(|(_, name)| name).map(ToOwned::to_owned),
         ..ResourceAttributes::default()
     };
     let spec = SelfSubjectAccessReviewSpec {

@@ -64,10 +64,14 @@ pub(crate) struct RunArgs {
     /// Time to keep the endpoints of a deleted Node [default: 10s; with --profile kubernetes: 0s]
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     pub missing_node_grace: Option<Duration>,
-    /// Write the conditions TrafficDistributionAccepted and -Programmed to Services; `false` removes
-    /// them
+    /// Write the conditions TrafficDistributionAccepted, -Programmed and -Honored to Services; `false`
+    /// removes them
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub service_conditions: bool,
+    /// Namespace of the Leases in which proxies report their rules [default: that of the lease of
+    /// leader election]
+    #[arg(long, value_name = "NAMESPACE")]
+    pub proxy_lease_namespace: Option<String>,
     /// Rules for hints: Evenkeel's, or exactly those of Kubernetes
     #[arg(long, value_enum, default_value_t)]
     pub profile: Profile,
@@ -205,11 +209,14 @@ pub(super) fn settings(args: &RunArgs, identity: String) -> Result<Settings, Err
         ..engine::Settings::default()
     };
     let election = election(&args.election, identity)?;
+    let reports = args.proxy_lease_namespace.as_ref();
+    let reports = reports.unwrap_or(&args.election.leader_elect_resource_namespace).clone();
     Ok(Settings {
         engine,
         election,
         listen: Some(args.listen),
         watches: WatchSettings::default(),
+        reports: Some(reports),
         address: None,
     })
 }
@@ -276,6 +283,10 @@ mod tests {
         assert_eq!((name, namespace), ("evenkeel-endpointslice-controller", "kube-system"));
         let times = [election.duration, election.renew_deadline, election.retry];
         assert_eq!(times, [15, 10, 2].map(Duration::from_secs));
+        assert_eq!(settings.reports.as_deref(), Some("kube-system"));
+        let reports = |line: &str| checked(line).unwrap().reports.unwrap();
+        assert_eq!(reports("controller --leader-elect-resource-namespace x"), "x");
+        assert_eq!(reports("controller --proxy-lease-namespace y"), "y");
     }
 
     #[test]

@@ -52,6 +52,9 @@ fn head(explanation: &Explanation, text: &mut String) {
         let _ = writeln!(text, "  {what}  {} rules ({})", rules.profile, rules.because.message);
     }
     let _ = writeln!(text, "  server:   {}", explanation.server);
+    if let Some(in_force) = &explanation.in_force {
+        let _ = writeln!(text, "  nodes:    {}", in_force.message);
+    }
     let local = |policy: TrafficPolicy| policy == TrafficPolicy::Local;
     if local(explanation.internal_traffic_policy) {
         let _ = writeln!(text, "  internalTrafficPolicy: Local");

@@ -11,7 +11,7 @@ use evenkeel_proxy::{Settings, engine::NodePortAddresses};
 use super::namespace;
 use crate::{
     cli::Profile,
-    controller::ClusterArgs,
+    controller::{ClusterArgs, LEASE_NAMESPACE},
     error::Error,
     logging::LogArgs,
     settings::{gates, profile},
@@ -54,7 +54,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub own_tables: bool,
     /// Namespace of the Leases in which proxies report which rules are in force; empty for no reports
-    #[arg(long, value_name = "NAMESPACE", default_value = REPORTS)]
+    #[arg(long, value_name = "NAMESPACE", default_value = LEASE_NAMESPACE)]
     pub report_namespace: String,
     #[command(flatten)]
     pub log: LogArgs,
@@ -158,9 +158,6 @@ pub(crate) enum IpFamily {
     Ipv4,
     Ipv6,
 }
-
-/// Where proxies report by default.
-pub(crate) const REPORTS: &str = "kube-node-lease";
 
 /// Names of interfaces are shorter than this.
 const INTERFACE: usize = 16;

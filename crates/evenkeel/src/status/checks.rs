@@ -3,6 +3,7 @@
 mod code;
 mod controller;
 mod nodes;
+mod proxies;
 mod regions;
 mod services;
 mod shares;
@@ -37,6 +38,7 @@ pub(super) enum Group {
     Access,
     Nodes,
     Controller,
+    Proxies,
     Services,
 }
 
@@ -61,6 +63,7 @@ pub(super) fn checks(facts: &Facts) -> Vec<Check> {
     checks.extend(nodes::checks(&cluster.nodes));
     checks.extend(regions::checks(cluster));
     checks.extend(controller::checks(cluster));
+    checks.extend(proxies::checks(cluster));
     checks.extend(services::checks(cluster));
     checks.extend(shares::checks(cluster));
     checks
@@ -123,6 +126,7 @@ impl Group {
             Group::Access => "access",
             Group::Nodes => "nodes",
             Group::Controller => "controller",
+            Group::Proxies => "proxies",
             Group::Services => "services",
         }
     }

@@ -34,6 +34,8 @@ pub(super) struct Cluster {
     pub nodes: Fetched<Vec<Node>>,
     /// The Leases that a controller may hold. Those that do not exist are left out.
     pub leases: Fetched<Vec<Lease>>,
+    /// What the proxies of nodes report.
+    pub proxies: Fetched<Vec<Proxy>>,
     pub services: Fetched<Vec<Service>>,
     pub slices: Fetched<Vec<Slice>>,
     /// Events about failed syncs.
@@ -60,6 +62,16 @@ pub(super) struct Lease {
     /// In seconds since 1970.
     pub renewed: Option<i64>,
     pub duration_seconds: i64,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Proxy {
+    pub node: String,
+    /// In seconds since 1970.
+    pub renewed: Option<i64>,
+    pub valid_for_seconds: i64,
+    /// Services that it can't serve as they are.
+    pub exceptions: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -144,6 +156,14 @@ impl Lease {
     /// Whether its holder is active.
     pub(super) fn is_fresh(&self, now: i64) -> bool {
         self.age(now).is_some_and(|age| age <= self.duration_seconds)
+    }
+}
+
+// === impl Proxy ===
+
+impl Proxy {
+    pub(super) fn is_fresh(&self, now: i64) -> bool {
+        self.renewed.is_some_and(|renewed| now.saturating_sub(renewed) <= self.valid_for_seconds)
     }
 }
 

@@ -15,8 +15,8 @@ use serde::de::DeserializeOwned;
 use super::{
     LeaseName,
     facts::{
-        Cluster, Condition, Facts, Failure, Fetched, Lease, Metrics, Node, Service, Shares, Slice,
-        Unreachable, current_lease,
+        Cluster, Condition, Facts, Failure, Fetched, Lease, Metrics, Node, Proxy, Service, Shares,
+        Slice, Unreachable, current_lease,
     },
     metrics,
 };
@@ -30,7 +30,8 @@ use crate::{
 const PAGE: u32 = 500;
 
 /// Suffixes of the condition types that the controller writes, with and without prefix.
-const CONDITIONS: [&str; 2] = ["TrafficDistributionAccepted", "TrafficDistributionProgrammed"];
+const CONDITIONS: [&str; 3] =
+    ["TrafficDistributionAccepted", "TrafficDistributionProgrammed", "TrafficDistributionHonored"];
 
 /// The namespace of the Lease as `deploy/` has it.
 const DEPLOYED: &str = "evenkeel-system";
@@ -69,14 +70,16 @@ async fn cluster(client: &Client, lease: Option<&LeaseName>, metrics: Option<Str
     let current = current.map(|lease| &lease.name).or(lease);
     let (namespace, name) = current
         .map_or((LEASE_NAMESPACE, LEASE_NAME), |LeaseName { namespace, name }| (namespace, name));
-    let (version, access, nodes, services, slices, failures, metrics) = tokio::join!(
+    let reports = ListParams::default().labels(&format!("{}={}", label::COMPONENT, label::PROXY));
+    let (version, access, nodes, services, slices, failures, metrics, proxies) = tokio::join!(
         client.apiserver_version(),
-        access::ask(client, Some((namespace, name))),
+        access::ask(client, Some((namespace, name)), Some(namespace)),
         all::<core::Node>(client, ListParams::default()),
         all::<core::Service>(client, ListParams::default()),
         all::<discovery::EndpointSlice>(client, ListParams::default()),
         all::<core::Event>(client, ListParams::default().fields(FAILED)),
         read_metrics(metrics),
+        all::<coordination::Lease>(client, reports),
     );
     Cluster {
         version: version.map(|info| info.git_version).map_err(problem),
@@ -84,6 +87,7 @@ async fn cluster(client: &Client, lease: Option<&LeaseName>, metrics: Option<Str
         access,
         nodes: nodes.map(|all| all.iter().map(node).collect()),
         leases,
+        proxies: proxies.map(|all| all.iter().filter_map(proxy).collect()),
         services: services.map(|all| all.iter().map(service).collect()),
         slices: slices.map(|all| all.iter().filter_map(slice).collect()),
         failures: failures.map(|all| all.iter().map(failure).collect()),
@@ -157,6 +161,17 @@ fn lease(lease: &coordination::Lease) -> Lease {
         renewed: spec.renew_time.map(|time| time.0.as_second()),
         duration_seconds: spec.lease_duration_seconds.unwrap_or(0).into(),
     }
+}
+
+/// `None` for a Lease that can't be read: its node counts as one without.
+fn proxy(lease: &coordination::Lease) -> Option<Proxy> {
+    let seen = evenkeel_k8s::convert::report(lease).ok()?;
+    Some(Proxy {
+        node: seen.report.node.to_string(),
+        renewed: seen.renewed,
+        valid_for_seconds: i64::try_from(seen.valid_for.as_secs()).unwrap_or(i64::MAX),
+        exceptions: seen.report.exceptions.len() + seen.report.left_out,
+    })
 }
 
 fn node(node: &core::Node) -> Node {

@@ -120,6 +120,7 @@ pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
         election: Some(election()),
         listen: Some(controller_listen(args.controller_listen)?),
         watches: WatchSettings::default(),
+        reports: Some(LEASE_NAMESPACE.to_owned()),
         address: None,
     };
     let sample = sample(args.sample, data.as_deref());

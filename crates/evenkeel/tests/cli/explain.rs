@@ -279,3 +279,27 @@ fn zone_shares_are_data_in_json() {
     assert_eq!((load * 100.0).round(), 167.0);
     assert_eq!(explanation["advice"]["code"], "AwaitProxy");
 }
+
+#[test]
+fn nodes_that_report_are_counted_and_decide_whose_rules_route() {
+    let file = format!("{}/tests/cli/in_force.yaml", env!("CARGO_MANIFEST_DIR"));
+    let ran = evenkeel(&["explain", "web", "-f", &file], b"");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let head: Vec<&str> = ran.stdout.lines().take(5).collect();
+    let expected = [
+        "  hints:    Evenkeel rules (slices are managed by endpointslice-controller.evenkeel.dev)",
+        "  routing:  Evenkeel rules (2 of 3 nodes report Evenkeel's proxy; the others route by \
+         Kubernetes' rules)",
+    ];
+    assert_eq!(head[1..3], expected, "{}", ran.stdout);
+    let nodes = "  nodes:    in force on 1 of 2 nodes; node-2 is behind; 1 node without Evenkeel's \
+                 proxy";
+    assert_eq!(head[4], nodes, "{}", ran.stdout);
+    let ran = evenkeel(&["explain", "web", "-f", &file, "-o", "json"], b"");
+    let told: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let in_force = &told["inForce"];
+    assert_eq!((&in_force["code"], &in_force["nodes"]), (&"Partly".into(), &1.into()));
+    assert_eq!(in_force["behind"][0]["node"], "node-2");
+    assert_eq!((&in_force["of"], &in_force["without"]), (&2.into(), &1.into()));
+    assert_eq!(told["dataPlane"]["routing"]["code"], "ProxyReportedBySome");
+}

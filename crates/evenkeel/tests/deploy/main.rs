@@ -31,7 +31,7 @@ const CLUSTER_ROLE: &[(&str, &str, &[&str])] = &[
 
 /// The same within its own namespace.
 const ROLE: &[(&str, &str, &[&str])] = &[
-    ("coordination.k8s.io", "leases", &["create"]),
+    ("coordination.k8s.io", "leases", &["create", "list", "watch"]),
     ("coordination.k8s.io", "leases/evenkeel-endpointslice-controller", &["get", "update"]),
 ];
 

@@ -24,6 +24,7 @@ pub(crate) mod field;
 pub(crate) mod metadata;
 pub(crate) mod node;
 pub(crate) mod pod;
+pub(crate) mod report;
 pub(crate) mod service;
 pub(crate) mod service_facts;
 pub(crate) mod zone_shares;
@@ -43,6 +44,7 @@ pub use self::{
     node::node,
     patch::{conditions_patch, relabel_patch, slice_patch},
     pod::pod,
+    report::{report, report_lease, report_lease_name, report_patch},
     service::service,
     to_endpoint_slice::{new_slice, to_endpoint_slice},
     zone_shares::{zone_shares, zone_shares_text},

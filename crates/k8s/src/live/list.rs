@@ -3,10 +3,14 @@
 use std::{collections::BTreeMap, fmt::Debug};
 
 use evenkeel_model::{ServiceKey, label};
-use k8s_openapi::api::{
-    autoscaling::v2::HorizontalPodAutoscaler,
-    core::v1::{Event, Node, Pod, Service},
-    discovery::v1::EndpointSlice,
+use k8s_openapi::{
+    api::{
+        autoscaling::v2::HorizontalPodAutoscaler,
+        coordination::v1::Lease,
+        core::v1::{Event, Node, Pod, Service},
+        discovery::v1::EndpointSlice,
+    },
+    jiff::Timestamp,
 };
 use kube::{Api, Client, Resource, api::ListParams, core::NamespaceResourceScope};
 use serde::{Serialize, de::DeserializeOwned};
@@ -58,6 +62,12 @@ pub async fn objects(
     let what = "horizontalpodautoscalers";
     let listed = reader.list(what, &scalers, ListParams::default(), &mut objects.autoscalers).await;
     objects.notes.extend(forgive(what, listed)?);
+    // Last, so that reports are not older than the objects they are about.
+    let leases = Api::<Lease>::all(reader.client.clone());
+    let params = ListParams::default().labels(&format!("{}={}", label::COMPONENT, label::PROXY));
+    let listed = reader.list("leases", &leases, params, &mut objects.leases).await;
+    objects.notes.extend(forgive("leases", listed)?);
+    objects.read_at = Some(Timestamp::now().as_second());
     Ok(objects)
 }
 

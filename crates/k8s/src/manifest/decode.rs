@@ -3,6 +3,7 @@
 use k8s_openapi::{
     api::{
         autoscaling::{v1 as autoscaling_v1, v2::HorizontalPodAutoscaler},
+        coordination::v1::Lease,
         core::v1::{Event, Node, Pod, Service},
         discovery::v1::EndpointSlice,
         events::v1 as events,
@@ -14,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{Problem, Trouble, document::TypeName, error::object_name, older};
-use crate::excerpt;
+use crate::{convert::report::is_report, excerpt};
 
 #[derive(Debug)]
 pub(super) enum Decoded {
@@ -31,6 +32,8 @@ pub(super) enum Known {
     Slice(Box<EndpointSlice>),
     Event(Box<Event>),
     Autoscaler(Box<HorizontalPodAutoscaler>),
+    /// With the report of a proxy.
+    Lease(Box<Lease>),
 }
 
 /// An item that does not say what it is: what its list says, or else a problem.
@@ -74,6 +77,13 @@ pub(super) fn decode(name: &TypeName, fields: Map<String, Value>) -> Result<Deco
             let scaler: Box<autoscaling_v1::HorizontalPodAutoscaler> =
                 typed(kind, fields, in_namespace)?;
             Known::Autoscaler(Box::new(older::autoscaler(*scaler)))
+        }
+        ("coordination.k8s.io/v1", "Lease") => {
+            let lease: Box<Lease> = typed(kind, fields, in_namespace)?;
+            match is_report(&lease) {
+                true => Known::Lease(lease),
+                false => return Ok(Decoded::Skipped(skipped(name))),
+            }
         }
         _ => return Ok(Decoded::Skipped(skipped(name))),
     };

@@ -113,6 +113,7 @@ fn store(decoded: Decoded, origin: &Origin, into: &mut Objects) -> Result<(), Ma
             Known::Slice(object) => into.slices.add(origin, *object),
             Known::Event(object) => into.events.add(origin, *object),
             Known::Autoscaler(object) => into.autoscalers.add(origin, *object),
+            Known::Lease(object) => into.leases.add(origin, *object),
         },
     }
 }

@@ -4,6 +4,8 @@ mod autoscalers;
 mod events;
 mod pod_labels;
 mod pod_problems;
+mod reports;
+mod revisions;
 mod selectors;
 
 use evenkeel_model::{
@@ -34,6 +36,7 @@ pub fn build(objects: Objects) -> Result<Snapshot, ManifestError> {
     let unmatched = services.iter().zip(&pods).filter(|(_, behind)| behind.pods.is_empty());
     let unmatched = unmatched.map(|(service, _)| service).filter(|s| s.selector.is_some());
     let pod_labels = pod_labels::of(unmatched, &objects.pods);
+    let mut revisions = revisions::of(&services, &objects.services, &objects.slices);
     let mut events = events::by_service(&services, &objects.events);
     let services = services.into_iter().enumerate().map(|(index, service)| {
         let Behind { pods, pod_problems, autoscaler } = std::mem::take(&mut pods[index]);
@@ -44,6 +47,7 @@ pub fn build(objects: Objects) -> Result<Snapshot, ManifestError> {
             pod_problems,
             events: std::mem::take(&mut events[index]),
             autoscaler,
+            revisions: revisions[index].take(),
         }
     });
     Ok(Snapshot {
@@ -54,6 +58,8 @@ pub fn build(objects: Objects) -> Result<Snapshot, ManifestError> {
         cordoned,
         has_pods: objects.pods_listed || !objects.pods.is_empty(),
         pod_labels,
+        reports: reports::reports(&objects.leases),
+        read_at: objects.read_at,
     })
 }
 

@@ -14,6 +14,8 @@ pub enum Resource {
     Pods,
     Services,
     EndpointSlices,
+    /// Those with the reports of proxies.
+    Leases,
 }
 
 /// Changes that a watch received, in order.
@@ -23,6 +25,7 @@ pub enum Batch {
     Pods(Vec<Watched<watched::Pod>>),
     Services(Vec<Watched<watched::Service>>),
     Slices(Vec<Watched<watched::EndpointSlice>>),
+    Leases(Vec<Watched<watched::Lease>>),
 }
 
 /// What a watch has to know of its kind.
@@ -56,13 +59,19 @@ followed! {
     Pod is Pods in Pods;
     Service is Services in Services;
     EndpointSlice is EndpointSlices in Slices;
+    Lease is Leases in Leases;
 }
 
 // === impl Resource ===
 
 impl Resource {
-    pub const ALL: [Resource; 4] =
-        [Resource::Nodes, Resource::Pods, Resource::Services, Resource::EndpointSlices];
+    pub const ALL: [Resource; 5] = [
+        Resource::Nodes,
+        Resource::Pods,
+        Resource::Services,
+        Resource::EndpointSlices,
+        Resource::Leases,
+    ];
 
     /// As in the paths of the API.
     pub fn name(self) -> &'static str {
@@ -71,6 +80,7 @@ impl Resource {
             Resource::Pods => "pods",
             Resource::Services => "services",
             Resource::EndpointSlices => "endpointslices",
+            Resource::Leases => "leases",
         }
     }
 
@@ -81,6 +91,7 @@ impl Resource {
             Resource::Pods => "watcher-pods",
             Resource::Services => "watcher-services",
             Resource::EndpointSlices => "watcher-endpointslices",
+            Resource::Leases => "watcher-leases",
         }
     }
 }

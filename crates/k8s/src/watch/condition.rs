@@ -99,7 +99,7 @@ mod tests {
     fn selectors() -> Selectors {
         let all = Some(Selector::all());
         let (nodes, pods, services) = (all.clone(), all.clone(), all);
-        Selectors { nodes, pods, services, endpoint_slices: None }
+        Selectors { nodes, pods, services, ..Selectors::default() }
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl<T: Followed> Watch<T> {
         limit: Option<u32>,
         token: Option<String>,
     ) -> Result<(), Failure> {
-        let Selector { labels, fields } = self.selector.clone();
+        let Selector { labels, fields, .. } = self.selector.clone();
         let params = ListParams {
             label_selector: labels,
             field_selector: fields,
@@ -90,7 +90,7 @@ impl<T: Followed> Watch<T> {
         version: &str,
     ) -> Result<(impl Stream<Item = Line<T>> + use<T>, Open), Failure> {
         let seconds = self.settings.timeout_seconds(rand::random());
-        let Selector { labels, fields } = self.selector.clone();
+        let Selector { labels, fields, .. } = self.selector.clone();
         let params = WatchParams {
             label_selector: labels,
             field_selector: fields,

@@ -23,7 +23,7 @@
 //!     nodes: Some(Selector::named("node-1")),
 //!     services: Some(Selector::labels("!service.kubernetes.io/service-proxy-name")),
 //!     endpoint_slices: Some(Selector::labels("!service.kubernetes.io/headless")),
-//!     pods: None,
+//!     ..Selectors::default()
 //! };
 //! let settings = WatchSettings::default();
 //! let conditions = Arc::new(Conditions::new(&selectors, &settings, tokio::time::Instant::now()));
@@ -68,7 +68,7 @@ pub use self::{
 };
 use crate::{
     excerpt,
-    watched::{EndpointSlice, Node, Pod, Service},
+    watched::{EndpointSlice, Lease, Node, Pod, Service},
 };
 
 /// Batches in the channel.
@@ -121,17 +121,35 @@ pub fn prepare(
     let (send, receive) = mpsc::channel(WAITING);
     let mut tasks = Vec::new();
     macro_rules! watch {
-        ($($kind:ident)*) => {$({
+        ($($kind:ident in $api:expr;)*) => {$({
             let selector = selectors.of($kind::RESOURCE);
             tasks.extend(selector.map(|selector| {
-                let api = Api::<$kind>::all(client.clone());
+                let api: Api<$kind> = $api(client.clone(), selector);
                 let (selector, settings) = (selector.clone(), *settings);
                 Task::of(Watch { api, selector, settings, send: send.clone(), hooks: hooks.clone() })
             }));
         })*};
     }
-    watch!(Node Pod Service EndpointSlice);
+    watch! {
+        Node in everywhere;
+        Pod in everywhere;
+        Service in everywhere;
+        EndpointSlice in everywhere;
+        Lease in in_namespace;
+    }
     (receive, tasks)
+}
+
+fn everywhere<T: Followed>(client: Client, _: &Selector) -> Api<T> {
+    Api::all(client)
+}
+
+/// Whoever reads the Leases of one namespace needs no more rights than that.
+fn in_namespace(client: Client, selector: &Selector) -> Api<Lease> {
+    match &selector.namespace {
+        Some(namespace) => Api::namespaced(client, namespace),
+        None => Api::all(client),
+    }
 }
 
 impl Counters for () {

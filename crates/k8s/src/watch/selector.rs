@@ -1,5 +1,7 @@
 //! Which objects a component follows.
 
+use evenkeel_model::label;
+
 use super::Resource;
 
 /// The kinds that a component follows, and of each which objects. `None`: it has no such watch.
@@ -9,6 +11,8 @@ pub struct Selectors {
     pub pods: Option<Selector>,
     pub services: Option<Selector>,
     pub endpoint_slices: Option<Selector>,
+    /// Of one namespace: see [`Selector::reports`].
+    pub leases: Option<Selector>,
 }
 
 /// The objects of one kind that are followed: all, or those that both selectors match.
@@ -18,6 +22,8 @@ pub struct Selector {
     pub labels: Option<String>,
     /// As in `metadata.name=node-1`.
     pub fields: Option<String>,
+    /// Leases are followed in this namespace only, all else in all.
+    pub namespace: Option<String>,
 }
 
 // === impl Selectors ===
@@ -29,6 +35,7 @@ impl Selectors {
             Resource::Pods => self.pods.as_ref(),
             Resource::Services => self.services.as_ref(),
             Resource::EndpointSlices => self.endpoint_slices.as_ref(),
+            Resource::Leases => self.leases.as_ref(),
         }
     }
 
@@ -46,7 +53,7 @@ impl Selector {
     }
 
     pub fn labels(selector: impl Into<String>) -> Selector {
-        Selector { labels: Some(selector.into()), fields: None }
+        Selector { labels: Some(selector.into()), ..Selector::default() }
     }
 
     /// The one object of this name (of each namespace, for kinds that have one).
@@ -58,7 +65,13 @@ impl Selector {
             }
             fields.push(letter);
         }
-        Selector { labels: None, fields: Some(fields) }
+        Selector { fields: Some(fields), ..Selector::default() }
+    }
+
+    /// The Leases with the reports of proxies.
+    pub fn reports(namespace: impl Into<String>) -> Selector {
+        let labels = format!("{}={}", label::COMPONENT, label::PROXY);
+        Selector { namespace: Some(namespace.into()), ..Selector::labels(labels) }
     }
 }
 

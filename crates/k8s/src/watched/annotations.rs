@@ -9,7 +9,7 @@ use serde::{
 };
 
 /// Those that are read. All others are not even copied.
-const KEPT: [&str; 7] = [
+const KEPT: [&str; 11] = [
     label::TOPOLOGY_MODE,
     label::TOPOLOGY_AWARE_HINTS,
     label::TRAFFIC_DISTRIBUTION,
@@ -17,6 +17,10 @@ const KEPT: [&str; 7] = [
     label::OVERLOAD_THRESHOLD,
     label::ZONE_SHARES,
     label::TRIGGER_TIME,
+    label::SERVICES_IN_FORCE,
+    label::SLICES_IN_FORCE,
+    label::NOT_IN_FORCE,
+    label::NOT_IN_FORCE_LEFT_OUT,
 ];
 
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 //! A Pod on the wire is some five to ten thousand characters, most of them about who set which
 //! field and how its volumes are mounted. Built as a whole it takes hundreds of allocations to be
 //! thrown away the next moment. These types read what becomes [`SeenPod`], `Node`,
-//! [`SeenService`] and [`SeenSlice`], and skip all else without building it. They work with
+//! [`SeenService`], [`SeenSlice`] and [`SeenReport`], and skip all else without building it. They work with
 //! [`kube::Api`] and kube's watcher.
 //!
 //! A list or a line of a watch is read as one: a type that is not as it should be would spoil it
@@ -13,6 +13,7 @@
 //! [`convert`](crate::convert).
 //!
 //! [`SeenPod`]: evenkeel_model::SeenPod
+//! [`SeenReport`]: evenkeel_model::SeenReport
 //! [`SeenService`]: evenkeel_model::SeenService
 //! [`SeenSlice`]: evenkeel_model::SeenSlice
 
@@ -21,6 +22,7 @@ pub(crate) mod lenient;
 
 mod annotations;
 mod condition;
+mod lease;
 mod metadata;
 mod node;
 mod pod;
@@ -28,13 +30,14 @@ mod service;
 mod written;
 
 pub use self::{
-    endpoint_slice::EndpointSlice, node::Node, pod::Pod, service::Service, written::Written,
+    endpoint_slice::EndpointSlice, lease::Lease, node::Node, pod::Pod, service::Service,
+    written::Written,
 };
 
 use evenkeel_model::Gone;
 use k8s_openapi::{
     Metadata, Resource,
-    api::{core::v1 as core, discovery::v1 as discovery},
+    api::{coordination::v1 as coordination, core::v1 as core, discovery::v1 as discovery},
     apimachinery::pkg::apis::meta::v1::ObjectMeta,
 };
 
@@ -77,4 +80,5 @@ watched! {
     Node is core::Node;
     Service is core::Service;
     EndpointSlice is discovery::EndpointSlice;
+    Lease is coordination::Lease;
 }

@@ -95,6 +95,7 @@ impl Node {
         let ranges = self.spec.pod_cidrs.iter().chain(only);
         let is_tainted = self.spec.taints.iter().any(|taint| taint.key.as_deref() == Some(LEAVING));
         OwnNode {
+            uid: self.gone().uid,
             addresses: of("InternalIP").chain(of("ExternalIP")).collect(),
             pod_ranges: ranges.filter_map(|range| parse_cidr(range)).collect(),
             is_leaving: self.metadata.deleting || is_tainted,

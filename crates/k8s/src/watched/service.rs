@@ -18,7 +18,8 @@ use crate::convert::{
 };
 
 /// The conditions this project writes, each also with [`PREFIX`].
-const CONDITIONS: [&str; 2] = ["TrafficDistributionAccepted", "TrafficDistributionProgrammed"];
+const CONDITIONS: [&str; 3] =
+    ["TrafficDistributionAccepted", "TrafficDistributionProgrammed", "TrafficDistributionHonored"];
 const PREFIX: &str = "evenkeel.dev/";
 
 /// A Service, as far as endpoints and traffic policies need it.

@@ -12,18 +12,17 @@ mod facts;
 mod health_checks;
 mod node_ports;
 mod stale;
-mod versions;
 
 use core::net::IpAddr;
 use std::sync::Arc;
 
 use evenkeel_model::{
-    Gone, Node, NodeId, OwnNode, Path, PortId, Protocol, SeenService, SeenSlice, Selectable as _,
-    ServiceKey, Topology, Viewpoint, Watched,
+    Gone, Node, NodeId, OwnNode, Path, PortId, Protocol, ProxyException, SeenService, SeenSlice,
+    Selectable as _, Topology, Viewpoint, Watched, Watermark,
 };
 use evenkeel_nft::{
-    Adopted, Config, DetectLocal, Element, Family, Frontend, InUse, Member, PortSpec, Ruleset,
-    Transaction, ZoneShare,
+    Adopted, Config, DetectLocal, Element, Family, Frontend, InUse, Member, PortName, PortSpec,
+    Ruleset, Transaction, ZoneShare,
 };
 use evenkeel_topology::{
     Settings,
@@ -32,12 +31,15 @@ use evenkeel_topology::{
 use rustc_hash::FxHashMap;
 
 use self::health_checks::HealthChecks;
+use crate::report::InForce;
+
+/// The reason of an exception: another Service has an address or node port that this one requests.
+pub const CONTESTED: &str = "FrontendContested";
 pub use self::{
     facts::{Facts, Services},
     health_checks::HealthCheck,
     node_ports::NodePortAddresses,
     stale::Stale,
-    versions::{InForce, Versions},
 };
 
 /// How an engine decides.
@@ -73,7 +75,9 @@ pub struct Engine {
     listed: Listed,
     any_in_cluster: FxHashMap<PortId, bool>,
     health_checks: HealthChecks,
-    versions: Versions,
+    services_seen: Watermark,
+    slices_seen: Watermark,
+    in_force: InForce,
     stale: Stale,
     /// Tables that were in the kernel at the start, until the first sync.
     adopted: Vec<(Family, Table)>,
@@ -110,7 +114,9 @@ impl Engine {
             listed: Listed::default(),
             any_in_cluster: FxHashMap::default(),
             health_checks: HealthChecks::default(),
-            versions: Versions::default(),
+            services_seen: Watermark::default(),
+            slices_seen: Watermark::default(),
+            in_force: InForce::default(),
             stale: Stale::default(),
             adopted: Vec::new(),
             is_started: false,
@@ -148,13 +154,8 @@ impl Engine {
 
     /// What the watch of Services tells.
     pub fn service(&mut self, seen: Watched<SeenService>) {
-        match &seen {
-            Watched::Listed(seen) | Watched::Applied(seen) => {
-                self.versions.service(&seen.version.resource_version);
-            }
-            Watched::Complete => self.listed.services = true,
-            Watched::Restarted | Watched::Deleted(_) => {}
-        }
+        self.services_seen.see(&seen, |seen| &seen.version);
+        self.listed.services |= matches!(seen, Watched::Complete);
         let name = self.settings.service_proxy_name.as_deref();
         match seen {
             Watched::Listed(seen) if !seen.service.is_served_by(name) => {}
@@ -167,13 +168,8 @@ impl Engine {
 
     /// What the watch of slices tells.
     pub fn slice(&mut self, seen: Watched<SeenSlice>) {
-        match &seen {
-            Watched::Listed(seen) | Watched::Applied(seen) => {
-                self.versions.slice(&seen.version.resource_version);
-            }
-            Watched::Complete => self.listed.slices = true,
-            Watched::Restarted | Watched::Deleted(_) => {}
-        }
+        self.slices_seen.see(&seen, |seen| &seen.version);
+        self.listed.slices |= matches!(seen, Watched::Complete);
         self.view.watch_slice(seen);
     }
 
@@ -226,7 +222,7 @@ impl Engine {
         }
         self.follow_ports(is_first);
         self.follow_node_ports();
-        self.versions.advance();
+        self.follow_revisions();
         if is_first {
             self.check_all_udp();
         }
@@ -251,14 +247,9 @@ impl Engine {
         stale.is_stale(&self.ruleset, &self.view, &self.node_port_ips(), original, reply)
     }
 
-    /// The versions of objects that rules follow once the last transaction is committed.
-    pub fn in_force(&self) -> InForce {
-        let contested = self.ruleset.contested();
-        let losers = contested.flat_map(|(_, _, losers)| losers.into_iter());
-        let mut exceptions: Vec<ServiceKey> = losers.map(|name| name.service.clone()).collect();
-        exceptions.sort_unstable();
-        exceptions.dedup();
-        self.versions.in_force(exceptions)
+    /// What rules follow once the last transaction is committed.
+    pub fn in_force(&self) -> &InForce {
+        &self.in_force
     }
 
     pub fn health_checks(&self) -> impl Iterator<Item = HealthCheck> {
@@ -273,6 +264,21 @@ impl Engine {
 
     pub fn facts(&self) -> Facts {
         Facts::of(&self.view, &self.selector)
+    }
+
+    fn follow_revisions(&mut self) {
+        let contested = self.ruleset.contested();
+        let losers = contested.flat_map(|(_, _, losers)| losers.into_iter());
+        let exception = |name: &PortName| ProxyException {
+            service: name.service.clone(),
+            reason: CONTESTED.into(),
+        };
+        self.in_force = InForce {
+            services: self.services_seen.reached().cloned(),
+            slices: self.slices_seen.reached().cloned(),
+            exceptions: losers.map(exception).collect(),
+            node_uid: self.own_node().map(|own| Arc::clone(&own.uid)),
+        };
     }
 
     /// What rules depend on beside Services may have changed with the Node.

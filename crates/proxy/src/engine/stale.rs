@@ -55,9 +55,8 @@ impl Stale {
         let port = ruleset.owner(frontend).and_then(|id| view.port(id));
         let Some(port) = port else { return is_translated };
         let backend = Backend { ip: reply.0, port: reply.1 };
-        let serves = port.endpoint(backend).is_some_and(|endpoint| endpoint.is_usable());
-        let has_endpoints = || port.endpoints().any(|endpoint| endpoint.is_usable());
-        if is_translated { !serves } else { has_endpoints() }
+        // One that is not translated is older than the frontend.
+        !is_translated || !port.endpoint(backend).is_some_and(|endpoint| endpoint.is_usable())
     }
 
     fn frontend(&self, node_port_ips: &[IpAddr], (ip, port): (IpAddr, u16)) -> Option<Frontend> {

@@ -10,7 +10,7 @@ use super::{
     warnings, zone_view,
 };
 use crate::{
-    Capacity, DataPlane, Demand, Environment, NoHints, Profile, Settings,
+    Capacity, DataPlane, Demand, Environment, NoHints, Profile, Proxies, Settings,
     analyze::{self, Finding, Severity},
     capacity::is_counted,
     demand,
@@ -26,6 +26,7 @@ pub struct Context<'a> {
     nodes: NodeTable,
     capacity: Result<Capacity, NoHints>,
     demand: Demand,
+    proxies: Proxies<'a>,
     /// The zones of worker nodes, sorted by name.
     pub(super) zones: Vec<ZoneId>,
     /// Worker nodes that are not ready, and all worker nodes.
@@ -42,6 +43,7 @@ impl<'a> Context<'a> {
             // Both profiles measure alike.
             capacity: capacity(snapshot, environment.common()),
             demand: demand(&snapshot.nodes, &snapshot.topology),
+            proxies: Proxies::of(snapshot),
             nodes: snapshot.nodes.iter().cloned().collect(),
             unready: (workers().filter(|n| !is_counted(n)).count(), workers().count()),
             zones,
@@ -102,6 +104,7 @@ impl<'a> Context<'a> {
             service: Arc::clone(&service.key.name),
             data_plane,
             server: self.environment.server,
+            in_force: self.proxies.in_force(subject.state).map(WithMessage::from),
             findings,
             policy: subject.requested.policy,
             because: subject.requested.why.clone().into(),

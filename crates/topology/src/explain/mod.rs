@@ -43,8 +43,8 @@ pub use self::{
     warnings::Warning,
 };
 use crate::{
-    Capacity, DataPlane, Demand, Environment, NoHints, Policy, PolicyReason, Profile, Server,
-    Settings, analyze, capacity::ZoneCapacity, measure, plan::NodeTable, policy, routing,
+    Capacity, DataPlane, Demand, Environment, InForce, NoHints, Policy, PolicyReason, Profile,
+    Server, Settings, analyze, capacity::ZoneCapacity, measure, plan::NodeTable, policy, routing,
 };
 
 /// The viewpoints to explain. Empty: all zones.
@@ -61,6 +61,9 @@ pub struct Explanation {
     pub service: Arc<str>,
     pub data_plane: DataPlane,
     pub server: Server,
+    /// On which nodes its rules are in force, where nodes report Evenkeel's proxy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_force: Option<WithMessage<InForce>>,
     /// What is wrong: with the Service first, then with nodes and zones.
     pub findings: Vec<analyze::Finding>,
     pub policy: Policy,

@@ -55,6 +55,12 @@ impl Cache {
             slot.doubts.clear();
             slot.without_node = None;
         }
+        // Conditions are no concern of proxies, and writing one must not set all nodes back.
+        let same = old.as_ref().filter(|old| {
+            old.seen.service == seen.service && old.seen.version.uid == seen.version.uid
+        });
+        let revision = same.map_or(&seen.version.resource_version, |old| &old.revision);
+        let revision = Arc::clone(revision);
         if let Some(selector) = old.as_ref().and_then(|old| old.selector.as_ref()) {
             self.pairs.remove_service(id, selector);
         }
@@ -63,7 +69,7 @@ impl Cache {
             self.pairs.add_service(id, &seen.service.key.namespace, pairs)
         });
         let slot = self.slots.get_mut(id).expect("just made");
-        slot.service = Some(Box::new(ServiceEntry { seen, selector: pairs }));
+        slot.service = Some(Box::new(ServiceEntry { seen, selector: pairs, revision }));
         if !unchanged {
             slot.outdated = slot.running;
             self.touched.push(id);

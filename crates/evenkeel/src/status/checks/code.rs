@@ -86,6 +86,16 @@ codes! {
     MetricsNotChecked,
     /// The controller's metrics can't be read.
     MetricsUnreachable,
+    /// Proxies of nodes report that their rules are in force.
+    ProxiesReport,
+    /// The proxies of some nodes no longer report.
+    ProxiesStale,
+    /// Some nodes have Evenkeel's proxy, and others don't.
+    NodesWithoutProxy,
+    /// The proxies of some nodes can't serve some Services as they are.
+    ProxyExceptions,
+    /// The reports of proxies can't be listed.
+    ProxiesNotListed,
     /// No Service has EndpointSlices of two controllers.
     OneSliceManager,
     /// Two controllers write EndpointSlices of the same Service.

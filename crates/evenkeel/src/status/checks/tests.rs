@@ -6,7 +6,9 @@ use crate::{
     controller::access,
     status::{
         LeaseName,
-        facts::{Condition, Facts, Failure, Lease, Metrics, Node, Service, Shares, Slice, Syncs},
+        facts::{
+            Condition, Facts, Failure, Lease, Metrics, Node, Proxy, Service, Shares, Slice, Syncs,
+        },
     },
 };
 
@@ -66,6 +68,7 @@ fn healthy() -> Cluster {
         access: access::needed().map(|permission| (permission, Answer::Allowed)).collect(),
         nodes: Ok(vec![node("a1", "a"), node("b1", "b")]),
         leases: Ok(vec![lease("me", NOW - 2)]),
+        proxies: Ok(vec![]),
         services: Ok(vec![service("web")]),
         slices: Ok(vec![slice("web", label::EVENKEEL, 3)]),
         failures: Ok(vec![]),
@@ -228,6 +231,19 @@ const FINDINGS: &[(Code, Outcome, &str, Change)] = &[
         set_conditions(c, &[(PROGRAMMED, false)]);
         c.slices = Ok(vec![slice("web", label::BUILT_IN, 3)]);
     }),
+    (Code::ProxiesStale, Outcome::Warning, "no longer report: b1", |cluster| {
+        cluster.proxies = Ok(vec![proxy("a1", 3), proxy("b1", 121)]);
+    }),
+    (Code::NodesWithoutProxy, Outcome::Warning, "without Evenkeel's proxy: b1", |cluster| {
+        cluster.proxies = Ok(vec![proxy("a1", 3)]);
+    }),
+    (Code::ProxyExceptions, Outcome::Warning, "can't serve some Services: a1 (7)", |cluster| {
+        let excepting = Proxy { exceptions: 7, ..proxy("a1", 3) };
+        cluster.proxies = Ok(vec![excepting, proxy("b1", 3)]);
+    }),
+    (Code::ProxiesNotListed, Outcome::Warning, "cannot list leases: forbidden", |cluster| {
+        cluster.proxies = Err("forbidden".into());
+    }),
 ];
 
 const ACCEPTED: &str = "TrafficDistributionAccepted";
@@ -275,9 +291,11 @@ fn a_healthy_cluster_passes_every_check_and_every_code_is_in_use() {
     cluster.slices.as_mut().unwrap().push(other);
     cluster.slices.as_mut().unwrap()[0].shares = Shares::Valid;
     nodes(&mut cluster).iter_mut().for_each(|node| node.region = Some("east".into()));
+    cluster.proxies = Ok(vec![proxy("a1", 3), proxy("b1", 119)]);
     let all = all_checks(cluster);
     assert!(all.iter().all(|check| check.outcome == Outcome::Ok && check.help.is_none()));
-    for group in [Group::Api, Group::Access, Group::Nodes, Group::Controller, Group::Services] {
+    let groups = [Group::Api, Group::Access, Group::Nodes, Group::Controller, Group::Proxies];
+    for group in groups.into_iter().chain([Group::Services]) {
         assert!(all.iter().any(|check| check.group == group), "{group:?}");
     }
     let mut used: Vec<Code> = all.iter().map(|check| check.code).collect();
@@ -357,4 +375,16 @@ fn many_conditions_are_summed_up() {
     let many = found(|c| set_conditions(c, &[("X", false); 13]));
     assert_eq!(many.len(), 11);
     assert_eq!(many[10].message, "3 more conditions are False");
+}
+
+fn proxy(node: &str, age: i64) -> Proxy {
+    Proxy { node: node.into(), renewed: Some(NOW - age), valid_for_seconds: 120, exceptions: 0 }
+}
+
+#[test]
+fn a_cluster_without_proxies_is_told_nothing_of_them() {
+    for proxies in [vec![], vec![proxy("elsewhere", 3)]] {
+        let checks = all_checks(Cluster { proxies: Ok(proxies), ..healthy() });
+        assert!(checks.iter().all(|check| check.group != Group::Proxies), "{checks:?}");
+    }
 }

@@ -101,7 +101,7 @@ fn changes(cluster: &Cluster) -> (mpsc::Receiver<Batch>, JoinSet<()>) {
         nodes: Some(Selector::all()),
         pods: Some(Selector::all()),
         endpoint_slices: Some(Selector::labels(label::SERVICE_NAME)),
-        services: None,
+        ..Selectors::default()
     };
     let settings = WatchSettings::default();
     let conditions = Arc::new(Conditions::new(&selectors, &settings, Instant::now()));
