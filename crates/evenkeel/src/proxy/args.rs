@@ -30,7 +30,7 @@ pub(crate) struct ProxyArgs {
 pub(crate) enum ProxyCommand {
     /// Print the rules of this node as text for `nft -f`, and change nothing
     #[command(after_help = RENDER_EXAMPLES)]
-    Render(RenderArgs),
+    Render(Box<RenderArgs>),
     /// Delete the rules that a proxy left when it was stopped
     #[command(after_help = CLEANUP_EXAMPLES)]
     Cleanup(CleanupArgs),
