@@ -39,15 +39,18 @@ fn own(kustomization: &Value, object: &mut Value) {
     }
 }
 
-/// Operations that append to a list, or replace what is there.
+/// Operations that append to a list, add a field, or replace what is there.
 fn change(object: &mut Value, patch: &str) {
     let operations: Vec<Value> = serde_saphyr::from_str(patch).unwrap();
     for operation in operations {
         let (path, value) = (text(&operation["path"]), operation["value"].clone());
         match text(&operation["op"]) {
             "add" => {
-                let list = object.pointer_mut(path.strip_suffix("/-").unwrap()).unwrap();
-                list.as_array_mut().unwrap().push(value);
+                let (parent, name) = path.rsplit_once('/').unwrap();
+                match object.pointer_mut(parent).unwrap() {
+                    Value::Array(list) if name == "-" => list.push(value),
+                    parent => parent[name] = value,
+                }
             }
             "replace" => *object.pointer_mut(path).unwrap() = value,
             other => panic!("an operation that this test does not know: {other}"),

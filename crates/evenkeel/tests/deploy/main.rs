@@ -166,6 +166,15 @@ fn the_image_is_of_this_version() {
     }
 }
 
+/// Manifests start it by name, and an image of nothing else has no PATH but the runtime's.
+#[test]
+fn the_image_has_the_binary_where_it_is_looked_for() {
+    let file = rendered::read("Containerfile");
+    assert!(file.contains("COPY --from=build /evenkeel /usr/local/bin/evenkeel\n"), "{file}");
+    assert!(file.contains(r#"ENTRYPOINT ["/usr/local/bin/evenkeel"]"#), "{file}");
+    assert!(all().iter().all(|rendered| rendered.container()["command"] == json!(["evenkeel"])));
+}
+
 #[test]
 fn the_pod_has_no_rights_on_its_node() {
     let container = json!({

@@ -12,6 +12,7 @@ use crate::{
 const BASE: &str = "proxy";
 const REPLACES: &str = "overlays/proxy";
 const BESIDE: &str = "overlays/proxy-beside";
+const CLEANUP: &str = "overlays/proxy-cleanup";
 const NAMESPACE: &str = "evenkeel-proxy";
 
 /// All that the proxy may do: API group, resource, verbs.
@@ -51,7 +52,7 @@ fn argument<'a>(rendered: &'a Rendered, name: &str) -> Option<&'a str> {
 
 #[test]
 fn every_field_is_one_that_kubernetes_has() {
-    for rendered in all() {
+    for rendered in all().into_iter().chain([Rendered::new(CLEANUP)]) {
         for object in &rendered.objects {
             let unknown = kinds::unknown_fields(object);
             assert!(unknown.is_empty(), "{}: {}: {unknown:?}", rendered.folder, object["kind"]);
@@ -208,4 +209,24 @@ fn the_pod_has_one_capability_and_the_network_of_its_node() {
         let image = format!("evenkeel:{}", env!("CARGO_PKG_VERSION"));
         assert_eq!(container(&rendered)["image"], image);
     }
+}
+
+/// It takes the place of the proxy on each node, and removes what that one left.
+#[test]
+fn cleanup_replaces_the_proxy_and_runs_its_command() {
+    let (proxy, cleanup) = (Rendered::new(REPLACES), Rendered::new(CLEANUP));
+    let [before] = &pod(&cleanup)["initContainers"].as_array().unwrap()[..] else {
+        panic!("one init container")
+    };
+    let args: Vec<_> = strings(&before["args"]).collect();
+    assert_eq!(args, ["proxy", "cleanup"]);
+    for field in ["image", "command", "securityContext"] {
+        assert_eq!(before[field], container(&proxy)[field], "{field}");
+    }
+    for field in ["hostNetwork", "tolerations", "nodeSelector"] {
+        assert_eq!(pod(&cleanup)[field], pod(&proxy)[field], "{field}");
+    }
+    let selector =
+        |it: &Rendered| it.one("DaemonSet", "evenkeel-proxy")["spec"]["selector"].clone();
+    assert_eq!(selector(&cleanup), selector(&proxy));
 }
