@@ -52,6 +52,8 @@ pub(crate) enum Error {
     Flag { flag: &'static str, problem: String },
     #[error("cannot use the network namespace {given:?}: {source}")]
     Namespace { given: String, source: io::Error },
+    #[error("--measured {source_name}: {problem}")]
+    Measured { source_name: String, problem: String },
     #[error("the API server has not answered within {seconds} s")]
     NoLists { seconds: u64 },
     #[error("{flag}: cannot listen on {address}: {source}")]
