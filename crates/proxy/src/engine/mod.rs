@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use self::health_checks::HealthChecks;
 use crate::report::InForce;
 
-/// The reason of an exception: another Service has an address or node port that this one requests.
+/// Another Service has an address or node port that this one requests.
 pub const CONTESTED: &str = "FrontendContested";
 pub use self::{
     facts::{Facts, Services},
