@@ -20,8 +20,8 @@ const EDITS: [&str; 9] = [
     "delete element ip evenkeel services { 10.96.1.1 . tcp . 80 }",
     "flush map ip evenkeel endpoints",
     "add element ip evenkeel cluster-ips { 10.96.200.1 }",
-    "insert rule ip evenkeel reject accept",
-    "flush chain ip evenkeel reject",
+    "insert rule ip evenkeel nodeports accept",
+    "flush chain ip evenkeel services",
     "add chain ip evenkeel other",
     "delete table ip6 evenkeel",
 ];
@@ -152,10 +152,13 @@ pub(crate) async fn web(test: &str) -> (World, Vec<Backend>) {
     (world, backends)
 }
 
-/// Both tables, as text without handles and counters.
+/// The lines of both tables, without handles and counters. Chains have no order.
 pub(crate) fn listed(host: &Host) -> String {
     let of = |family| nft(host, &format!("list table {family} evenkeel")).unwrap_or_default();
-    of("ip") + &of("ip6")
+    let text = of("ip") + &of("ip6");
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.sort_unstable();
+    lines.join("\n")
 }
 
 fn nft(host: &Host, line: &str) -> Result<String, String> {

@@ -1,6 +1,6 @@
 //! Very many endpoints: time in proportion, and all of them in the kernel.
 
-use std::time::{Duration, Instant};
+use std::{fs, time::Duration};
 
 use evenkeel_k8s::watched;
 use evenkeel_model::Watched;
@@ -23,7 +23,7 @@ fn a_service_may_have_a_hundred_thousand_endpoints() {
     network.host("node-a1").run(|| {
         let (small, large) = (fill(1, 25_000), fill(1, 100_000));
         println!("one Service: 25,000 endpoints in {small:?}, 100,000 in {large:?}");
-        assert!(large < small.max(Duration::from_millis(100)) * 12, "{small:?}, {large:?}");
+        assert!(large < small.max(Duration::from_millis(100)) * 10, "{small:?}, {large:?}");
     });
 }
 
@@ -33,11 +33,11 @@ fn there_may_be_a_quarter_of_a_million_endpoints() {
     network.host("node-a1").run(|| {
         let (small, large) = (fill(50, 62_500), fill(50, 250_000));
         println!("50 Services: 62,500 endpoints in {small:?}, 250,000 in {large:?}");
-        assert!(large < small.max(Duration::from_millis(100)) * 12, "{small:?}, {large:?}");
+        assert!(large < small.max(Duration::from_millis(100)) * 10, "{small:?}, {large:?}");
     });
 }
 
-/// The time from objects to the kernel, without that of the API. Then one endpoint more, which must
+/// The processor's time from objects to the kernel, without that of the API. Then one endpoint more, which must
 /// not cost what all cost.
 fn fill(services: usize, endpoints: usize) -> Duration {
     let mut engine = Engine::new(Settings::new("node-a1").engine);
@@ -64,10 +64,10 @@ fn fill(services: usize, endpoints: usize) -> Duration {
         }
     }
     engine.slice(Watched::Complete);
-    let begun = Instant::now();
+    let begun = on_cpu();
     let transaction = engine.sync();
     nftables.commit(&transaction, &config, Ownership::OwnedPersistent, None).unwrap();
-    let took = begun.elapsed();
+    let took = on_cpu() - begun;
     assert!(transaction.elements.len() >= endpoints);
 
     let seen = slice(&mut engine, 0, 1, [endpoints].into_iter());
@@ -76,6 +76,12 @@ fn fill(services: usize, endpoints: usize) -> Duration {
     assert!(one.elements.len() <= 3, "{} elements for one endpoint", one.elements.len());
     nftables.commit(&one, &config, Ownership::OwnedPersistent, None).unwrap();
     took
+}
+
+/// For how long this thread ran, in the kernel too. Others that run beside it don't count.
+fn on_cpu() -> Duration {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").unwrap();
+    Duration::from_nanos(text.split_whitespace().next().unwrap().parse().unwrap())
 }
 
 fn slice(

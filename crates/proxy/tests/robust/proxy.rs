@@ -54,11 +54,11 @@ impl Proxy {
         });
         let ready = timeout(PATIENCE, async {
             tokio::select! {
-                ready = is_ready => Ok(ready.ok()),
-                ended = &mut task => ended.unwrap().map(|()| None),
+                Ok(ready) = is_ready => Ok(ready),
+                ended = &mut task => Err(ended.unwrap().unwrap_err()),
             }
         });
-        let ready = ready.await.unwrap()?.unwrap();
+        let ready = ready.await.unwrap()?;
         Ok(Proxy { task, stop: stop.drop_guard(), ready })
     }
 

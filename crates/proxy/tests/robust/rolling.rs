@@ -9,7 +9,7 @@ use tokio::time::sleep;
 use crate::{
     objects::{State, endpoints, service, slice},
     proxy::Proxy,
-    world::{Backend, PORT, World, syn_retries, until},
+    world::{Backend, PORT, World, syn_retries},
 };
 
 /// How long an endpoint is served after it was announced as about to go.
@@ -31,7 +31,8 @@ async fn no_request_fails_while_endpoints_roll_over() {
     let a1 = world.network.host("node-a1");
     let proxy = Proxy::start(&world.client, a1).await;
     let load = a1.load(Protocol::Http, "10.96.1.1:80".parse().unwrap(), 1_500);
-    roll(&world, backends, load, Duration::from_secs(8), |_| json!({})).await;
+    let reached = roll(&world, backends, load, Duration::from_secs(8), |_| json!({})).await;
+    assert_eq!(reached, 8);
     assert_eq!(proxy.metric("kubeproxy_sync_proxy_rules_nftables_sync_failures_total").await, 0.0);
     proxy.stop().await;
 }
@@ -51,7 +52,8 @@ async fn no_request_fails_while_endpoints_and_shares_change() {
     let client = a1.pod("client");
     let load = client.load(Protocol::Http, "10.96.1.1:80".parse().unwrap(), 1_000);
     let metadata = |n: usize| shares(if n / 4 % 2 == 0 { SHARES } else { OTHER_SHARES });
-    roll(&world, backends, load, Duration::from_secs(3), metadata).await;
+    let reached = roll(&world, backends, load, Duration::from_secs(3), metadata).await;
+    assert_eq!(reached, 8);
     proxy.stop().await;
 }
 
@@ -67,7 +69,8 @@ async fn no_request_fails_while_endpoints_of_a_sticky_service_roll_over() {
     let a1 = world.network.host("node-a1");
     let proxy = Proxy::start(&world.client, a1).await;
     let load = a1.load(Protocol::Http, "10.96.1.1:80".parse().unwrap(), 1_000);
-    roll(&world, backends, load, Duration::from_secs(3), |_| json!({})).await;
+    let reached = roll(&world, backends, load, Duration::from_secs(3), |_| json!({})).await;
+    assert!(reached >= 2, "it stays with one");
     proxy.stop().await;
 }
 
@@ -76,14 +79,15 @@ fn all(backends: &[Backend]) -> impl Iterator<Item = (&evenkeel_testkit::netns::
 }
 
 /// The first half of the endpoints roll over: drained, stopped, gone, and back. The others come and go
-/// with each tick; they are served all the time, so that only lost packets can fail.
+/// with each tick; they are served all the time, so that only lost packets can fail. Returns how many
+/// Pods were reached.
 async fn roll(
     world: &World,
     mut backends: Vec<Backend>,
     load: Load,
     time: Duration,
     metadata: impl Fn(usize) -> Value,
-) {
+) -> usize {
     let a1 = world.network.host("node-a1");
     let (begun, before) = (Instant::now(), syn_retries(a1));
     let half = backends.len() / 2;
@@ -124,7 +128,5 @@ async fn roll(
         rolled.0, tally.failures.len());
     assert_eq!(tally.failures, [], "of {n}");
     assert!(rolled.0 >= 4 && changes > 50, "{} roll-overs, {changes} changes", rolled.0);
-    let reached = tally.by_pod().len();
-    assert_eq!(reached, backends.len(), "every Pod is reached");
-    until("the last state is in force", async || true).await;
+    tally.by_pod().len()
 }
