@@ -24,7 +24,7 @@ use crate::{
     intake::Intake,
     kernel::{Intact, Kernel},
     metrics::{Metrics, Synced},
-    netlink::{nftables::CommitError, route::AddressWatch},
+    netlink::{self, nftables::CommitError, route::AddressWatch},
     report::InForce,
     zone_counters::ZoneCounters,
 };
@@ -162,7 +162,7 @@ impl Owner {
     async fn commit(&mut self, transaction: &Transaction) -> Result<(), CommitError> {
         let config: Config = self.engine.ruleset().config().clone();
         let Some(mut kernel) = self.kernel.take() else {
-            return Err(CommitError::Netlink(crate::netlink::Error::NoAnswer));
+            return Err(CommitError::Netlink(netlink::Error::NoAnswer));
         };
         if transaction.is_empty() {
             self.kernel = Some(kernel);
@@ -183,7 +183,7 @@ impl Owner {
                 self.kernel = Some(kernel);
                 committed
             }
-            Err(_) => Err(CommitError::Netlink(crate::netlink::Error::NoAnswer)),
+            Err(_) => Err(CommitError::Netlink(netlink::Error::NoAnswer)),
         }
     }
 
@@ -313,8 +313,13 @@ impl Owner {
             Ok(Intact::Yes | Intact::OthersChanged) => {}
             Ok(Intact::Lost) => self.restore("table was deleted by another process"),
             Ok(Intact::Unknown) => {
-                if !self.is_as_committed(&config) {
-                    self.restore("table was changed by another process");
+                match self.is_as_committed(&config) {
+                    Ok(true) => {}
+                    Ok(false) => self.restore("table was changed by another process"),
+                    Err(error) => {
+                        tracing::warn!(%error, "looking at nftables failed, retrying");
+                        self.kernel.iter_mut().for_each(Kernel::look_again);
+                    }
                 }
             }
             Err(error) => tracing::warn!(%error, "looking at nftables failed"),
@@ -322,23 +327,23 @@ impl Owner {
     }
 
     /// Compares all elements. Only where tables can't be owned, and somebody committed something.
-    fn is_as_committed(&mut self, config: &Config) -> bool {
-        let Some(kernel) = self.kernel.as_mut() else { return true };
+    fn is_as_committed(&mut self, config: &Config) -> netlink::Result<bool> {
+        let Some(kernel) = self.kernel.as_mut() else { return Ok(true) };
         let mut known: rustc_hash::FxHashMap<_, _> =
             self.engine.elements().into_iter().map(|e| (e.key(), e.data)).collect();
         for family in &self.families {
-            let Ok(Some(table)) = kernel.list(*family, config) else { return false };
+            let Some(table) = kernel.list(*family, config)? else { return Ok(false) };
             let version = evenkeel_nft::version(config, *family);
             if table.is_foreign || table.version() != Some(version) {
-                return false;
+                return Ok(false);
             }
             for element in table.elements {
                 if known.remove(&element.key()) != Some(element.data) {
-                    return false;
+                    return Ok(false);
                 }
             }
         }
-        known.is_empty()
+        Ok(known.is_empty())
     }
 
     fn restore(&mut self, why: &'static str) {
