@@ -5,6 +5,12 @@
 
 mod cluster;
 mod distribution;
+mod families;
+mod frontends;
 mod http;
 mod nodes;
+mod policies;
+mod skew;
 mod space;
+mod terminating;
+mod zones;
