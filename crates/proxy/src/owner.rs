@@ -7,7 +7,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_k8s::watch::Batch;
+use evenkeel_k8s::watch::Received;
 use evenkeel_nft::{Config, Family, Transaction, Verb};
 use jiff::Timestamp;
 use tokio::{
@@ -60,6 +60,8 @@ pub(crate) struct Owner {
     pub(crate) in_force: watch::Sender<Option<InForce>>,
     /// When the next commit may be.
     pub(crate) next: Instant,
+    /// When the first change was received that is not in force yet.
+    pub(crate) received: Option<Instant>,
     /// The kernel does not have what the engine decided: all of it must be replaced.
     pub(crate) is_broken: bool,
     pub(crate) failures: u32,
@@ -72,7 +74,7 @@ pub(crate) struct Owner {
 /// The inputs of the task.
 #[derive(Debug)]
 pub(crate) struct Inputs {
-    pub(crate) batches: mpsc::Receiver<Batch>,
+    pub(crate) batches: mpsc::Receiver<Received>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -109,12 +111,13 @@ impl Owner {
         }
     }
 
-    fn take(&mut self, first: Batch, batches: &mut mpsc::Receiver<Batch>) {
-        let mut batch = Some(first);
+    fn take(&mut self, first: Received, batches: &mut mpsc::Receiver<Received>) {
+        let mut received = Some(first);
         for _ in 0..TAKEN {
-            let Some(given) = batch else { break };
-            self.intake.take(&mut self.engine, &self.metrics, given);
-            batch = batches.try_recv().ok();
+            let Some(Received { at, batch }) = received else { break };
+            self.received = Some(self.received.map_or(at, |first| first.min(at)));
+            self.intake.take(&mut self.engine, &self.metrics, batch);
+            received = batches.try_recv().ok();
         }
         self.news();
         self.metrics.queued(&self.families, self.intake.services, self.intake.slices);
@@ -186,7 +189,8 @@ impl Owner {
 
     fn committed(&mut self, transaction: &Transaction, took: Duration, is_full: bool) {
         let families = &self.families;
-        self.metrics.synced(&Synced { transaction, families, took, is_full });
+        let waited = self.received.take().map(|received| received.elapsed());
+        self.metrics.synced(&Synced { transaction, families, took, waited, is_full });
         (self.is_broken, self.failures) = (false, 0);
         self.vitals.in_force();
         self.vitals.eligible(self.engine.own_node().is_some_and(|own| !own.is_leaving));
