@@ -7,7 +7,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_k8s::watch::Batch;
+use evenkeel_k8s::watch::Received;
 use evenkeel_nft::{Config, Create, Family, Remove, Transaction, Verb};
 use jiff::Timestamp;
 use tokio::{
@@ -63,6 +63,8 @@ pub(crate) struct Owner {
     pub(crate) in_force: watch::Sender<Option<InForce>>,
     /// When the next commit may be.
     pub(crate) next: Instant,
+    /// When the first change was received that is not in force yet.
+    pub(crate) received: Option<Instant>,
     /// The kernel does not have what the engine decided: all of it must be replaced.
     pub(crate) is_broken: bool,
     pub(crate) failures: u32,
@@ -75,7 +77,7 @@ pub(crate) struct Owner {
 /// The inputs of the task.
 #[derive(Debug)]
 pub(crate) struct Inputs {
-    pub(crate) batches: mpsc::Receiver<Batch>,
+    pub(crate) batches: mpsc::Receiver<Received>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -112,12 +114,13 @@ impl Owner {
         }
     }
 
-    fn take(&mut self, first: Batch, batches: &mut mpsc::Receiver<Batch>) {
-        let mut batch = Some(first);
+    fn take(&mut self, first: Received, batches: &mut mpsc::Receiver<Received>) {
+        let mut received = Some(first);
         for _ in 0..TAKEN {
-            let Some(given) = batch else { break };
-            self.intake.take(&mut self.engine, &self.metrics, given);
-            batch = batches.try_recv().ok();
+            let Some(Received { at, batch }) = received else { break };
+            self.received = Some(self.received.map_or(at, |first| first.min(at)));
+            self.intake.take(&mut self.engine, &self.metrics, batch);
+            received = batches.try_recv().ok();
         }
         self.news();
         self.metrics.queued(&self.families, self.intake.services, self.intake.slices);
@@ -189,7 +192,8 @@ impl Owner {
 
     fn committed(&mut self, transaction: &Transaction, took: Duration, is_full: bool) {
         let families = &self.families;
-        self.metrics.synced(&Synced { transaction, families, took, is_full });
+        let waited = self.received.take().map(|received| received.elapsed());
+        self.metrics.synced(&Synced { transaction, families, took, waited, is_full });
         (self.is_broken, self.failures) = (false, 0);
         self.vitals.in_force();
         self.vitals.eligible(self.engine.own_node().is_some_and(|own| !own.is_leaving));
@@ -312,16 +316,14 @@ impl Owner {
         match kernel.look(&config) {
             Ok(Intact::Yes | Intact::OthersChanged) => {}
             Ok(Intact::Lost) => self.restore("table was deleted by another process"),
-            Ok(Intact::Unknown) => {
-                match self.is_as_committed(&config) {
-                    Ok(true) => {}
-                    Ok(false) => self.restore("table was changed by another process"),
-                    Err(error) => {
-                        tracing::warn!(%error, "looking at nftables failed, retrying");
-                        self.kernel.iter_mut().for_each(Kernel::look_again);
-                    }
+            Ok(Intact::Unknown) => match self.is_as_committed(&config) {
+                Ok(true) => {}
+                Ok(false) => self.restore("table was changed by another process"),
+                Err(error) => {
+                    tracing::warn!(%error, "looking at nftables failed, retrying");
+                    self.kernel.iter_mut().for_each(Kernel::look_again);
                 }
-            }
+            },
             Err(error) => tracing::warn!(%error, "looking at nftables failed"),
         }
     }

@@ -192,6 +192,7 @@ impl Parts {
             synced: Some(synced),
             in_force,
             next: Instant::now(),
+            received: None,
             is_broken: false,
             failures: 0,
             has_news: false,

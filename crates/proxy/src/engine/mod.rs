@@ -30,7 +30,7 @@ use evenkeel_topology::{
 };
 use rustc_hash::FxHashMap;
 
-use self::health_checks::HealthChecks;
+use self::{facts::Tally, health_checks::HealthChecks};
 use crate::report::InForce;
 
 /// Another Service has an address or node port that this one requests.
@@ -77,6 +77,7 @@ pub struct Engine {
     listed: Listed,
     any_in_cluster: FxHashMap<PortId, bool>,
     health_checks: HealthChecks,
+    tally: Tally,
     services_seen: Watermark,
     slices_seen: Watermark,
     in_force: InForce,
@@ -117,6 +118,7 @@ impl Engine {
             listed: Listed::default(),
             any_in_cluster: FxHashMap::default(),
             health_checks: HealthChecks::default(),
+            tally: Tally::default(),
             services_seen: Watermark::default(),
             slices_seen: Watermark::default(),
             in_force: InForce::default(),
@@ -271,7 +273,7 @@ impl Engine {
     }
 
     pub fn facts(&self) -> Facts {
-        Facts::of(&self.view, &self.selector)
+        self.tally.all()
     }
 
     fn follow_revisions(&mut self) {
@@ -324,6 +326,7 @@ impl Engine {
             members: &mut self.members,
             shares: &mut self.shares,
             health_checks: &mut self.health_checks,
+            tally: &mut self.tally,
         };
         if is_first {
             *selector = Selector::new(from);
@@ -388,6 +391,7 @@ struct PortSync<'a> {
     members: &'a mut (Vec<Member>, Vec<Member>),
     shares: &'a mut Vec<ZoneShare>,
     health_checks: &'a mut HealthChecks,
+    tally: &'a mut Tally,
 }
 
 impl PortSync<'_> {
@@ -407,6 +411,7 @@ impl PortSync<'_> {
         self.note_udp(ruleset, id);
         self.any_in_cluster.remove(&id);
         self.health_checks.remove(id);
+        self.tally.remove(id);
         ruleset.remove_port(id);
     }
 
@@ -427,6 +432,7 @@ impl PortSync<'_> {
         let any = delta.any_in_cluster;
         let had_any = self.any_in_cluster.insert(id, any).unwrap_or(false);
         self.health_checks.count(id, self.changes.view(), self.node);
+        self.tally.count(id, self.changes.view(), selector);
         self.note_gone_udp(ruleset, id, delta, had_any);
         if delta.is_empty() && had_any == any && !is_forced {
             return;

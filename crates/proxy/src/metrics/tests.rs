@@ -8,7 +8,9 @@ fn filled() -> String {
     let took = Duration::from_millis(3);
     metrics.queued(&families, 2, 5);
     for is_full in [true, false] {
-        let synced = Synced { transaction: &transaction, families: &families, took, is_full };
+        let waited = Some(took);
+        let synced =
+            Synced { transaction: &transaction, families: &families, took, waited, is_full };
         metrics.synced(&synced);
     }
     metrics.programmed(IpFamily::Ipv4, Duration::from_millis(300));
