@@ -30,12 +30,12 @@ pub(super) fn run(case: &Case) -> Vec<String> {
         _ => Family::Ipv4,
     };
     let world = World::new(case, family);
-    let mut wrong = world.check("cluster IP", world.cluster_ip, PORT, false, world.internal());
+    let mut wrong = world.check("cluster IP", world.cluster_ip, PORT, false, &world.internal());
     if case.service.node_port != 0 {
         let (to, port) = (world.node, case.service.node_port);
-        wrong.extend(world.check("node port from outside", to, port, false, world.external()));
+        wrong.extend(world.check("node port from outside", to, port, false, &world.external()));
         let expected = world.cluster(true);
-        wrong.extend(world.check("node port from the node", to, port, true, expected));
+        wrong.extend(world.check("node port from the node", to, port, true, &expected));
     }
     wrong
 }
@@ -110,7 +110,7 @@ impl<'a> World<'a> {
         to: IpAddr,
         port: u16,
         from_node: bool,
-        expected: Expected,
+        expected: &Expected,
     ) -> Vec<String> {
         let entry = match from_node {
             true => Entry::Output,
