@@ -37,57 +37,72 @@ fn a_client_stays_with_its_endpoint_while_others_come_and_go() {
     let space = Space::new("affinity-scaling");
     space.pods(&["a1", "b1"]);
     let web = space.service("web", sticky(json!({})));
-    // All Pods are clients: some witness sees the change of endpoints.
-    let pods = space.cluster.pod("client-a1");
-    let mine = pinned(pods, web.http());
-    stays(pods, web.http(), &mine);
+    let client = space.cluster.pod("client-a1");
+    let mine = pinned(client, web.http());
+    stays(client, web.http(), &mine);
     let other = if mine == "a1" { "b1" } else { "a1" };
     let plain = space.service("plain", json!({}));
     space.pods(&["a2", "b2", "c1", "c2"]);
     space.reaches(space.client("a1"), plain.http(), &PODS);
-    stays(pods, web.http(), &mine);
+    stays(client, web.http(), &mine);
     space.remove(&["a2", "c1", other]);
     let left = [mine.as_str(), "b2", "c2"];
     space.reaches(space.client("a1"), plain.http(), &left);
-    stays(pods, web.http(), &mine);
+    stays(client, web.http(), &mine);
     // Its endpoint goes: another takes over, and keeps it.
     space.remove(&[&mine]);
-    let next = until("another endpoint", || match pinned(pods, web.http()) {
+    let next = until("another endpoint", || match pinned(client, web.http()) {
         pod if pod == mine => Err(pod),
         pod => Ok(pod),
     });
-    stays(pods, web.http(), &next);
+    stays(client, web.http(), &next);
     // When the first one comes back, nothing changes for the client.
     space.pods(&[&mine]);
     space.reaches(space.client("a1"), plain.http(), &left);
-    stays(pods, web.http(), &next);
+    stays(client, web.http(), &next);
 }
 
+/// Of several Services, so that some client is with an endpoint of its zone: shares of zone-b are
+/// about 82 % for its own endpoint first, and all when it has two.
 #[test]
-fn changes_of_hints_and_shares_do_not_move_a_client_whose_endpoint_is_still_used() {
+fn a_change_of_shares_moves_only_clients_whose_endpoint_is_used_no_more() {
     let space = Space::new("affinity-shares");
     space.pods(&["a1", "a2", "b1", "c1"]);
     let balanced = json!({"evenkeel.dev/traffic-distribution": "Balanced"});
-    let web = space.annotated("web", balanced, sticky(json!({})));
+    let names: Vec<String> = (0..5).map(|n| format!("web-{n}")).collect();
+    let create = |name: &String| space.annotated(name, balanced.clone(), sticky(json!({})));
+    let targets: Vec<SocketAddr> = names.iter().map(|name| create(name).http()).collect();
+    for name in &names {
+        until("shares", || match serde_json::to_string(&space.slices(name)).unwrap() {
+            text if text.contains("evenkeel.dev/zone-shares") => Ok(()),
+            text => Err(text),
+        });
+    }
+    // Slices come in order: when the last ones are in force, those before are.
+    let last = space.annotated("last", balanced.clone(), json!({}));
     let client = space.client("b1");
-    let mine = pinned(client, web.http());
-    stays(client, web.http(), &mine);
-    let shares = || serde_json::to_string(&space.slices("web")).unwrap();
-    let annotated = |text: &str| text.contains("evenkeel.dev/zone-shares");
-    until("shares", || if annotated(&shares()) { Ok(()) } else { Err(shares()) });
-    stays(client, web.http(), &mine);
-    let more = ["b2", "c2"];
-    let plain = space.service("plain", json!({}));
-    space.pods(&more);
-    space.reaches(client, plain.http(), &PODS);
-    stays(client, web.http(), &mine);
+    space.reaches(client, last.http(), &["a1", "a2", "b1"]);
+    let before: Vec<String> = targets.iter().map(|to| pinned(client, *to)).collect();
+    assert!(before.iter().any(|pod| pod == "b1"), "{before:?}");
+    space.pods(&["b2", "c2"]);
+    space.reaches(client, last.http(), &["b1", "b2"]);
+    for (to, pod) in targets.iter().zip(&before) {
+        if pod == "b1" {
+            stays(client, *to, pod);
+        } else {
+            until("an endpoint in use", || match pinned(client, *to) {
+                pod if pod.starts_with('b') => Ok(()),
+                pod => Err(pod),
+            });
+        }
+    }
 }
 
 #[test]
 fn each_client_is_pinned_on_its_own_for_udp_as_well() {
     let space = Space::new("affinity-clients");
     space.pods(&PODS);
-    let web = space.service("web", sticky(json!({"type": "NodePort"})));
+    let web = space.service("web", sticky(json!({})));
     space.reaches(space.client("c1"), space.service("plain", json!({})).http(), &PODS);
     let mut seen = BTreeSet::new();
     for client in PODS.iter().map(|name| &**space.cluster.pod(name)) {
@@ -95,7 +110,6 @@ fn each_client_is_pinned_on_its_own_for_udp_as_well() {
         stays(client, web.http(), &mine);
         let tally = client.client().many(Protocol::Udp, web.udp(), 10);
         assert_eq!((tally.by_pod().len(), tally.failures.len()), (1, 0), "{tally:?}");
-        // A node port is another way to the same port of the Service.
         seen.insert(mine);
     }
     // Six clients at the same of six endpoints: once in 7,776 runs.

@@ -1,5 +1,8 @@
 //! UDP clients that keep their port: the kernel remembers where their packets go, and must forget it
 //! when that is wrong (kubernetes/kubernetes#139628, #141371), and only then.
+//!
+//! What rules are in force is asked by HTTP: a UDP socket may get the port of an earlier one, and with
+//! it a connection that the kernel keeps.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -124,7 +127,7 @@ fn after_a_restart_a_flow_leaves_an_endpoint_that_went_meanwhile() {
     space.remove(&["a1"]);
     space.delete("gone");
     // The controller and the other nodes have followed, and this one can't.
-    space.reaches_by(&space.client("a2").client(), Protocol::Udp, web.udp(), &["b1", "c1"]);
+    space.reaches(space.client("a2"), web.http(), &["b1", "c1"]);
     assert_eq!(flow.ask().unwrap().pod, "a1");
     space.cluster.start_proxy(settings(RESTARTED));
     follows(&mut flow, &["b1", "c1"]);
@@ -145,12 +148,11 @@ fn a_flow_to_an_endpoint_that_still_serves_survives_changes_of_hints_and_shares(
         assert_eq!((&*answer.pod, answer.client), ("b1", port), "{why}");
     };
     space.patch("web", json!({"spec": {"trafficDistribution": "PreferSameZone"}}));
-    space.reaches_by(&client.client(), Protocol::Udp, web.udp(), &["a1"]);
+    space.reaches(client, web.http(), &["a1"]);
     still("hints for zones");
     space.patch("web", json!({"spec": {"trafficDistribution": "PreferSameNode"}}));
     space.pods(&["a2"]);
-    let a2 = space.client("a2").client();
-    space.reaches_by(&a2, Protocol::Udp, web.udp(), &["a2"]);
+    space.reaches(space.client("a2"), web.http(), &["a2"]);
     still("hints for nodes");
     let balanced = json!({"evenkeel.dev/traffic-distribution": "Balanced"});
     space.patch("web", json!({"metadata": {"annotations": balanced}}));
@@ -159,10 +161,10 @@ fn a_flow_to_an_endpoint_that_still_serves_survives_changes_of_hints_and_shares(
         text => Err(text),
     });
     space.pods(&["b2", "c2"]);
-    space.reaches_by(&space.client("b1").client(), Protocol::Udp, web.udp(), &["b1", "b2"]);
+    space.reaches(space.client("b1"), web.http(), &["b1", "b2"]);
     still("shares");
     space.terminate(&["b1"]);
-    until("new flows elsewhere", || match client.udp_many(web.udp(), 100).by_pod().get("b1") {
+    until("new flows elsewhere", || match client.http_many(web.http(), 40).by_pod().get("b1") {
         None => Ok(()),
         Some(n) => Err(format!("{n} to b1")),
     });

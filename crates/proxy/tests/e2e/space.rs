@@ -229,6 +229,14 @@ impl Space {
         tally
     }
 
+    /// Makes the kernel of a node forget all UDP connections to an address.
+    pub(crate) fn forget(&self, node: &str, to: SocketAddr) {
+        let mut conntrack = self.cluster.network.host(node).command("conntrack");
+        let destination = to.ip().to_string();
+        // It fails when there are none.
+        conntrack.args(["-D", "-p", "udp", "-d", &destination]).output().unwrap();
+    }
+
     /// Waits until this is why there is no answer.
     #[track_caller]
     pub(crate) fn fails(&self, from: &Client, by: Protocol, to: SocketAddr, how: &Failure) {
