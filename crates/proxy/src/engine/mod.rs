@@ -17,8 +17,8 @@ use core::net::IpAddr;
 use std::sync::Arc;
 
 use evenkeel_model::{
-    Gone, Node, NodeId, OwnNode, Path, PortId, Protocol, ProxyException, SeenService, SeenSlice,
-    Selectable as _, Topology, Viewpoint, Watched, Watermark,
+    Candidate, Gone, Node, NodeId, OwnNode, Path, PortId, Protocol, ProxyException, SeenService,
+    SeenSlice, Selectable as _, Topology, Viewpoint, Watched, Watermark,
 };
 use evenkeel_nft::{
     Adopted, Config, DetectLocal, Element, Family, Frontend, InUse, Member, PortName, PortSpec,
@@ -26,7 +26,7 @@ use evenkeel_nft::{
 };
 use evenkeel_topology::{
     Settings,
-    consumer::{ChangeKind, Changes, Delta, Selector, View},
+    consumer::{ChangeKind, Changes, Delta, EndpointChange, Selector, View},
 };
 use rustc_hash::FxHashMap;
 
@@ -339,9 +339,12 @@ impl Engine {
                     port.set(ruleset, change.id);
                     port.endpoints(ruleset, selector, change.id, delta, true);
                 }
-                ChangeKind::Changed { service, .. } => {
+                ChangeKind::Changed { service, endpoints, .. } => {
                     if service {
                         port.set(ruleset, change.id);
+                    }
+                    if endpoints.iter().any(is_lost) {
+                        port.note_udp(ruleset, change.id);
                     }
                     port.endpoints(ruleset, selector, change.id, delta, service);
                 }
@@ -433,7 +436,9 @@ impl PortSync<'_> {
         let had_any = self.any_in_cluster.insert(id, any).unwrap_or(false);
         self.health_checks.count(id, self.changes.view(), self.node);
         self.tally.count(id, self.changes.view(), selector);
-        self.note_gone_udp(ruleset, id, delta, had_any);
+        if had_any != any {
+            self.note_udp(ruleset, id);
+        }
         if delta.is_empty() && had_any == any && !is_forced {
             return;
         }
@@ -462,14 +467,13 @@ impl PortSync<'_> {
         let local = InUse { members: local, shares: &[] };
         ruleset.set_endpoints(id, cluster, local, any);
     }
+}
 
-    /// An endpoint that is gone, or the first that arrived.
-    fn note_gone_udp(&mut self, ruleset: &Ruleset, id: PortId, delta: &Delta, had_any: bool) {
-        let lost = !delta.cluster.removed.is_empty() || !delta.local.removed.is_empty();
-        if lost || had_any != delta.any_in_cluster {
-            self.note_udp(ruleset, id);
-        }
-    }
+/// An endpoint that connections may go to has ended. Whether this node would still have chosen it is
+/// no matter: connections outlive changes of hints, shares and readiness.
+fn is_lost(change: &EndpointChange) -> bool {
+    let is_usable = |endpoint: &Option<Candidate>| endpoint.as_ref().is_some_and(|e| e.is_usable());
+    is_usable(&change.before) && !is_usable(&change.after)
 }
 
 impl std::fmt::Debug for Engine {

@@ -139,8 +139,11 @@ fn an_unknown_port_of_a_cluster_ip_is_refused() {
         for port in [81, 53] {
             space.fails(&from, Protocol::Http, web.at(port), &Failure::Refused);
         }
-        space.fails(&from, Protocol::Udp, web.at(80), &Failure::Refused);
     }
+    space.fails(&pod.client(), Protocol::Udp, web.at(80), &Failure::Refused);
+    // The kernel tells a sender on the node itself at once, in its own words.
+    let sent = node.udp(web.at(80));
+    assert!(matches!(&sent, Err(Failure::Other(why)) if why.contains("not permitted")), "{sent:?}");
 }
 
 /// The port is the mark by which its rules would be found.

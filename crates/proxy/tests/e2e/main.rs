@@ -3,9 +3,13 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
+mod acknowledgement;
+mod affinity;
+mod balanced;
 mod cluster;
 mod distribution;
 mod families;
+mod flows;
 mod frontends;
 mod http;
 mod nodes;

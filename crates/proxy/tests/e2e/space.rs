@@ -187,6 +187,13 @@ impl Space {
         }));
     }
 
+    pub(crate) fn annotate_slice(&self, service: &str, annotations: Value) {
+        let patch = Patch::Merge(json!({"metadata": {"annotations": annotations}}));
+        let (api, name) = (self.api::<EndpointSlice>(), format!("{service}-by-hand"));
+        let patched = async { api.patch(&name, &PatchParams::default(), &patch).await };
+        self.cluster.runtime.block_on(patched).unwrap();
+    }
+
     /// A client Pod of a node: `a1` for that of node-a1.
     pub(crate) fn client(&self, name: &str) -> &Place {
         self.cluster.pod(&format!("client-{name}"))
@@ -214,12 +221,20 @@ impl Space {
         let expected: BTreeSet<&str> = pods.iter().copied().collect();
         let quick = from.clone().timeout(std::time::Duration::from_millis(500));
         until(&format!("{to} leads to {expected:?}"), || {
-            let tally = quick.many(by, to, 8 * pods.len().max(2));
+            let tally = quick.many(by, to, 40);
             is_exactly(&tally, &expected)
         });
         let tally = from.many(by, to, 100);
         is_exactly(&tally, &expected).unwrap_or_else(|problem| panic!("{to}: {problem}"));
         tally
+    }
+
+    /// Makes the kernel of a node forget all UDP connections to an address.
+    pub(crate) fn forget(&self, node: &str, to: SocketAddr) {
+        let mut conntrack = self.cluster.network.host(node).command("conntrack");
+        let destination = to.ip().to_string();
+        // It fails when there are none.
+        conntrack.args(["-D", "-p", "udp", "-d", &destination]).output().unwrap();
     }
 
     /// Waits until this is why there is no answer.
