@@ -176,16 +176,6 @@ impl Kernel {
         Ok(listing.map(|listing| listing.adopted(family, config)))
     }
 
-    /// Connections by counter.
-    pub(crate) fn counters(&mut self, families: &[Family], config: &Config) -> Vec<(String, u64)> {
-        let mut counters = Vec::new();
-        for family in families {
-            let listed = self.nftables.counters(*family, &config.table).unwrap_or_default();
-            counters.extend(listed.into_iter().map(|counter| (counter.name, counter.packets)));
-        }
-        counters
-    }
-
     /// Deletes a table; `false` if there is none.
     pub(crate) fn delete(&mut self, family: Family, config: &Config) -> Result<bool, Error> {
         match self.nftables.delete_table(family, &config.table) {

@@ -8,7 +8,7 @@
 use std::{sync::Arc, time::Duration};
 
 use evenkeel_k8s::watch::Batch;
-use evenkeel_nft::{Config, Family, Transaction, Verb};
+use evenkeel_nft::{Config, Create, Family, Remove, Transaction, Verb};
 use jiff::Timestamp;
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -26,6 +26,7 @@ use crate::{
     metrics::{Metrics, Synced},
     netlink::{self, nftables::CommitError, route::AddressWatch},
     report::InForce,
+    zone_counters::ZoneCounters,
 };
 
 /// How often the tables are looked at: a foreign change is repaired within a second.
@@ -52,6 +53,8 @@ pub(crate) struct Owner {
     pub(crate) flows: Flows,
     pub(crate) addresses: AddressWatch,
     pub(crate) health_ports: HealthPorts,
+    /// `None`: connections are not counted.
+    pub(crate) counters: Option<Arc<ZoneCounters>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) vitals: Arc<Vitals>,
     pub(crate) families: Vec<Family>,
@@ -196,6 +199,7 @@ impl Owner {
         let ips = self.engine.node_port_ips();
         self.health_ports.follow(self.engine.health_checks(), &ips);
         self.report();
+        self.follow_counters(transaction);
         self.note_zone();
         self.note_contested();
         if let Some(synced) = self.synced.take() {
@@ -214,6 +218,20 @@ impl Owner {
             }
             is_new
         });
+    }
+
+    fn follow_counters(&self, transaction: &Transaction) {
+        let Some(counters) = &self.counters else { return };
+        let zone = self.engine.zone();
+        let is_moved = self.zone.as_ref().is_none_or(|known| known.as_deref() != zone);
+        let creates = |create: &Create| matches!(create, Create::Counter(..));
+        let removes = |remove: &Remove| matches!(remove, Remove::Counter(..));
+        if is_moved
+            || transaction.create.iter().any(creates)
+            || transaction.remove.iter().any(removes)
+        {
+            counters.follow(self.engine.ruleset(), zone);
+        }
     }
 
     fn log(&self, transaction: &Transaction, took: Duration, is_full: bool) {

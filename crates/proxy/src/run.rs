@@ -33,6 +33,7 @@ use crate::{
     },
     owner::{Inputs, Owner},
     report::{self, ReportSettings},
+    zone_counters::ZoneCounters,
 };
 
 /// How long a task has to stop.
@@ -130,6 +131,8 @@ impl Parts {
                 Adopted { is_foreign: table.is_foreign || is_foreign, ..table }
             });
         }
+        let counters = ZoneCounters::open(namespace.as_ref(), &settings.engine.nft, &families)?;
+        let counters = counters.map(Arc::new);
         let flows = Flows::open(namespace.as_ref(), &families)?;
         let addresses = inside(namespace.as_ref(), Addresses::open)?.map_err(Error::Netlink)?;
         let addresses = AddressWatch::new(addresses).map_err(Error::Addresses)?;
@@ -161,7 +164,8 @@ impl Parts {
         });
         let watches = watches.collect();
         let addresses_served =
-            serve(&settings, &vitals, &metrics, &supervisor, &endpoints_stop).await?;
+            serve(&settings, &vitals, &metrics, &supervisor, counters.clone(), &endpoints_stop)
+                .await?;
         let (synced, is_synced) = oneshot::channel();
         let (in_force, reported) = channel::channel(None);
         if let Some(namespace) = settings.reports.clone() {
@@ -181,6 +185,7 @@ impl Parts {
             flows,
             addresses,
             health_ports,
+            counters,
             metrics,
             vitals: Arc::clone(&vitals),
             families,
@@ -229,6 +234,7 @@ async fn serve(
     vitals: &Arc<Vitals>,
     metrics: &Arc<Metrics>,
     supervisor: &Supervisor,
+    counters: Option<Arc<ZoneCounters>>,
     stop: &CancellationToken,
 ) -> Result<Ready, Error> {
     let (v, m, s) = (Arc::clone(vitals), Arc::clone(metrics), supervisor.clone());
@@ -236,7 +242,10 @@ async fn serve(
         Arc::new(move |method, uri| health::answer(&v, &m, &s, uri, method));
     let (m, h) = (Arc::clone(metrics), Arc::clone(&healthz));
     let of_metrics: endpoint::Answer = Arc::new(move |method, uri| match uri.path() {
-        "/metrics" => endpoint::typed(endpoint::METRICS_TYPE, m.text(&[])),
+        "/metrics" => {
+            let connections = counters.as_ref().map(|counters| counters.read());
+            endpoint::typed(endpoint::METRICS_TYPE, m.text(&connections.unwrap_or_default()))
+        }
         "/proxyMode" => endpoint::typed("text/plain; charset=utf-8", "nftables"),
         _ => h(method, uri),
     });

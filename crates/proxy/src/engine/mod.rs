@@ -33,7 +33,7 @@ use rustc_hash::FxHashMap;
 use self::health_checks::HealthChecks;
 use crate::report::InForce;
 
-/// The reason of an exception: another Service has an address or node port that this one requests.
+/// Another Service has an address or node port that this one requests.
 pub const CONTESTED: &str = "FrontendContested";
 pub use self::{
     facts::{Facts, Services},
@@ -67,6 +67,8 @@ pub struct Engine {
     selector: Selector,
     ruleset: Ruleset,
     node: Option<(Node, OwnNode)>,
+    /// The Node is in the list that is being read, or was in the last one.
+    is_node_listed: bool,
     node_id: NodeId,
     local_addresses: Vec<IpAddr>,
     /// The Node's addresses that frontends were made for.
@@ -108,6 +110,7 @@ impl Engine {
             ruleset: Ruleset::new(settings.nft.clone(), &settings.families),
             names,
             node: None,
+            is_node_listed: false,
             node_id,
             local_addresses: Vec::new(),
             node_ips: Vec::new(),
@@ -176,14 +179,19 @@ impl Engine {
     /// What the watch of this Node tells. A Node that is gone has no zone and no addresses.
     pub fn node(&mut self, seen: Watched<(Node, OwnNode)>) {
         match seen {
-            Watched::Listed(node) | Watched::Applied(node) if node.0.id == self.node_id => {
-                self.node = Some(node);
+            Watched::Restarted => self.is_node_listed = false,
+            Watched::Listed(node) if node.0.id == self.node_id => {
+                (self.node, self.is_node_listed) = (Some(node), true);
             }
+            Watched::Applied(node) if node.0.id == self.node_id => self.node = Some(node),
             Watched::Deleted(Gone { name, .. }) if *name == *self.settings.node => {
                 self.node = None;
             }
-            Watched::Complete => self.listed.nodes = true,
-            _ => {}
+            Watched::Complete => {
+                self.listed.nodes = true;
+                self.node = self.node.take().filter(|_| self.is_node_listed);
+            }
+            Watched::Listed(_) | Watched::Applied(_) | Watched::Deleted(_) => {}
         }
     }
 
@@ -473,10 +481,5 @@ impl Engine {
     /// The text that `nft -f` would load.
     pub fn text(&self) -> String {
         self.ruleset.text()
-    }
-
-    pub fn service_name(&self, id: PortId) -> Option<Arc<str>> {
-        let spec = self.ruleset.spec(id)?;
-        Some(spec.name.service.to_string().into())
     }
 }
