@@ -312,16 +312,14 @@ impl Owner {
         match kernel.look(&config) {
             Ok(Intact::Yes | Intact::OthersChanged) => {}
             Ok(Intact::Lost) => self.restore("table was deleted by another process"),
-            Ok(Intact::Unknown) => {
-                match self.is_as_committed(&config) {
-                    Ok(true) => {}
-                    Ok(false) => self.restore("table was changed by another process"),
-                    Err(error) => {
-                        tracing::warn!(%error, "looking at nftables failed, retrying");
-                        self.kernel.iter_mut().for_each(Kernel::look_again);
-                    }
+            Ok(Intact::Unknown) => match self.is_as_committed(&config) {
+                Ok(true) => {}
+                Ok(false) => self.restore("table was changed by another process"),
+                Err(error) => {
+                    tracing::warn!(%error, "looking at nftables failed, retrying");
+                    self.kernel.iter_mut().for_each(Kernel::look_again);
                 }
-            }
+            },
             Err(error) => tracing::warn!(%error, "looking at nftables failed"),
         }
     }

@@ -93,7 +93,11 @@ fn start(client: &Client, to: std::net::SocketAddr) -> Load {
 fn side_by_side(binary: &str) {
     let node = Node::start("side-by-side");
     node.service("web", "10.96.1.1", "");
-    node.service("mine", "10.96.1.2", "labels: {service.kubernetes.io/service-proxy-name: evenkeel}");
+    node.service(
+        "mine",
+        "10.96.1.2",
+        "labels: {service.kubernetes.io/service-proxy-name: evenkeel}",
+    );
     let kube_proxy = KubeProxy::start(&node, binary, "nftables");
     let (web, mine) = ("10.96.1.1:80".parse().unwrap(), "10.96.1.2:80".parse().unwrap());
     node.until_served(web);

@@ -66,7 +66,15 @@ impl Node {
             "{{\"status\":{{\"addresses\":[{{\"type\":\"InternalIP\",\"address\":\"{ip}\"}}]}}}}"
         );
         let mut kubectl = self.kubectl();
-        kubectl.args(["patch", "node", NODE, "--subresource=status", "--type=merge", "-p", &status]);
+        kubectl.args([
+            "patch",
+            "node",
+            NODE,
+            "--subresource=status",
+            "--type=merge",
+            "-p",
+            &status,
+        ]);
         let ran = ran(&mut kubectl);
         assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
     }

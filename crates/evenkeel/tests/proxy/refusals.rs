@@ -28,7 +28,10 @@ async fn a_table_of_another_program_is_refused_and_a_proxy_that_runs_is_not_clea
     assert!(!tables(a1).contains("theirs"));
     let rules = elements(a1);
     refused(&ran(&mut evenkeel(&cleanup)), "is owned by another process");
-    refused(&ran(&mut evenkeel(&[&cleanup[..], &["--adopt"]].concat())), "is owned by another process");
+    refused(
+        &ran(&mut evenkeel(&[&cleanup[..], &["--adopt"]].concat())),
+        "is owned by another process",
+    );
     let second = [&["proxy"], &world.args(&kubeconfig)[..]].concat();
     refused(&ran(&mut evenkeel(&second)), "is owned by another process");
     assert_eq!(elements(a1), rules);

@@ -106,9 +106,7 @@ impl World {
     }
 
     pub(crate) fn endpoints(&self) -> Vec<Value> {
-        let endpoint = |(pod, _): &(Pod, Server)| {
-            json!({"addresses": [pod.v4.to_string()], "nodeName": pod.node, "zone": pod.zone})
-        };
+        let endpoint = |(pod, _): &(Pod, Server)| json!({"addresses": [pod.v4.to_string()], "nodeName": pod.node, "zone": pod.zone});
         self.pods.iter().map(endpoint).collect()
     }
 
@@ -127,7 +125,8 @@ impl World {
 
     pub(crate) fn proxy(&self, args: &[&str]) -> Proxy {
         let kubeconfig = self.kubeconfig();
-        let addresses = ["--healthz-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0"];
+        let addresses =
+            ["--healthz-bind-address=127.0.0.1:0", "--metrics-bind-address=127.0.0.1:0"];
         let args = [&["proxy"], &self.args(&kubeconfig)[..], &addresses, args].concat();
         Proxy { process: Process::start(&mut evenkeel(&args), &self.folder.join("proxy.log")) }
     }

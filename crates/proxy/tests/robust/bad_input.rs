@@ -21,7 +21,12 @@ async fn an_address_is_served_for_the_first_service_that_requests_it() {
     let other = json!({"externalIPs": ["192.0.2.80"]});
     world.service(service("api", "10.96.1.2", &other)).await;
     world.slice(slice("api", "api-1", [(&backends[0].pod, State::Ready)])).await;
-    world.patch_slice("web-1", &json!({"endpoints": crate::objects::endpoints([(&backends[1].pod, State::Ready)])})).await;
+    world
+        .patch_slice(
+            "web-1",
+            &json!({"endpoints": crate::objects::endpoints([(&backends[1].pod, State::Ready)])}),
+        )
+        .await;
     let (a1, to) = (world.network.host("node-a1"), "192.0.2.80:80".parse().unwrap());
     let reports = |settings: &mut evenkeel_proxy::Settings| {
         settings.reports = Some("default".to_owned());

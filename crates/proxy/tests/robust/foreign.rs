@@ -72,8 +72,11 @@ async fn changes_of_shared_tables_are_repaired_within_a_second() {
         open.ask().unwrap_or_else(|error| panic!("{edit} broke a connection: {error}"));
     }
     let tally = load.stop();
-    println!("undone within {slowest:?}; {} answered, {} lost meanwhile",
-        tally.answers.len(), tally.failures.len());
+    println!(
+        "undone within {slowest:?}; {} answered, {} lost meanwhile",
+        tally.answers.len(),
+        tally.failures.len()
+    );
     proxy.stop().await;
 }
 

@@ -124,8 +124,11 @@ async fn roll(
     let tally = load.stop();
     let (n, per_second) = (tally.answers.len(), tally.answers.len() as f64 / took.as_secs_f64());
     let retries = syn_retries(a1) - before;
-    println!("{changes} changes, {} roll-overs, {n} requests, {per_second:.0}/s, {retries} SYNs sent again, {} failed",
-        rolled.0, tally.failures.len());
+    println!(
+        "{changes} changes, {} roll-overs, {n} requests, {per_second:.0}/s, {retries} SYNs sent again, {} failed",
+        rolled.0,
+        tally.failures.len()
+    );
     assert_eq!(tally.failures, [], "of {n}");
     assert!(rolled.0 >= 4 && changes > 50, "{} roll-overs, {changes} changes", rolled.0);
     tally.by_pod().len()

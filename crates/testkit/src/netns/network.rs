@@ -84,8 +84,7 @@ impl Network {
             );
             let _ = writeln!(bridge, "link set h{number} master br0 up");
         }
-        bridge +=
-            "link set br0 up\naddr add 172.30.0.254/24 dev br0\naddr add fd00:ac::fe/64 dev br0 nodad\n";
+        bridge += "link set br0 up\naddr add 172.30.0.254/24 dev br0\naddr add fd00:ac::fe/64 dev br0 nodad\n";
         self.hosts.iter().for_each(|host| bridge += &host.routes());
         ip(None, &links);
         self.outside.ip(&bridge);
