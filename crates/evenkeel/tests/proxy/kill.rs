@@ -23,9 +23,9 @@ use tokio::{
 };
 
 use crate::{
-    process::{evenkeel, ran},
+    process::ran,
     shape::{assert_alike, elements},
-    world::World,
+    world::{World, evenkeel},
 };
 
 const SHARES: &str = r#"{"zone-a":{"zone-a":600,"zone-b":400}}"#;

@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
 
+mod away;
 mod kill;
 mod process;
 mod refusals;

@@ -57,6 +57,10 @@ impl Process {
         panic!("no line {prefix:?} came");
     }
 
+    pub(crate) fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     /// At once, whatever it is doing.
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
@@ -76,14 +80,6 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// `evenkeel`, cut off from any cluster of this machine.
-pub(crate) fn evenkeel(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-    command.args(args).env("HOME", "/nonexistent").env_remove("KUBECONFIG");
-    command.env_remove("KUBERNETES_SERVICE_HOST");
-    command
 }
 
 pub(crate) fn ran(command: &mut Command) -> Ran {

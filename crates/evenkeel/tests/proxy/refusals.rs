@@ -4,9 +4,9 @@ use evenkeel_testkit::netns::Host;
 use serde_json::json;
 
 use crate::{
-    process::{Ran, evenkeel, ran},
+    process::{Ran, ran},
     shape::elements,
-    world::World,
+    world::{World, evenkeel},
 };
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

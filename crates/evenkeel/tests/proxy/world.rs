@@ -3,6 +3,7 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use evenkeel_testkit::netns::{Host, Network, Pod, Port, Server};
@@ -17,7 +18,7 @@ use kube::{
 };
 use serde_json::{Value, json};
 
-use crate::process::{Process, evenkeel};
+use crate::process::Process;
 
 /// The port of every Pod.
 const PORT: u16 = 8080;
@@ -27,7 +28,9 @@ pub(crate) struct World {
     pub(crate) pods: Vec<(Pod, Server)>,
     pub(crate) client: Client,
     folder: PathBuf,
-    _server: Process,
+    /// Of the API server.
+    address: String,
+    server: Option<Process>,
 }
 
 /// A proxy that runs.
@@ -43,9 +46,7 @@ impl World {
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).unwrap();
         let data = folder.join("data");
-        let args = ["apiserver", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap()];
-        let mut server = Process::start(&mut evenkeel(&args), &folder.join("apiserver.log"));
-        server.after("The API server is ready on ");
+        let (server, address) = serve(&folder, "127.0.0.1:0");
         let file = Kubeconfig::read_from(data.join("kubeconfig")).unwrap();
         let options = KubeConfigOptions::default();
         let config = Config::from_custom_kubeconfig(file, &options).await.unwrap();
@@ -58,7 +59,7 @@ impl World {
             (pod, server)
         });
         let pods = pods.collect();
-        let world = World { network, pods, client, folder, _server: server };
+        let world = World { network, pods, client, folder, address, server: Some(server) };
         let nodes: Api<Node> = Api::all(world.client.clone());
         for host in world.network.hosts() {
             let labels = json!({"topology.kubernetes.io/zone": host.zone});
@@ -69,6 +70,15 @@ impl World {
             nodes.patch_status(&host.name, &PatchParams::default(), &status).await.unwrap();
         }
         world
+    }
+
+    pub(crate) fn stop_api(&mut self) {
+        self.server.take().unwrap().kill();
+    }
+
+    /// At the same address.
+    pub(crate) fn start_api(&mut self) {
+        self.server = Some(serve(&self.folder, &self.address).0);
     }
 
     /// A Service, and a slice of the same name with all Pods.
@@ -133,6 +143,23 @@ impl Proxy {
         self.process.after("Proxy is ready.");
         self.process.after("metrics: http://").trim_end_matches("/metrics").to_owned()
     }
+}
+
+/// `evenkeel`, cut off from any cluster of this machine.
+pub(crate) fn evenkeel(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
+    command.args(args).env("HOME", "/nonexistent").env_remove("KUBECONFIG");
+    command.env_remove("KUBERNETES_SERVICE_HOST");
+    command
+}
+
+/// An API server that is ready, and its address.
+fn serve(folder: &Path, listen: &str) -> (Process, String) {
+    let data = folder.join("data");
+    let args = ["apiserver", "--listen", listen, "--data", data.to_str().unwrap()];
+    let mut server = Process::start(&mut evenkeel(&args), &folder.join("apiserver.log"));
+    let address = server.after("The API server is ready on ");
+    (server, address.trim_end_matches('.').trim_start_matches("https://").to_owned())
 }
 
 pub(crate) fn object<T: serde::de::DeserializeOwned>(value: Value) -> T {

@@ -107,19 +107,23 @@ async fn changes_of_shared_tables_are_seen_among_own_commits() {
     proxy.stop().await;
 }
 
-/// Others' tables are none of our business.
+/// Others' tables are none of our business. On the way, owned tables become shared ones and are owned
+/// again.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn changes_of_other_tables_cost_nothing() {
     let (world, _backends) = web("others").await;
     let a1 = world.network.host("node-a1");
-    for own in [true, false] {
+    for own in [true, false, true] {
         let proxy = Proxy::with(&world.client, a1, |settings| settings.own = own).await.unwrap();
         nft(a1, "add table ip other").unwrap();
+        assert_eq!(a1.http_many("10.96.1.1:80".parse().unwrap(), 10).failures, []);
         let before = generation(a1);
         sleep(Duration::from_millis(700)).await;
         assert_eq!(generation(a1), before);
         assert_eq!(proxy.metric("evenkeel_proxy_rules_restored_total").await, 0.0);
         nft(a1, "delete table ip other").unwrap();
+        let edit = nft(a1, "add chain ip evenkeel other");
+        assert_eq!(edit.is_err(), own, "{edit:?}");
         proxy.stop().await;
     }
 }
