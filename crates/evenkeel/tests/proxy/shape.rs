@@ -15,10 +15,16 @@ pub(crate) type Shape = BTreeMap<(SetId, Vec<u8>), BTreeMap<String, i64>>;
 
 /// Elements that no slots and ranks are in.
 pub(crate) fn fixed(elements: &[Element]) -> Vec<String> {
-    let is_fixed = |element: &&Element| match element.set {
-        SetId::Endpoints(..) | SetId::ZoneSlots(_) | SetId::Zones(_) => false,
-        SetId::StickySlots(..) | SetId::Pinned(..) | SetId::Services(..) => false,
-        _ => true,
+    let is_fixed = |element: &&Element| {
+        !matches!(
+            element.set,
+            SetId::Endpoints(..)
+                | SetId::ZoneSlots(_)
+                | SetId::Zones(_)
+                | SetId::StickySlots(..)
+                | SetId::Pinned(..)
+                | SetId::Services(..)
+        )
     };
     let mut fixed: Vec<String> =
         elements.iter().filter(is_fixed).map(|element| format!("{element:?}")).collect();
