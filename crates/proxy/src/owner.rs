@@ -309,8 +309,9 @@ impl Owner {
         self.metrics.facts(&self.engine.facts(), self.contested);
     }
 
-    /// Restores what others changed.
+    /// Restores what others changed, and takes what they gave back.
     fn look(&mut self) {
+        self.health_ports.retry();
         let config = self.engine.ruleset().config().clone();
         let Some(kernel) = self.kernel.as_mut().filter(|_| self.synced.is_none()) else { return };
         match kernel.look(&config) {
