@@ -120,5 +120,5 @@ fn side_by_side(binary: &str) {
 }
 
 fn say(line: &str) {
-    writeln!(std::io::stderr(), "beside: {line}").unwrap();
+    eprintln!("beside: {line}");
 }
