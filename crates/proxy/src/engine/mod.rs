@@ -458,7 +458,8 @@ impl PortSync<'_> {
 /// An endpoint that connections may go to has ended. Whether this node would still have chosen it is
 /// no matter: connections outlive changes of hints, shares and readiness.
 fn is_lost(change: &EndpointChange) -> bool {
-    let is_usable = |endpoint: &Option<Candidate>| endpoint.as_ref().is_some_and(|e| e.is_usable());
+    let is_usable =
+        |endpoint: &Option<Candidate>| endpoint.as_ref().is_some_and(Candidate::is_usable);
     is_usable(&change.before) && !is_usable(&change.after)
 }
 
