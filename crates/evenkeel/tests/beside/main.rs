@@ -18,7 +18,6 @@ mod process;
 
 use std::{
     env,
-    io::Write as _,
     process::{Command, Stdio},
     time::Duration,
 };

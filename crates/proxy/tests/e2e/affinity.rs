@@ -12,13 +12,11 @@ use serde_json::{Value, json};
 
 use crate::{
     cluster::{PODS, until},
-    space::Space,
+    space::{Space, with},
 };
 
 fn sticky(more: Value) -> Value {
-    let mut spec = json!({"sessionAffinity": "ClientIP"});
-    more.as_object().unwrap().iter().for_each(|(key, value)| spec[key] = value.clone());
-    spec
+    with(json!({"sessionAffinity": "ClientIP"}), more)
 }
 
 /// The Pod that a client is with, once there is one.

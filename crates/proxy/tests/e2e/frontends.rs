@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::{
     cluster::{HTTP, PODS, until},
     http,
-    space::{Space, Target},
+    space::{Space, Target, with},
 };
 
 fn all_from(tally: &Tally, ip: impl Into<IpAddr>) {
@@ -66,9 +66,7 @@ fn an_external_ip_is_served_to_everyone() {
 }
 
 fn load_balancer(space: &Space, name: &str, ingress: Value, more: Value) -> Target {
-    let mut spec = json!({"type": "LoadBalancer"});
-    more.as_object().unwrap().iter().for_each(|(key, value)| spec[key] = value.clone());
-    space.service(name, spec);
+    space.service(name, with(json!({"type": "LoadBalancer"}), more));
     space.patch_status(name, json!({"loadBalancer": {"ingress": [ingress]}}))
 }
 

@@ -2,6 +2,7 @@
 //! server, the controller, and a proxy on each node.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
+#![expect(clippy::needless_pass_by_value, reason = "JSON is written where it is given")]
 
 mod acknowledgement;
 mod affinity;

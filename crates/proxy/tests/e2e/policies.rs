@@ -7,23 +7,20 @@ use serde_json::{Value, json};
 
 use crate::{
     cluster::PODS,
-    space::{Space, Target},
+    space::{Space, Target, with},
 };
 
 fn node_port(space: &Space, web: &Target, node: &str) -> SocketAddr {
     SocketAddr::new(space.cluster.node_ip(node), web.node_port(80))
 }
 
-/// The table "Intersection with internal/externalTrafficPolicy", from node-b1, which has a Pod, as
-/// has node-b2's zone by another node. `internal` and `external` are the Pods expected.
+/// A row of the table "Intersection with internal/externalTrafficPolicy": the Pods that a client on
+/// node-a1 reaches, and one outside by its node port. Of its zone, the node itself has one of two.
 fn precedence(name: &str, more: Value, internal: &[&str], external: &[&str]) {
     let space = Space::new(name);
     space.pods(&PODS);
-    let mut spec = json!({"type": "NodePort", "trafficDistribution": "PreferSameZone"});
-    for (key, value) in more.as_object().unwrap() {
-        spec[key] = value.clone();
-    }
-    let web = space.service("web", spec);
+    let spec = json!({"type": "NodePort", "trafficDistribution": "PreferSameZone"});
+    let web = space.service("web", with(spec, more));
     space.reaches(space.client("a1"), web.http(), internal);
     space.reaches(space.outside(), node_port(&space, &web, "node-a1"), external);
 }
@@ -90,14 +87,11 @@ fn with_local_external_traffic_keeps_its_source_and_is_dropped_where_there_is_no
 fn without_any_endpoint_connections_are_refused_at_once() {
     let space = Space::new("no-endpoints");
     let policies = json!({"internalTrafficPolicy": "Local", "externalTrafficPolicy": "Local"});
-    for (name, policies) in [("cluster", json!({})), ("local", policies)] {
-        let mut more = json!({"type": "NodePort", "externalIPs": ["203.0.113.10"]});
-        policies.as_object().unwrap().iter().for_each(|(key, value)| more[key] = value.clone());
-        if name == "local" {
-            more["externalIPs"] = json!(["203.0.113.11"]);
-        }
-        let external =
-            SocketAddr::new(more["externalIPs"][0].as_str().unwrap().parse().unwrap(), 80);
+    for (name, external, policies) in
+        [("cluster", "203.0.113.10", json!({})), ("local", "203.0.113.11", policies)]
+    {
+        let more = with(json!({"type": "NodePort", "externalIPs": [external]}), policies);
+        let external = SocketAddr::new(external.parse().unwrap(), 80);
         let web = space.service(name, more);
         let pod = space.client("a1").client();
         let node = space.cluster.network.host("node-a1").client();

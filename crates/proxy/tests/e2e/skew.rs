@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::{
     cluster::{PODS, off, settings},
-    space::{Space, Target},
+    space::{Space, Target, with},
 };
 
 fn auto() -> Value {
@@ -62,9 +62,7 @@ fn old_controller(
     more: Value,
     hint: impl Fn(&str) -> Value,
 ) -> Target {
-    let mut spec = json!({"selector": null});
-    more.as_object().unwrap().iter().for_each(|(key, value)| spec[key] = value.clone());
-    let web = space.annotated("web", annotations, spec);
+    let web = space.annotated("web", annotations, with(json!({"selector": null}), more));
     space.slice("web", &PODS, hint);
     web
 }

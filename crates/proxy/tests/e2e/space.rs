@@ -37,7 +37,6 @@ impl Space {
     /// In the shared cluster. Names of tests are unique.
     pub(crate) fn new(name: &str) -> Space {
         let cluster = cluster();
-        // A cluster may outlive a test, and a test come again.
         let namespaces: Api<Namespace> = Api::all(cluster.client.clone());
         let object = object(json!({"metadata": {"name": name}}));
         cluster.runtime.block_on(namespaces.create(&PostParams::default(), &object)).unwrap();
@@ -60,7 +59,7 @@ impl Space {
         self.cluster.runtime.block_on(api.create(&params, &object(value))).unwrap()
     }
 
-    /// A ready Pod of `app`, for each.
+    /// Makes Pods of the cluster ready endpoints of the Services here.
     pub(crate) fn pods(&self, names: Names<'_>) {
         names.iter().for_each(|name| self.pod(name, true));
     }
@@ -115,15 +114,14 @@ impl Space {
 
     /// Ports are as in [`Space::service`] unless `more` has some.
     pub(crate) fn service_of(&self, metadata: Value, more: Value) -> Target {
-        let mut spec = json!({
+        let spec = json!({
             "selector": {"app": "web"},
             "ports": [
                 {"name": "http", "port": 80, "targetPort": HTTP},
                 {"name": "dns", "port": 53, "targetPort": UDP, "protocol": "UDP"},
             ],
         });
-        merge(&mut spec, more);
-        Target(self.create(json!({"metadata": metadata, "spec": spec})))
+        Target(self.create(json!({"metadata": metadata, "spec": with(spec, more)})))
     }
 
     pub(crate) fn patch(&self, service: &str, patch: Value) -> Target {
@@ -296,9 +294,10 @@ pub(crate) fn object<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value).unwrap()
 }
 
-fn merge(into: &mut Value, more: Value) {
-    let Value::Object(more) = more else { return };
-    for (key, value) in more {
-        into[key] = value;
+/// The first object, with the members of the second.
+pub(crate) fn with(mut object: Value, more: Value) -> Value {
+    if let Value::Object(more) = more {
+        more.into_iter().for_each(|(key, value)| object[key] = value);
     }
+    object
 }
