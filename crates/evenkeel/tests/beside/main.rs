@@ -10,6 +10,7 @@
 //!    kube-proxy's, at the same time.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
+#![expect(clippy::print_stderr, reason = "it says what it did, and what it did not")]
 
 mod node;
 #[path = "../proxy/process.rs"]
