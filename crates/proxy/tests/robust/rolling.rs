@@ -51,7 +51,7 @@ async fn no_request_fails_while_endpoints_and_shares_change() {
     let proxy = Proxy::start(&world.client, a1).await;
     let client = a1.pod("client");
     let load = client.load(Protocol::Http, "10.96.1.1:80".parse().unwrap(), 1_000);
-    let metadata = |n: usize| shares(if n / 4 % 2 == 0 { SHARES } else { OTHER_SHARES });
+    let metadata = |n: usize| shares(if (n / 4).is_multiple_of(2) { SHARES } else { OTHER_SHARES });
     let reached = roll(&world, backends, load, Duration::from_secs(3), metadata).await;
     assert_eq!(reached, 8);
     proxy.stop().await;
