@@ -120,5 +120,6 @@ fn side_by_side(binary: &str) {
 }
 
 fn say(line: &str) {
-    writeln!(std::io::stderr(), "beside: {line}").unwrap();
+    let mut out = std::io::stderr();
+    writeln!(out, "beside: {line}").unwrap();
 }
