@@ -10,7 +10,6 @@
 //!    kube-proxy's, at the same time.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
-#![expect(clippy::print_stderr, reason = "it says what it did, and what it did not")]
 
 mod node;
 #[path = "../proxy/process.rs"]
@@ -19,6 +18,7 @@ mod process;
 
 use std::{
     env,
+    io::Write as _,
     process::{Command, Stdio},
     time::Duration,
 };
@@ -120,5 +120,6 @@ fn side_by_side(binary: &str) {
 }
 
 fn say(line: &str) {
-    eprintln!("beside: {line}");
+    let mut out = std::io::stderr();
+    writeln!(out, "beside: {line}").unwrap();
 }

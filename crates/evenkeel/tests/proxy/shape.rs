@@ -15,17 +15,12 @@ pub(crate) type Shape = BTreeMap<(SetId, Vec<u8>), BTreeMap<String, i64>>;
 
 /// Elements that no slots and ranks are in.
 pub(crate) fn fixed(elements: &[Element]) -> Vec<String> {
-    let is_fixed = |element: &&Element| {
-        !matches!(
-            element.set,
-            SetId::Endpoints(..)
-                | SetId::ZoneSlots(_)
-                | SetId::Zones(_)
-                | SetId::StickySlots(..)
-                | SetId::Pinned(..)
-                | SetId::Services(..)
-        )
+    let is_slot = |set: SetId| {
+        use SetId::{Endpoints, Pinned, Services, StickySlots, ZoneSlots, Zones};
+        let is_endpoint = matches!(set, Endpoints(..) | StickySlots(..) | Pinned(..));
+        is_endpoint || matches!(set, ZoneSlots(_) | Zones(_) | Services(..))
     };
+    let is_fixed = |element: &&Element| !is_slot(element.set);
     let mut fixed: Vec<String> =
         elements.iter().filter(is_fixed).map(|element| format!("{element:?}")).collect();
     fixed.sort_unstable();

@@ -3,7 +3,7 @@
 //! sense. Needs root, and the commands `ip` and `nft`.
 
 #![expect(clippy::unwrap_used, reason = "all of it is a test")]
-#![expect(clippy::print_stdout, reason = "figures for who runs it alone")]
+#![expect(clippy::print_stdout, reason = "what was measured is of interest")]
 
 mod affinity;
 mod bad_input;
