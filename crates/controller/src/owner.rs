@@ -6,7 +6,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_k8s::watch::Batch;
+use evenkeel_k8s::watch::Received;
 use evenkeel_model::ServiceKey;
 use jiff::Timestamp;
 use rustc_hash::FxHashMap;
@@ -63,7 +63,7 @@ pub(crate) struct Owner {
 /// The inputs of the task.
 #[derive(Debug)]
 pub(crate) struct Inputs {
-    pub(crate) batches: mpsc::Receiver<Batch>,
+    pub(crate) batches: mpsc::Receiver<Received>,
     pub(crate) leading: Leading,
     pub(crate) stop: CancellationToken,
 }
@@ -104,7 +104,7 @@ impl Owner {
     }
 
     /// Takes the inputs that have arrived, up to a limit.
-    fn take(&mut self, batches: &mut mpsc::Receiver<Batch>) {
+    fn take(&mut self, batches: &mut mpsc::Receiver<Received>) {
         for _ in 0..TAKEN {
             let Ok(batch) = batches.try_recv() else { break };
             self.take_in(batch);
@@ -115,7 +115,7 @@ impl Owner {
         }
     }
 
-    fn take_in(&mut self, batch: Batch) {
+    fn take_in(&mut self, Received { batch, .. }: Received) {
         let wall = Timestamp::now().as_second();
         self.intake.take(&mut self.engine, batch, wall);
     }

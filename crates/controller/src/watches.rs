@@ -2,7 +2,7 @@
 
 use evenkeel_admin::supervisor::Supervisor;
 pub use evenkeel_k8s::watch::WatchSettings;
-use evenkeel_k8s::watch::{self, Batch, Counters, Hooks, Resource, Selector, Selectors};
+use evenkeel_k8s::watch::{self, Counters, Hooks, Received, Resource, Selector, Selectors};
 use evenkeel_model::label;
 use kube::Client;
 use tokio::{sync::mpsc, task::JoinHandle};
@@ -30,7 +30,7 @@ pub(crate) fn start(
     hooks: &Hooks,
     supervisor: &Supervisor,
     stop: &CancellationToken,
-) -> (mpsc::Receiver<Batch>, Vec<JoinHandle<()>>) {
+) -> (mpsc::Receiver<Received>, Vec<JoinHandle<()>>) {
     let (batches, tasks) = watch::prepare(client, selectors, settings, hooks);
     let tasks = tasks.into_iter().map(|task| {
         let stop = stop.clone();

@@ -59,8 +59,8 @@ pub async fn render(
     let tasks: Vec<_> = tasks.iter().map(|task| tokio::spawn(task.run())).collect();
     let (metrics, mut intake) = (Metrics::new(), Intake::default());
     let filled = timeout(patience, async {
-        while let Some(batch) = batches.recv().await {
-            intake.take(&mut engine, &metrics, batch);
+        while let Some(received) = batches.recv().await {
+            intake.take(&mut engine, &metrics, received.batch);
             if engine.is_synced() {
                 break;
             }

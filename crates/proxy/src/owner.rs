@@ -7,7 +7,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_k8s::watch::Batch;
+use evenkeel_k8s::watch::Received;
 use evenkeel_nft::{Config, Create, Family, Remove, Transaction, Verb};
 use jiff::Timestamp;
 use tokio::{
@@ -24,7 +24,7 @@ use crate::{
     intake::Intake,
     kernel::{Intact, Kernel},
     metrics::{Metrics, Synced},
-    netlink::{nftables::CommitError, route::AddressWatch},
+    netlink::{self, nftables::CommitError, route::AddressWatch},
     report::InForce,
     zone_counters::ZoneCounters,
 };
@@ -63,6 +63,8 @@ pub(crate) struct Owner {
     pub(crate) in_force: watch::Sender<Option<InForce>>,
     /// When the next commit may be.
     pub(crate) next: Instant,
+    /// When the first change was received that is not in force yet.
+    pub(crate) received: Option<Instant>,
     /// The kernel does not have what the engine decided: all of it must be replaced.
     pub(crate) is_broken: bool,
     pub(crate) failures: u32,
@@ -75,7 +77,7 @@ pub(crate) struct Owner {
 /// The inputs of the task.
 #[derive(Debug)]
 pub(crate) struct Inputs {
-    pub(crate) batches: mpsc::Receiver<Batch>,
+    pub(crate) batches: mpsc::Receiver<Received>,
     pub(crate) stop: CancellationToken,
 }
 
@@ -112,12 +114,13 @@ impl Owner {
         }
     }
 
-    fn take(&mut self, first: Batch, batches: &mut mpsc::Receiver<Batch>) {
-        let mut batch = Some(first);
+    fn take(&mut self, first: Received, batches: &mut mpsc::Receiver<Received>) {
+        let mut received = Some(first);
         for _ in 0..TAKEN {
-            let Some(given) = batch else { break };
-            self.intake.take(&mut self.engine, &self.metrics, given);
-            batch = batches.try_recv().ok();
+            let Some(Received { at, batch }) = received else { break };
+            self.received = Some(self.received.map_or(at, |first| first.min(at)));
+            self.intake.take(&mut self.engine, &self.metrics, batch);
+            received = batches.try_recv().ok();
         }
         self.news();
         self.metrics.queued(&self.families, self.intake.services, self.intake.slices);
@@ -162,7 +165,7 @@ impl Owner {
     async fn commit(&mut self, transaction: &Transaction) -> Result<(), CommitError> {
         let config: Config = self.engine.ruleset().config().clone();
         let Some(mut kernel) = self.kernel.take() else {
-            return Err(CommitError::Netlink(crate::netlink::Error::NoAnswer));
+            return Err(CommitError::Netlink(netlink::Error::NoAnswer));
         };
         if transaction.is_empty() {
             self.kernel = Some(kernel);
@@ -183,13 +186,14 @@ impl Owner {
                 self.kernel = Some(kernel);
                 committed
             }
-            Err(_) => Err(CommitError::Netlink(crate::netlink::Error::NoAnswer)),
+            Err(_) => Err(CommitError::Netlink(netlink::Error::NoAnswer)),
         }
     }
 
     fn committed(&mut self, transaction: &Transaction, took: Duration, is_full: bool) {
         let families = &self.families;
-        self.metrics.synced(&Synced { transaction, families, took, is_full });
+        let waited = self.received.take().map(|received| received.elapsed());
+        self.metrics.synced(&Synced { transaction, families, took, waited, is_full });
         (self.is_broken, self.failures) = (false, 0);
         self.vitals.in_force();
         self.vitals.eligible(self.engine.own_node().is_some_and(|own| !own.is_leaving));
@@ -312,33 +316,36 @@ impl Owner {
         match kernel.look(&config) {
             Ok(Intact::Yes | Intact::OthersChanged) => {}
             Ok(Intact::Lost) => self.restore("table was deleted by another process"),
-            Ok(Intact::Unknown) => {
-                if !self.is_as_committed(&config) {
-                    self.restore("table was changed by another process");
+            Ok(Intact::Unknown) => match self.is_as_committed(&config) {
+                Ok(true) => {}
+                Ok(false) => self.restore("table was changed by another process"),
+                Err(error) => {
+                    tracing::warn!(%error, "looking at nftables failed, retrying");
+                    self.kernel.iter_mut().for_each(Kernel::look_again);
                 }
-            }
+            },
             Err(error) => tracing::warn!(%error, "looking at nftables failed"),
         }
     }
 
     /// Compares all elements. Only where tables can't be owned, and somebody committed something.
-    fn is_as_committed(&mut self, config: &Config) -> bool {
-        let Some(kernel) = self.kernel.as_mut() else { return true };
+    fn is_as_committed(&mut self, config: &Config) -> netlink::Result<bool> {
+        let Some(kernel) = self.kernel.as_mut() else { return Ok(true) };
         let mut known: rustc_hash::FxHashMap<_, _> =
             self.engine.elements().into_iter().map(|e| (e.key(), e.data)).collect();
         for family in &self.families {
-            let Ok(Some(table)) = kernel.list(*family, config) else { return false };
+            let Some(table) = kernel.list(*family, config)? else { return Ok(false) };
             let version = evenkeel_nft::version(config, *family);
             if table.is_foreign || table.version() != Some(version) {
-                return false;
+                return Ok(false);
             }
             for element in table.elements {
                 if known.remove(&element.key()) != Some(element.data) {
-                    return false;
+                    return Ok(false);
                 }
             }
         }
-        known.is_empty()
+        Ok(known.is_empty())
     }
 
     fn restore(&mut self, why: &'static str) {

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use evenkeel_admin::{endpoint, supervisor::Supervisor};
 use evenkeel_k8s::watch::{self, Conditions, Hooks, Selector, Selectors};
 use evenkeel_model::label;
+use evenkeel_nft::Adopted;
 use jiff::Timestamp;
 use kube::Client;
 use tokio::{
@@ -121,10 +122,14 @@ impl Parts {
         let config = &mut settings.engine.nft;
         let found = kernel.find(config, &families, settings.adopt)?;
         config.seed = found.seed.unwrap_or_else(random);
-        kernel.own(config)?;
+        let to_replace = kernel.own(config)?;
         let mut engine = Engine::new(settings.engine.clone());
         for (family, table) in found.tables {
-            engine.adopt(family, move |config| table.adopted(family, config));
+            let is_foreign = to_replace.contains(&family);
+            engine.adopt(family, move |config| {
+                let table = table.adopted(family, config);
+                Adopted { is_foreign: table.is_foreign || is_foreign, ..table }
+            });
         }
         let counters = ZoneCounters::open(namespace.as_ref(), &settings.engine.nft, &families)?;
         let counters = counters.map(Arc::new);
@@ -187,6 +192,7 @@ impl Parts {
             synced: Some(synced),
             in_force,
             next: Instant::now(),
+            received: None,
             is_broken: false,
             failures: 0,
             has_news: false,

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use evenkeel_model::{Gone, Watched};
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 use crate::watched;
 
@@ -26,6 +27,13 @@ pub enum Batch {
     Services(Vec<Watched<watched::Service>>),
     Slices(Vec<Watched<watched::EndpointSlice>>),
     Leases(Vec<Watched<watched::Lease>>),
+}
+
+/// A batch, and when its first change was read from the connection.
+#[derive(Debug)]
+pub struct Received {
+    pub at: Instant,
+    pub batch: Batch,
 }
 
 /// What a watch has to know of its kind.

@@ -11,7 +11,7 @@ use kube::{
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{
-    Selector, Watch,
+    Received, Selector, Watch,
     batch::Followed,
     failure::{Cause, Failure, Verb},
     reflector::{Reflector, Step},
@@ -64,7 +64,7 @@ impl<T: Followed> Watch<T> {
         };
         let page = within(Verb::List, self.settings.list, self.api.list(&params)).await?;
         self.alive();
-        self.pass_on(reflector.page(page)?).await;
+        self.pass_on(Instant::now(), reflector.page(page)?).await;
         Ok(())
     }
 
@@ -88,7 +88,7 @@ impl<T: Followed> Watch<T> {
     async fn open(
         &self,
         version: &str,
-    ) -> Result<(impl Stream<Item = Line<T>> + use<T>, Open), Failure> {
+    ) -> Result<(impl Stream<Item = (Instant, Line<T>)> + use<T>, Open), Failure> {
         let seconds = self.settings.timeout_seconds(rand::random());
         let Selector { labels, fields, .. } = self.selector.clone();
         let params = WatchParams {
@@ -110,13 +110,14 @@ impl<T: Followed> Watch<T> {
     async fn lines(
         &self,
         reflector: &mut Reflector<T>,
-        chunk: Vec<Line<T>>,
+        chunk: Vec<(Instant, Line<T>)>,
         open: &mut Open,
     ) -> Result<(), Failure> {
         self.alive();
+        let at = chunk.first().map_or_else(Instant::now, |(at, _)| *at);
         let mut batch = Vec::with_capacity(chunk.len());
         let mut done = Ok(());
-        for line in chunk {
+        for (_, line) in chunk {
             match self.line(reflector, line) {
                 Ok(told) => batch.extend(told),
                 Err(failure) => {
@@ -126,7 +127,7 @@ impl<T: Followed> Watch<T> {
             }
         }
         open.had_events |= !batch.is_empty();
-        self.pass_on(batch).await;
+        self.pass_on(at, batch).await;
         // However long it took until the batch was taken.
         open.seen = Instant::now();
         done
@@ -153,10 +154,10 @@ impl<T: Followed> Watch<T> {
         reflector.ended(open.since.elapsed(), open.had_events)
     }
 
-    async fn pass_on(&self, batch: Vec<Watched<T>>) {
+    async fn pass_on(&self, at: Instant, batch: Vec<Watched<T>>) {
         if !batch.is_empty() {
             // Who has gone is noticed before the next request.
-            let _ = self.send.send(T::batch(batch)).await;
+            let _ = self.send.send(Received { at, batch: T::batch(batch) }).await;
         }
     }
 }

@@ -32,8 +32,8 @@
 //! for task in tasks {
 //!     tokio::spawn(async move { task.run().await });
 //! }
-//! while let Some(batch) = batches.recv().await {
-//!     println!("{batch:?}");
+//! while let Some(received) = batches.recv().await {
+//!     println!("{:?}", received.batch);
 //! }
 //! # }
 //! ```
@@ -61,7 +61,7 @@ use tracing::Instrument as _;
 
 use self::{batch::Followed, failure::Failure};
 pub use self::{
-    batch::{Batch, Resource},
+    batch::{Batch, Received, Resource},
     condition::Conditions,
     selector::{Selector, Selectors},
     settings::WatchSettings,
@@ -104,7 +104,7 @@ struct Watch<T> {
     api: Api<T>,
     selector: Selector,
     settings: WatchSettings,
-    send: mpsc::Sender<Batch>,
+    send: mpsc::Sender<Received>,
     hooks: Hooks,
 }
 
@@ -117,7 +117,7 @@ pub fn prepare(
     selectors: &Selectors,
     settings: &WatchSettings,
     hooks: &Hooks,
-) -> (mpsc::Receiver<Batch>, Vec<Task>) {
+) -> (mpsc::Receiver<Received>, Vec<Task>) {
     let (send, receive) = mpsc::channel(WAITING);
     let mut tasks = Vec::new();
     macro_rules! watch {

@@ -11,6 +11,7 @@ use kube::{
     core::{Status, WatchEvent},
 };
 use serde::{Deserialize, de::DeserializeOwned};
+use tokio::time::Instant;
 
 #[derive(Debug)]
 pub(super) enum Line<T> {
@@ -21,17 +22,20 @@ pub(super) enum Line<T> {
     Broken(io::Error),
 }
 
-/// Returns once the API server has answered that the watch has begun.
+/// Returns once the API server has answered that the watch has begun. Each line comes with the time
+/// when it was read, before it was decoded.
 pub(super) async fn open<T: DeserializeOwned>(
     client: &Client,
     request: http::Request<Vec<u8>>,
-) -> kube::Result<impl Stream<Item = Line<T>> + use<T>> {
+) -> kube::Result<impl Stream<Item = (Instant, Line<T>)> + use<T>> {
     let lines = client.request_stream(request).await?.lines();
     Ok(lines.filter_map(|line| {
-        ready(match line {
+        let at = Instant::now();
+        let line = match line {
             Ok(line) => decoded(&line),
             Err(error) => Some(Line::Broken(error)),
-        })
+        };
+        ready(line.map(|line| (at, line)))
     }))
 }
 

@@ -55,7 +55,7 @@ fn said(watched: Watched<Node>) -> String {
 /// A watch that runs, and what it has done so far.
 struct Running {
     script: Script,
-    batches: mpsc::Receiver<Batch>,
+    batches: mpsc::Receiver<Received>,
     seen: Vec<String>,
     conditions: Arc<Conditions>,
     counted: Arc<Counted>,
@@ -85,7 +85,9 @@ impl Running {
     async fn told(&mut self, n: usize) -> &[String] {
         while self.seen.len() < n {
             let batch = tokio::time::timeout(PATIENCE, self.batches.recv()).await.unwrap();
-            let Some(Batch::Nodes(batch)) = batch else { panic!("a batch of nodes") };
+            let Some(Received { batch: Batch::Nodes(batch), .. }) = batch else {
+                panic!("a batch of nodes")
+            };
             self.seen.extend(batch.into_iter().map(said));
         }
         &self.seen

@@ -11,29 +11,34 @@
 mod facts;
 mod health_checks;
 mod node_ports;
+mod port_sync;
 mod stale;
 
 use core::net::IpAddr;
 use std::sync::Arc;
 
 use evenkeel_model::{
-    Candidate, Gone, Node, NodeId, OwnNode, Path, PortId, Protocol, ProxyException, SeenService,
-    SeenSlice, Selectable as _, Topology, Viewpoint, Watched, Watermark,
+    Gone, Node, NodeId, OwnNode, PortId, Protocol, ProxyException, SeenService, SeenSlice,
+    Topology, Viewpoint, Watched, Watermark,
 };
 use evenkeel_nft::{
-    Adopted, Config, DetectLocal, Element, Family, Frontend, InUse, Member, PortName, PortSpec,
-    Ruleset, Transaction, ZoneShare,
+    Adopted, Config, DetectLocal, Element, Family, Member, PortName, Ruleset, Transaction,
+    ZoneShare,
 };
 use evenkeel_topology::{
     Settings,
-    consumer::{ChangeKind, Changes, Delta, EndpointChange, Selector, View},
+    consumer::{ChangeKind, Delta, Selector, View},
 };
 use rustc_hash::FxHashMap;
 
-use self::health_checks::HealthChecks;
+use self::{
+    facts::Tally,
+    health_checks::HealthChecks,
+    port_sync::{PortSync, is_lost},
+};
 use crate::report::InForce;
 
-/// The reason of an exception: another Service has an address or node port that this one requests.
+/// Another Service has an address or node port that this one requests.
 pub const CONTESTED: &str = "FrontendContested";
 pub use self::{
     facts::{Facts, Services},
@@ -67,6 +72,8 @@ pub struct Engine {
     selector: Selector,
     ruleset: Ruleset,
     node: Option<(Node, OwnNode)>,
+    /// The Node is in the list that is being read, or was in the last one.
+    is_node_listed: bool,
     node_id: NodeId,
     local_addresses: Vec<IpAddr>,
     /// The Node's addresses that frontends were made for.
@@ -75,6 +82,7 @@ pub struct Engine {
     listed: Listed,
     any_in_cluster: FxHashMap<PortId, bool>,
     health_checks: HealthChecks,
+    tally: Tally,
     services_seen: Watermark,
     slices_seen: Watermark,
     in_force: InForce,
@@ -108,12 +116,14 @@ impl Engine {
             ruleset: Ruleset::new(settings.nft.clone(), &settings.families),
             names,
             node: None,
+            is_node_listed: false,
             node_id,
             local_addresses: Vec::new(),
             node_ips: Vec::new(),
             listed: Listed::default(),
             any_in_cluster: FxHashMap::default(),
             health_checks: HealthChecks::default(),
+            tally: Tally::default(),
             services_seen: Watermark::default(),
             slices_seen: Watermark::default(),
             in_force: InForce::default(),
@@ -176,14 +186,19 @@ impl Engine {
     /// What the watch of this Node tells. A Node that is gone has no zone and no addresses.
     pub fn node(&mut self, seen: Watched<(Node, OwnNode)>) {
         match seen {
-            Watched::Listed(node) | Watched::Applied(node) if node.0.id == self.node_id => {
-                self.node = Some(node);
+            Watched::Restarted => self.is_node_listed = false,
+            Watched::Listed(node) if node.0.id == self.node_id => {
+                (self.node, self.is_node_listed) = (Some(node), true);
             }
+            Watched::Applied(node) if node.0.id == self.node_id => self.node = Some(node),
             Watched::Deleted(Gone { name, .. }) if *name == *self.settings.node => {
                 self.node = None;
             }
-            Watched::Complete => self.listed.nodes = true,
-            _ => {}
+            Watched::Complete => {
+                self.listed.nodes = true;
+                self.node = self.node.take().filter(|_| self.is_node_listed);
+            }
+            Watched::Listed(_) | Watched::Applied(_) | Watched::Deleted(_) => {}
         }
     }
 
@@ -263,7 +278,7 @@ impl Engine {
     }
 
     pub fn facts(&self) -> Facts {
-        Facts::of(&self.view, &self.selector)
+        self.tally.all()
     }
 
     fn follow_revisions(&mut self) {
@@ -316,6 +331,7 @@ impl Engine {
             members: &mut self.members,
             shares: &mut self.shares,
             health_checks: &mut self.health_checks,
+            tally: &mut self.tally,
         };
         if is_first {
             *selector = Selector::new(from);
@@ -372,97 +388,6 @@ impl Engine {
     }
 }
 
-/// Carries the change of one port into the ruleset.
-struct PortSync<'a> {
-    changes: &'a Changes<'a>,
-    node: NodeId,
-    own: Option<&'a OwnNode>,
-    names: &'a Topology,
-    any_in_cluster: &'a mut FxHashMap<PortId, bool>,
-    stale: &'a mut Stale,
-    members: &'a mut (Vec<Member>, Vec<Member>),
-    shares: &'a mut Vec<ZoneShare>,
-    health_checks: &'a mut HealthChecks,
-}
-
-impl PortSync<'_> {
-    fn set(&mut self, ruleset: &mut Ruleset, id: PortId) {
-        let Some(port) = self.changes.view().port(id) else { return };
-        let Some(family) = Family::of_slices(port.family()) else { return };
-        let node_ip = self
-            .own
-            .and_then(|own| own.addresses.iter().copied().find(|ip| Family::of(*ip) == family));
-        self.note_udp(ruleset, id);
-        let spec = PortSpec::of(port.service(), port.port(), family, node_ip);
-        ruleset.set_port(id, spec);
-        self.note_udp(ruleset, id);
-    }
-
-    fn remove(&mut self, ruleset: &mut Ruleset, id: PortId) {
-        self.note_udp(ruleset, id);
-        self.any_in_cluster.remove(&id);
-        self.health_checks.remove(id);
-        ruleset.remove_port(id);
-    }
-
-    /// Connections of a UDP port may go elsewhere now.
-    fn note_udp(&mut self, ruleset: &Ruleset, id: PortId) {
-        let is_udp = |frontend: &Frontend| frontend.protocol() == Protocol::Udp;
-        ruleset.frontends(id).filter(is_udp).for_each(|frontend| self.stale.add(frontend));
-    }
-
-    fn endpoints(
-        &mut self,
-        ruleset: &mut Ruleset,
-        selector: &Selector,
-        id: PortId,
-        delta: &Delta,
-        is_forced: bool,
-    ) {
-        let any = delta.any_in_cluster;
-        let had_any = self.any_in_cluster.insert(id, any).unwrap_or(false);
-        self.health_checks.count(id, self.changes.view(), self.node);
-        if had_any != any {
-            self.note_udp(ruleset, id);
-        }
-        if delta.is_empty() && had_any == any && !is_forced {
-            return;
-        }
-        let view = self.changes.view();
-        let (cluster, local) = &mut *self.members;
-        for (path, members) in [(Path::Cluster, &mut *cluster), (Path::Local, &mut *local)] {
-            members.clear();
-            members.extend(selector.members(view, id, path).map(|(member, _)| {
-                let endpoint = view.port(id).and_then(|port| port.endpoint(member.backend));
-                let is_local = endpoint.is_some_and(|e| e.on_node() == Some(self.node));
-                Member { backend: member.backend, zone: member.zone, is_local }
-            }));
-        }
-        for member in cluster.iter().chain(&*local) {
-            ruleset.name_zone(member.zone, self.names.zones.name(member.zone));
-        }
-        self.shares.clear();
-        // The endpoints of a zone have equal weights, which are bounded each.
-        self.shares.extend(delta.cluster.weights.iter().filter(|zone| zone.ready > 0).map(
-            |zone| {
-                let part = u64::from(zone.weight) * u64::from(zone.ready);
-                ZoneShare { zone: zone.zone, part: u32::try_from(part).unwrap_or(u32::MAX) }
-            },
-        ));
-        let cluster = InUse { members: cluster, shares: self.shares };
-        let local = InUse { members: local, shares: &[] };
-        ruleset.set_endpoints(id, cluster, local, any);
-    }
-}
-
-/// An endpoint that connections may go to has ended. Whether this node would still have chosen it is
-/// no matter: connections outlive changes of hints, shares and readiness.
-fn is_lost(change: &EndpointChange) -> bool {
-    let is_usable =
-        |endpoint: &Option<Candidate>| endpoint.as_ref().is_some_and(Candidate::is_usable);
-    is_usable(&change.before) && !is_usable(&change.after)
-}
-
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("node", &self.settings.node).finish_non_exhaustive()
@@ -478,10 +403,5 @@ impl Engine {
     /// The text that `nft -f` would load.
     pub fn text(&self) -> String {
         self.ruleset.text()
-    }
-
-    pub fn service_name(&self, id: PortId) -> Option<Arc<str>> {
-        let spec = self.ruleset.spec(id)?;
-        Some(spec.name.service.to_string().into())
     }
 }

@@ -18,7 +18,7 @@ mod server;
 
 use std::{sync::Arc, time::Duration};
 
-use evenkeel_k8s::watch::{self, Batch, Conditions, Hooks, Selector, Selectors, WatchSettings};
+use evenkeel_k8s::watch::{self, Conditions, Hooks, Received, Selector, Selectors, WatchSettings};
 use evenkeel_model::{Cidr, label};
 use evenkeel_nft::{DetectLocal, Family};
 use evenkeel_proxy::{NetworkNamespace, Settings};
@@ -96,7 +96,7 @@ async fn read(client: &Client) -> kube::Result<Plan> {
 }
 
 /// Watches that run until the set is dropped.
-fn changes(cluster: &Cluster) -> (mpsc::Receiver<Batch>, JoinSet<()>) {
+fn changes(cluster: &Cluster) -> (mpsc::Receiver<Received>, JoinSet<()>) {
     let selectors = Selectors {
         nodes: Some(Selector::all()),
         pods: Some(Selector::all()),
