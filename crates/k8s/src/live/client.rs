@@ -38,7 +38,12 @@ pub async fn controller_client(source: &ClusterSource) -> Result<Connection, Liv
     connect(source, |config| long_lived(config, &Timeouts::default())).await
 }
 
-async fn connect(
+/// The same for a component that starts without an API server too, and tries until there is one.
+pub async fn patient_client(source: &ClusterSource) -> Result<Connection, LiveError> {
+    create(source, |config| long_lived(config, &Timeouts::default())).await
+}
+
+async fn create(
     source: &ClusterSource,
     make: impl FnOnce(Config) -> kube::Result<Client>,
 ) -> Result<Connection, LiveError> {
@@ -46,6 +51,14 @@ async fn connect(
     let address = config.cluster_url.to_string().trim_end_matches('/').to_owned();
     let client = make(config)
         .map_err(|error| LiveError::Client { server: address.clone(), source: Box::new(error) })?;
+    Ok(Connection { client, address })
+}
+
+async fn connect(
+    source: &ClusterSource,
+    make: impl FnOnce(Config) -> kube::Result<Client>,
+) -> Result<Connection, LiveError> {
+    let Connection { client, address } = create(source, make).await?;
     match client.apiserver_version().await {
         Err(error) if is_unreachable(&error) => Err(match source.rule {
             SourceRule::CurrentFolder => {
