@@ -40,11 +40,11 @@ fn serve(args: &RunArgs) -> Result<(), Error> {
     runtime.block_on(async {
         let signals = Signals::new().map_err(Error::Start)?;
         let source = args.common.cluster.source()?;
-        // Without an API server it waits for one: the rules that are there serve meanwhile.
         let Connection { client, address } = live::patient_client(&source).await?;
         tracing::info!(kubeconfig = %source, %address, node = settings.engine.node, "using API server");
-        access::check(&client, &settings.engine.node).await?;
-        let reports = reports(&client, &settings).await;
+        let checked = access::check(&client, &settings.engine.node);
+        let (checked, reports) = tokio::join!(checked, reports(&client, &settings));
+        checked?;
         let settings = Settings { address: Some(address), reports, ..settings };
         let ready = |ready: Ready| printed = greet(ready);
         let stop = signals.first(|| printer::note(SHUTTING_DOWN));
