@@ -398,6 +398,9 @@ impl Ruleset {
 
     /// Chains and counters that are to be created, and those that nothing needs any more.
     fn follow_references(&mut self) {
+        // These are elements, which are written down when they are counted.
+        self.cluster_ips.forget_touched();
+        self.local_endpoints.forget_touched();
         let Ruleset { chains, counters, pending: Transaction { create, remove, .. }, .. } = self;
         let missing = chains.take_missing().into_iter();
         create.extend(missing.map(|(family, chain)| Create::Chain(family, chain)));

@@ -14,7 +14,7 @@ mod node_ports;
 mod stale;
 
 use core::net::IpAddr;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::{
     Gone, Node, NodeId, OwnNode, Path, PortId, Protocol, ProxyException, SeenService, SeenSlice,
@@ -164,6 +164,8 @@ impl Engine {
             Watched::Applied(seen) if !seen.service.is_served_by(name) => {
                 self.view.delete_service(&seen.service.key);
             }
+            Watched::Listed(seen) => self.view.watch_service(Watched::Listed(slim(seen))),
+            Watched::Applied(seen) => self.view.watch_service(Watched::Applied(slim(seen))),
             seen => self.view.watch_service(seen),
         }
     }
@@ -370,6 +372,13 @@ impl Engine {
             self.ruleset.frontends(id).for_each(|frontend| self.stale.add(frontend));
         }
     }
+}
+
+/// Without what only controllers need: small maps take a third of a kilobyte each.
+fn slim(mut seen: SeenService) -> SeenService {
+    seen.service.labels = BTreeMap::new();
+    seen.service.selector = seen.service.selector.map(|_| BTreeMap::new());
+    seen
 }
 
 /// Carries the change of one port into the ruleset.
