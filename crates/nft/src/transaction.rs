@@ -73,38 +73,39 @@ impl Transaction {
         if !only_adds {
             self.elements = net(std::mem::take(&mut self.elements));
         }
-        self.elements.sort_by_key(|change| {
+        // In place: those of one set may come in any order.
+        self.elements.sort_unstable_by_key(|change| {
             let Element { family, set, .. } = change.element;
             (change.verb, family, set)
         });
     }
 }
 
-fn net(changes: Vec<Change>) -> Vec<Change> {
+/// Only elements that were deleted at some time can have several changes: memory goes to these alone.
+fn net(mut changes: Vec<Change>) -> Vec<Change> {
+    #[derive(Default)]
     struct Net {
+        is_known: bool,
         before: Option<Element>,
         after: Option<Element>,
     }
-    let mut at: FxHashMap<ElementKey, usize> = FxHashMap::default();
-    let mut nets: Vec<Net> = Vec::with_capacity(changes.len());
-    for Change { verb, element } in changes {
-        let n = nets.len();
-        let index = *at.entry(element.key()).or_insert(n);
-        if index == n {
-            let before = (verb == Verb::Delete).then(|| element.clone());
-            nets.push(Net { before, after: None });
+    let deleted = changes.iter().filter(|change| change.verb == Verb::Delete);
+    let mut nets: FxHashMap<ElementKey, Net> =
+        deleted.map(|change| (change.element.key(), Net::default())).collect();
+    changes.retain(|Change { verb, element }| {
+        let Some(net) = nets.get_mut(&element.key()) else { return true };
+        let is_first = !std::mem::replace(&mut net.is_known, true);
+        if is_first && *verb == Verb::Delete {
+            net.before = Some(element.clone());
         }
-        nets[index].after = (verb == Verb::Add).then_some(element);
+        net.after = (*verb == Verb::Add).then(|| element.clone());
+        false
+    });
+    for Net { before, after, .. } in nets.into_values().filter(|net| net.before != net.after) {
+        changes.extend(before.map(|element| Change { verb: Verb::Delete, element }));
+        changes.extend(after.map(|element| Change { verb: Verb::Add, element }));
     }
-    let mut settled = Vec::with_capacity(nets.len());
-    for Net { before, after } in nets {
-        if before == after {
-            continue;
-        }
-        settled.extend(before.map(|element| Change { verb: Verb::Delete, element }));
-        settled.extend(after.map(|element| Change { verb: Verb::Add, element }));
-    }
-    settled
+    changes
 }
 
 // === impl Element ===

@@ -224,6 +224,17 @@ fn give(ruleset: &mut Ruleset, id: PortId, endpoints: &Endpoints) {
     ruleset.set_endpoints(id, cluster, InUse { members: local, shares: &[] }, *any);
 }
 
+/// Both ways to take in a port come to the same.
+fn add(rng: &mut Rng, ruleset: &mut Ruleset, id: PortId, spec: PortSpec, endpoints: &Endpoints) {
+    if rng.chance(2) {
+        ruleset.set_port(id, spec);
+        return give(ruleset, id, endpoints);
+    }
+    let Endpoints { cluster, shares, local, any } = endpoints;
+    let cluster = InUse { members: cluster, shares };
+    ruleset.add_port(id, spec, cluster, InUse { members: local, shares: &[] }, *any);
+}
+
 fn step(rng: &mut Rng, world: &mut World, ruleset: &mut Ruleset) {
     let at = rng.below(25) as u32;
     let id = PortId::from_index(at);
@@ -239,9 +250,8 @@ fn step(rng: &mut Rng, world: &mut World, ruleset: &mut Ruleset) {
         }
         2 | 3 => {
             let spec = spec(rng, at);
-            ruleset.set_port(id, spec.clone());
             let new = endpoints(rng, family(&spec));
-            give(ruleset, id, &new);
+            add(rng, ruleset, id, spec.clone(), &new);
             world.ports.insert(at, (spec, new));
         }
         _ => {
@@ -262,8 +272,7 @@ fn fill(world: &World, ruleset: &mut Ruleset, rng: &mut Rng) {
     let by = (rng.below(n) as usize).min(ports.len());
     ports.rotate_left(by);
     for (at, (spec, endpoints)) in ports {
-        ruleset.set_port(PortId::from_index(*at), spec.clone());
-        give(ruleset, PortId::from_index(*at), endpoints);
+        add(rng, ruleset, PortId::from_index(*at), spec.clone(), endpoints);
     }
     ruleset.set_node_port_ips(world.node_ips.clone());
 }

@@ -151,7 +151,7 @@ impl Owner {
         let planned = self.engine.sync();
         let is_full = self.is_broken || !planned.create.is_empty();
         let transaction = if self.is_broken { self.engine.rebuild() } else { planned };
-        let committed = self.commit(&transaction).await;
+        let (transaction, committed) = self.commit(transaction).await;
         let took = start.elapsed();
         self.next = start + took + took.min(LONGEST_PAUSE);
         match committed {
@@ -162,31 +162,30 @@ impl Owner {
         Ok(())
     }
 
-    async fn commit(&mut self, transaction: &Transaction) -> Result<(), CommitError> {
-        let config: Config = self.engine.ruleset().config().clone();
-        let Some(mut kernel) = self.kernel.take() else {
-            return Err(CommitError::Netlink(netlink::Error::NoAnswer));
-        };
+    /// Gives the transaction back: a large one is not to be in memory twice.
+    async fn commit(&mut self, transaction: Transaction) -> (Transaction, Result<(), CommitError>) {
+        let lost = || Err(CommitError::Netlink(netlink::Error::NoAnswer));
+        let Some(mut kernel) = self.kernel.take() else { return (transaction, lost()) };
         if transaction.is_empty() {
             self.kernel = Some(kernel);
-            return Ok(());
+            return (transaction, Ok(()));
         }
+        let config: Config = self.engine.ruleset().config().clone();
         if transaction.elements.len() < MANY {
-            let committed = kernel.commit(transaction, &config);
+            let committed = kernel.commit(&transaction, &config);
             self.kernel = Some(kernel);
-            return committed;
+            return (transaction, committed);
         }
-        let transaction = transaction.clone();
         let task = tokio::task::spawn_blocking(move || {
             let committed = kernel.commit(&transaction, &config);
-            (kernel, committed)
+            (kernel, transaction, committed)
         });
         match task.await {
-            Ok((kernel, committed)) => {
+            Ok((kernel, transaction, committed)) => {
                 self.kernel = Some(kernel);
-                committed
+                (transaction, committed)
             }
-            Err(_) => Err(CommitError::Netlink(netlink::Error::NoAnswer)),
+            Err(_) => (Transaction::default(), lost()),
         }
     }
 

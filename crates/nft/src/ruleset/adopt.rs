@@ -2,9 +2,6 @@
 
 use std::sync::Arc;
 
-use evenkeel_model::{Backend, ZoneId};
-use rustc_hash::FxHashMap;
-
 use super::{Pools, Port, Ruleset};
 use crate::{
     ChainId, Change, Data, Element, ElementKey, Family, Frontend, Key, Kind, Lane, Pool, SetId,
@@ -14,6 +11,7 @@ use crate::{
     rules::base,
     version,
 };
+use evenkeel_model::{Backend, ZoneId};
 
 /// A table as it was listed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,7 +27,8 @@ pub struct Adopted {
 /// Elements of adopted tables, until the first transaction.
 #[derive(Debug, Default)]
 pub(super) struct Seeds {
-    elements: FxHashMap<ElementKey, Data>,
+    /// As they were listed, sorted by key: a map would need three times the memory.
+    elements: Vec<Element>,
 }
 
 // === impl Adopted ===
@@ -63,9 +62,7 @@ impl Ruleset {
         for counter in table.counters {
             self.counters.exists((family, counter));
         }
-        for element in table.elements {
-            self.seeds.elements.insert(element.key(), element.data);
-        }
+        self.seeds.add(table.elements);
         true
     }
 }
@@ -73,6 +70,18 @@ impl Ruleset {
 // === impl Seeds ===
 
 impl Seeds {
+    fn add(&mut self, elements: Vec<Element>) {
+        match self.elements.is_empty() {
+            true => self.elements = elements,
+            false => self.elements.extend(elements),
+        }
+        self.elements.sort_unstable_by_key(Element::key);
+    }
+
+    fn place(&self, key: &ElementKey) -> Option<usize> {
+        self.elements.binary_search_by(|element| element.key().cmp(key)).ok()
+    }
+
     /// The endpoints of a port in the slots that they have in the kernel, if the port has none yet.
     /// A frontend may have been another port's, so the one that knows most endpoints counts.
     pub(super) fn pools(&self, port: &Port, cluster: &[Member], local: &[Member]) -> Option<Pools> {
@@ -179,34 +188,29 @@ impl Seeds {
     }
 
     fn get(&self, frontend: Frontend, set: SetId, key: Key) -> Option<&Data> {
-        self.elements.get(&(frontend.family(), set, key, key))
+        let place = self.place(&(frontend.family(), set, key, key))?;
+        Some(&self.elements[place].data)
     }
 
     /// Leaves in a first transaction what differs from what is there.
-    pub(super) fn subtract_from(mut self, transaction: &mut Transaction, missing: &[Family]) {
+    pub(super) fn subtract_from(self, transaction: &mut Transaction, missing: &[Family]) {
         if self.elements.is_empty() {
             return;
         }
-        let wanted = std::mem::take(&mut transaction.elements);
-        let (mut gone, mut added) = (Vec::new(), Vec::new());
-        for change in wanted {
-            let before = self.elements.remove(&change.element.key());
-            if before.as_ref() == Some(&change.element.data) {
-                continue;
-            }
-            if let Some(data) = before {
-                let element = Element { data, ..change.element.clone() };
-                gone.push(Change { verb: Verb::Delete, element });
-            }
-            added.push(change);
-        }
-        let left = self.elements.into_iter().filter(|((family, ..), _)| !missing.contains(family));
-        gone.extend(left.map(|((family, set, key, end), data)| {
-            let element = Element { family, set, key, end, data };
-            Change { verb: Verb::Delete, element }
-        }));
-        transaction.elements = gone;
-        transaction.elements.extend(added);
+        let mut is_wanted = vec![false; self.elements.len()];
+        transaction.elements.retain(|change| {
+            let Some(place) = self.place(&change.element.key()) else { return true };
+            is_wanted[place] = self.elements[place].data == change.element.data;
+            !is_wanted[place]
+        });
+        let left = self
+            .elements
+            .into_iter()
+            .zip(is_wanted)
+            .filter(|(element, is_wanted)| !is_wanted && !missing.contains(&element.family));
+        let delete = |element| Change { verb: Verb::Delete, element };
+        let gone: Vec<Change> = left.map(|(element, _)| delete(element)).collect();
+        transaction.elements.splice(0..0, gone);
         transaction.settle();
     }
 }

@@ -143,9 +143,35 @@ impl Ruleset {
             true => self.withdraw(id),
             false => Pools::default(),
         };
-        let name = Arc::clone(&spec.name);
-        let frontends: Vec<Frontend> = spec.frontends.iter().map(|f| f.frontend).collect();
-        self.ports.insert(id, Port { spec, pools });
+        self.insert(id, Port { spec, pools });
+    }
+
+    /// Takes in a port with its endpoints in use. For a new one this costs less than first one and then
+    /// the other.
+    pub fn add_port(
+        &mut self,
+        id: PortId,
+        spec: PortSpec,
+        cluster: InUse<'_>,
+        local: InUse<'_>,
+        any_in_cluster: bool,
+    ) {
+        if self.ports.contains_key(&id) {
+            self.set_port(id, spec);
+            self.set_endpoints(id, cluster, local, any_in_cluster);
+            return;
+        }
+        let port = Port { spec, pools: Pools::default() };
+        let pools = self.next_pools(&port, cluster, local, any_in_cluster);
+        self.count_local(&pools, Verb::Add);
+        self.insert(id, Port { pools, ..port });
+    }
+
+    /// Shows the frontends of a port that it can have.
+    fn insert(&mut self, id: PortId, port: Port) {
+        let name = Arc::clone(&port.spec.name);
+        let frontends: Vec<Frontend> = port.spec.frontends.iter().map(|f| f.frontend).collect();
+        self.ports.insert(id, port);
         for frontend in frontends {
             if !self.families.contains(&frontend.family()) {
                 continue;
@@ -177,13 +203,7 @@ impl Ruleset {
         any_in_cluster: bool,
     ) {
         let Some(port) = self.ports.get(&id) else { return };
-        let seeded = self.seeds.pools(port, cluster.members, local.members);
-        let old = seeded.as_ref().unwrap_or(&port.pools);
-        let pools = Pools {
-            cluster: old.cluster.next(cluster.members, cluster.shares),
-            local: old.local.next(local.members, local.shares),
-            any_in_cluster,
-        };
+        let pools = self.next_pools(port, cluster, local, any_in_cluster);
         if pools == port.pools {
             return;
         }
@@ -192,6 +212,22 @@ impl Ruleset {
         let old = std::mem::replace(&mut port.pools, pools);
         self.count_local(&old, Verb::Delete);
         self.differ(id, &old);
+    }
+
+    fn next_pools(
+        &self,
+        port: &Port,
+        cluster: InUse<'_>,
+        local: InUse<'_>,
+        any_in_cluster: bool,
+    ) -> Pools {
+        let seeded = self.seeds.pools(port, cluster.members, local.members);
+        let old = seeded.as_ref().unwrap_or(&port.pools);
+        Pools {
+            cluster: old.cluster.next(cluster.members, cluster.shares),
+            local: old.local.next(local.members, local.shares),
+            any_in_cluster,
+        }
     }
 
     /// The addresses at which this node serves node ports.
@@ -424,6 +460,9 @@ impl Ruleset {
 
     /// Chains and counters that are to be created, and those that nothing needs any more.
     fn follow_references(&mut self) {
+        // These are elements, which are written down when they are counted.
+        self.cluster_ips.forget_touched();
+        self.local_endpoints.forget_touched();
         let Ruleset { chains, counters, pending: Transaction { create, remove, .. }, .. } = self;
         let missing = chains.take_missing().into_iter();
         create.extend(missing.map(|(family, chain)| Create::Chain(family, chain)));

@@ -57,6 +57,11 @@ impl<K: Clone + Eq + Hash> References<K> {
         touched.drain(..).filter(is_used).filter(|key| existing.insert(key.clone())).collect()
     }
 
+    /// For things that need not be created.
+    pub(super) fn forget_touched(&mut self) {
+        self.touched = Vec::new();
+    }
+
     /// Those that exist and nothing refers to, if there are more than `most`.
     pub(super) fn take_idle(&mut self, most: usize) -> Vec<K> {
         if self.existing.len() <= self.counts.len() + most {

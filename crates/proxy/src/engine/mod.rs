@@ -15,7 +15,7 @@ mod port_sync;
 mod stale;
 
 use core::net::IpAddr;
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::{
     Gone, Node, NodeId, OwnNode, PortId, Protocol, ProxyException, SeenService, SeenSlice,
@@ -172,6 +172,8 @@ impl Engine {
             Watched::Applied(seen) if !seen.service.is_served_by(name) => {
                 self.view.delete_service(&seen.service.key);
             }
+            Watched::Listed(seen) => self.view.watch_service(Watched::Listed(slim(seen))),
+            Watched::Applied(seen) => self.view.watch_service(Watched::Applied(slim(seen))),
             seen => self.view.watch_service(seen),
         }
     }
@@ -340,10 +342,7 @@ impl Engine {
             selector.update(&changes, &change, delta);
             match change.kind {
                 ChangeKind::Removed => port.remove(ruleset, change.id),
-                ChangeKind::Added(_) => {
-                    port.set(ruleset, change.id);
-                    port.endpoints(ruleset, selector, change.id, delta, true);
-                }
+                ChangeKind::Added(_) => port.add(ruleset, selector, change.id, delta),
                 ChangeKind::Changed { service, endpoints, .. } => {
                     if service {
                         port.set(ruleset, change.id);
@@ -386,6 +385,13 @@ impl Engine {
             self.ruleset.frontends(id).for_each(|frontend| self.stale.add(frontend));
         }
     }
+}
+
+/// Without what only controllers need: small maps take a third of a kilobyte each.
+fn slim(mut seen: SeenService) -> SeenService {
+    seen.service.labels = BTreeMap::new();
+    seen.service.selector = seen.service.selector.map(|_| BTreeMap::new());
+    seen
 }
 
 impl std::fmt::Debug for Engine {

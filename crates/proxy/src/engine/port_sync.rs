@@ -22,16 +22,34 @@ pub(super) struct PortSync<'a> {
 }
 
 impl PortSync<'_> {
+    pub(super) fn add(
+        &mut self,
+        ruleset: &mut Ruleset,
+        selector: &Selector,
+        id: PortId,
+        delta: &Delta,
+    ) {
+        self.count(selector, id, delta);
+        let Some(spec) = self.spec(id) else { return };
+        let (cluster, local) = self.in_use(ruleset, selector, id, delta);
+        ruleset.add_port(id, spec, cluster, local, delta.any_in_cluster);
+        self.note_udp(ruleset, id);
+    }
+
     pub(super) fn set(&mut self, ruleset: &mut Ruleset, id: PortId) {
-        let Some(port) = self.changes.view().port(id) else { return };
-        let Some(family) = Family::of_slices(port.family()) else { return };
+        let Some(spec) = self.spec(id) else { return };
+        self.note_udp(ruleset, id);
+        ruleset.set_port(id, spec);
+        self.note_udp(ruleset, id);
+    }
+
+    fn spec(&self, id: PortId) -> Option<PortSpec> {
+        let port = self.changes.view().port(id)?;
+        let family = Family::of_slices(port.family())?;
         let node_ip = self
             .own
             .and_then(|own| own.addresses.iter().copied().find(|ip| Family::of(*ip) == family));
-        self.note_udp(ruleset, id);
-        let spec = PortSpec::of(port.service(), port.port(), family, node_ip);
-        ruleset.set_port(id, spec);
-        self.note_udp(ruleset, id);
+        Some(PortSpec::of(port.service(), port.port(), family, node_ip))
     }
 
     pub(super) fn remove(&mut self, ruleset: &mut Ruleset, id: PortId) {
@@ -57,15 +75,33 @@ impl PortSync<'_> {
         is_forced: bool,
     ) {
         let any = delta.any_in_cluster;
-        let had_any = self.any_in_cluster.insert(id, any).unwrap_or(false);
-        self.health_checks.count(id, self.changes.view(), self.node);
-        self.tally.count(id, self.changes.view(), selector);
+        let had_any = self.count(selector, id, delta);
         if had_any != any {
             self.note_udp(ruleset, id);
         }
         if delta.is_empty() && had_any == any && !is_forced {
             return;
         }
+        let (cluster, local) = self.in_use(ruleset, selector, id, delta);
+        ruleset.set_endpoints(id, cluster, local, any);
+    }
+
+    /// Counts a port. Returns whether it had an endpoint somewhere before.
+    fn count(&mut self, selector: &Selector, id: PortId, delta: &Delta) -> bool {
+        let view = self.changes.view();
+        self.health_checks.count(id, view, self.node);
+        self.tally.count(id, view, selector);
+        self.any_in_cluster.insert(id, delta.any_in_cluster).unwrap_or(false)
+    }
+
+    /// The endpoints in use for traffic to the cluster and for traffic that must stay on this node.
+    fn in_use(
+        &mut self,
+        ruleset: &mut Ruleset,
+        selector: &Selector,
+        id: PortId,
+        delta: &Delta,
+    ) -> (InUse<'_>, InUse<'_>) {
         let view = self.changes.view();
         let (cluster, local) = &mut *self.members;
         for (path, members) in [(Path::Cluster, &mut *cluster), (Path::Local, &mut *local)] {
@@ -88,8 +124,7 @@ impl PortSync<'_> {
             },
         ));
         let cluster = InUse { members: cluster, shares: self.shares };
-        let local = InUse { members: local, shares: &[] };
-        ruleset.set_endpoints(id, cluster, local, any);
+        (cluster, InUse { members: local, shares: &[] })
     }
 }
 
