@@ -124,6 +124,8 @@ impl PortSpec {
             let (protocol, port) = (port.protocol, node_port);
             add(Frontend::NodePort { family, protocol, port }, external, None);
         }
+        // Most have one, and there are many.
+        frontends.shrink_to_fit();
         PortSpec {
             name: Arc::new(name),
             frontends,

@@ -73,6 +73,11 @@ impl Transaction {
         if !only_adds {
             self.elements = net(std::mem::take(&mut self.elements));
         }
+        self.sort();
+    }
+
+    /// Deletes before adds; those of one set together.
+    pub(crate) fn sort(&mut self) {
         // In place: those of one set may come in any order.
         self.elements.sort_unstable_by_key(|change| {
             let Element { family, set, .. } = change.element;

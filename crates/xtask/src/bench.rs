@@ -57,6 +57,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         ],
     },
     Bench {
+        name: "proxy",
+        // Network namespaces.
+        needs: prerequisites::TABLE,
+        targets: &[Target::new("evenkeel", "proxy")],
+    },
+    Bench {
         name: "topology",
         needs: &[],
         targets: &[

@@ -71,8 +71,9 @@ use crate::{
     watched::{EndpointSlice, Lease, Node, Pod, Service},
 };
 
-/// Batches in the channel.
-const WAITING: usize = 8;
+/// Batches in the channel. They are decoded, so that each may have megabytes: no more than keep those
+/// who take them busy.
+const WAITING: usize = 2;
 
 /// What a component counts of its watches. `()` counts nothing.
 pub trait Counters: Send + Sync {

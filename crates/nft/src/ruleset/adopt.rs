@@ -29,6 +29,8 @@ pub struct Adopted {
 pub(super) struct Seeds {
     /// As they were listed, sorted by key: a map would need three times the memory.
     elements: Vec<Element>,
+    /// Which of them the ruleset has too.
+    is_wanted: Vec<bool>,
 }
 
 // === impl Adopted ===
@@ -76,6 +78,7 @@ impl Seeds {
             false => self.elements.extend(elements),
         }
         self.elements.sort_unstable_by_key(Element::key);
+        self.is_wanted = vec![false; self.elements.len()];
     }
 
     fn place(&self, key: &ElementKey) -> Option<usize> {
@@ -192,25 +195,28 @@ impl Seeds {
         Some(&self.elements[place].data)
     }
 
-    /// Leaves in a first transaction what differs from what is there.
-    pub(super) fn subtract_from(self, transaction: &mut Transaction, missing: &[Family]) {
-        if self.elements.is_empty() {
-            return;
+    /// Whether a change leads to what is there, or from it, so that it need not be written down.
+    pub(super) fn covers(&mut self, Change { verb, element }: &Change) -> bool {
+        let Some(place) = self.place(&element.key()) else { return false };
+        match verb {
+            Verb::Add => {
+                self.is_wanted[place] = self.elements[place].data == element.data;
+                self.is_wanted[place]
+            }
+            Verb::Delete => std::mem::take(&mut self.is_wanted[place]),
         }
-        let mut is_wanted = vec![false; self.elements.len()];
-        transaction.elements.retain(|change| {
-            let Some(place) = self.place(&change.element.key()) else { return true };
-            is_wanted[place] = self.elements[place].data == change.element.data;
-            !is_wanted[place]
-        });
-        let left = self
-            .elements
-            .into_iter()
-            .zip(is_wanted)
-            .filter(|(element, is_wanted)| !is_wanted && !missing.contains(&element.family));
-        let delete = |element| Change { verb: Verb::Delete, element };
-        let gone: Vec<Change> = left.map(|(element, _)| delete(element)).collect();
-        transaction.elements.splice(0..0, gone);
-        transaction.settle();
+    }
+
+    /// Adds to a first transaction the deletion of all that is there and not wanted.
+    pub(super) fn finish(self, transaction: &mut Transaction, missing: &[Family]) {
+        let left = self.elements.into_iter().zip(self.is_wanted);
+        let gone =
+            left.filter(|(element, is_wanted)| !is_wanted && !missing.contains(&element.family));
+        let delete = |(element, _)| Change { verb: Verb::Delete, element };
+        let before = transaction.elements.len();
+        transaction.elements.extend(gone.map(delete));
+        if transaction.elements.len() > before {
+            transaction.sort();
+        }
     }
 }

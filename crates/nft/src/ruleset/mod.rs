@@ -240,8 +240,9 @@ impl Ruleset {
         let gone = old.iter().filter(|ip| !self.node_port_ips.contains(ip));
         let new = self.node_port_ips.iter().filter(|ip| !old.contains(ip));
         let gone = gone.map(|ip| (Verb::Delete, *ip));
-        for (verb, ip) in gone.chain(new.map(|ip| (Verb::Add, *ip))) {
-            self.pending.elements.push(Change { verb, element: address(SetId::NodePortIps, ip) });
+        let changed: Vec<_> = gone.chain(new.map(|ip| (Verb::Add, *ip))).collect();
+        for (verb, ip) in changed {
+            self.push(Change { verb, element: address(SetId::NodePortIps, ip) });
         }
     }
 
@@ -288,7 +289,7 @@ impl Ruleset {
         let tables = missing.iter().map(|family| Create::Table(*family));
         transaction.create.splice(0..0, tables);
         let seeds = std::mem::take(&mut self.seeds);
-        seeds.subtract_from(&mut transaction, &missing);
+        seeds.finish(&mut transaction, &missing);
         transaction
     }
 
@@ -410,7 +411,7 @@ impl Ruleset {
             && self.cluster_ips.count(ip, verb)
         {
             let element = address(SetId::ClusterIps, ip);
-            self.pending.elements.push(Change { verb, element });
+            self.push(Change { verb, element });
         }
     }
 
@@ -444,7 +445,13 @@ impl Ruleset {
             }
             _ => {}
         }
-        self.pending.elements.push(change);
+        self.push(change);
+    }
+
+    fn push(&mut self, change: Change) {
+        if !self.seeds.covers(&change) {
+            self.pending.elements.push(change);
+        }
     }
 
     /// Counts the endpoints of this node.
@@ -453,7 +460,7 @@ impl Ruleset {
         for slot in local.filter(|slot| slot.member.is_local) {
             let ip = slot.member.backend.ip;
             if self.local_endpoints.count(ip, verb) {
-                self.pending.elements.push(Change { verb, element: hairpin(ip) });
+                self.push(Change { verb, element: hairpin(ip) });
             }
         }
     }

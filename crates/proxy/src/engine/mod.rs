@@ -391,6 +391,8 @@ impl Engine {
 fn slim(mut seen: SeenService) -> SeenService {
     seen.service.labels = BTreeMap::new();
     seen.service.selector = seen.service.selector.map(|_| BTreeMap::new());
+    seen.service.ports.shrink_to_fit();
+    seen.service.families.shrink_to_fit();
     seen
 }
 
