@@ -6,6 +6,7 @@ use evenkeel_admin::{endpoint, supervisor::Supervisor};
 use evenkeel_k8s::watch::{self, Conditions, Hooks, Selector, Selectors};
 use evenkeel_model::label;
 use evenkeel_nft::Adopted;
+use evenkeel_nft::{Config, Family};
 use jiff::Timestamp;
 use kube::Client;
 use tokio::{
@@ -25,7 +26,7 @@ use crate::{
     health::{self, Vitals},
     health_ports::HealthPorts,
     intake::Intake,
-    kernel::{Kernel, inside},
+    kernel::{Found, Kernel, inside},
     metrics::Metrics,
     netlink::{
         nftables::CommitError,
@@ -38,6 +39,9 @@ use crate::{
 
 /// How long a task has to stop.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the tables of another proxy are waited for.
+const OWNER_GONE: Duration = Duration::from_secs(2);
 
 /// How often an address in use is tried again.
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
@@ -120,7 +124,7 @@ impl Parts {
         let families = settings.engine.families.clone();
         let mut kernel = Kernel::open(namespace.as_ref(), settings.own)?;
         let config = &mut settings.engine.nft;
-        let found = kernel.find(config, &families, settings.adopt)?;
+        let found = find(&mut kernel, config, &families, settings.adopt).await?;
         config.seed = found.seed.unwrap_or_else(random);
         let to_replace = kernel.own(config)?;
         let mut engine = Engine::new(settings.engine.clone());
@@ -225,6 +229,24 @@ impl Parts {
             tracing::warn!(task = "owner", "task did not stop in time");
         }
         endpoints_stop.cancel();
+    }
+}
+
+/// A proxy that was just killed owns its tables for a moment longer.
+async fn find(
+    kernel: &mut Kernel,
+    config: &Config,
+    families: &[Family],
+    take: bool,
+) -> Result<Found, Error> {
+    let begun = Instant::now();
+    loop {
+        match kernel.find(config, families, take) {
+            Err(Error::OwnedTable { .. }) if begun.elapsed() < OWNER_GONE => {
+                sleep(Duration::from_millis(100)).await;
+            }
+            found => return found,
+        }
     }
 }
 
