@@ -10,7 +10,8 @@ use crate::{
     space::{Space, Target},
 };
 
-const CONNECTIONS: usize = 3_000;
+/// From each zone: with so many, 2 points are more than four standard deviations.
+const CONNECTIONS: usize = 9_000;
 
 /// Of each client zone, the parts of 1,000 that go to each zone.
 type Table = BTreeMap<String, BTreeMap<String, f64>>;
