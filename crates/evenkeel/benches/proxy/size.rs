@@ -136,7 +136,7 @@ fn evenkeel(
     if there.elements < least {
         return Err(format!("ready with {} of {least} elements", there.elements).into());
     }
-    let changes = changes::run(server, &proxy, (size.services, size.endpoints), changes)?;
+    let changes = changes::run(server, &proxy, (size.services, size.endpoints), 0..changes)?;
     let usage = proxy.usage()?;
     drop(proxy);
     let mut warm = Warm {
@@ -160,7 +160,8 @@ fn kubernetes(station: &Station, size: &Size) -> Result<Measured, Failure> {
     let proxy = Proxy::start(Kind::Kubernetes, &station.folder)?;
     let cold = vec![proxy.ready.as_secs_f64()];
     let of = (size.services, size.endpoints);
-    let changes = changes::run(&station.server, &proxy, of, CHANGES_OF_KUBERNETES)?;
+    let rounds = CHANGES..CHANGES + CHANGES_OF_KUBERNETES;
+    let changes = changes::run(&station.server, &proxy, of, rounds)?;
     let usage = proxy.usage()?;
     drop(proxy);
     Ok(Measured { cold, changes, peak: usage.peak, rss: usage.memory, kernel: kernel_memory()? })
