@@ -82,6 +82,10 @@ pub(crate) struct ExplainArgs {
     /// Explain clients on this node only; may be repeated
     #[arg(long, value_name = "NODE", add = complete::nodes())]
     pub from_node: Vec<String>,
+    /// Show connections by zone as proxies with --zone-counters measured them: the URL of a proxy's
+    /// /metrics, or a file with its text; may be repeated
+    #[arg(long, value_name = "URL|FILE")]
+    pub measured: Vec<String>,
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Output,

@@ -21,6 +21,7 @@ use tracing::Level;
 pub(crate) use self::args::{ClusterArgs, ControllerArgs, EXAMPLES, LEASE_NAME, LEASE_NAMESPACE};
 use self::args::{ControllerCommand, HandoverArgs, RunArgs};
 use crate::{
+    access::denied,
     error::Error,
     logging::{self, SHUTTING_DOWN},
     printer,
@@ -46,13 +47,27 @@ async fn check(client: &Client, settings: &Settings) -> Result<(), Error> {
             return Err(Error::LeaseNamespace { namespace: namespace.clone() });
         }
     }
-    let reports = settings.reports.as_deref().filter(|_| settings.engine.conditions);
     let lease = election.map(|election| (&*election.namespace, &*election.name));
-    let denied = access::denied(&access::ask(client, lease, reports).await);
+    let denied = denied(&access::ask(client, lease).await);
     match denied.is_empty() {
         true => Ok(()),
-        false => Err(Error::NotAllowed { denied }),
+        false => Err(Error::NotAllowed { of: "controller", roles: "deploy/base", denied }),
     }
+}
+
+/// The namespace of reports, if they are used and can be read: a cluster without Evenkeel's proxy has
+/// no permission for them.
+async fn reports(client: &Client, settings: &Settings) -> Option<String> {
+    let namespace = settings.reports.clone().filter(|_| settings.engine.conditions)?;
+    let denied = denied(&access::ask_reports(client, &namespace).await);
+    if denied.is_empty() {
+        return Some(namespace);
+    }
+    tracing::info!(
+        namespace,
+        "no permission to read reports of proxies; TrafficDistributionHonored is not written"
+    );
+    None
 }
 
 /// Fails where nobody can listen, before anything else is done.
@@ -75,7 +90,8 @@ fn control(args: &RunArgs) -> Result<(), Error> {
         let Connection { client, address } = live::controller_client(&source).await?;
         tracing::info!(kubeconfig = %source, %address, "connected to API server");
         check(&client, &settings).await?;
-        let settings = Settings { address: Some(address), ..settings };
+        let reports = reports(&client, &settings).await;
+        let settings = Settings { address: Some(address), reports, ..settings };
         let ready = greeting(&settings, &mut printed);
         let stop = signals.first(|| printer::note(SHUTTING_DOWN));
         evenkeel_controller::run(client, settings.clone(), ready, stop).await.map_err(Error::from)

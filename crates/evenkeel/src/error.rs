@@ -10,7 +10,7 @@ use evenkeel_k8s::{live::LiveError, manifest::ManifestError};
 use evenkeel_topology::{SettingsError, whatif::ProfileError};
 use thiserror::Error;
 
-use crate::{controller::access::Permission, exit::Exit};
+use crate::{access::Permission, exit::Exit};
 
 #[derive(Debug, Error)]
 pub(crate) enum Error {
@@ -52,6 +52,8 @@ pub(crate) enum Error {
     Flag { flag: &'static str, problem: String },
     #[error("cannot use the network namespace {given:?}: {source}")]
     Namespace { given: String, source: io::Error },
+    #[error("--measured {source_name}: {problem}")]
+    Measured { source_name: String, problem: String },
     #[error("the API server has not answered within {seconds} s")]
     NoLists { seconds: u64 },
     #[error("{flag}: cannot listen on {address}: {source}")]
@@ -66,8 +68,8 @@ pub(crate) enum Error {
     Handover { slices: usize },
     #[error("namespace {namespace:?} of the lease does not exist")]
     LeaseNamespace { namespace: String },
-    #[error("credentials lack permissions the controller needs: {}", listed(denied))]
-    NotAllowed { denied: Vec<Permission> },
+    #[error("credentials lack permissions the {of} needs: {}", listed(denied))]
+    NotAllowed { of: &'static str, roles: &'static str, denied: Vec<Permission> },
     #[error("{part} stopped unexpectedly")]
     PartEnded { part: &'static str },
     #[error("{what} needs root, to create and enter network namespaces")]
@@ -176,10 +178,8 @@ impl Error {
                 "create it (kubectl create namespace {namespace}), or set \
                  --leader-elect-resource-namespace"
             )),
-            Error::NotAllowed { denied } => denied.first().map(|first| {
-                format!(
-                    "bind the roles in deploy/base; then `kubectl auth can-i {first}` prints yes"
-                )
+            Error::NotAllowed { roles, denied, .. } => denied.first().map(|first| {
+                format!("bind the roles in {roles}; then `kubectl auth can-i {first}` prints yes")
             }),
             Error::NeedsRoot { what } => Some(match *what {
                 "up --proxy" => "run it with sudo, or without --proxy".to_owned(),

@@ -1,5 +1,6 @@
 //! `evenkeel explain`.
 
+mod measured;
 mod shares;
 mod text;
 
@@ -16,6 +17,7 @@ use evenkeel_topology::{
 };
 use kube::Client;
 
+use self::measured::Measured;
 use crate::{
     cli::{ExplainArgs, Output},
     error::Error,
@@ -28,6 +30,7 @@ use crate::{
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
     // Wrong settings are reported before a cluster is read.
+    let measured = Measured::read(&args.measured)?;
     environment(&args.settings, Server::default())?;
     let named = args.services.iter().map(|given| find::service_ref(given));
     let named: Vec<ServiceName<'_>> = named.collect::<Result<_, _>>()?;
@@ -47,23 +50,32 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
     });
     let explained: Vec<Explanation> = explained.collect();
     drop(progress);
-    printer::data(&rendered(args, &explained)?)
+    printer::data(&rendered(args, &explained, measured.as_ref())?)
 }
 
 /// One Service by itself where one is named, else a list.
-fn rendered(args: &ExplainArgs, explained: &[Explanation]) -> Result<String, Error> {
-    let single = explained.first().filter(|_| args.services.len() == 1 && !args.all_namespaces);
+fn rendered(
+    args: &ExplainArgs,
+    explained: &[Explanation],
+    measured: Option<&Measured>,
+) -> Result<String, Error> {
+    let with = measured::with(measured, explained);
+    let single = with.first().filter(|_| args.services.len() == 1 && !args.all_namespaces);
     let text = |wide| {
-        let texts: Vec<String> = explained.iter().map(|e| text::render(e, wide)).collect();
+        let of = |explanation: &Explanation| {
+            let measured = measured.map(|measured| measured.text(explanation));
+            text::render(explanation, wide) + &measured.unwrap_or_default()
+        };
+        let texts: Vec<String> = explained.iter().map(of).collect();
         if texts.is_empty() { "no Services found\n".to_owned() } else { texts.join("\n") }
     };
     match (args.output, single) {
         (Output::Table, _) => Ok(text(false)),
         (Output::Wide, _) => Ok(text(true)),
         (Output::Json, Some(one)) => output::json(one),
-        (Output::Json, None) => output::json(&explained),
+        (Output::Json, None) => output::json(&with),
         (Output::Yaml, Some(one)) => output::yaml(one),
-        (Output::Yaml, None) => output::yaml(&explained),
+        (Output::Yaml, None) => output::yaml(&with),
     }
 }
 

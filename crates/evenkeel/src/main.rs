@@ -4,6 +4,7 @@
 //! stdout, all else to stderr, both through [`printer`]. Exit codes: 0 success, 1 findings or another
 //! failure, 2 wrong usage or bad input, 3 a cluster can't be read.
 
+mod access;
 mod analyze;
 mod apiserver;
 mod cli;
@@ -27,6 +28,7 @@ mod progress;
 mod proxy;
 mod reference;
 mod sample;
+mod scrape;
 mod service_patch;
 mod settings;
 mod status;

@@ -1,5 +1,6 @@
 //! `evenkeel proxy`: the node's Service proxy, until a signal; its rules as text; their removal.
 
+mod access;
 mod args;
 
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use evenkeel_admin::signals::Signals;
 use evenkeel_k8s::live::{self, Connection};
 use evenkeel_proxy::{NetworkNamespace, Ready, Settings};
+use kube::Client;
 use tokio::runtime::Builder;
 use tracing::Level;
 
@@ -38,14 +40,34 @@ fn serve(args: &RunArgs) -> Result<(), Error> {
     runtime.block_on(async {
         let signals = Signals::new().map_err(Error::Start)?;
         let source = args.common.cluster.source()?;
-        let Connection { client, address } = live::controller_client(&source).await?;
-        tracing::info!(kubeconfig = %source, %address, node = settings.engine.node, "connected to API server");
-        let settings = Settings { address: Some(address), ..settings };
+        let Connection { client, address } = live::patient_client(&source).await?;
+        tracing::info!(kubeconfig = %source, %address, node = settings.engine.node, "using API server");
+        let checked = access::check(&client, &settings.engine.node);
+        let (checked, reports) = tokio::join!(checked, reports(&client, &settings));
+        checked?;
+        let settings = Settings { address: Some(address), reports, ..settings };
         let ready = |ready: Ready| printed = greet(ready);
         let stop = signals.first(|| printer::note(SHUTTING_DOWN));
         evenkeel_proxy::run(client, settings, ready, stop).await.map_err(Error::from)
     })?;
     printed
+}
+
+/// The namespace of reports, if they can be written there.
+async fn reports(client: &Client, settings: &Settings) -> Option<String> {
+    let namespace = settings.reports.clone()?;
+    let denied = access::denied_reports(client, &namespace).await;
+    if denied.is_empty() {
+        return Some(namespace);
+    }
+    let denied: Vec<String> = denied.iter().map(ToString::to_string).collect();
+    let missing = denied.join(", ");
+    tracing::warn!(
+        namespace,
+        missing,
+        "no permission to report which rules are in force; bind the roles in deploy/proxy, or set --report-namespace"
+    );
+    None
 }
 
 fn greet(Ready { healthz, metrics }: Ready) -> Result<(), Error> {

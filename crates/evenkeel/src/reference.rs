@@ -60,7 +60,9 @@ fn name(arg: &Arg) -> String {
             let short = short.map(|short| format!("-{short}"));
             let long = long.map(|long| format!("--{long}"));
             let flags: Vec<String> = short.into_iter().chain(long).collect();
-            let value = value.map(|value| format!(" {value}")).unwrap_or_default();
+            // A bar would end the cell of the table.
+            let value = value.map(|value| format!(" {}", value.replace('|', "\\|")));
+            let value = value.unwrap_or_default();
             format!("`{}{value}`", flags.join("`, `"))
         }
     }

@@ -31,10 +31,3 @@ pub struct OwnNode {
     /// It is being deleted, or the cluster autoscaler is about to: load balancers must stop using it.
     pub is_leaving: bool,
 }
-
-impl OwnNode {
-    /// The first address of the family of `of`.
-    pub fn address_like(&self, of: IpAddr) -> Option<IpAddr> {
-        self.addresses.iter().copied().find(|ip| ip.is_ipv4() == of.is_ipv4())
-    }
-}

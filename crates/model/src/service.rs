@@ -55,7 +55,7 @@ pub mod label {
     /// resourceVersion.
     pub const SLICES_IN_FORCE: &str = "evenkeel.dev/endpointslices-in-force";
     /// On the Lease of a node's proxy: Services that it does not serve as they are, with the reason,
-    /// as in `shop/cart=Contested,shop/web=TooManySlots`, by name.
+    /// as in `shop/cart=FrontendContested`, by name.
     pub const NOT_IN_FORCE: &str = "evenkeel.dev/not-in-force";
     /// On the Lease of a node's proxy: how many Services after the last of
     /// `evenkeel.dev/not-in-force` are not listed there.

@@ -35,7 +35,7 @@ pub use crate::{
     frontend::{Frontend, FrontendSpec, Kind, PortName, PortSpec},
     pool::{Member, Pool, ZoneShare},
     rules::rules,
-    ruleset::{Adopted, InUse, Ruleset},
+    ruleset::{Adopted, Counted, InUse, Ruleset},
     set::{By, DataType, Lane, MOST_AFFINITIES, SetId},
     transaction::{Change, Create, Element, ElementKey, Remove, Transaction, Verb},
     value::{Data, Key, Type, Verdict, address, number},

@@ -98,6 +98,7 @@ impl Pool {
             let group = Group::next(old, (0, ZoneId::EMPTY), members.iter().copied(), &mut ids);
             return Pool { groups: group.into_iter().collect(), zone_slots: Vec::new() };
         }
+        ids.reserve(self, members);
         let mut groups = Vec::new();
         let mut parts = Vec::new();
         let mut ranks = Ranks::of(self, members);
@@ -169,13 +170,27 @@ fn close_gaps(mut slots: Vec<Option<Slot>>) -> Vec<Slot> {
 /// with the id as its priority, which would name a class of traffic control from there on.
 struct Ids {
     taken: FxHashSet<u32>,
+    /// Of endpoints that stay: a zone that is placed before theirs must not give them away.
+    reserved: FxHashMap<Backend, u32>,
     most: u32,
 }
 
 impl Ids {
     fn new(endpoints: usize) -> Ids {
         let most = if endpoints < 0x8000 { 0xffff } else { u32::MAX };
-        Ids { taken: FxHashSet::default(), most }
+        Ids { taken: FxHashSet::default(), reserved: FxHashMap::default(), most }
+    }
+
+    fn reserve(&mut self, pool: &Pool, members: &[Member]) {
+        let known: FxHashMap<Backend, u32> =
+            pool.slots().map(|slot| (slot.member.backend, slot.id)).collect();
+        for member in members {
+            if let Some(id) = known.get(&member.backend)
+                && self.taken.insert(*id)
+            {
+                self.reserved.insert(member.backend, *id);
+            }
+        }
     }
 
     fn keep(&mut self, id: u32) -> u32 {
@@ -185,6 +200,9 @@ impl Ids {
 
     /// The same endpoint gets the same id again, if it is free.
     fn new_for(&mut self, backend: Backend) -> u32 {
+        if let Some(id) = self.reserved.get(&backend) {
+            return *id;
+        }
         let mut hasher = FxHasher::default();
         backend.hash(&mut hasher);
         let hash = hasher.finish();
@@ -346,6 +364,19 @@ mod tests {
             assert_eq!(ranks(&next), first);
             pool = next;
         }
+    }
+
+    /// An id that a new endpoint of the first zone would like is one that the second zone has.
+    #[test]
+    fn no_two_endpoints_of_a_pool_have_the_same_id() {
+        let shares = shares(&[500, 500]);
+        let liked = Ids::new(3).new_for(member(9, 1).backend);
+        let mut pool = Pool::default().next(&[member(1, 1), member(2, 2)], &shares);
+        pool.groups[1].slots[0].id = liked;
+        let next = pool.next(&[member(1, 1), member(9, 1), member(2, 2)], &shares);
+        let ids: FxHashSet<u32> = next.slots().map(|slot| slot.id).collect();
+        assert_eq!(ids.len(), 3, "{:?}", next.slots().collect::<Vec<_>>());
+        assert_eq!(next.groups[1].slots[0].id, liked);
     }
 
     #[test]

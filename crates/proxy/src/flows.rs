@@ -95,7 +95,7 @@ impl Flows {
         };
         match found {
             Ok(flows) => {
-                for family in &self.families {
+                for family in self.families.iter().filter(|family| stale.has(**family)) {
                     let removed = remove(&mut conntrack, *family, &flows, &stale, engine);
                     metrics.conntrack(*family, took, removed);
                     if removed > 0 {
@@ -123,7 +123,8 @@ fn read(
     node_port_ips: &[IpAddr],
 ) -> netlink::Result<Vec<Flow>> {
     let mut found = Vec::new();
-    for family in families {
+    // Each takes a walk through the whole of the kernel's table.
+    for family in families.iter().filter(|family| stale.has(**family)) {
         let filter = Filter { family: of(*family), protocol: UDP, destination: None };
         conntrack.each(&filter, |flow| {
             let original = (flow.orig.dst.ip(), flow.orig.dst.port());

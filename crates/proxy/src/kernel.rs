@@ -24,6 +24,8 @@ pub(crate) struct Kernel {
     handles: FxHashMap<Family, u64>,
     /// The state of all tables, ours and others', that was last looked at.
     generation: u32,
+    /// Others committed something that was not looked at.
+    is_overtaken: bool,
 }
 
 /// What was found at the start.
@@ -59,7 +61,8 @@ impl Kernel {
             true => Ownership::OwnedPersistent,
             false => Ownership::Shared,
         };
-        Ok(Kernel { nftables, ownership, handles: FxHashMap::default(), generation })
+        let handles = FxHashMap::default();
+        Ok(Kernel { nftables, ownership, handles, generation, is_overtaken: false })
     }
 
     pub(crate) fn is_owner(&self) -> bool {
@@ -93,20 +96,26 @@ impl Kernel {
         Ok(found)
     }
 
-    /// Makes this process the owner of the tables that were found.
-    pub(crate) fn own(&mut self, config: &Config) -> Result<(), Error> {
+    /// Makes this process the owner of the tables that were found. Returns the families of those that
+    /// have to be replaced for it: the kernel gives away only what an owner left behind.
+    pub(crate) fn own(&mut self, config: &Config) -> Result<Vec<Family>, Error> {
+        let mut to_replace = Vec::new();
         if !self.is_owner() {
-            return Ok(());
+            return Ok(to_replace);
         }
         let families: Vec<Family> = self.handles.keys().copied().collect();
         for family in families {
-            let is_owned = self.nftables.table(family, &config.table).map_err(Error::Netlink)?;
-            if is_owned.is_some_and(|table| table.owner.is_none()) {
-                self.nftables.adopt(family, &config.table).map_err(Error::Netlink)?;
+            let table = self.nftables.table(family, &config.table).map_err(Error::Netlink)?;
+            match table {
+                Some(table) if table.is_orphan() => {
+                    self.nftables.adopt(family, &config.table).map_err(Error::Netlink)?;
+                }
+                Some(table) if table.owner.is_none() => to_replace.push(family),
+                Some(_) | None => {}
             }
         }
         self.generation = self.nftables.generation().map_err(Error::Netlink)?.id;
-        Ok(())
+        Ok(to_replace)
     }
 
     /// All of it, or nothing.
@@ -116,7 +125,10 @@ impl Kernel {
         config: &Config,
     ) -> Result<(), CommitError> {
         let is_new = !transaction.create.is_empty();
+        let before = self.generation;
         self.generation = self.nftables.commit(transaction, config, self.ownership, None)?;
+        // Somebody committed since the last look, and this commit must not hide it.
+        self.is_overtaken |= self.generation != following(before);
         if is_new {
             self.look_up(config)?;
         }
@@ -136,7 +148,7 @@ impl Kernel {
     /// Looks whether somebody else changed something since the last commit or look.
     pub(crate) fn look(&mut self, config: &Config) -> netlink::Result<Intact> {
         let generation = self.nftables.generation()?.id;
-        if generation == self.generation {
+        if generation == self.generation && !self.is_overtaken {
             return Ok(Intact::Yes);
         }
         for (family, handle) in &self.handles {
@@ -145,8 +157,13 @@ impl Kernel {
                 return Ok(Intact::Lost);
             }
         }
-        self.generation = generation;
+        (self.generation, self.is_overtaken) = (generation, false);
         Ok(if self.is_owner() { Intact::OthersChanged } else { Intact::Unknown })
+    }
+
+    /// The next look is not content with the generation alone.
+    pub(crate) fn look_again(&mut self) {
+        self.is_overtaken = true;
     }
 
     /// What a table of ours has now.
@@ -157,16 +174,6 @@ impl Kernel {
     ) -> netlink::Result<Option<Adopted>> {
         let listing = self.nftables.list(family, &config.table)?;
         Ok(listing.map(|listing| listing.adopted(family, config)))
-    }
-
-    /// Connections by counter.
-    pub(crate) fn counters(&mut self, families: &[Family], config: &Config) -> Vec<(String, u64)> {
-        let mut counters = Vec::new();
-        for family in families {
-            let listed = self.nftables.counters(*family, &config.table).unwrap_or_default();
-            counters.extend(listed.into_iter().map(|counter| (counter.name, counter.packets)));
-        }
-        counters
     }
 
     /// Deletes a table; `false` if there is none.
@@ -189,6 +196,11 @@ pub(crate) fn inside<R: Send>(
     let Some(namespace) = namespace else { return Ok(act()) };
     let failed = |source: io::Error| Error::Namespace { path: namespace.path().into(), source };
     namespace.run(act).map_err(failed)
+}
+
+/// The kernel leaves out 0.
+fn following(generation: u32) -> u32 {
+    generation.wrapping_add(1).max(1)
 }
 
 fn name(family: Family, config: &Config) -> String {

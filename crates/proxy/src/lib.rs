@@ -25,6 +25,7 @@ mod once;
 mod owner;
 mod run;
 mod settings;
+mod zone_counters;
 
 pub use crate::{
     error::Error,

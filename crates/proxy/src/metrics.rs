@@ -360,3 +360,6 @@ fn now() -> f64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.unwrap_or_default().as_secs_f64()
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@
 use std::{sync::Arc, time::Duration};
 
 use evenkeel_k8s::watch::Received;
-use evenkeel_nft::{Config, Family, Transaction, Verb};
+use evenkeel_nft::{Config, Create, Family, Remove, Transaction, Verb};
 use jiff::Timestamp;
 use tokio::{
     sync::{mpsc, oneshot, watch},
@@ -24,8 +24,9 @@ use crate::{
     intake::Intake,
     kernel::{Intact, Kernel},
     metrics::{Metrics, Synced},
-    netlink::{nftables::CommitError, route::AddressWatch},
+    netlink::{self, nftables::CommitError, route::AddressWatch},
     report::InForce,
+    zone_counters::ZoneCounters,
 };
 
 /// How often the tables are looked at: a foreign change is repaired within a second.
@@ -52,6 +53,8 @@ pub(crate) struct Owner {
     pub(crate) flows: Flows,
     pub(crate) addresses: AddressWatch,
     pub(crate) health_ports: HealthPorts,
+    /// `None`: connections are not counted.
+    pub(crate) counters: Option<Arc<ZoneCounters>>,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) vitals: Arc<Vitals>,
     pub(crate) families: Vec<Family>,
@@ -161,7 +164,7 @@ impl Owner {
 
     /// Gives the transaction back: a large one is not to be in memory twice.
     async fn commit(&mut self, transaction: Transaction) -> (Transaction, Result<(), CommitError>) {
-        let lost = || Err(CommitError::Netlink(crate::netlink::Error::NoAnswer));
+        let lost = || Err(CommitError::Netlink(netlink::Error::NoAnswer));
         let Some(mut kernel) = self.kernel.take() else { return (transaction, lost()) };
         if transaction.is_empty() {
             self.kernel = Some(kernel);
@@ -199,6 +202,7 @@ impl Owner {
         let ips = self.engine.node_port_ips();
         self.health_ports.follow(self.engine.health_checks(), &ips);
         self.report();
+        self.follow_counters(transaction);
         self.note_zone();
         self.note_contested();
         if let Some(synced) = self.synced.take() {
@@ -217,6 +221,20 @@ impl Owner {
             }
             is_new
         });
+    }
+
+    fn follow_counters(&self, transaction: &Transaction) {
+        let Some(counters) = &self.counters else { return };
+        let zone = self.engine.zone();
+        let is_moved = self.zone.as_ref().is_none_or(|known| known.as_deref() != zone);
+        let creates = |create: &Create| matches!(create, Create::Counter(..));
+        let removes = |remove: &Remove| matches!(remove, Remove::Counter(..));
+        if is_moved
+            || transaction.create.iter().any(creates)
+            || transaction.remove.iter().any(removes)
+        {
+            counters.follow(self.engine.ruleset(), zone);
+        }
     }
 
     fn log(&self, transaction: &Transaction, took: Duration, is_full: bool) {
@@ -290,40 +308,44 @@ impl Owner {
         self.metrics.facts(&self.engine.facts(), self.contested);
     }
 
-    /// Restores what others changed.
+    /// Restores what others changed, and takes what they gave back.
     fn look(&mut self) {
+        self.health_ports.retry();
         let config = self.engine.ruleset().config().clone();
         let Some(kernel) = self.kernel.as_mut().filter(|_| self.synced.is_none()) else { return };
         match kernel.look(&config) {
             Ok(Intact::Yes | Intact::OthersChanged) => {}
             Ok(Intact::Lost) => self.restore("table was deleted by another process"),
-            Ok(Intact::Unknown) => {
-                if !self.is_as_committed(&config) {
-                    self.restore("table was changed by another process");
+            Ok(Intact::Unknown) => match self.is_as_committed(&config) {
+                Ok(true) => {}
+                Ok(false) => self.restore("table was changed by another process"),
+                Err(error) => {
+                    tracing::warn!(%error, "looking at nftables failed, retrying");
+                    self.kernel.iter_mut().for_each(Kernel::look_again);
                 }
-            }
+            },
             Err(error) => tracing::warn!(%error, "looking at nftables failed"),
         }
     }
 
     /// Compares all elements. Only where tables can't be owned, and somebody committed something.
-    fn is_as_committed(&mut self, config: &Config) -> bool {
-        let Some(kernel) = self.kernel.as_mut() else { return true };
+    fn is_as_committed(&mut self, config: &Config) -> netlink::Result<bool> {
+        let Some(kernel) = self.kernel.as_mut() else { return Ok(true) };
         let mut known: rustc_hash::FxHashMap<_, _> =
             self.engine.elements().into_iter().map(|e| (e.key(), e.data)).collect();
         for family in &self.families {
-            let Ok(Some(table)) = kernel.list(*family, config) else { return false };
+            let Some(table) = kernel.list(*family, config)? else { return Ok(false) };
             let version = evenkeel_nft::version(config, *family);
             if table.is_foreign || table.version() != Some(version) {
-                return false;
+                return Ok(false);
             }
             for element in table.elements {
                 if known.remove(&element.key()) != Some(element.data) {
-                    return false;
+                    return Ok(false);
                 }
             }
         }
-        known.is_empty()
+        Ok(known.is_empty())
     }
 
     fn restore(&mut self, why: &'static str) {

@@ -5,6 +5,8 @@ use std::{net::SocketAddr, pin::pin, sync::Arc, time::Duration};
 use evenkeel_admin::{endpoint, supervisor::Supervisor};
 use evenkeel_k8s::watch::{self, Conditions, Hooks, Selector, Selectors};
 use evenkeel_model::label;
+use evenkeel_nft::Adopted;
+use evenkeel_nft::{Config, Family};
 use jiff::Timestamp;
 use kube::Client;
 use tokio::{
@@ -24,7 +26,7 @@ use crate::{
     health::{self, Vitals},
     health_ports::HealthPorts,
     intake::Intake,
-    kernel::{Kernel, inside},
+    kernel::{Found, Kernel, inside},
     metrics::Metrics,
     netlink::{
         nftables::CommitError,
@@ -32,10 +34,14 @@ use crate::{
     },
     owner::{Inputs, Owner},
     report::{self, ReportSettings},
+    zone_counters::ZoneCounters,
 };
 
 /// How long a task has to stop.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long the tables of another proxy are waited for.
+const OWNER_GONE: Duration = Duration::from_secs(2);
 
 /// How often an address in use is tried again.
 const LISTEN_AGAIN: Duration = Duration::from_secs(5);
@@ -118,13 +124,19 @@ impl Parts {
         let families = settings.engine.families.clone();
         let mut kernel = Kernel::open(namespace.as_ref(), settings.own)?;
         let config = &mut settings.engine.nft;
-        let found = kernel.find(config, &families, settings.adopt)?;
+        let found = find(&mut kernel, config, &families, settings.adopt).await?;
         config.seed = found.seed.unwrap_or_else(random);
-        kernel.own(config)?;
+        let to_replace = kernel.own(config)?;
         let mut engine = Engine::new(settings.engine.clone());
         for (family, table) in found.tables {
-            engine.adopt(family, move |config| table.adopted(family, config));
+            let is_foreign = to_replace.contains(&family);
+            engine.adopt(family, move |config| {
+                let table = table.adopted(family, config);
+                Adopted { is_foreign: table.is_foreign || is_foreign, ..table }
+            });
         }
+        let counters = ZoneCounters::open(namespace.as_ref(), &settings.engine.nft, &families)?;
+        let counters = counters.map(Arc::new);
         let flows = Flows::open(namespace.as_ref(), &families)?;
         let addresses = inside(namespace.as_ref(), Addresses::open)?.map_err(Error::Netlink)?;
         let addresses = AddressWatch::new(addresses).map_err(Error::Addresses)?;
@@ -156,7 +168,8 @@ impl Parts {
         });
         let watches = watches.collect();
         let addresses_served =
-            serve(&settings, &vitals, &metrics, &supervisor, &endpoints_stop).await?;
+            serve(&settings, &vitals, &metrics, &supervisor, counters.clone(), &endpoints_stop)
+                .await?;
         let (synced, is_synced) = oneshot::channel();
         let (in_force, reported) = channel::channel(None);
         if let Some(namespace) = settings.reports.clone() {
@@ -176,6 +189,7 @@ impl Parts {
             flows,
             addresses,
             health_ports,
+            counters,
             metrics,
             vitals: Arc::clone(&vitals),
             families,
@@ -218,6 +232,24 @@ impl Parts {
     }
 }
 
+/// A proxy that was just killed owns its tables for a moment longer.
+async fn find(
+    kernel: &mut Kernel,
+    config: &Config,
+    families: &[Family],
+    take: bool,
+) -> Result<Found, Error> {
+    let begun = Instant::now();
+    loop {
+        match kernel.find(config, families, take) {
+            Err(Error::OwnedTable { .. }) if begun.elapsed() < OWNER_GONE => {
+                sleep(Duration::from_millis(100)).await;
+            }
+            found => return found,
+        }
+    }
+}
+
 /// Serves health and metrics. An address in use is tried again, so that a proxy can take over from
 /// another one on the same node.
 async fn serve(
@@ -225,6 +257,7 @@ async fn serve(
     vitals: &Arc<Vitals>,
     metrics: &Arc<Metrics>,
     supervisor: &Supervisor,
+    counters: Option<Arc<ZoneCounters>>,
     stop: &CancellationToken,
 ) -> Result<Ready, Error> {
     let (v, m, s) = (Arc::clone(vitals), Arc::clone(metrics), supervisor.clone());
@@ -232,7 +265,10 @@ async fn serve(
         Arc::new(move |method, uri| health::answer(&v, &m, &s, uri, method));
     let (m, h) = (Arc::clone(metrics), Arc::clone(&healthz));
     let of_metrics: endpoint::Answer = Arc::new(move |method, uri| match uri.path() {
-        "/metrics" => endpoint::typed(endpoint::METRICS_TYPE, m.text(&[])),
+        "/metrics" => {
+            let connections = counters.as_ref().map(|counters| counters.read());
+            endpoint::typed(endpoint::METRICS_TYPE, m.text(&connections.unwrap_or_default()))
+        }
         "/proxyMode" => endpoint::typed("text/plain; charset=utf-8", "nftables"),
         _ => h(method, uri),
     });

@@ -16,6 +16,7 @@ mod cluster;
 mod endpoint;
 pub mod netns;
 pub mod reference;
+pub mod requests;
 mod service;
 pub mod sim;
 mod world;

@@ -2,6 +2,7 @@
 
 mod hints_auto;
 mod overload;
+mod packets;
 mod select_endpoints;
 mod slice_packing;
 mod traffic_distribution;

@@ -7,29 +7,30 @@ use evenkeel_topology::{Settings, select};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::packets;
 use crate::report::diff;
 
 #[derive(Deserialize)]
 pub(super) struct Case {
-    node: NodeCase,
-    service: ServiceCase,
-    endpoints: Vec<EndpointCase>,
-    expect: Value,
+    pub node: NodeCase,
+    pub service: ServiceCase,
+    pub endpoints: Vec<EndpointCase>,
+    pub expect: Value,
 }
 
 #[derive(Deserialize)]
-struct NodeCase {
-    name: String,
-    zone: String,
+pub(super) struct NodeCase {
+    pub name: String,
+    pub zone: String,
 }
 
 #[derive(Deserialize)]
-struct ServiceCase {
+pub(super) struct ServiceCase {
     #[serde(rename = "type")]
     kind: String,
     internal_traffic_policy: Option<String>,
     external_traffic_policy: Option<String>,
-    node_port: u16,
+    pub node_port: u16,
     #[serde(default)]
     external_ips: Vec<String>,
     #[serde(default)]
@@ -37,15 +38,15 @@ struct ServiceCase {
 }
 
 #[derive(Deserialize)]
-struct EndpointCase {
-    ip: String,
-    port: u16,
-    node: Option<String>,
-    ready: bool,
-    serving: bool,
-    terminating: bool,
-    zone_hints: Option<Vec<String>>,
-    node_hints: Option<Vec<String>>,
+pub(super) struct EndpointCase {
+    pub ip: String,
+    pub port: u16,
+    pub node: Option<String>,
+    pub ready: bool,
+    pub serving: bool,
+    pub terminating: bool,
+    pub zone_hints: Option<Vec<String>>,
+    pub node_hints: Option<Vec<String>>,
 }
 
 pub(super) fn run(case: &Case) -> Vec<String> {
@@ -77,7 +78,9 @@ pub(super) fn run(case: &Case) -> Vec<String> {
         "all_reachable": text(selected.reachable()),
         "has_any": selected.any_in_cluster,
     });
-    diff("", &without_nulls(&case.expect), &got)
+    let mut wrong = diff("", &without_nulls(&case.expect), &got);
+    wrong.extend(packets::run(case));
+    wrong
 }
 
 /// A list that was never built counts as empty.
@@ -92,7 +95,7 @@ fn without_nulls(expect: &Value) -> Value {
 }
 
 impl ServiceCase {
-    fn exposure(&self) -> Exposure {
+    pub(super) fn exposure(&self) -> Exposure {
         let local = |policy: &Option<String>| policy.as_deref() == Some("Local");
         let policy = |local| {
             if local { TrafficPolicy::Local } else { TrafficPolicy::Cluster }

@@ -1,5 +1,6 @@
 //! The clock of these tests goes on when all tasks wait: a pause lets all that is under way happen.
 
+use evenkeel_k8s::watch::Batch;
 use evenkeel_model::Watched;
 use kube::{Client, Config};
 
@@ -7,12 +8,16 @@ use super::*;
 use crate::{engine::Settings, health::health, recorder::recorder};
 
 struct Running {
-    batches: mpsc::Sender<Batch>,
+    batches: mpsc::Sender<Received>,
     stop: CancellationToken,
     is_synced: oneshot::Receiver<()>,
     metrics: Arc<Metrics>,
     vitals: Arc<Vitals>,
     task: tokio::task::JoinHandle<()>,
+}
+
+fn received(batch: Batch) -> Received {
+    Received { at: Instant::now(), batch }
 }
 
 /// An owner whose API server is away.
@@ -87,13 +92,13 @@ async fn it_is_synced_when_all_four_lists_are_complete_and_gives_signs_of_life()
         Batch::Services(vec![Watched::Restarted, Watched::Complete]),
     ];
     for batch in batches {
-        running.batches.send(batch).await.unwrap();
+        running.batches.send(received(batch)).await.unwrap();
     }
     pause().await;
     assert_eq!(code("/readyz/synced"), 500);
     assert!(running.is_synced.try_recv().is_err());
     let last = Batch::Slices(vec![Watched::Restarted, Watched::Complete]);
-    running.batches.send(last).await.unwrap();
+    running.batches.send(received(last)).await.unwrap();
     running.is_synced.await.unwrap();
     assert_eq!(code("/readyz/synced"), 200);
     tokio::time::sleep(Duration::from_secs(300)).await;

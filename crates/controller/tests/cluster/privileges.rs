@@ -1,5 +1,5 @@
-//! What the controller asks of the API server is what its role in `deploy/base` lets it, no more
-//! and, but for a few, no less.
+//! What the controller asks of the API server is what its roles in `deploy/base`, and in `deploy/proxy`
+//! the one for reports, let it, no more and, but for a few, no less.
 
 use std::{
     collections::BTreeSet,
@@ -11,6 +11,7 @@ use std::{
 
 use evenkeel_admin::lease;
 use evenkeel_controller::Settings;
+use evenkeel_testkit::requests::{Asked, asked};
 use k8s_openapi::api::{core::v1::Service, discovery::v1::EndpointSlice};
 use kube::{Client, ResourceExt as _, api::PostParams, client::Body};
 use serde_json::{Value, json};
@@ -19,9 +20,6 @@ use crate::{
     harness::{Cluster, PATIENCE, controller, n_endpoints, object},
     kep_2433::{auto, settings},
 };
-
-/// A verb, and `group/resource` or `group/resource/subresource`.
-type Asked = (String, String);
 
 /// Granted, and not asked for here: rarely needed, or for others.
 const UNASKED: [(&str, &str); 5] = [
@@ -37,7 +35,9 @@ const UNASKED: [(&str, &str); 5] = [
 
 #[tokio::test]
 async fn the_role_grants_what_is_asked_for_and_no_more() {
-    let granted = granted(include_str!("../../../../deploy/base/identity.yaml"));
+    let mut granted = granted(include_str!("../../../../deploy/base/identity.yaml"), |_| true);
+    let reports = include_str!("../../../../deploy/proxy/reports.yaml");
+    granted.extend(self::granted(reports, |name| name == "evenkeel-proxy-reports-reader"));
     let asked = asked_in_a_life().await;
     let needless: BTreeSet<Asked> =
         UNASKED.map(|(verb, resource)| (verb.to_owned(), resource.to_owned())).into();
@@ -125,14 +125,16 @@ async fn built_in_slice(cluster: &Cluster, service: &Service) {
     cluster.api::<EndpointSlice>().create(&PostParams::default(), &slice).await.unwrap();
 }
 
-/// All that the roles of a file grant.
-fn granted(text: &str) -> BTreeSet<Asked> {
+/// All that the roles of a file with such names grant.
+fn granted(text: &str, is_meant: impl Fn(&str) -> bool) -> BTreeSet<Asked> {
     let documents = text.split("\n---\n").map(|document| {
         let document: Value = serde_saphyr::from_str(document).unwrap();
         document
     });
     let mut granted = BTreeSet::new();
-    for role in documents.filter(|d| d["kind"] == "ClusterRole" || d["kind"] == "Role") {
+    let is_meant = |role: &Value| role["metadata"]["name"].as_str().is_some_and(&is_meant);
+    let is_role = |kind: &Value| kind == "ClusterRole" || kind == "Role";
+    for role in documents.filter(|it| is_role(&it["kind"]) && is_meant(it)) {
         for rule in role["rules"].as_array().unwrap() {
             for group in texts(&rule["apiGroups"]) {
                 for resource in texts(&rule["resources"]) {
@@ -167,39 +169,10 @@ impl tower_service::Service<http::Request<Body>> for Recorder {
     }
 
     fn call(&mut self, request: http::Request<Body>) -> Self::Future {
-        self.asked.lock().unwrap().insert(asked(request.method(), request.uri()));
+        let (method, uri) = (request.method(), request.uri());
+        let asked = asked(method.as_str(), uri.path(), uri.query());
+        self.asked.lock().unwrap().insert(asked);
         let client = self.client.clone();
         Box::pin(async move { client.send(request).await })
     }
-}
-
-/// As authorization sees a request.
-fn asked(method: &http::Method, uri: &http::Uri) -> Asked {
-    let path: Vec<&str> = uri.path().trim_start_matches('/').split('/').collect();
-    let (group, rest) = match path[..] {
-        ["api", "v1", ref rest @ ..] => ("", rest),
-        ["apis", group, _, ref rest @ ..] => (group, rest),
-        _ => panic!("{uri}"),
-    };
-    let rest = match rest {
-        ["namespaces", _, rest @ ..] if !rest.is_empty() => rest,
-        rest => rest,
-    };
-    let resource = match rest {
-        [resource] | [resource, _] => format!("{group}/{resource}"),
-        [resource, _, subresource] => format!("{group}/{resource}/{subresource}"),
-        _ => panic!("{uri}"),
-    };
-    let watches = uri.query().is_some_and(|query| query.contains("watch=true"));
-    let verb = match (method.as_str(), rest.len()) {
-        ("GET", 1) if watches => "watch",
-        ("GET", 1) => "list",
-        ("GET", _) => "get",
-        ("POST", _) => "create",
-        ("PUT", _) => "update",
-        ("PATCH", _) => "patch",
-        ("DELETE", 2..) => "delete",
-        _ => panic!("{method} {uri}"),
-    };
-    (verb.to_owned(), resource)
 }

@@ -1,6 +1,6 @@
 //! The flags of `evenkeel proxy`. They have kube-proxy's names where it has them.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::Path};
 
 use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use evenkeel_k8s::convert::parse_cidr;
@@ -30,7 +30,7 @@ pub(crate) struct ProxyArgs {
 pub(crate) enum ProxyCommand {
     /// Print the rules of this node as text for `nft -f`, and change nothing
     #[command(after_help = RENDER_EXAMPLES)]
-    Render(RenderArgs),
+    Render(Box<RenderArgs>),
     /// Delete the rules that a proxy left when it was stopped
     #[command(after_help = CLEANUP_EXAMPLES)]
     Cleanup(CleanupArgs),
@@ -121,8 +121,8 @@ pub(crate) struct CommonArgs {
     /// Count connections by Service and zone: evenkeel_service_connections_total in /metrics
     #[arg(long)]
     pub zone_counters: bool,
-    /// Address families
-    #[arg(long, value_enum, value_delimiter = ',', default_values = ["ipv4", "ipv6"])]
+    /// Address families [default: those that the kernel has]
+    #[arg(long, value_enum, value_name = "FAMILY", value_delimiter = ',')]
     pub ip_families: Vec<IpFamily>,
     /// Rules for hints: Evenkeel's, or exactly those of Kubernetes
     #[arg(long, value_enum, default_value_t)]
@@ -223,7 +223,11 @@ fn common(args: &CommonArgs) -> Result<Settings, Error> {
         ..table(&args.table)?
     };
     engine.node_ranges = args.detect_local_mode == DetectLocalMode::NodeCidr;
-    let has = |family| args.ip_families.contains(&family);
+    let is_ipv6_on = || Path::new("/proc/net/if_inet6").exists();
+    let has = |family| match args.ip_families.is_empty() {
+        true => family == IpFamily::Ipv4 || is_ipv6_on(),
+        false => args.ip_families.contains(&family),
+    };
     engine.families = Family::ALL
         .into_iter()
         .filter(|family| match family {

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 pub(super) use self::code::Code;
 use super::facts::{Cluster, Facts, Unreachable};
-use crate::controller::access::{Answer, Permission};
+use crate::access::{Answer, Permission};
 
 /// Names listed in one line.
 const LISTED: usize = 5;
@@ -88,7 +88,7 @@ fn access(answers: &[(Permission, Answer)]) -> Check {
         Answer::Unknown(problem) => Some(problem),
         Answer::Allowed | Answer::Denied => None,
     });
-    let denied = crate::controller::access::denied(answers);
+    let denied = crate::access::denied(answers);
     let denied: Vec<String> = denied.iter().map(ToString::to_string).collect();
     match (denied.first(), unknown) {
         (Some(first), _) => Group::Access.failed(

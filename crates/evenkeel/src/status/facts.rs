@@ -5,7 +5,7 @@ use evenkeel_model::ServiceKey;
 use evenkeel_topology::Policy;
 
 use super::LeaseName;
-use crate::controller::access::{Answer, Permission};
+use crate::access::{Answer, Permission};
 
 /// What was read, or why it could not be read.
 pub(super) type Fetched<T> = Result<T, String>;

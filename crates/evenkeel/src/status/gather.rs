@@ -73,7 +73,7 @@ async fn cluster(client: &Client, lease: Option<&LeaseName>, metrics: Option<Str
     let reports = ListParams::default().labels(&format!("{}={}", label::COMPONENT, label::PROXY));
     let (version, access, nodes, services, slices, failures, metrics, proxies) = tokio::join!(
         client.apiserver_version(),
-        access::ask(client, Some((namespace, name)), Some(namespace)),
+        access::ask(client, Some((namespace, name))),
         all::<core::Node>(client, ListParams::default()),
         all::<core::Service>(client, ListParams::default()),
         all::<discovery::EndpointSlice>(client, ListParams::default()),

@@ -1,16 +1,7 @@
 //! A controller's metrics, over plain HTTP.
 
-use std::time::Duration;
-
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::{Request, Uri, body::Bytes, client::conn::http1, header::HOST};
-use hyper_util::rt::TokioIo;
-use tokio::{net::TcpStream, time::timeout};
-
 use super::facts::{Metrics, Syncs};
-
-const PATIENCE: Duration = Duration::from_secs(3);
-const LARGEST: usize = 32 << 20;
+use crate::scrape::{self, label};
 
 /// The counter of syncs. Kubernetes gives its counters no suffix; other libraries do.
 const NAMES: [&str; 2] =
@@ -18,52 +9,16 @@ const NAMES: [&str; 2] =
 
 pub(super) async fn read(url: &str) -> Metrics {
     let url = url.to_owned();
-    match timeout(PATIENCE, fetch(&url)).await {
-        Ok(Ok(text)) => Metrics::Read { url, syncs: syncs(&text) },
-        Ok(Err(problem)) => Metrics::Unreachable { url, problem },
-        Err(_) => Metrics::Unreachable { url, problem: "timed out".to_owned() },
-    }
-}
-
-async fn fetch(url: &str) -> Result<String, String> {
-    let uri: Uri = url.parse().map_err(|_| "not a URL".to_owned())?;
-    if uri.scheme_str() != Some("http") {
-        return Err("only http:// URLs are supported".to_owned());
-    }
-    let host = uri.authority().ok_or("the URL has no host")?.as_str().to_owned();
-    let address =
-        (uri.host().unwrap_or_default().trim_matches(['[', ']']), uri.port_u16().unwrap_or(80));
-    let stream = TcpStream::connect(address).await.map_err(|error| error.to_string())?;
-    let connected = http1::handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) = connected.map_err(|error| error.to_string())?;
-    let path = uri.path_and_query().map_or("/", |path| path.as_str());
-    let request = Request::get(path).header(HOST, host).body(Empty::<Bytes>::new());
-    let request = request.map_err(|error| error.to_string())?;
-    let answer = async {
-        let answer = sender.send_request(request).await.map_err(|error| error.to_string())?;
-        if !answer.status().is_success() {
-            return Err(format!("HTTP status {}", answer.status()));
-        }
-        let body = Limited::new(answer.into_body(), LARGEST).collect().await;
-        let body = body.map_err(|error| error.to_string())?.to_bytes();
-        String::from_utf8(body.into()).map_err(|_| "the response is not text".to_owned())
-    };
-    // The connection ends after the response, or with an error that the response reports too.
-    tokio::select! {
-        answer = answer => answer,
-        Err(error) = connection => Err(error.to_string()),
+    match scrape::fetch(&url).await {
+        Ok(text) => Metrics::Read { url, syncs: syncs(&text) },
+        Err(problem) => Metrics::Unreachable { url, problem },
     }
 }
 
 /// Sums the counter by its label `result`, in Prometheus' text format.
 fn syncs(text: &str) -> Syncs {
     let mut syncs = Syncs::default();
-    for line in text.lines() {
-        let Some((name, rest)) = line.split_once('{') else { continue };
-        let Some((labels, value)) = rest.split_once('}') else { continue };
-        // A timestamp may follow the value.
-        let value = value.split_whitespace().next().and_then(|value| value.parse::<f64>().ok());
-        let (true, Some(value)) = (NAMES.contains(&name), value) else { continue };
+    for scrape::Sample { labels, value, .. } in scrape::samples(text, &NAMES) {
         let into = match label(labels, "result") {
             Some("success") => &mut syncs.success,
             Some("stale") => &mut syncs.stale,
@@ -73,13 +28,6 @@ fn syncs(text: &str) -> Syncs {
         *into += value as u64;
     }
     syncs
-}
-
-/// The value of a label; those of this counter have nothing to unescape.
-fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
-    let mut pairs = labels.split(',').filter_map(|pair| pair.trim().split_once('='));
-    let (_, value) = pairs.find(|(key, _)| *key == name)?;
-    Some(value.trim_matches('"'))
 }
 
 #[cfg(test)]

@@ -48,6 +48,25 @@ impl Server {
         Server::start(&[&["--data", data.to_str().unwrap()], args].concat())
     }
 
+    /// With the kubeconfig of a user that has no role.
+    pub(crate) fn without_permissions(test: &str) -> (Server, PathBuf) {
+        let file = |end: &str| folder(&format!("permissions-{test}{end}"));
+        let (data, tokens, kubeconfig) = (file(""), file(".csv"), file(".kubeconfig"));
+        fs::write(&tokens, "weak,bob,u2\n").unwrap();
+        let server = Server::in_folder(&data, &["--token-auth-file", tokens.to_str().unwrap()]);
+        let authority = std::path::absolute(data.join("pki/ca.crt")).unwrap();
+        let text = format!(
+            "apiVersion: v1\nkind: Config\ncurrent-context: x\n\
+             clusters: [{{name: x, cluster: {{server: 'https://{}', certificate-authority: '{}'}}}}]\n\
+             users: [{{name: x, user: {{token: weak}}}}]\n\
+             contexts: [{{name: x, context: {{cluster: x, user: x}}}}]\n",
+            server.address,
+            authority.display()
+        );
+        fs::write(&kubeconfig, text).unwrap();
+        (server, kubeconfig)
+    }
+
     /// Creates the objects of a manifest.
     pub(crate) fn create(&self, manifest: &str) {
         let file = folder(&format!("create-{}.yaml", self.address));

@@ -1,9 +1,9 @@
 //! `evenkeel controller` where it can't start: the error, and the exit code.
 
-use std::{fs, net::TcpListener};
+use std::net::TcpListener;
 
 use crate::{
-    apiserver::{Server, folder},
+    apiserver::Server,
     run::{Ran, evenkeel},
 };
 
@@ -64,20 +64,7 @@ fn a_missing_namespace_of_the_lease_is_named() {
 
 #[test]
 fn missing_permissions_are_listed() {
-    let (data, tokens) = (folder("permissions"), folder("permissions.csv"));
-    fs::write(&tokens, "weak,bob,u2\n").unwrap();
-    let server = Server::in_folder(&data, &["--token-auth-file", tokens.to_str().unwrap()]);
-    let kubeconfig = folder("permissions.kubeconfig");
-    let authority = std::path::absolute(data.join("pki/ca.crt")).unwrap();
-    let text = format!(
-        "apiVersion: v1\nkind: Config\ncurrent-context: x\n\
-         clusters: [{{name: x, cluster: {{server: 'https://{}', certificate-authority: '{}'}}}}]\n\
-         users: [{{name: x, user: {{token: weak}}}}]\n\
-         contexts: [{{name: x, context: {{cluster: x, user: x}}}}]\n",
-        server.address,
-        authority.display()
-    );
-    fs::write(&kubeconfig, text).unwrap();
+    let (_server, kubeconfig) = Server::without_permissions("controller");
     let flags = ["--listen", "127.0.0.1:0", "--kubeconfig", kubeconfig.to_str().unwrap()];
     let ran = evenkeel(&[&["controller"], &flags[..]].concat(), b"");
     let parts = ["list pods", "patch services/status", "deploy/base", "kubectl auth can-i"];

@@ -13,5 +13,6 @@ mod kubeconfig;
 mod kubectl;
 mod migrate;
 mod plan;
+mod proxy;
 mod run;
 mod status;

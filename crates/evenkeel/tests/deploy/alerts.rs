@@ -4,17 +4,40 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::rendered::{documents, text};
+use crate::rendered::{self, documents, text};
 
-/// What the controller exposes and the rules may use.
-const METRICS: &[&str] = &[
-    "endpoint_slice_controller_syncs",
-    "evenkeel_controller_leader",
-    "evenkeel_controller_pod_to_slice_seconds_bucket",
-    "evenkeel_controller_refused_objects_total",
-    "evenkeel_controller_waiting_services",
-    "evenkeel_controller_watch_restarts_total",
-    "evenkeel_controller_withdrawn_services",
+/// A file of rules about one job.
+struct Alerts {
+    file: &'static str,
+    job: &'static str,
+    /// What the job exposes and the rules may use.
+    metrics: &'static [&'static str],
+}
+
+const ALERTS: [Alerts; 2] = [
+    Alerts {
+        file: "alerts/evenkeel.yaml",
+        job: "evenkeel-controller",
+        metrics: &[
+            "endpoint_slice_controller_syncs",
+            "evenkeel_controller_leader",
+            "evenkeel_controller_pod_to_slice_seconds_bucket",
+            "evenkeel_controller_refused_objects_total",
+            "evenkeel_controller_waiting_services",
+            "evenkeel_controller_watch_restarts_total",
+            "evenkeel_controller_withdrawn_services",
+        ],
+    },
+    Alerts {
+        file: "alerts/evenkeel-proxy.yaml",
+        job: "evenkeel-proxy",
+        metrics: &[
+            "evenkeel_proxy_contested_frontends",
+            "evenkeel_proxy_rules_restored_total",
+            "kubeproxy_network_programming_duration_seconds_bucket",
+            "kubeproxy_sync_proxy_rules_nftables_sync_failures_total",
+        ],
+    },
 ];
 
 /// Words of PromQL that are followed by a list of labels, or stand between expressions.
@@ -22,26 +45,48 @@ const GROUPING: &[&str] = &["by", "without", "on", "ignoring", "group_left", "gr
 const OPERATORS: &[&str] = &["and", "or", "unless", "bool", "offset"];
 
 pub(crate) fn rules() -> Vec<Value> {
-    let [file] = &documents("alerts/evenkeel.yaml")[..] else { panic!("one document") };
-    let groups = file["groups"].as_array().unwrap().iter();
-    groups.flat_map(|group| group["rules"].as_array().unwrap().clone()).collect()
+    ALERTS.iter().flat_map(Alerts::rules).collect()
+}
+
+impl Alerts {
+    fn rules(&self) -> Vec<Value> {
+        let [file] = &documents(self.file)[..] else { panic!("one document") };
+        let groups = file["groups"].as_array().unwrap().iter();
+        groups.flat_map(|group| group["rules"].as_array().unwrap().clone()).collect()
+    }
+}
+
+/// The name without the suffix of its samples is in the reference, which is made from the code.
+#[test]
+fn metrics_of_the_tables_exist() {
+    let reference = rendered::read("../docs/reference/metrics.md");
+    for name in ALERTS.iter().flat_map(|alerts| alerts.metrics) {
+        let family = name.trim_end_matches("_total").trim_end_matches("_bucket");
+        assert!(reference.contains(&format!("| `{family}` |")), "{name}");
+    }
 }
 
 #[test]
 fn rules_use_only_metrics_that_exist_and_every_one_of_the_table() {
-    let rules = rules();
-    let used: BTreeSet<_> = rules.iter().flat_map(|rule| metrics(text(&rule["expr"]))).collect();
-    assert_eq!(used, METRICS.iter().map(|name| (*name).to_owned()).collect());
+    for alerts in ALERTS {
+        let rules = alerts.rules();
+        let used: BTreeSet<_> =
+            rules.iter().flat_map(|rule| metrics(text(&rule["expr"]))).collect();
+        assert_eq!(used, alerts.metrics.iter().map(|name| (*name).to_owned()).collect());
+    }
 }
 
-/// kube-controller-manager has metrics of the same names.
+/// kube-controller-manager and kube-proxy have metrics of the same names.
 #[test]
 fn rules_look_at_this_job_only() {
-    for rule in rules() {
-        let expression = text(&rule["expr"]);
-        let ours = expression.matches(r#"{job="evenkeel-controller""#).count();
-        assert_eq!(ours, expression.matches('{').count(), "{expression}");
-        assert_eq!(ours, metrics(expression).len(), "{expression}");
+    for alerts in ALERTS {
+        let job = format!(r#"{{job="{}""#, alerts.job);
+        for rule in alerts.rules() {
+            let expression = text(&rule["expr"]);
+            let ours = expression.matches(&job).count();
+            assert_eq!(ours, expression.matches('{').count(), "{expression}");
+            assert_eq!(ours, metrics(expression).len(), "{expression}");
+        }
     }
 }
 

@@ -34,18 +34,26 @@ fn own(kustomization: &Value, object: &mut Value) {
     for patch in kustomization["patches"].as_array().into_iter().flatten() {
         let target = &patch["target"];
         if target["kind"] == object["kind"] && target["name"] == object["metadata"]["name"] {
-            add(object, text(&patch["patch"]));
+            change(object, text(&patch["patch"]));
         }
     }
 }
 
-/// Operations that append to a list.
-fn add(object: &mut Value, patch: &str) {
+/// Operations that append to a list, add a field, or replace what is there.
+fn change(object: &mut Value, patch: &str) {
     let operations: Vec<Value> = serde_saphyr::from_str(patch).unwrap();
     for operation in operations {
-        assert_eq!(operation["op"], "add");
-        let list = text(&operation["path"]).strip_suffix("/-").unwrap();
-        let list = object.pointer_mut(list).and_then(Value::as_array_mut).unwrap();
-        list.push(operation["value"].clone());
+        let (path, value) = (text(&operation["path"]), operation["value"].clone());
+        match text(&operation["op"]) {
+            "add" => {
+                let (parent, name) = path.rsplit_once('/').unwrap();
+                match object.pointer_mut(parent).unwrap() {
+                    Value::Array(list) if name == "-" => list.push(value),
+                    parent => parent[name] = value,
+                }
+            }
+            "replace" => *object.pointer_mut(path).unwrap() = value,
+            other => panic!("an operation that this test does not know: {other}"),
+        }
     }
 }

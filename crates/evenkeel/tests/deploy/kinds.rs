@@ -1,7 +1,7 @@
 //! The types of Kubernetes, as judges of fields.
 
 use k8s_openapi::api::{
-    apps::v1::Deployment,
+    apps::v1::{DaemonSet, Deployment},
     core::v1::{Namespace, ResourceQuota, Service, ServiceAccount},
     policy::v1::PodDisruptionBudget,
     rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
@@ -17,6 +17,7 @@ pub(crate) fn unknown_fields(object: &Value) -> Vec<String> {
     let kept = match object["kind"].as_str() {
         Some("ClusterRole") => again::<ClusterRole>(object),
         Some("ClusterRoleBinding") => again::<ClusterRoleBinding>(object),
+        Some("DaemonSet") => again::<DaemonSet>(object),
         Some("Deployment") => again::<Deployment>(object),
         Some("Namespace") => again::<Namespace>(object),
         Some("PodDisruptionBudget") => again::<PodDisruptionBudget>(object),

@@ -6,6 +6,7 @@
 mod alerts;
 mod by_hand;
 mod kinds;
+mod proxy;
 mod readme;
 mod rendered;
 
@@ -31,7 +32,7 @@ const CLUSTER_ROLE: &[(&str, &str, &[&str])] = &[
 
 /// The same within its own namespace.
 const ROLE: &[(&str, &str, &[&str])] = &[
-    ("coordination.k8s.io", "leases", &["create", "list", "watch"]),
+    ("coordination.k8s.io", "leases", &["create"]),
     ("coordination.k8s.io", "leases/evenkeel-endpointslice-controller", &["get", "update"]),
 ];
 
@@ -163,6 +164,15 @@ fn the_image_is_of_this_version() {
     for rendered in all() {
         assert_eq!(rendered.container()["image"], image);
     }
+}
+
+/// Manifests start it by name, and an image of nothing else has no PATH but the runtime's.
+#[test]
+fn the_image_has_the_binary_where_it_is_looked_for() {
+    let file = rendered::read("Containerfile");
+    assert!(file.contains("COPY --from=build /evenkeel /usr/local/bin/evenkeel\n"), "{file}");
+    assert!(file.contains(r#"ENTRYPOINT ["/usr/local/bin/evenkeel"]"#), "{file}");
+    assert!(all().iter().all(|rendered| rendered.container()["command"] == json!(["evenkeel"])));
 }
 
 #[test]

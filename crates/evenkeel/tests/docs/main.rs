@@ -21,6 +21,9 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("http://127.0.0.1:10271", "this is what port-forward makes reachable"),
     ("component=kube-controller-manager", "the embedded API has no such Pod"),
     ("-n evenkeel-system", "nothing is deployed: see `apply -k` in prelude.sh"),
+    ("-n evenkeel-proxy", "nothing is deployed: see `apply -k` in prelude.sh"),
+    ("kube-proxy", "the embedded API has no such DaemonSet"),
+    ("cluster-info", "kubeadm writes it"),
     ("monitoring.coreos.com", "the Prometheus operator is not there"),
     ("delete endpoints", "the embedded API does not serve Endpoints"),
 ];

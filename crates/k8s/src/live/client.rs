@@ -38,14 +38,16 @@ pub async fn controller_client(source: &ClusterSource) -> Result<Connection, Liv
     connect(source, |config| long_lived(config, &Timeouts::default())).await
 }
 
+/// The same, without asking the API server anything: it need not be there yet.
+pub async fn patient_client(source: &ClusterSource) -> Result<Connection, LiveError> {
+    prepare(source, |config| long_lived(config, &Timeouts::default())).await
+}
+
 async fn connect(
     source: &ClusterSource,
     make: impl FnOnce(Config) -> kube::Result<Client>,
 ) -> Result<Connection, LiveError> {
-    let config = source.config().await?;
-    let address = config.cluster_url.to_string().trim_end_matches('/').to_owned();
-    let client = make(config)
-        .map_err(|error| LiveError::Client { server: address.clone(), source: Box::new(error) })?;
+    let Connection { client, address } = prepare(source, make).await?;
     match client.apiserver_version().await {
         Err(error) if is_unreachable(&error) => Err(match source.rule {
             SourceRule::CurrentFolder => {
@@ -56,4 +58,15 @@ async fn connect(
         // What it answers doesn't matter: not everyone may ask, and proxies need not know.
         _ => Ok(Connection { client, address }),
     }
+}
+
+async fn prepare(
+    source: &ClusterSource,
+    make: impl FnOnce(Config) -> kube::Result<Client>,
+) -> Result<Connection, LiveError> {
+    let config = source.config().await?;
+    let address = config.cluster_url.to_string().trim_end_matches('/').to_owned();
+    let client = make(config)
+        .map_err(|error| LiveError::Client { server: address.clone(), source: Box::new(error) })?;
+    Ok(Connection { client, address })
 }

@@ -12,7 +12,7 @@ mod source;
 mod transport;
 
 pub use self::{
-    client::{Connection, client, controller_client},
+    client::{Connection, client, controller_client, patient_client},
     error::{LiveError, in_short, innermost, is_unreachable},
     list::{Scope, objects},
     raw::raw_services,

@@ -20,8 +20,8 @@ mod references;
 use core::net::IpAddr;
 use std::sync::Arc;
 
-use evenkeel_model::{Path, PortId, ZoneId};
-use rustc_hash::FxHashMap;
+use evenkeel_model::{Path, PortId, ServiceKey, ZoneId};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 pub use self::adopt::Adopted;
 use self::{
@@ -62,6 +62,14 @@ pub struct Ruleset {
 struct Port {
     spec: PortSpec,
     pools: Pools,
+}
+
+/// What a counter counts.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Counted {
+    pub service: ServiceKey,
+    /// The zone of the endpoints.
+    pub zone: Arc<str>,
 }
 
 /// The endpoints of a port.
@@ -327,6 +335,24 @@ impl Ruleset {
         let mut chains: Vec<ChainId> = of_family.map(|(_, chain)| *chain).collect();
         chains.sort_unstable();
         chains
+    }
+
+    /// What each counter counts: connections to a Service that went to a zone.
+    pub fn counted(&self) -> FxHashMap<Arc<str>, Counted> {
+        let mut counted = FxHashMap::default();
+        let Some(zones) = self.config.zone_counters.then_some(&self.zone_names) else {
+            return counted;
+        };
+        for Port { spec, pools } in self.ports.values() {
+            let slots = pools.cluster.slots().chain(pools.local.slots());
+            let used: FxHashSet<ZoneId> = slots.map(|slot| slot.member.zone).collect();
+            for zone in used.iter().filter_map(|zone| zones.get(zone)) {
+                let service = spec.name.service.clone();
+                let of = Counted { service, zone: Arc::clone(zone) };
+                counted.insert(counters::name(&spec.name, zone), of);
+            }
+        }
+        counted
     }
 
     pub fn counter_names(&self, family: Family) -> Vec<Arc<str>> {

@@ -11,29 +11,34 @@
 mod facts;
 mod health_checks;
 mod node_ports;
+mod port_sync;
 mod stale;
 
 use core::net::IpAddr;
 use std::{collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::{
-    Gone, Node, NodeId, OwnNode, Path, PortId, Protocol, ProxyException, SeenService, SeenSlice,
-    Selectable as _, Topology, Viewpoint, Watched, Watermark,
+    Gone, Node, NodeId, OwnNode, PortId, Protocol, ProxyException, SeenService, SeenSlice,
+    Topology, Viewpoint, Watched, Watermark,
 };
 use evenkeel_nft::{
-    Adopted, Config, DetectLocal, Element, Family, Frontend, InUse, Member, PortName, PortSpec,
-    Ruleset, Transaction, ZoneShare,
+    Adopted, Config, DetectLocal, Element, Family, Member, PortName, Ruleset, Transaction,
+    ZoneShare,
 };
 use evenkeel_topology::{
     Settings,
-    consumer::{ChangeKind, Changes, Delta, Selector, View},
+    consumer::{ChangeKind, Delta, Selector, View},
 };
 use rustc_hash::FxHashMap;
 
-use self::{facts::Tally, health_checks::HealthChecks};
+use self::{
+    facts::Tally,
+    health_checks::HealthChecks,
+    port_sync::{PortSync, is_lost},
+};
 use crate::report::InForce;
 
-/// The reason of an exception: another Service has an address or node port that this one requests.
+/// Another Service has an address or node port that this one requests.
 pub const CONTESTED: &str = "FrontendContested";
 pub use self::{
     facts::{Facts, Services},
@@ -67,6 +72,8 @@ pub struct Engine {
     selector: Selector,
     ruleset: Ruleset,
     node: Option<(Node, OwnNode)>,
+    /// The Node is in the list that is being read, or was in the last one.
+    is_node_listed: bool,
     node_id: NodeId,
     local_addresses: Vec<IpAddr>,
     /// The Node's addresses that frontends were made for.
@@ -109,6 +116,7 @@ impl Engine {
             ruleset: Ruleset::new(settings.nft.clone(), &settings.families),
             names,
             node: None,
+            is_node_listed: false,
             node_id,
             local_addresses: Vec::new(),
             node_ips: Vec::new(),
@@ -180,14 +188,19 @@ impl Engine {
     /// What the watch of this Node tells. A Node that is gone has no zone and no addresses.
     pub fn node(&mut self, seen: Watched<(Node, OwnNode)>) {
         match seen {
-            Watched::Listed(node) | Watched::Applied(node) if node.0.id == self.node_id => {
-                self.node = Some(node);
+            Watched::Restarted => self.is_node_listed = false,
+            Watched::Listed(node) if node.0.id == self.node_id => {
+                (self.node, self.is_node_listed) = (Some(node), true);
             }
+            Watched::Applied(node) if node.0.id == self.node_id => self.node = Some(node),
             Watched::Deleted(Gone { name, .. }) if *name == *self.settings.node => {
                 self.node = None;
             }
-            Watched::Complete => self.listed.nodes = true,
-            _ => {}
+            Watched::Complete => {
+                self.listed.nodes = true;
+                self.node = self.node.take().filter(|_| self.is_node_listed);
+            }
+            Watched::Listed(_) | Watched::Applied(_) | Watched::Deleted(_) => {}
         }
     }
 
@@ -330,9 +343,12 @@ impl Engine {
             match change.kind {
                 ChangeKind::Removed => port.remove(ruleset, change.id),
                 ChangeKind::Added(_) => port.add(ruleset, selector, change.id, delta),
-                ChangeKind::Changed { service, .. } => {
+                ChangeKind::Changed { service, endpoints, .. } => {
                     if service {
                         port.set(ruleset, change.id);
+                    }
+                    if endpoints.iter().any(is_lost) {
+                        port.note_udp(ruleset, change.id);
                     }
                     port.endpoints(ruleset, selector, change.id, delta, service);
                 }
@@ -380,127 +396,6 @@ fn slim(mut seen: SeenService) -> SeenService {
     seen
 }
 
-/// Carries the change of one port into the ruleset.
-struct PortSync<'a> {
-    changes: &'a Changes<'a>,
-    node: NodeId,
-    own: Option<&'a OwnNode>,
-    names: &'a Topology,
-    any_in_cluster: &'a mut FxHashMap<PortId, bool>,
-    stale: &'a mut Stale,
-    members: &'a mut (Vec<Member>, Vec<Member>),
-    shares: &'a mut Vec<ZoneShare>,
-    health_checks: &'a mut HealthChecks,
-    tally: &'a mut Tally,
-}
-
-impl PortSync<'_> {
-    fn add(&mut self, ruleset: &mut Ruleset, selector: &Selector, id: PortId, delta: &Delta) {
-        self.count(selector, id, delta);
-        let Some(spec) = self.spec(id) else { return };
-        let (cluster, local) = self.in_use(ruleset, selector, id, delta);
-        ruleset.add_port(id, spec, cluster, local, delta.any_in_cluster);
-        self.note_udp(ruleset, id);
-    }
-
-    fn set(&mut self, ruleset: &mut Ruleset, id: PortId) {
-        let Some(spec) = self.spec(id) else { return };
-        self.note_udp(ruleset, id);
-        ruleset.set_port(id, spec);
-        self.note_udp(ruleset, id);
-    }
-
-    fn spec(&self, id: PortId) -> Option<PortSpec> {
-        let port = self.changes.view().port(id)?;
-        let family = Family::of_slices(port.family())?;
-        let node_ip = self
-            .own
-            .and_then(|own| own.addresses.iter().copied().find(|ip| Family::of(*ip) == family));
-        Some(PortSpec::of(port.service(), port.port(), family, node_ip))
-    }
-
-    fn remove(&mut self, ruleset: &mut Ruleset, id: PortId) {
-        self.note_udp(ruleset, id);
-        self.any_in_cluster.remove(&id);
-        self.health_checks.remove(id);
-        self.tally.remove(id);
-        ruleset.remove_port(id);
-    }
-
-    /// Connections of a UDP port may go elsewhere now.
-    fn note_udp(&mut self, ruleset: &Ruleset, id: PortId) {
-        let is_udp = |frontend: &Frontend| frontend.protocol() == Protocol::Udp;
-        ruleset.frontends(id).filter(is_udp).for_each(|frontend| self.stale.add(frontend));
-    }
-
-    fn endpoints(
-        &mut self,
-        ruleset: &mut Ruleset,
-        selector: &Selector,
-        id: PortId,
-        delta: &Delta,
-        is_forced: bool,
-    ) {
-        let any = delta.any_in_cluster;
-        let had_any = self.count(selector, id, delta);
-        self.note_gone_udp(ruleset, id, delta, had_any);
-        if delta.is_empty() && had_any == any && !is_forced {
-            return;
-        }
-        let (cluster, local) = self.in_use(ruleset, selector, id, delta);
-        ruleset.set_endpoints(id, cluster, local, any);
-    }
-
-    /// Counts a port. Returns whether it had an endpoint somewhere before.
-    fn count(&mut self, selector: &Selector, id: PortId, delta: &Delta) -> bool {
-        let view = self.changes.view();
-        self.health_checks.count(id, view, self.node);
-        self.tally.count(id, view, selector);
-        self.any_in_cluster.insert(id, delta.any_in_cluster).unwrap_or(false)
-    }
-
-    /// The endpoints in use for traffic to the cluster and for traffic that must stay on this node.
-    fn in_use(
-        &mut self,
-        ruleset: &mut Ruleset,
-        selector: &Selector,
-        id: PortId,
-        delta: &Delta,
-    ) -> (InUse<'_>, InUse<'_>) {
-        let view = self.changes.view();
-        let (cluster, local) = &mut *self.members;
-        for (path, members) in [(Path::Cluster, &mut *cluster), (Path::Local, &mut *local)] {
-            members.clear();
-            members.extend(selector.members(view, id, path).map(|(member, _)| {
-                let endpoint = view.port(id).and_then(|port| port.endpoint(member.backend));
-                let is_local = endpoint.is_some_and(|e| e.on_node() == Some(self.node));
-                Member { backend: member.backend, zone: member.zone, is_local }
-            }));
-        }
-        for member in cluster.iter().chain(&*local) {
-            ruleset.name_zone(member.zone, self.names.zones.name(member.zone));
-        }
-        self.shares.clear();
-        // The endpoints of a zone have equal weights, which are bounded each.
-        self.shares.extend(delta.cluster.weights.iter().filter(|zone| zone.ready > 0).map(
-            |zone| {
-                let part = u64::from(zone.weight) * u64::from(zone.ready);
-                ZoneShare { zone: zone.zone, part: u32::try_from(part).unwrap_or(u32::MAX) }
-            },
-        ));
-        let cluster = InUse { members: cluster, shares: self.shares };
-        (cluster, InUse { members: local, shares: &[] })
-    }
-
-    /// An endpoint that is gone, or the first that arrived.
-    fn note_gone_udp(&mut self, ruleset: &Ruleset, id: PortId, delta: &Delta, had_any: bool) {
-        let lost = !delta.cluster.removed.is_empty() || !delta.local.removed.is_empty();
-        if lost || had_any != delta.any_in_cluster {
-            self.note_udp(ruleset, id);
-        }
-    }
-}
-
 impl std::fmt::Debug for Engine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Engine").field("node", &self.settings.node).finish_non_exhaustive()
@@ -516,10 +411,5 @@ impl Engine {
     /// The text that `nft -f` would load.
     pub fn text(&self) -> String {
         self.ruleset.text()
-    }
-
-    pub fn service_name(&self, id: PortId) -> Option<Arc<str>> {
-        let spec = self.ruleset.spec(id)?;
-        Some(spec.name.service.to_string().into())
     }
 }

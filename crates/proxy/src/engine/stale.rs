@@ -27,6 +27,11 @@ impl Stale {
         self.frontends.is_empty()
     }
 
+    /// There is something to look at among connections of this family.
+    pub fn has(&self, family: Family) -> bool {
+        self.frontends.iter().any(|frontend| frontend.family() == family)
+    }
+
     pub(super) fn add(&mut self, frontend: Frontend) {
         self.frontends.insert(frontend);
     }

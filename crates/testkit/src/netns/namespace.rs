@@ -23,6 +23,7 @@ const FOLDER: &str = "/run/netns";
 const PREFIX: &str = "ek-test-";
 
 /// Values of every namespace: no wait for duplicate addresses, no redirects, no reverse path filter.
+/// Addresses are added with `nodad` as well: otherwise the kernel lets them be used a moment later.
 const SYSCTLS: &[(&str, &str)] = &[
     ("ipv6/conf/all/accept_dad", "0"),
     ("ipv6/conf/default/accept_dad", "0"),

@@ -84,8 +84,7 @@ impl Network {
             );
             let _ = writeln!(bridge, "link set h{number} master br0 up");
         }
-        bridge +=
-            "link set br0 up\naddr add 172.30.0.254/24 dev br0\naddr add fd00:ac::fe/64 dev br0\n";
+        bridge += "link set br0 up\naddr add 172.30.0.254/24 dev br0\naddr add fd00:ac::fe/64 dev br0 nodad\n";
         self.hosts.iter().for_each(|host| bridge += &host.routes());
         ip(None, &links);
         self.outside.ip(&bridge);
@@ -100,7 +99,7 @@ impl Network {
     fn batch_of(&self, host: &Host) -> String {
         let Host { v4, v6, .. } = host;
         let mut batch = format!(
-            "link set lo up\nlink set eth0 up\naddr add {v4}/24 dev eth0\naddr add {v6}/64 dev eth0\n\
+            "link set lo up\nlink set eth0 up\naddr add {v4}/24 dev eth0\naddr add {v6}/64 dev eth0 nodad\n\
              route add default via 172.30.0.254\nroute add default via fd00:ac::fe\n"
         );
         let others = self.hosts.iter().filter(|other| other.number != host.number);

@@ -82,13 +82,13 @@ impl Pod {
         ip(None, &format!("link add eth0 netns {pod} type veth peer name {link} netns {node}\n"));
         host.ip(&format!(
             "link set {link} up\n\
-             addr add 169.254.1.1/32 scope link dev {link}\naddr add fe80::1/64 dev {link}\n\
+             addr add 169.254.1.1/32 scope link dev {link}\naddr add fe80::1/64 dev {link} nodad\n\
              route add {v4} dev {link} src {}\nroute add {v6} dev {link}\n",
             host.v4
         ));
         namespace.ip(&format!(
             "link set lo up\nlink set eth0 up\n\
-             addr add {v4}/32 dev eth0\naddr add {v6}/128 dev eth0\n\
+             addr add {v4}/32 dev eth0\naddr add {v6}/128 dev eth0 nodad\n\
              route add 169.254.1.1 dev eth0 scope link\nroute add default via 169.254.1.1\n\
              route add default via fe80::1 dev eth0\n"
         ));
@@ -96,7 +96,7 @@ impl Pod {
     }
 
     pub(super) fn on_loopback(host: &Host, identity: Identity, v4: Ipv4Addr, v6: Ipv6Addr) -> Pod {
-        host.ip(&format!("addr add {v4}/32 scope host dev lo\naddr add {v6}/128 dev lo\n"));
+        host.ip(&format!("addr add {v4}/32 scope host dev lo\naddr add {v6}/128 dev lo nodad\n"));
         let node = Namespace::clone(host);
         Pod::new(identity, v4, v6, Place::Loopback { node })
     }

@@ -28,6 +28,7 @@ const CONSTANTS: &[(&str, bool)] = &[
 /// Scrapes with every metric in them, as tests keep them.
 const SCRAPES: &[(&str, &str)] = &[
     ("crates/controller/src/metrics/all.txt", "`evenkeel controller`"),
+    ("crates/proxy/src/metrics/all.txt", "`evenkeel proxy`"),
     ("crates/apiserver/src/metrics/all.txt", "`evenkeel apiserver`"),
     ("crates/tower-fairness/tests/metrics/scenario.txt", "`tower-fairness`"),
 ];
@@ -40,6 +41,7 @@ const CONDITIONS: &[(&str, &str)] = &[
     ("Conditions of Services", "crates/controller/src/engine/conditions.rs"),
     ("Events about Services", "crates/controller/src/engine/event_reason.rs"),
     ("Events about Auto hints", "crates/topology/src/reason.rs"),
+    ("Exceptions in reports of proxies", "crates/proxy/src/engine/mod.rs"),
 ];
 
 pub(super) fn codes(root: &Path) -> Result<String, String> {
@@ -176,7 +178,7 @@ fn unlisted(root: &Path, scrape: &str, text: &str) -> Result<Option<String>, Str
 }
 
 pub(super) fn conditions(root: &Path) -> Result<String, String> {
-    let intro = "What the controller says in the status of a Service and in Events about it. Other reasons are the codes of `PolicyReason` and `NoHints` in [codes.md](codes.md).";
+    let intro = "What the controller says in the status of a Service and in Events about it, and what proxies say in their reports. Other reasons are the codes of `PolicyReason` and `NoHints` in [codes.md](codes.md).";
     let mut page = page("Conditions and Events", intro);
     for (title, file) in CONDITIONS {
         let _ = write!(page, "\n## {title}\n\n| name | meaning |\n|---|---|\n");

@@ -125,6 +125,8 @@ fn template(settings: &up::Settings, cluster: &Cluster) -> Settings {
     template.engine.nft.detect_local =
         pods.map(|pods| DetectLocal::Ranges(vec![pods])).unwrap_or_default();
     template.address = Some(cluster.address.clone());
+    // Where the controller looks for them.
+    template.reports.clone_from(&settings.controller.reports);
     template
 }
 
