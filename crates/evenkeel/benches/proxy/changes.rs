@@ -1,6 +1,7 @@
 //! One endpoint after the other is replaced: how long until the kernel has it.
 
 use std::{
+    ops::Range,
     thread,
     time::{Duration, Instant},
 };
@@ -33,18 +34,19 @@ pub(crate) struct Percentiles {
     pub(crate) p99: f64,
 }
 
+/// Each round has an endpoint of its own.
 pub(crate) fn run(
     server: &Server,
     proxy: &Proxy,
     (services, endpoints): (usize, usize),
-    number: usize,
+    rounds: Range<usize>,
 ) -> Result<Changes, Failure> {
     let before = proxy.buckets(METRIC)?;
     let commits = Commits::watch()?;
     let mut delays = runtime().block_on(async {
         let mut connection = server.connect().await?;
-        let mut delays = Vec::with_capacity(number);
-        for round in 0..number {
+        let mut delays = Vec::with_capacity(rounds.len());
+        for round in rounds {
             thread::sleep(PAUSE);
             commits.forget();
             let begun = Instant::now();

@@ -1,12 +1,14 @@
 //! A proxy for this many Services with this many endpoints each: its start, its restart, changes, and
 //! what it takes.
 
+use std::{thread, time::Duration};
+
 use evenkeel_testkit::netns::Network;
 
 use crate::{
     changes::{self, Changes, Percentiles},
     cluster::{NODE, create_services},
-    kernel::{contents, delete_tables, memory},
+    kernel::{Contents, contents, delete_tables, memory},
     load::{
         Failure,
         server::runtime,
@@ -19,6 +21,7 @@ use crate::{
 /// How often it is started.
 const STARTS: usize = 5;
 const CHANGES: usize = 400;
+const LISTINGS: usize = 5;
 /// Those of kube-proxy take long.
 const CHANGES_OF_KUBERNETES: usize = 40;
 
@@ -131,12 +134,8 @@ fn evenkeel(
     }
     let proxy = start()?;
     cold.push(proxy.ready.as_secs_f64());
-    let there = contents()?;
-    let least = size.services * (size.endpoints + 2);
-    if there.elements < least {
-        return Err(format!("ready with {} of {least} elements", there.elements).into());
-    }
-    let changes = changes::run(server, &proxy, (size.services, size.endpoints), changes)?;
+    let there = all_contents(size.services * (size.endpoints + 2))?;
+    let changes = changes::run(server, &proxy, (size.services, size.endpoints), 0..changes)?;
     let usage = proxy.usage()?;
     drop(proxy);
     let mut warm = Warm {
@@ -156,11 +155,26 @@ fn evenkeel(
     Ok((Measured { cold, changes, peak: usage.peak, rss: usage.memory, kernel }, warm))
 }
 
+/// What is in the kernel, which must be all. While a large hash table grows in the background, a listing
+/// may miss some elements.
+fn all_contents(least: usize) -> Result<Contents, Failure> {
+    for _ in 0..LISTINGS {
+        let there = contents()?;
+        if there.elements >= least {
+            return Ok(there);
+        }
+        println!("listed {} of {least} elements, listing again", there.elements);
+        thread::sleep(Duration::from_millis(500));
+    }
+    Err("the proxy was ready before all elements were there".into())
+}
+
 fn kubernetes(station: &Station, size: &Size) -> Result<Measured, Failure> {
     let proxy = Proxy::start(Kind::Kubernetes, &station.folder)?;
     let cold = vec![proxy.ready.as_secs_f64()];
     let of = (size.services, size.endpoints);
-    let changes = changes::run(&station.server, &proxy, of, CHANGES_OF_KUBERNETES)?;
+    let rounds = CHANGES..CHANGES + CHANGES_OF_KUBERNETES;
+    let changes = changes::run(&station.server, &proxy, of, rounds)?;
     let usage = proxy.usage()?;
     drop(proxy);
     Ok(Measured { cold, changes, peak: usage.peak, rss: usage.memory, kernel: kernel_memory()? })
@@ -171,7 +185,7 @@ fn kernel_memory() -> Result<f64, Failure> {
     let before = memory()?;
     delete_tables()?;
     // The kernel frees them in the background.
-    std::thread::sleep(std::time::Duration::from_millis(1500));
+    thread::sleep(Duration::from_millis(1500));
     Ok(before - memory()?)
 }
 
