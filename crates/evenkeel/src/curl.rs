@@ -40,8 +40,8 @@ use crate::{
 
 #[derive(Debug, Args)]
 pub(crate) struct CurlArgs {
-    /// A Service and the path to request, as in http://web.shop/path, web.shop:8080 or udp://dns.shop,
-    /// or an address
+    /// A Service and the path to request, as in `http://web.shop/path`, `web.shop:8080` or
+    /// `udp://dns.shop`, or an address
     #[arg(value_name = "URL")]
     pub url: String,
     /// The Node that sends the requests, or a Pod on it: node-a1, pod/web-1 or shop/web-1
