@@ -223,6 +223,24 @@ pub(crate) trait Strategy: std::fmt::Debug + Sync {
     fn grace(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
         None
     }
+
+    /// Why the object with this name can't be deleted: the text after `forbidden: `.
+    fn keeps(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a delete marks the object and its finalizing removes it, without a grace period.
+    fn ends_by_finalizing(&self) -> bool {
+        false
+    }
+
+    /// Marks an object that `ends_by_finalizing`.
+    fn terminate(&self, _object: &mut Value, _now: Timestamp) {}
+
+    /// Whether a deleted object has no finalizers left.
+    fn is_finalized(&self, object: &Value) -> bool {
+        read::list(object, &["metadata", "finalizers"]).is_empty()
+    }
 }
 
 // === impl Kind ===
@@ -255,15 +273,6 @@ impl Kind {
 
     pub(crate) fn subresource(&self, name: &str) -> Option<&'static Subresource> {
         self.subresources.iter().find(|part| part.name() == name)
-    }
-
-    /// Namespaces have finalizers in `spec.finalizers`.
-    pub(crate) fn has_finalize(&self) -> bool {
-        self.subresources.iter().any(|part| matches!(part, Subresource::Finalize(_)))
-    }
-
-    pub(crate) fn is_service(&self) -> bool {
-        std::ptr::eq(self, &SERVICE)
     }
 
     /// The kind in whose form objects are stored.

@@ -123,7 +123,7 @@ pub async fn run(
     let data = kept.then(|| folder.path().join("journal"));
     let known = assemble::Known { tokens, address, authority: certificates.authority.clone() };
     let (api, writer) = assemble::assemble(settings, data.as_deref(), known, &ending)?;
-    builtin::create(&api).await.map_err(|failure| Error::Builtin(failure.message().to_owned()))?;
+    builtin::create(&api).await.map_err(|error| Error::Builtin(error.to_string()))?;
     let shown = ServedCertificates {
         folder: folder.path().to_owned(),
         names,

@@ -1,7 +1,6 @@
 //! One file per verb. Each parses what it needs of the call, decides, writes at most once,
 //! responds.
 
-pub(crate) mod admit;
 mod collection;
 mod create;
 mod delete;
@@ -16,13 +15,7 @@ pub(crate) mod watch;
 
 use http::Method;
 
-pub(crate) use crate::verbs::{
-    collection::{Target, remove_each},
-    delete::remove,
-    review::review,
-    subresource::bound_name,
-    update::rewrite,
-};
+pub(crate) use crate::verbs::{review::review, subresource::bound_name};
 use crate::{
     answer::{Answer, View},
     api::{Api, Call},

@@ -73,7 +73,7 @@ pub(crate) fn assemble(
     };
     let api = Api {
         health,
-        storage: Storage::new(state, writes, notifier, pools.clone()),
+        storage: Storage::new(state, writes, notifier),
         pools,
         meters: Meters::new(&metrics),
         metrics,
