@@ -27,6 +27,8 @@ pub(crate) mod read;
 #[cfg(test)]
 mod recorded;
 mod replicaset;
+mod role;
+mod rolebinding;
 mod secret;
 pub(crate) mod service;
 mod serviceaccount;
@@ -37,10 +39,23 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub(crate) use self::{
-    configmap::CONFIG_MAP, controllerrevision::CONTROLLER_REVISION, daemonset::DAEMON_SET,
-    deployment::DEPLOYMENT, endpointslice::ENDPOINT_SLICE, event::EVENT, lease::LEASE,
-    namespace::NAMESPACE, node::NODE, pod::POD, podtemplate::POD_TEMPLATE, replicaset::REPLICA_SET,
-    secret::SECRET, service::SERVICE, serviceaccount::SERVICE_ACCOUNT,
+    configmap::CONFIG_MAP,
+    controllerrevision::CONTROLLER_REVISION,
+    daemonset::DAEMON_SET,
+    deployment::DEPLOYMENT,
+    endpointslice::ENDPOINT_SLICE,
+    event::EVENT,
+    lease::LEASE,
+    namespace::NAMESPACE,
+    node::NODE,
+    pod::POD,
+    podtemplate::POD_TEMPLATE,
+    replicaset::REPLICA_SET,
+    role::{CLUSTER_ROLE, ROLE},
+    rolebinding::{CLUSTER_ROLE_BINDING, ROLE_BINDING},
+    secret::SECRET,
+    service::SERVICE,
+    serviceaccount::SERVICE_ACCOUNT,
 };
 
 use crate::{invalid::Errors, settings::Features};
@@ -63,6 +78,10 @@ pub(crate) static KINDS: &[&Kind] = &[
     &SERVICE_ACCOUNT,
     &POD_TEMPLATE,
     &CONTROLLER_REVISION,
+    &ROLE,
+    &CLUSTER_ROLE,
+    &ROLE_BINDING,
+    &CLUSTER_ROLE_BINDING,
 ];
 
 /// The verbs of most kinds.
