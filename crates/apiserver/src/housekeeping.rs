@@ -14,7 +14,6 @@
 
 mod empty;
 mod events;
-mod follow;
 mod graph;
 mod metadata;
 mod namespace;
@@ -29,13 +28,13 @@ use tokio::{task::JoinSet, time::Instant};
 
 pub(crate) use self::events::expire_events;
 use self::{
-    follow::{Follower, News},
     graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},
     queue::Queue,
 };
 use crate::{
     api::Api,
     chain::actor::Actor,
+    follow::{Follower, News},
     identity::actors,
     kinds::{self, NAMESPACE},
     registry::{DeleteOptions, Edit, Propagation, Result, UpdateStrategy},
