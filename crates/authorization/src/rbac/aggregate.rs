@@ -1,0 +1,1 @@
+//! ClusterRoles that are made of others (`aggregationRule`).
