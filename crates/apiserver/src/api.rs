@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::View,
+    authorizer::Authorizer,
     body::Body,
-    identity::{self, Attributes, Tokens, User, service_account},
+    identity::{Attributes, Tokens, User, service_account},
     journal::Writable,
     kinds::{Admission, KINDS, Kind, names},
     meters::Meters,
@@ -30,7 +31,7 @@ use crate::{
     request::{Query, Resource},
     serve::Kill,
     server::health::Started,
-    settings::{Authorization, Settings},
+    settings::Settings,
     status::{Failure, Result},
     storage::Storage,
     verbs::watch::encoded::Encoded,
@@ -41,6 +42,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Api {
     pub(crate) storage: Storage,
+    pub(crate) authorizer: Authorizer,
     pub(crate) pools: Arc<Pools>,
     pub(crate) settings: Settings,
     pub(crate) tokens: Tokens,
@@ -113,18 +115,12 @@ impl Api {
         user: &User,
         attributes: &Attributes<'_>,
     ) -> std::result::Result<(), String> {
-        match self.settings.authorization {
-            Authorization::AlwaysAllow => Ok(()),
-            Authorization::Masters => identity::authorize(user, attributes),
-        }
+        self.authorizer.check(&self.storage, user, attributes)
     }
 
     /// Whether a user may do everything.
     pub(crate) fn allows_all(&self, user: &User) -> bool {
-        match self.settings.authorization {
-            Authorization::AlwaysAllow => true,
-            Authorization::Masters => user.is_in(identity::MASTERS),
-        }
+        self.authorizer.is_unrestricted(user)
     }
 }
 

@@ -1,5 +1,5 @@
-//! Housekeeping: garbage collection of objects whose owners are gone, namespace deletion, and
-//! expiry of Events after an hour.
+//! Housekeeping: garbage collection of objects whose owners are gone, namespace deletion, expiry of
+//! Events after an hour, and the rules of aggregated ClusterRoles.
 //!
 //! ```text
 //! history ─► follow (pieces) ─► graph: opened ─┬► queue of objects ──► look ─► one write each
@@ -12,6 +12,7 @@
 //! separately, with its own backoff. Only pointers are copied while the state is locked, a few at a
 //! time.
 
+mod aggregation;
 mod empty;
 mod events;
 mod graph;
@@ -26,7 +27,7 @@ use evenkeel_store::{Object, ResourceId, Revision};
 use serde_json::Value;
 use tokio::{task::JoinSet, time::Instant};
 
-pub(crate) use self::events::expire_events;
+pub(crate) use self::{aggregation::aggregate_roles, events::expire_events};
 use self::{
     graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},
     queue::Queue,

@@ -167,6 +167,7 @@ pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     if api.settings.housekeeping {
         tasks.push(supervised(api, "housekeeping", housekeeping::run));
         tasks.push(supervised(api, "event-expiry", housekeeping::expire_events));
+        tasks.push(supervised(api, "role-aggregation", housekeeping::aggregate_roles));
     }
     if api.settings.sandbox.is_some() {
         tasks.push(supervised(api, "sandbox", sandbox::run));

@@ -144,7 +144,7 @@ fn user_of(spec: &Value) -> User {
 fn attributes(spec: &Value) -> Attributes<'_> {
     let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     if other.is_object() {
-        return Attributes { verb: text(other, "verb"), on: On::Path(text(other, "path")) };
+        return Attributes { verb: text(other, "verb"), on: On::Path(text(other, "path")), field_selector: "" };
     }
     let on = On::Resource {
         group: text(resource, "group"),
@@ -153,7 +153,7 @@ fn attributes(spec: &Value) -> Attributes<'_> {
         namespace: text(resource, "namespace"),
         name: text(resource, "name"),
     };
-    Attributes { verb: text(resource, "verb"), on }
+    Attributes { verb: text(resource, "verb"), on, field_selector: "" }
 }
 
 fn text<'a>(value: &'a Value, key: &str) -> &'a str {

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::{
     api::Api,
+    authorizer::Authorizer,
     identity::Tokens,
     journal::FileJournal,
     kinds::{self, KINDS, SERVICE},
@@ -74,6 +75,7 @@ pub(crate) fn assemble(
     let api = Api {
         health,
         storage: Storage::new(state, writes, notifier),
+        authorizer: Authorizer::new(settings.authorization),
         pools,
         meters: Meters::new(&metrics),
         metrics,
