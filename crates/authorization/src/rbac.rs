@@ -15,6 +15,8 @@ mod policy;
 mod reason;
 mod rule;
 mod rules;
+mod selector;
+mod single;
 mod verbs;
 mod wanted;
 mod words;

@@ -14,7 +14,11 @@ use std::{
 
 use rustc_hash::FxHashMap;
 
-use super::{Policy, Rule, Unresolved, wanted::Wanted};
+use super::{
+    Policy, Rule, Unresolved,
+    single::{SingleOn, n_singles, singles},
+    wanted::Wanted,
+};
 use crate::{
     MASTERS, User,
     quote::{Quoted, QuotedList},
@@ -70,11 +74,11 @@ pub fn everything() -> [Rule; 2] {
     [resources, paths]
 }
 
-/// Single rights that are not held, joined by resource.
+/// Single rights that are not held.
 #[derive(Default)]
 struct Lacking<'a> {
-    /// Verbs by group, resource and name, in the order in which they are found.
-    resources: FxHashMap<(&'a str, &'a str, Option<&'a str>), Vec<String>>,
+    /// Verbs by resource and name, in the order in which they are found.
+    resources: FxHashMap<SingleOn<'a>, Vec<String>>,
     others: Vec<Rule>,
 }
 
@@ -82,45 +86,17 @@ struct Lacking<'a> {
 
 impl<'a> Lacking<'a> {
     fn check(&mut self, rule: &'a Rule, holds: impl Fn(&Wanted<'a>) -> bool) {
-        let Rule { verbs, api_groups, resources, resource_names, non_resource_urls } = rule;
-        let n = verbs.len().saturating_mul(
-            api_groups
-                .len()
-                .saturating_mul(resources.len())
-                .saturating_mul(resource_names.len().max(1))
-                .saturating_add(non_resource_urls.len()),
-        );
-        if n > MOST_RIGHTS {
+        if n_singles(rule) > MOST_RIGHTS {
             let all = Wanted::granted("*", "*", "*", None);
             if !(holds(&all) && holds(&Wanted::granted_path("*", "*"))) {
                 self.others.push(rule.clone());
             }
             return;
         }
-        self.check_resources(rule, &holds);
-        for path in non_resource_urls {
-            for verb in verbs.iter().filter(|verb| !holds(&Wanted::granted_path(verb, path))) {
-                let (verbs, non_resource_urls) = (vec![verb.clone()], vec![path.clone()]);
-                self.others.push(Rule { verbs, non_resource_urls, ..Rule::default() });
-            }
-        }
-    }
-
-    fn check_resources(&mut self, rule: &'a Rule, holds: &impl Fn(&Wanted<'a>) -> bool) {
-        let names: Vec<Option<&str>> = match rule.resource_names.as_slice() {
-            [] => vec![None],
-            names => names.iter().map(|name| Some(name.as_str())).collect(),
-        };
-        for group in &rule.api_groups {
-            for resource in &rule.resources {
-                for verb in &rule.verbs {
-                    for name in names.iter().copied() {
-                        if !holds(&Wanted::granted(verb, group, resource, name)) {
-                            let key = (group.as_str(), resource.as_str(), name);
-                            self.resources.entry(key).or_default().push(verb.clone());
-                        }
-                    }
-                }
+        for single in singles(rule).filter(|single| !holds(&single.wanted())) {
+            match single.on {
+                SingleOn::Path(_) => self.others.push(single.to_rule()),
+                on => self.resources.entry(on).or_default().push(single.verb.to_owned()),
             }
         }
     }
@@ -130,14 +106,7 @@ impl<'a> Lacking<'a> {
     }
 
     fn described(self) -> BTreeSet<String> {
-        let of_resources =
-            self.resources.into_iter().map(|((group, resource, name), verbs)| Rule {
-                verbs,
-                api_groups: vec![group.to_owned()],
-                resources: vec![resource.to_owned()],
-                resource_names: name.map(str::to_owned).into_iter().collect(),
-                ..Rule::default()
-            });
+        let of_resources = self.resources.into_iter().map(|(on, verbs)| on.with(verbs));
         of_resources.chain(self.others).map(|rule| rule.to_string()).collect()
     }
 }
