@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use super::{
-    ANONYMOUS, AUTHENTICATED, Attributes, MASTERS, On, UNAUTHENTICATED, User,
-};
+use super::{ANONYMOUS, AUTHENTICATED, Attributes, MASTERS, On, UNAUTHENTICATED, User};
 use crate::invalid::quoted;
 use evenkeel_authorization::forbidden;
 

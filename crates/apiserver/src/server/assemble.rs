@@ -145,6 +145,7 @@ mod tests {
         let hooks = Started::default();
         hooks.namespaces();
         hooks.kubernetes();
+        hooks.roles();
         let health = health(&stop, move || !writes.is_closed(), writable, &hooks, &supervisor);
         let code = |path| health.answer(path, None).unwrap().status().as_u16();
         assert_eq!(["/livez", "/readyz", "/livez/etcd"].map(code), [200; 3]);
