@@ -111,7 +111,7 @@ impl User {
     }
 
     /// Adds the group of all authenticated users.
-    fn authenticated(mut self) -> User {
+    pub(crate) fn authenticated(mut self) -> User {
         if !self.is_in(AUTHENTICATED) && !self.is_in(UNAUTHENTICATED) && self.name != ANONYMOUS {
             self.groups.push(AUTHENTICATED.to_owned());
         }

@@ -18,8 +18,9 @@ use http::Method;
 
 pub(crate) use crate::verbs::{
     collection::{Target, remove_each},
+    create::placed_in,
     delete::remove,
-    review::review,
+    review::{review, shown},
     subresource::bound_name,
     update::rewrite,
 };
