@@ -13,7 +13,7 @@ use evenkeel_store::{
 };
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,7 @@ use crate::{
     meters::Meters,
     metrics::Metrics,
     pools::Pools,
+    registry::Registry,
     request::{Query, Resource},
     serve::Kill,
     server::health::Started,
@@ -78,20 +79,12 @@ pub(crate) struct Call<'a> {
     pub(crate) view: View,
     /// Aborts the response if its client does not read it.
     pub(crate) kill: &'a Kill,
+    pub(crate) user: &'a User,
 }
 
 impl Api {
     pub(crate) fn admission(&self, now: Timestamp) -> Admission {
         Admission { now, features: self.settings.features }
-    }
-
-    /// A watch can't resume from before this revision: objects it has seen would look different
-    /// now, without a change event.
-    pub(crate) fn shown_since(&self, kind: &Kind) -> Revision {
-        match kind.is_service() {
-            true => self.services_shown_since.get().copied().unwrap_or_default(),
-            false => 0,
-        }
     }
 
     /// `/metrics`, including metrics computed on request.
@@ -128,31 +121,6 @@ impl Api {
             Authorization::Masters => user.is_in(identity::MASTERS),
         }
     }
-
-    /// Rejects a create in a namespace that is missing or terminating.
-    pub(crate) fn check_namespace(&self, kind: &Kind, namespace: &str, name: &str) -> Result<()> {
-        let namespaces = &crate::kinds::NAMESPACE;
-        let Some(found) = self.storage.object(namespaces, namespace) else {
-            return Err(Failure::not_found(namespaces, namespace));
-        };
-        // The phase is a selectable field of namespaces: no need to parse.
-        let phase = namespaces.fields.iter().position(|(field, _)| *field == "status.phase");
-        if phase
-            .and_then(|index| found.fields.get(index))
-            .is_none_or(|phase| &**phase != "Terminating")
-        {
-            return Ok(());
-        }
-        let why = format!(
-            "unable to create new content in namespace {namespace} because it is being terminated"
-        );
-        let cause = json!({
-            "reason": "NamespaceTerminating",
-            "message": format!("namespace {namespace} is being terminated"),
-            "field": "metadata.namespace",
-        });
-        Err(Failure::forbidden(kind, name, &why).because(&cause))
-    }
 }
 
 impl Call<'_> {
@@ -166,6 +134,11 @@ impl Call<'_> {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.view.now
+    }
+
+    /// The registry as this call's user uses it.
+    pub(crate) fn registry<'a>(&'a self, api: &'a Api, dry_run: bool) -> Registry<'a> {
+        Registry { api, user: self.user, now: self.now(), dry_run }
     }
 
     pub(crate) fn body(&self) -> Body<'_> {

@@ -5,6 +5,7 @@
 //! user may then act as another one (`impersonate`), and the rest is `authorize`.
 
 mod access_review;
+pub(crate) mod actors;
 mod authorize;
 mod certificate;
 mod impersonate;

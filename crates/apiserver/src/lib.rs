@@ -1,9 +1,9 @@
 //! The embedded Kubernetes API: the protocol of kube-apiserver over one machine's memory and disk.
 //!
 //! ```text
-//! serve (TLS, HTTP) ─► chain (authenticate, …) ─► verbs ─► admit (default, validate) ─► writer
-//!                                                       │                                  │
-//!                                                       ◄── storage (memory) ◄── journal ◄─┘
+//! serve (TLS, HTTP) ─► chain (identify, authorize) ─► verbs ─► registry (admit) ─► writer
+//!                                                      │                              │
+//!                                                      ◄─ storage (memory) ◄─ journal ┘
 //! ```
 //!
 //! Discovery, OpenAPI, tables, selectors and patches are all derived from the table of kinds
@@ -26,7 +26,6 @@ mod identity;
 mod invalid;
 pub mod journal;
 mod kinds;
-mod lifecycle;
 mod logs;
 mod meters;
 mod metrics;
@@ -35,6 +34,7 @@ mod openapi;
 mod pools;
 mod protobuf;
 mod random;
+mod registry;
 mod repair;
 mod replayed;
 mod request;

@@ -128,7 +128,7 @@ pub async fn run(
     let authority = certificates.authority.clone();
     let known = assemble::Known { tokens, keys, address, authority };
     let (api, writer) = assemble::assemble(settings, data.as_deref(), known, &ending)?;
-    builtin::create(&api).await.map_err(|failure| Error::Builtin(failure.message().to_owned()))?;
+    builtin::create(&api).await.map_err(|error| Error::Builtin(error.to_string()))?;
     let shown = ServedCertificates {
         folder: folder.path().to_owned(),
         names,

@@ -77,7 +77,7 @@ pub(crate) fn assemble(
     let accounts = AccountTokens::new(settings.service_accounts.clone(), known.keys);
     let api = Api {
         health,
-        storage: Storage::new(state, writes, notifier, pools.clone()),
+        storage: Storage::new(state, writes, notifier),
         pools,
         meters: Meters::new(&metrics),
         metrics,

@@ -3,18 +3,18 @@
 
 use std::net::IpAddr;
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::{
     api::{Api, key, name_of},
+    chain::actor::Actor,
     document,
+    identity::actors,
     kinds::{
         ENDPOINT_SLICE, Kind, NAMESPACE, SERVICE,
         read::{entry, text},
     },
-    status::Result,
-    verbs::{admit, rewrite},
+    registry::{Edit, Result, UpdateStrategy},
 };
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -50,8 +50,18 @@ async fn note_gates(api: &Api) -> Result<()> {
         return Ok(());
     }
     if before != gates {
-        let edit = |value: &mut Value| *entry(value, &path) = gates.as_str().into();
-        rewrite(api, &SERVICE, "default/kubernetes", edit).await?;
+        let place = Edit {
+            kind: &SERVICE,
+            key: "default/kubernetes",
+            uid: None,
+            version: None,
+            strategy: UpdateStrategy::Unchecked,
+        };
+        let note = |value: &mut Value| {
+            *entry(value, &path) = gates.as_str().into();
+            Ok(())
+        };
+        Actor::new(api, &actors::APISERVER).edit("patch", "", place, note).await?;
     }
     if let Some((_, revision)) = noted() {
         // This is the only place that sets it, once per process.
@@ -64,20 +74,14 @@ async fn present(
     api: &Api,
     kind: &'static Kind,
     namespace: Option<&str>,
-    mut value: Value,
+    value: Value,
 ) -> Result<()> {
     let key = key(namespace, name_of(&value));
     if api.storage.object(kind, &key).is_some() {
         return Ok(());
     }
-    if let Some(namespace) = namespace {
-        value["metadata"]["namespace"] = namespace.into();
-    }
-    value["kind"] = kind.kind.into();
-    value["apiVersion"] = kind.api_version().into();
-    let mut admitted = admit::create(api, kind, value, false, Timestamp::now())?;
     // There are no other writers yet; a concurrent write would have been the same.
-    admitted.write_new(api, kind, &key).await.map(drop)
+    Actor::new(api, &actors::APISERVER).create(kind, namespace, value).await.map(drop)
 }
 
 fn service(api: &Api) -> Value {

@@ -315,7 +315,8 @@ fn a_token_larger_than_any_issued_one_is_not_even_decoded() {
     }
     let header = json!({"alg": "ES256", "kid": kid(&tokens)});
     let padded = |size: usize| {
-        let claims = claims_of(&token).replacen('{', &format!("{{\"x\":\"{}\",", "x".repeat(size)), 1);
+        let claims =
+            claims_of(&token).replacen('{', &format!("{{\"x\":\"{}\",", "x".repeat(size)), 1);
         resigned(&tokens, &header, &claims)
     };
     assert!(is_accepted(&tokens, &padded(20_000)));

@@ -22,6 +22,7 @@ use crate::{
         read::{at, entry, number, text},
     },
     random,
+    registry::Registry,
     settings::ServiceAccounts,
     status::{Failure, Result},
     verbs,
@@ -63,7 +64,8 @@ pub(crate) async fn create(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let read = body::typed(call.body(), TOKEN_REQUEST, options.field_validation)?;
     let namespace = call.namespace().unwrap_or_default();
     check_namespace(&read.value, namespace)?;
-    api.check_namespace(kind, namespace, name)?;
+    let registry = Registry { api, user: call.user, now: call.now(), dry_run: options.dry_run };
+    registry.check_namespace(kind, namespace, name)?;
     let find = |kind: &Kind, key: &str| {
         let object = api.storage.object(kind, key)?;
         document::value(kind, &object).ok()
