@@ -21,7 +21,7 @@ use crate::{
     answer::View,
     authorizer::Authorizer,
     body::Body,
-    identity::{Attributes, Tokens, User, service_account},
+    identity::{Attributes, Tokens, User},
     journal::Writable,
     kinds::{Admission, KINDS, Kind, names},
     meters::Meters,
@@ -34,6 +34,7 @@ use crate::{
     settings::Settings,
     status::{Failure, Result},
     storage::Storage,
+    tokens::{self, AccountTokens},
     verbs::watch::encoded::Encoded,
     watchers::Watchers,
 };
@@ -46,6 +47,8 @@ pub(crate) struct Api {
     pub(crate) pools: Arc<Pools>,
     pub(crate) settings: Settings,
     pub(crate) tokens: Tokens,
+    /// Tokens of ServiceAccounts.
+    pub(crate) accounts: Arc<AccountTokens>,
     pub(crate) health: Health,
     pub(crate) started: Started,
     /// Whether the journal accepts writes.
@@ -96,17 +99,9 @@ impl Api {
         self.metrics.text()
     }
 
-    /// The user of a token: from the token file or, in the sandbox, of a ServiceAccount.
+    /// The user of a token: of a ServiceAccount, or from the token file.
     pub(crate) fn user_of_token(&self, token: &str) -> Option<Arc<User>> {
-        if let Some(user) = self.tokens.user(token) {
-            return Some(user);
-        }
-        self.settings.sandbox.as_ref()?;
-        let read = |kind: &Kind, key: &str| {
-            let object = self.storage.object(kind, key)?;
-            crate::document::value(kind, &object).ok()
-        };
-        service_account::user(token, read).map(Arc::new)
+        tokens::user(self, token)
     }
 
     /// Authorizes a request of a user.

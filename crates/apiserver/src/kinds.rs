@@ -141,6 +141,8 @@ pub(crate) enum Subresource {
     Binding,
     /// `pods/eviction` (POST).
     Eviction,
+    /// `serviceaccounts/token` (POST).
+    Token,
     /// `namespaces/finalize` (PUT).
     Finalize(PartStrategy),
     /// A part with its own strategy (GET, PUT, PATCH).
@@ -329,6 +331,7 @@ impl Subresource {
             Subresource::Scale => "scale",
             Subresource::Binding => "binding",
             Subresource::Eviction => "eviction",
+            Subresource::Token => "token",
             Subresource::Finalize(_) => "finalize",
             Subresource::Part(name, _) => name,
             Subresource::NotSupported(name, ..) => name,

@@ -48,6 +48,7 @@ mod shutdown;
 mod status;
 mod storage;
 mod table;
+mod tokens;
 mod types;
 mod verbs;
 mod warnings;
@@ -58,5 +59,6 @@ pub use crate::{
     certificates::{CertificateError, FolderError},
     identity::TokenFileError,
     server::{Error, Ready, run},
-    settings::{Authorization, Features, IpRange, Sandbox, Settings},
+    settings::{Authorization, Features, IpRange, Sandbox, ServiceAccounts, Settings},
+    tokens::TokenKeyError,
 };

@@ -164,6 +164,12 @@ impl Failure {
         Failure::new(409, "Conflict", message).with(about("", part, name))
     }
 
+    /// The same about a kind that is not stored.
+    pub(crate) fn conflict_with(group: &str, kind: &str, name: &str, why: &str) -> Failure {
+        let message = format!("Operation cannot be fulfilled on {kind}.{group} {name:?}: {why}");
+        Failure::new(409, "Conflict", message).with(about(group, kind, name))
+    }
+
     pub(crate) fn modified(kind: &Kind, name: &str) -> Failure {
         let why = "the object has been modified; please apply your changes to the latest version \
                    and try again";

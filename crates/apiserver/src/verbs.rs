@@ -15,7 +15,11 @@ pub(crate) mod watch;
 
 use http::Method;
 
-pub(crate) use crate::verbs::{review::review, subresource::bound_name};
+pub(crate) use crate::verbs::{
+    create::placed_in,
+    review::{review, shown},
+    subresource::bound_name,
+};
 use crate::{
     answer::{Answer, View},
     api::{Api, Call},

@@ -158,6 +158,9 @@ fn of_sub(kind: &Kind, subresource: &Subresource) -> Resource {
         Subresource::Scale => ("scale", "Scale", Some(("autoscaling", "v1")), PARTIAL),
         Subresource::Binding => ("binding", "Binding", None, &["create"]),
         Subresource::Eviction => ("eviction", "Eviction", Some(("policy", "v1")), &["create"]),
+        Subresource::Token => {
+            ("token", "TokenRequest", Some(("authentication.k8s.io", "v1")), &["create"])
+        }
         Subresource::Finalize(_) => ("finalize", kind.kind, None, &["update"]),
         Subresource::Part(name, _) => (*name, kind.kind, None, PARTIAL),
         Subresource::NotSupported(name, shown, verbs) => {

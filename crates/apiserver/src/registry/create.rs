@@ -67,7 +67,12 @@ impl Registry<'_> {
     }
 
     /// Rejects a create in a namespace that is missing or terminating.
-    fn check_namespace(&self, kind: &'static Kind, namespace: &str, name: &str) -> Result<()> {
+    pub(crate) fn check_namespace(
+        &self,
+        kind: &'static Kind,
+        namespace: &str,
+        name: &str,
+    ) -> Result<()> {
         let Some(found) = self.api.storage.object(&NAMESPACE, namespace) else {
             return Err(Error::not_found(&NAMESPACE, namespace));
         };

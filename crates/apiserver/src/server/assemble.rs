@@ -29,6 +29,7 @@ use crate::{
     settings::Settings,
     shutdown::Stop,
     storage::{ChangeNotifier, Storage},
+    tokens::{AccountTokens, Keys},
     watchers::Watchers,
     writer::{WriteHandle, Writer},
 };
@@ -37,6 +38,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) tokens: Tokens,
+    /// Of tokens of ServiceAccounts.
+    pub(crate) keys: Keys,
     pub(crate) address: SocketAddr,
     pub(crate) authority: String,
 }
@@ -72,6 +75,7 @@ pub(crate) fn assemble(
         let writes = writes.clone();
         health(ending, move || !writes.is_closed(), writable.clone(), &hooks, &supervisor)
     };
+    let accounts = AccountTokens::new(settings.service_accounts.clone(), known.keys);
     let api = Api {
         health,
         storage: Storage::new(state, writes, notifier),
@@ -81,6 +85,7 @@ pub(crate) fn assemble(
         metrics,
         settings,
         tokens: known.tokens,
+        accounts: Arc::new(accounts),
         started: hooks,
         writable,
         watchers: Watchers::default(),

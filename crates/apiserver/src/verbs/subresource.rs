@@ -16,6 +16,7 @@ use crate::{
     registry::{PodHooks, UpdateStrategy, precondition_failed},
     request::query::FieldValidation,
     status::{Failure, Result},
+    tokens,
     verbs::{
         create::placed,
         evict, patch, read,
@@ -55,6 +56,7 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
         (Subresource::Scale, &Method::PUT) => replace_scale(api, call).await,
         (Subresource::Scale, &Method::PATCH) => patch_scale(api, call).await,
         (Subresource::Binding, &Method::POST) => bind(api, call, &call.resource.name).await,
+        (Subresource::Token, &Method::POST) => tokens::create(api, call).await,
         (Subresource::Eviction, &Method::POST) => evict::evict(api, call).await,
         (Subresource::NotSupported(name, _, offered), method) => {
             if !offered.contains(&super::verb(method, &call.resource.name, false)) {
@@ -70,7 +72,6 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
 
 fn not_supported(plural: &str, name: &str) -> String {
     let why = match name {
-        "token" => "this server does not sign tokens",
         "proxy" => "this server does not proxy requests",
         _ => "this server has no kubelets",
     };
