@@ -9,7 +9,6 @@ mod base64;
 mod canonical;
 mod decode;
 mod parse;
-mod quantity;
 mod scan;
 mod time;
 
@@ -23,7 +22,6 @@ pub use self::{
     canonical::canonical,
     decode::{any_json, check, check_within, decode, levels, type_meta, untyped},
     parse::SchemaError,
-    quantity::{QuantityError, canonical_quantity},
     scan::quoted,
     time::{Precision, canonical_time},
 };
