@@ -22,7 +22,7 @@ pub use self::{
     canonical::canonical,
     decode::{any_json, check, check_within, decode, levels, type_meta, untyped},
     parse::SchemaError,
-    scan::quoted,
+    scan::{Literal, Scanner, check_syntax, quoted},
     time::{Precision, canonical_time},
 };
 
