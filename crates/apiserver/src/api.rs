@@ -9,7 +9,7 @@ use bytes::Bytes;
 use evenkeel_admin::{health::Health, supervisor::Supervisor};
 use evenkeel_store::{
     Revision, Selector,
-    selector::{Checks, FieldSelector, LabelSelector},
+    selector::{FieldSelector, LabelSelector},
 };
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
@@ -154,7 +154,7 @@ impl Call<'_> {
     /// The selector from `labelSelector`, `fieldSelector` and the namespace of the path.
     pub(crate) fn selector(&self) -> Result<Selector> {
         let kind = self.kind();
-        let labels = LabelSelector::parse(self.query.text("labelSelector"), CHECKS);
+        let labels = LabelSelector::parse(self.query.text("labelSelector"), names::LABELS);
         let labels = labels.map_err(Failure::bad_request)?;
         let own: Vec<&str> = kind.fields.iter().map(|(name, _)| *name).collect();
         let fields = FieldSelector::parse(self.query.text("fieldSelector"), &own);
@@ -169,8 +169,6 @@ impl Call<'_> {
         Ok(Selector::new(kind.namespaced, self.namespace(), labels, fields))
     }
 }
-
-pub(crate) const CHECKS: Checks = Checks { key: names::qualified_name, value: names::label_value };
 
 pub(crate) fn key(namespace: Option<&str>, name: &str) -> String {
     match namespace {
