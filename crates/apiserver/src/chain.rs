@@ -32,7 +32,7 @@ use crate::{
     answer::{Answer, View},
     api::{Api, Call},
     body,
-    identity::{self, Anonymous, Attributes, On, Refusal, User},
+    identity::{self, Anonymous, Attributes, Decision, On, Refusal, User},
     logs::RequestSpan,
     metrics::Change,
     negotiate::{self, Media, Offer, ResponseFormat, Shape},
@@ -139,7 +139,11 @@ async fn allowed(
     let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
         .map_err(|_| Failure::unauthorized())?;
     record_user(parts, peer, &user);
-    let other = identity::impersonate(&user, &parts.headers, attributes).map_err(refused)?;
+    let may = |user: &User, attributes: &Attributes<'_>| Decision {
+        allowed: api.authorize(user, attributes).is_ok(),
+        ..Decision::default()
+    };
+    let other = identity::impersonate(&user, &parts.headers, attributes, may).map_err(refused)?;
     let user: &User = other.as_ref().unwrap_or(&user);
     api.authorize(user, attributes).map_err(|message| denied(message, attributes))?;
     match target {

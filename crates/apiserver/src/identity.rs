@@ -8,6 +8,8 @@ mod access_review;
 mod authorize;
 mod certificate;
 mod impersonate;
+#[cfg(test)]
+mod recorded;
 mod review;
 mod rules_review;
 pub(crate) mod service_account;
@@ -29,7 +31,7 @@ pub(crate) use self::{
     certificate::{Certificate, CertificateVerifier},
     impersonate::{Refusal, impersonate},
     review::{self_subject_review, token_review},
-    rules_review::rules_review,
+    rules_review::{rules_review, rules_without_roles},
     tokens::Tokens,
 };
 use crate::serve::Peer;
@@ -46,6 +48,14 @@ pub(crate) struct User {
     pub(crate) uid: String,
     pub(crate) groups: Vec<String>,
     pub(crate) extra: BTreeMap<String, Vec<String>>,
+}
+
+/// What an authorizer says about an action.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) allowed: bool,
+    /// By what it is allowed, or why not; often empty.
+    pub(crate) reason: String,
 }
 
 /// What is allowed without credentials.

@@ -13,6 +13,8 @@ pub(crate) struct Attributes<'a> {
     /// `get`, `list`, `watch`, `create`, …; for a path the method in lower case.
     pub(crate) verb: &'a str,
     pub(crate) on: On<'a>,
+    /// The field selector of a list or watch; empty without one.
+    pub(crate) field_selector: &'a str,
 }
 
 /// Its object. Fields that don't apply are empty.
@@ -59,13 +61,13 @@ pub(crate) fn forbidden(user: &User, attributes: &Attributes<'_>) -> String {
 }
 
 fn is_public(attributes: &Attributes<'_>) -> bool {
-    let Attributes { verb: "get", on: On::Path(path) } = attributes else { return false };
+    let Attributes { verb: "get", on: On::Path(path), .. } = attributes else { return false };
     matches!(*path, "/healthz" | "/livez" | "/readyz" | "/version" | "/version/")
 }
 
 fn is_for_all_users(attributes: &Attributes<'_>) -> bool {
     match *attributes {
-        Attributes { verb: "get", on: On::Path(path) } => {
+        Attributes { verb: "get", on: On::Path(path), .. } => {
             let is_in = |root: &str| {
                 path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
             };
@@ -74,6 +76,7 @@ fn is_for_all_users(attributes: &Attributes<'_>) -> bool {
         Attributes {
             verb: "create",
             on: On::Resource { group, resource, subresource: "", .. },
+            ..
         } => {
             matches!(
                 (group, resource),
@@ -103,7 +106,12 @@ mod tests {
 
     fn resource<'a>(verb: &'a str, path: [&'a str; 5]) -> Attributes<'a> {
         let [group, resource, subresource, namespace, name] = path;
-        Attributes { verb, on: On::Resource { group, resource, subresource, namespace, name } }
+        let on = On::Resource { group, resource, subresource, namespace, name };
+        Attributes { verb, on, field_selector: "" }
+    }
+
+    fn path<'a>(verb: &'a str, path: &'a str) -> Attributes<'a> {
+        Attributes { verb, on: On::Path(path), field_selector: "" }
     }
 
     // Recorded from Kubernetes: scenario `auth.403-words`.
@@ -126,14 +134,8 @@ mod tests {
                 resource("get", ["apps", "deployments", "scale", "default", "x"]),
                 r#"deployments.apps "x" is forbidden: User "bob" cannot get resource "deployments/scale" in API group "apps" in the namespace "default""#,
             ),
-            (
-                Attributes { verb: "get", on: On::Path("/metrics") },
-                r#"forbidden: User "bob" cannot get path "/metrics""#,
-            ),
-            (
-                Attributes { verb: "get", on: On::Path("/<b>&") },
-                r#"forbidden: User "bob" cannot get path "/&lt;b&gt;&amp;""#,
-            ),
+            (path("get", "/metrics"), r#"forbidden: User "bob" cannot get path "/metrics""#),
+            (path("get", "/<b>&"), r#"forbidden: User "bob" cannot get path "/&lt;b&gt;&amp;""#),
         ];
         for (attributes, expected) in cases {
             assert_eq!(authorize(&bob(), &attributes), Err(expected.to_owned()));
@@ -144,15 +146,15 @@ mod tests {
     fn every_user_may_use_discovery_and_self_reviews() {
         let paths =
             ["/api", "/api/v1", "/apis", "/apis/apps/v1", "/openapi/v3", "/version", "/livez"];
-        for path in paths {
-            assert_eq!(authorize(&bob(), &Attributes { verb: "get", on: On::Path(path) }), Ok(()));
+        for url in paths {
+            assert_eq!(authorize(&bob(), &path("get", url)), Ok(()));
         }
         let review = ["authentication.k8s.io", "selfsubjectreviews", "", "", ""];
         assert_eq!(authorize(&bob(), &resource("create", review)), Ok(()));
         let of_others = ["authentication.k8s.io", "tokenreviews", "", "", ""];
         assert!(authorize(&bob(), &resource("create", of_others)).is_err());
-        for (verb, path) in [("post", "/api"), ("get", "/apix"), ("get", "/livez/ping")] {
-            assert!(authorize(&bob(), &Attributes { verb, on: On::Path(path) }).is_err(), "{path}");
+        for (verb, url) in [("post", "/api"), ("get", "/apix"), ("get", "/livez/ping")] {
+            assert!(authorize(&bob(), &path(verb, url)).is_err(), "{url}");
         }
     }
 
@@ -163,8 +165,8 @@ mod tests {
         assert_eq!(authorize(&master, &anything), Ok(()));
         let anonymous = User::anonymous();
         assert!(authorize(&anonymous, &anything).is_err());
-        assert!(authorize(&anonymous, &Attributes { verb: "get", on: On::Path("/api") }).is_err());
-        let health = Attributes { verb: "get", on: On::Path("/healthz") };
+        assert!(authorize(&anonymous, &path("get", "/api")).is_err());
+        let health = path("get", "/healthz");
         assert_eq!(authorize(&anonymous, &health), Ok(()));
     }
 }

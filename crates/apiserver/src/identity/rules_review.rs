@@ -1,33 +1,39 @@
 //! SelfSubjectRulesReview: everything a user may do, `kubectl auth can-i --list`.
-//!
-//! The rules express in Kubernetes' format what `authorize` decides.
 
 use serde_json::{Value, json};
 
 use super::{AUTHENTICATED, User};
+use crate::kinds::read::text;
 
 /// Rules are requested for a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no namespace on request")]
 pub(crate) struct NoNamespace;
 
-/// The review with its status. Its spec is not returned, as in Kubernetes.
+/// The review with its status. Its spec and metadata are not returned, as in Kubernetes. `rules`
+/// returns the status for a namespace: `resourceRules`, `nonResourceRules`, `incomplete` and, if
+/// there is one, `evaluationError`.
 pub(crate) fn rules_review(
     review: &Value,
-    user: &User,
-    may_all: bool,
+    rules: impl FnOnce(&str) -> Value,
 ) -> Result<Value, NoNamespace> {
-    if review["spec"]["namespace"].as_str().unwrap_or_default().is_empty() {
+    let namespace = text(review, &["spec", "namespace"]);
+    if namespace.is_empty() {
         return Err(NoNamespace);
     }
-    let (on_resources, on_paths) = rules(user, may_all);
     Ok(json!({
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SelfSubjectRulesReview",
         "metadata": {},
         "spec": {},
-        "status": {"resourceRules": on_resources, "nonResourceRules": on_paths, "incomplete": false},
+        "status": rules(namespace),
     }))
+}
+
+/// The rules by which `authorize` decides.
+pub(crate) fn rules_without_roles(user: &User, may_all: bool) -> Value {
+    let (on_resources, on_paths) = rules(user, may_all);
+    json!({"resourceRules": on_resources, "nonResourceRules": on_paths, "incomplete": false})
 }
 
 /// Rules on resources, and on paths.
@@ -73,14 +79,18 @@ mod tests {
 
     #[test]
     fn a_review_needs_a_namespace() {
-        let problem = rules_review(&json!({"spec": {}}), &User::default(), true).unwrap_err();
+        let problem = rules_review(&json!({"spec": {}}), |_| Value::Null).unwrap_err();
         assert_eq!(problem.to_string(), "no namespace on request");
     }
 
     #[test]
     fn who_may_do_all_has_two_rules() {
         let review = json!({"spec": {"namespace": "demo"}});
-        let review = rules_review(&review, &User::default(), true).unwrap();
+        let rules = |namespace: &str| {
+            assert_eq!(namespace, "demo");
+            rules_without_roles(&User::default(), true)
+        };
+        let review = rules_review(&review, rules).unwrap();
         let expected = json!({
             "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
             "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
@@ -96,7 +106,8 @@ mod tests {
             for rule in on_paths.as_array().unwrap() {
                 for path in strings(&rule["nonResourceURLs"]) {
                     let path = path.replace('*', "x");
-                    let asked = Attributes { verb: "get", on: On::Path(&path) };
+                    let on = On::Path(&path);
+                    let asked = Attributes { verb: "get", on, field_selector: "" };
                     assert_eq!(authorize(&user, &asked), Ok(()));
                 }
             }
@@ -105,7 +116,8 @@ mod tests {
                 for resource in strings(&rule["resources"]) {
                     let (subresource, namespace, name) = ("", "", "");
                     let on = On::Resource { group, resource, subresource, namespace, name };
-                    assert_eq!(authorize(&user, &Attributes { verb: "create", on }), Ok(()));
+                    let asked = Attributes { verb: "create", on, field_selector: "" };
+                    assert_eq!(authorize(&user, &asked), Ok(()));
                 }
             }
         }
