@@ -112,11 +112,6 @@ impl Api {
     ) -> std::result::Result<(), String> {
         self.authorizer.check(&self.storage, user, attributes)
     }
-
-    /// Whether a user may do everything.
-    pub(crate) fn allows_all(&self, user: &User) -> bool {
-        self.authorizer.is_unrestricted(user)
-    }
 }
 
 impl Call<'_> {

@@ -5,6 +5,8 @@ pub(crate) mod builtin;
 pub(crate) mod health;
 pub(crate) mod in_process;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 pub(crate) mod testing;
 
 use std::{
