@@ -8,7 +8,7 @@
 mod followed;
 mod nodes;
 
-use evenkeel_authorization::{Attributes, User, forbidden, rbac::Policy, reasons};
+use evenkeel_authorization::{Attributes, User, forbidden, node, rbac::Policy, reasons};
 
 use serde_json::{Value, json};
 
@@ -89,8 +89,22 @@ impl Authorizer {
                 "incomplete": false,
             });
         }
-        let others: &[&str] = &[];
+        let others: &[&str] = if node::identity(user).is_some() { &[node::NO_RULES] } else { &[] };
         self.with_policy(storage, |policy| policy.rules(user, namespace).status(others))
+    }
+
+    /// Why a write of a Node is refused although it is authorized.
+    pub(crate) fn node_restriction(
+        &self,
+        storage: &Storage,
+        node: &str,
+        asked: &Attributes<'_>,
+        change: node::Change<'_>,
+    ) -> Option<String> {
+        match self.mode {
+            Authorization::AlwaysAllow => None,
+            Authorization::Rbac => self.nodes.restriction(storage, node, asked, change),
+        }
     }
 
     /// Why the authorizers do not allow it.
@@ -110,6 +124,6 @@ impl Authorizer {
         user: &User,
         asked: &Attributes<'_>,
     ) -> Option<Result<(), String>> {
-        None::<&str>.map(|name| self.nodes.authorize(storage, name, user, asked))
+        node::identity(user).map(|_| self.nodes.authorize(storage, user, asked))
     }
 }

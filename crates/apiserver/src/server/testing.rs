@@ -1,6 +1,6 @@
 //! The in-process server with what tests need.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use http::{Method, Request};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{
     in_process::{InProcess, administrator, settings},
 };
 use crate::{
-    identity::Certificate,
+    identity::{Certificate, User},
     settings::{Sandbox, Settings},
 };
 
@@ -67,6 +67,19 @@ impl Server {
         body: &Value,
     ) -> (u16, Value) {
         self.send(method, path, body, Certificate::None, Some(token)).await
+    }
+
+    /// As a user with a certificate.
+    pub(crate) async fn ask_as(
+        &self,
+        user: &User,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> (u16, Value) {
+        let user = Arc::new(user.clone().authenticated());
+        let certificate = Certificate::Of { user, ends: i64::MAX };
+        self.send(method, path, body, certificate, None).await
     }
 
     fn send(
