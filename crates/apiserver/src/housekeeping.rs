@@ -12,6 +12,7 @@
 //! separately, with its own backoff. Only pointers are copied while the state is locked, a few at a
 //! time.
 
+mod accounts;
 mod empty;
 mod events;
 mod follow;
@@ -27,7 +28,7 @@ use evenkeel_store::{Object, ResourceId, Revision};
 use serde_json::Value;
 use tokio::{task::JoinSet, time::Instant};
 
-pub(crate) use self::events::expire_events;
+pub(crate) use self::{accounts::keep_accounts, events::expire_events};
 use self::{
     follow::{Follower, News},
     graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},

@@ -11,7 +11,6 @@ mod certificate;
 mod impersonate;
 mod review;
 mod rules_review;
-pub(crate) mod service_account;
 mod tokens;
 
 use std::{

@@ -136,6 +136,7 @@ pub async fn run(
         kubeconfig: path.clone(),
         serving: tls.serving.clone(),
         present: certificates,
+        authority: api.authority.clone(),
     };
     let metrics = api.metrics.connections.clone();
     let serving = serve(listener, tls, Chain::new(&api), ending.clone(), limits, metrics);
@@ -173,6 +174,9 @@ pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     if api.settings.housekeeping {
         tasks.push(supervised(api, "housekeeping", housekeeping::run));
         tasks.push(supervised(api, "event-expiry", housekeeping::expire_events));
+    }
+    if api.settings.housekeeping || api.settings.sandbox.is_some() {
+        tasks.push(supervised(api, "service-accounts", housekeeping::keep_accounts));
     }
     if api.settings.sandbox.is_some() {
         tasks.push(supervised(api, "sandbox", sandbox::run));
