@@ -9,7 +9,7 @@ use bytes::Bytes;
 use evenkeel_admin::{health::Health, supervisor::Supervisor};
 use evenkeel_store::{
     Revision, Selector,
-    selector::{Checks, FieldSelector, LabelSelector},
+    selector::{FieldSelector, LabelSelector},
 };
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
@@ -19,8 +19,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::View,
+    authorizer::Authorizer,
     body::Body,
-    identity::{self, Attributes, Tokens, User},
+    identity::{Attributes, Tokens, User},
     journal::Writable,
     kinds::{Admission, KINDS, Kind, names},
     meters::Meters,
@@ -30,7 +31,7 @@ use crate::{
     request::{Query, Resource},
     serve::Kill,
     server::health::Started,
-    settings::{Authorization, Settings},
+    settings::Settings,
     status::{Failure, Result},
     storage::Storage,
     tokens::{self, AccountTokens},
@@ -42,6 +43,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Api {
     pub(crate) storage: Storage,
+    pub(crate) authorizer: Authorizer,
     pub(crate) pools: Arc<Pools>,
     pub(crate) settings: Settings,
     pub(crate) tokens: Tokens,
@@ -108,18 +110,7 @@ impl Api {
         user: &User,
         attributes: &Attributes<'_>,
     ) -> std::result::Result<(), String> {
-        match self.settings.authorization {
-            Authorization::AlwaysAllow => Ok(()),
-            Authorization::Masters => identity::authorize(user, attributes),
-        }
-    }
-
-    /// Whether a user may do everything.
-    pub(crate) fn allows_all(&self, user: &User) -> bool {
-        match self.settings.authorization {
-            Authorization::AlwaysAllow => true,
-            Authorization::Masters => user.is_in(identity::MASTERS),
-        }
+        self.authorizer.check(&self.storage, user, attributes)
     }
 }
 
@@ -158,7 +149,7 @@ impl Call<'_> {
     /// The selector from `labelSelector`, `fieldSelector` and the namespace of the path.
     pub(crate) fn selector(&self) -> Result<Selector> {
         let kind = self.kind();
-        let labels = LabelSelector::parse(self.query.text("labelSelector"), CHECKS);
+        let labels = LabelSelector::parse(self.query.text("labelSelector"), names::LABELS);
         let labels = labels.map_err(Failure::bad_request)?;
         let own: Vec<&str> = kind.fields.iter().map(|(name, _)| *name).collect();
         let fields = FieldSelector::parse(self.query.text("fieldSelector"), &own);
@@ -173,8 +164,6 @@ impl Call<'_> {
         Ok(Selector::new(kind.namespaced, self.namespace(), labels, fields))
     }
 }
-
-pub(crate) const CHECKS: Checks = Checks { key: names::qualified_name, value: names::label_value };
 
 pub(crate) fn key(namespace: Option<&str>, name: &str) -> String {
     match namespace {

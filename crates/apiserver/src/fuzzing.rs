@@ -14,9 +14,8 @@ use serde_json::Value;
 
 pub use self::server::Server;
 use crate::{
-    api::CHECKS,
     document,
-    kinds::{self, Kind},
+    kinds::{self, Kind, names},
     request::{self, Query, Target},
     types,
 };
@@ -86,7 +85,7 @@ fn patched(
 
 fn selectors(kind: &Kind, labels: &str, fields: &str) -> bool {
     let known: Vec<&str> = kind.fields.iter().map(|(name, _)| *name).collect();
-    let labels = LabelSelector::parse(labels, CHECKS);
+    let labels = LabelSelector::parse(labels, names::LABELS);
     let fields = FieldSelector::parse(fields, &known);
     let (Ok(labels), Ok(fields)) = (labels, fields) else { return false };
     let object = Object {

@@ -1,5 +1,5 @@
-//! Housekeeping: garbage collection of objects whose owners are gone, namespace deletion, and
-//! expiry of Events after an hour.
+//! Housekeeping: garbage collection of objects whose owners are gone, namespace deletion, expiry of
+//! Events after an hour, and the rules of aggregated ClusterRoles.
 //!
 //! ```text
 //! history ─► follow (pieces) ─► graph: opened ─┬► queue of objects ──► look ─► one write each
@@ -13,9 +13,9 @@
 //! time.
 
 mod accounts;
+mod aggregation;
 mod empty;
 mod events;
-mod follow;
 mod graph;
 mod metadata;
 mod namespace;
@@ -28,15 +28,17 @@ use evenkeel_store::{Object, ResourceId, Revision};
 use serde_json::Value;
 use tokio::{task::JoinSet, time::Instant};
 
-pub(crate) use self::{accounts::keep_accounts, events::expire_events};
+pub(crate) use self::{
+    accounts::keep_accounts, aggregation::aggregate_roles, events::expire_events,
+};
 use self::{
-    follow::{Follower, News},
     graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},
     queue::Queue,
 };
 use crate::{
     api::Api,
     chain::actor::Actor,
+    follow::{Follower, News},
     identity::actors,
     kinds::{self, NAMESPACE},
     registry::{DeleteOptions, Edit, Propagation, Result, UpdateStrategy},

@@ -12,6 +12,7 @@
 
 mod answer;
 mod api;
+mod authorizer;
 mod body;
 mod certificates;
 mod chain;
@@ -19,6 +20,7 @@ mod discovery;
 mod document;
 #[cfg(test)]
 mod faults;
+mod follow;
 #[doc(hidden)]
 pub mod fuzzing;
 mod housekeeping;

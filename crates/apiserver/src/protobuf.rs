@@ -1,8 +1,8 @@
 //! Request bodies in `application/vnd.kubernetes.protobuf`.
 //!
 //! A body is four bytes of magic and a `runtime.Unknown` that names the object's kind and holds its
-//! message. The message is decoded with a table of field numbers (`protobuf/numbers.txt`) into the
-//! JSON value of the same object, so that all later code handles only one form.
+//! message. The message is decoded with the field numbers of the table of types into the JSON value
+//! of the same object, so that all later code handles only one form.
 //!
 //! Go writes every field that is not a pointer, set or not. The zero value of such a field is
 //! equivalent to its absence and is omitted here; a pointer's zero value is kept.
@@ -11,16 +11,16 @@
 
 mod message;
 mod special;
-mod table;
 mod wire;
 
+use evenkeel_store::schema::Type;
 use serde_json::Value;
 
 use self::{
-    message::{MAX_DEPTH, Messages},
-    table::Table,
-    wire::{Field, fields},
+    message::MAX_DEPTH,
+    wire::{Part, parts},
 };
+use crate::types;
 
 const MAGIC: &[u8] = b"k8s\0";
 
@@ -56,17 +56,31 @@ pub(crate) enum ProtobufError {
 /// Decodes a body: its `apiVersion`, its `kind`, and the object as in JSON.
 pub(crate) fn decode(body: &[u8]) -> Result<(String, String, Value), ProtobufError> {
     let envelope = Envelope::read(body.strip_prefix(MAGIC).ok_or(ProtobufError::NoMagic)?)?;
-    let table = Table::kubernetes();
-    let Some(message) = table.kind(envelope.version, envelope.kind) else {
+    let Some(of) = kind(envelope.version, envelope.kind) else {
         return Err(ProtobufError::UnknownKind {
             version: envelope.version.to_owned(),
             kind: envelope.kind.to_owned(),
         });
     };
-    let mut object = Messages::of(table).object(message, envelope.raw)?;
+    let mut object = message::object(of, envelope.raw)?;
     object.insert("apiVersion".to_owned(), envelope.version.into());
     object.insert("kind".to_owned(), envelope.kind.into());
     Ok((envelope.version.to_owned(), envelope.kind.to_owned(), Value::Object(object)))
+}
+
+/// The type of a kind. Delete options are a kind of every group.
+fn kind(version: &str, kind: &str) -> Option<&'static Type> {
+    const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+    let name = match version.split_once('/') {
+        _ if kind == "DeleteOptions" => format!("{META}.{kind}"),
+        None => format!("io.k8s.api.core.{version}.{kind}"),
+        // Kubernetes' Go packages are named after the first label of their groups.
+        Some((group, version)) => {
+            let package = group.split('.').next().unwrap_or(group);
+            format!("io.k8s.api.{package}.{version}.{kind}")
+        }
+    };
+    types::schema().named(&name).filter(|of| of.is_kind())
 }
 
 /// `runtime.Unknown`: the type of the message, and the message.
@@ -82,12 +96,12 @@ struct Envelope<'a> {
 impl<'a> Envelope<'a> {
     fn read(bytes: &'a [u8]) -> Result<Envelope<'a>, ProtobufError> {
         let mut envelope = Envelope::default();
-        for field in fields(bytes) {
-            let field = field?;
-            match field.number {
-                1 => envelope.read_type(field.bytes("runtime.Unknown")?)?,
-                2 => envelope.raw = field.bytes("runtime.Unknown")?,
-                3 | 4 => plain_protobuf(&field)?,
+        for part in parts(bytes) {
+            let part = part?;
+            match part.number {
+                1 => envelope.read_type(part.bytes("runtime.Unknown")?)?,
+                2 => envelope.raw = part.bytes("runtime.Unknown")?,
+                3 | 4 => plain_protobuf(&part)?,
                 _ => {}
             }
         }
@@ -95,11 +109,11 @@ impl<'a> Envelope<'a> {
     }
 
     fn read_type(&mut self, bytes: &'a [u8]) -> Result<(), ProtobufError> {
-        for field in fields(bytes) {
-            let field = field?;
-            match field.number {
-                1 => self.version = field.text("runtime.TypeMeta", "apiVersion")?,
-                2 => self.kind = field.text("runtime.TypeMeta", "kind")?,
+        for part in parts(bytes) {
+            let part = part?;
+            match part.number {
+                1 => self.version = part.text("runtime.TypeMeta", "apiVersion")?,
+                2 => self.kind = part.text("runtime.TypeMeta", "kind")?,
                 _ => {}
             }
         }
@@ -108,8 +122,8 @@ impl<'a> Envelope<'a> {
 }
 
 /// The content encoding and type must be absent or name protobuf.
-fn plain_protobuf(field: &Field<'_>) -> Result<(), ProtobufError> {
-    match field.text("runtime.Unknown", "contentType")? {
+fn plain_protobuf(part: &Part<'_>) -> Result<(), ProtobufError> {
+    match part.text("runtime.Unknown", "contentType")? {
         "" | "application/vnd.kubernetes.protobuf" => Ok(()),
         other => Err(ProtobufError::Encoding(other.to_owned())),
     }

@@ -15,6 +15,7 @@ mod create;
 mod delete;
 mod delete_each;
 mod error;
+mod escalation;
 mod hooks;
 pub(crate) mod lifecycle;
 mod update;

@@ -5,6 +5,8 @@ pub(crate) mod builtin;
 pub(crate) mod health;
 pub(crate) mod in_process;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 pub(crate) mod testing;
 
 use std::{
@@ -174,6 +176,7 @@ pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
     if api.settings.housekeeping {
         tasks.push(supervised(api, "housekeeping", housekeeping::run));
         tasks.push(supervised(api, "event-expiry", housekeeping::expire_events));
+        tasks.push(supervised(api, "role-aggregation", housekeeping::aggregate_roles));
     }
     if api.settings.housekeeping || api.settings.sandbox.is_some() {
         tasks.push(supervised(api, "service-accounts", housekeeping::keep_accounts));

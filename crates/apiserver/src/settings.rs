@@ -67,9 +67,10 @@ pub struct Sandbox {
 /// The authorization mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorization {
-    /// `system:masters` is allowed everything, others what Kubernetes allows everyone.
+    /// `system:masters` is allowed everything, Nodes what concerns them, others what their roles
+    /// allow, as with `--authorization-mode=Node,RBAC`.
     #[default]
-    Masters,
+    Rbac,
     /// Every authenticated user is allowed everything, as with `--authorization-mode=AlwaysAllow`.
     AlwaysAllow,
 }

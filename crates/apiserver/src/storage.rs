@@ -1,7 +1,13 @@
 //! The store as the verbs see it: reads from memory, writes through the single writer, and
 //! notification of changes.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use evenkeel_store::{
     Expect, JournalError, NewObject, Object, Outcome, Refused, ResourceId, Revision, State, View,
@@ -40,6 +46,8 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct ChangeNotifier {
     each: Vec<Notify>,
+    /// How many batches have changed each resource.
+    counts: Vec<AtomicU64>,
     any: Notify,
 }
 
@@ -67,6 +75,12 @@ impl Storage {
 
     pub(crate) fn notify_of(&self, resource: ResourceId) -> &Notify {
         &self.notifier.each[usize::from(resource.0)]
+    }
+
+    /// Grows with every change of these resources: as long as it is equal, they are.
+    pub(crate) fn n_changes(&self, resources: &[ResourceId]) -> u64 {
+        let count = |id: &ResourceId| &self.notifier.counts[usize::from(id.0)];
+        resources.iter().map(|id| count(id).load(Ordering::Acquire)).sum()
     }
 
     pub(crate) fn forget_history(&self) {
@@ -134,13 +148,16 @@ impl ChangeNotifier {
     pub(crate) fn new(n_resources: usize) -> ChangeNotifier {
         ChangeNotifier {
             each: (0..n_resources).map(|_| Notify::new()).collect(),
+            counts: (0..n_resources).map(|_| AtomicU64::new(0)).collect(),
             any: Notify::new(),
         }
     }
 
     pub(crate) fn notify(&self, resources: impl Iterator<Item = ResourceId>) {
         for resource in resources {
-            self.each[usize::from(resource.0)].notify_waiters();
+            let index = usize::from(resource.0);
+            self.counts[index].fetch_add(1, Ordering::Release);
+            self.each[index].notify_waiters();
         }
         self.any.notify_waiters();
     }

@@ -26,7 +26,6 @@
 pub mod convert;
 pub mod live;
 pub mod manifest;
-pub mod quantity;
 pub mod snapshot;
 pub mod watch;
 pub mod watched;

@@ -22,6 +22,7 @@ mod ids;
 mod names;
 mod node;
 mod pod;
+pub mod quantity;
 mod reason;
 mod report;
 mod seen;

@@ -9,7 +9,6 @@ mod base64;
 mod canonical;
 mod decode;
 mod parse;
-mod quantity;
 mod scan;
 mod time;
 
@@ -23,8 +22,7 @@ pub use self::{
     canonical::canonical,
     decode::{any_json, check, check_within, decode, levels, type_meta, untyped},
     parse::SchemaError,
-    quantity::{QuantityError, canonical_quantity},
-    scan::quoted,
+    scan::{Literal, Scanner, check_syntax, quoted},
     time::{Precision, canonical_time},
 };
 
@@ -69,6 +67,8 @@ pub struct Type {
     by_name: FxHashMap<Box<str>, u16>,
     /// Fields that are printed even if absent.
     printed: Vec<u16>,
+    /// Numbered fields in the order of protobuf, each beside its number.
+    numbered: Vec<(FieldNumber, u16)>,
 }
 
 /// One field of a struct.
@@ -94,6 +94,16 @@ pub struct Field {
     pub merge_key: Option<Box<str>>,
     /// The embedded structs that the field comes from, as errors name them: `VolumeSource`.
     pub via: Option<Box<str>>,
+    /// In protobuf; kind and version have none, since the envelope of an object names them.
+    pub number: Option<FieldNumber>,
+}
+
+/// The number of a field in protobuf, from the `protobuf:` tags of the Go types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldNumber {
+    /// The number of the embedded struct, which is a message of its own in protobuf.
+    pub within: Option<u32>,
+    pub number: u32,
 }
 
 /// The type of a field, list element or map value.
@@ -229,12 +239,48 @@ impl Type {
         self.by_name.get(name).map(|at| &self.fields[usize::from(*at)])
     }
 
+    /// Whether values declare their kind.
+    pub fn is_kind(&self) -> bool {
+        self.field("kind").is_some_and(|field| field.via.as_deref() == Some("TypeMeta"))
+    }
+
+    /// The field of this number, in the type itself or in an embedded struct.
+    pub fn numbered(&self, within: Option<u32>, number: u32) -> Option<&Field> {
+        let wanted = FieldNumber { within, number };
+        let found = self.numbered.binary_search_by_key(&wanted.order(), |(at, _)| at.order());
+        let (at, field) = self.numbered[found.ok()?];
+        (at == wanted).then(|| &self.fields[usize::from(field)])
+    }
+
+    /// Whether an embedded struct has this number.
+    pub fn embeds(&self, number: u32) -> bool {
+        let first = self.numbered.partition_point(|(at, _)| at.order() < (number, 0));
+        self.numbered.get(first).is_some_and(|(at, _)| at.within == Some(number))
+    }
+
+    /// The numbered fields with their indices in `fields`, in the order of their numbers; those of
+    /// an embedded struct are together.
+    pub fn by_number(&self) -> impl Iterator<Item = (FieldNumber, usize, &Field)> {
+        self.numbered.iter().map(|(number, at)| {
+            let at = usize::from(*at);
+            (*number, at, &self.fields[at])
+        })
+    }
+
     fn always_printed(&self) -> impl Iterator<Item = &Field> {
         self.printed.iter().map(|at| &self.fields[usize::from(*at)])
     }
 
     fn position(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).map(|at| usize::from(*at))
+    }
+}
+
+// === impl FieldNumber ===
+
+impl FieldNumber {
+    fn order(self) -> (u32, u32) {
+        (self.within.unwrap_or(self.number), self.number)
     }
 }
 

@@ -6,7 +6,7 @@ mod labels;
 use crate::object::Object;
 pub use crate::selector::{
     fields::{FieldError, FieldSelector},
-    labels::{Checks, LabelSelector},
+    labels::{Checks, LabelSelector, Labels, Operator},
 };
 
 /// One namespace or all, with label and field requirements.
@@ -58,7 +58,7 @@ impl Selector {
 
     /// Whether labels and fields match. Does not check the range.
     pub fn matches(&self, object: &Object) -> bool {
-        self.labels.matches(&object.labels) && self.fields.matches(object)
+        self.labels.matches(&*object.labels) && self.fields.matches(object)
     }
 
     /// Whether it excludes anything in the range.

@@ -96,7 +96,7 @@ impl<'a> Actor<'a> {
         };
         let (group, resource) = (kind.group, kind.plural);
         let on = On::Resource { group, resource, subresource, namespace, name };
-        authorize::check(self.api, self.user, &Attributes { verb, on })?;
+        authorize::check(self.api, self.user, &Attributes { verb, on, field_selector: "" })?;
         operation.await
     }
 }

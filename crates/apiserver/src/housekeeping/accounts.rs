@@ -18,15 +18,12 @@ use serde_json::Value;
 use tokio::{task::JoinSet, time::Instant};
 
 use self::decide::{Change, DEFAULT, ROOT_CA, TOKEN_TYPE};
-use super::{
-    follow::{Follower, News},
-    queue::Queue,
-    sleep_until,
-};
+use super::{queue::Queue, sleep_until};
 use crate::{
     api::{Api, key},
     chain::actor::Actor,
     document,
+    follow::{Follower, News},
     kinds::{CONFIG_MAP, Kind, NAMESPACE, Part, SECRET, SERVICE_ACCOUNT},
     registry::{DeleteOptions, Edit, Error, Result, UpdateStrategy},
     tokens::LegacyClaims,

@@ -8,7 +8,6 @@ use evenkeel_store::{Object, ResourceId, State};
 use jiff::Timestamp;
 
 use super::{
-    follow::PIECE,
     metadata::Metadata,
     namespace::{self, Failures, Item},
     options,
@@ -16,6 +15,7 @@ use super::{
 use crate::{
     api::Api,
     chain::actor::Actor,
+    follow::PIECE,
     identity::actors,
     kinds::{self, Kind, NAMESPACE},
     registry::{Edit, Error, Propagation, Target, UpdateStrategy},

@@ -10,11 +10,11 @@ use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::follow::{Follower, News};
 use crate::{
     api::Api,
     chain::actor::Actor,
     document,
+    follow::{Follower, News},
     identity::actors,
     kinds::EVENT,
     registry::{DeleteOptions, Target},

@@ -25,6 +25,8 @@ pub(crate) static SERVICE_ACCOUNT_CONTROLLER: LazyLock<User> =
     LazyLock::new(|| controller("service-account-controller"));
 pub(crate) static ROOT_CA_PUBLISHER: LazyLock<User> =
     LazyLock::new(|| controller("root-ca-cert-publisher"));
+pub(crate) static ROLE_AGGREGATION_CONTROLLER: LazyLock<User> =
+    LazyLock::new(|| controller("clusterrole-aggregation-controller"));
 pub(crate) static SCHEDULER: LazyLock<User> = LazyLock::new(|| component("system:kube-scheduler"));
 /// Fills in the Secrets for tokens under its own name.
 pub(crate) static CONTROLLER_MANAGER: LazyLock<User> =

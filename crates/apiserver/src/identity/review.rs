@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{User, tokens::bearer};
+use super::{User, tokens::bearer, user_info};
 use crate::kinds::read::list;
 
 /// The user of a token for one of the asked audiences, and those of them that it is for; or what is
@@ -29,7 +29,7 @@ pub(crate) fn token_review(
     let header = format!("Bearer {token}");
     let status = match bearer(&header).map(|token| reviewed(token, asked)) {
         Some(Ok((user, audiences))) => {
-            json!({"authenticated": true, "audiences": audiences, "user": user.info()})
+            json!({"authenticated": true, "audiences": audiences, "user": user_info(&user)})
         }
         Some(Err(problem)) => json!({"error": problem, "user": {}}),
         // A blank token is not even tried.
@@ -41,7 +41,7 @@ pub(crate) fn token_review(
 /// The user's own attributes.
 pub(crate) fn self_subject_review(user: &User, now: Timestamp) -> Value {
     let metadata = json!({"creationTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()});
-    let status = json!({"userInfo": user.info()});
+    let status = json!({"userInfo": user_info(user)});
     answer("SelfSubjectReview", metadata, [("status", status)])
 }
 

@@ -8,7 +8,7 @@ use super::{
     Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource, deployment,
     pod::validate,
     read::{at, entry, number, text},
-    workload::{self, columns, percent, selector::Selector},
+    workload::{self, columns, percent, selector},
 };
 use crate::{
     invalid::{Errors, FieldError, FieldErrorType, Path},
@@ -176,7 +176,7 @@ fn validate_spec(object: &Value) -> Errors {
     let path = Path::root("spec");
     let given = &object["spec"]["selector"];
     validate::label_selector(&mut errors, given, &path.child("selector"));
-    if let Some(selector) = Selector::parse(given) {
+    if let Some(selector) = selector::compiled(given) {
         workload::fits(&mut errors, &selector, object);
     }
     if given.is_object() && workload::is_empty(given) {

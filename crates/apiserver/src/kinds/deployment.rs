@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{
     Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
     read::{at, carry_over, entry, number, text},
-    workload::{self, columns, percent, selector::Selector},
+    workload::{self, columns, percent, selector},
 };
 use crate::{
     invalid::{Errors, FieldError, FieldErrorType, Path},
@@ -66,7 +66,7 @@ const COLUMNS: &[Column] = &[
     columns::CONTAINERS,
     columns::IMAGES,
     columns::selector("io.k8s.api.apps.v1.DeploymentSpec#selector", |object, _| {
-        let selector = Selector::parse(at(object, &["spec", "selector"]));
+        let selector = selector::compiled(at(object, &["spec", "selector"]));
         json!(selector.map_or_else(|| "<invalid>".to_owned(), |selector| selector.to_string()))
     }),
 ];

@@ -6,7 +6,12 @@
 
 mod address;
 
+use evenkeel_store::selector::Checks;
+
 pub(crate) use self::address::{ip, legacy_cidr, legacy_ip, masked, sloppy_cidr, sloppy_ip};
+
+/// The validation of label selectors.
+pub(crate) const LABELS: Checks = Checks { key: qualified_name, value: label_value };
 
 /// The validation for a kind's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

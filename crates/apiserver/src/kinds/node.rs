@@ -2,7 +2,6 @@
 
 mod annotations;
 mod columns;
-mod quantity;
 mod taints;
 mod validate;
 mod warnings;

@@ -8,7 +8,6 @@ pub(crate) mod ephemeral;
 pub(crate) mod equal;
 mod label_keys;
 mod qos;
-pub(crate) mod quantity;
 pub(crate) mod resize;
 mod status;
 pub(crate) mod topology;

@@ -1,6 +1,7 @@
 //! Access to JSON values by a path of names. A value that is absent or of another type reads as
 //! Go's zero value, so that strategies need not distinguish the cases.
 
+use evenkeel_model::quantity::{Amount, Quantity};
 use serde_json::{Map, Value};
 
 /// The string at the path, `""` if absent.
@@ -19,6 +20,24 @@ pub(crate) fn number(value: &Value, path: &[&str]) -> Option<i64> {
 
 pub(crate) fn flag(value: &Value, path: &[&str]) -> bool {
     at(value, path).as_bool().unwrap_or_default()
+}
+
+/// The number of a quantity: a string, or a bare number.
+pub(crate) fn quantity(quantity: &Value) -> Option<Amount> {
+    let text = match quantity {
+        Value::String(text) => text,
+        Value::Number(number) => &number.to_string(),
+        _ => return None,
+    };
+    Quantity::parse(text).ok().map(Quantity::amount)
+}
+
+/// A quantity as an object shows it: its text, already normalised by the schema.
+pub(crate) fn shown_quantity(quantity: &Value) -> String {
+    match quantity {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
 }
 
 /// The entries of the object at the path, in key order.

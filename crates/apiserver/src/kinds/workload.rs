@@ -8,9 +8,9 @@ mod recorded;
 pub(crate) mod scale;
 pub(crate) mod selector;
 
+use evenkeel_store::selector::LabelSelector;
 use serde_json::{Value, json};
 
-use self::selector::Selector;
 use super::{
     names,
     pod::{self, equal::same, validate},
@@ -77,7 +77,7 @@ pub(crate) fn validate_template(errors: &mut Errors, object: &Value) {
     } else {
         errors.push(FieldError::required(path.child("selector"), ""));
     }
-    match Selector::parse(given) {
+    match selector::compiled(given) {
         Some(parsed) => {
             if !parsed.is_empty() {
                 fits(errors, &parsed, object);
@@ -105,7 +105,7 @@ pub(crate) fn selector_error(selector: &Value, detail: &str) -> FieldError {
 }
 
 /// The labels of the template must match.
-pub(crate) fn fits(errors: &mut Errors, selector: &Selector, object: &Value) {
+pub(crate) fn fits(errors: &mut Errors, selector: &LabelSelector, object: &Value) {
     let labels = at(object, &["spec", "template", "metadata", "labels"]);
     if !selector.matches(labels) {
         let path = Path::root("spec").child("template").child("metadata").child("labels");

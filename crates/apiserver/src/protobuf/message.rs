@@ -1,104 +1,87 @@
-//! Decodes messages to JSON objects, according to the table.
+//! Decodes messages to JSON objects, according to the table of types.
 
+use evenkeel_store::schema::{Field, Shape, Type};
 use serde_json::{Map, Value};
 
 use super::{
     ProtobufError, special,
-    table::{JsonTarget, Message, Shape, Slot, Table, Type},
-    wire::{Field, Wire, fields, varint},
+    wire::{Part, Wire, parts, varint},
 };
+use crate::types;
 
 /// No kind of the table comes near (a Deployment's pod affinity nests about ten deep); a recursive
 /// type would.
 pub(super) const MAX_DEPTH: usize = 48;
 
-/// Decodes messages of one table, counting the nesting depth.
+/// The number of the list in a message that stands for a list: protobuf has no lists of lists, nor
+/// maps of lists.
+pub(super) const ITEMS: u32 = 1;
+
+/// Decodes a message of this type.
+pub(super) fn object(of: &Type, bytes: &[u8]) -> Result<Map<String, Value>, ProtobufError> {
+    let mut object = Map::new();
+    Message { of, depth: 0 }.merge(None, bytes, &mut object)?;
+    Ok(object)
+}
+
+/// A type, and the nesting depth of its message.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Messages<'t> {
-    table: &'t Table,
+struct Message<'t> {
+    of: &'t Type,
     depth: usize,
 }
 
-// === impl Messages ===
+// === impl Message ===
 
-impl<'t> Messages<'t> {
-    pub(super) fn of(table: &'t Table) -> Messages<'t> {
-        Messages { table, depth: 0 }
-    }
-
-    pub(super) fn object(
-        self,
-        message: usize,
-        bytes: &[u8],
-    ) -> Result<Map<String, Value>, ProtobufError> {
-        let mut object = Map::new();
-        self.merge(message, bytes, &mut object)?;
-        Ok(object)
-    }
-
+impl Message<'_> {
     /// Decodes a message into an object that may be partly decoded: a repeated field is merged if
-    /// it is a message, else the later one wins.
+    /// it is a message, else the later one wins. The message of an embedded struct (`within`) has
+    /// its fields in the object of the struct around it.
     fn merge(
         self,
-        message: usize,
+        within: Option<u32>,
         bytes: &[u8],
         object: &mut Map<String, Value>,
     ) -> Result<(), ProtobufError> {
         if self.depth > MAX_DEPTH {
             return Err(ProtobufError::TooDeep);
         }
-        let message = self.table.message(message);
-        for field in fields(bytes) {
-            let field = field?;
-            let Some(slot) = message.slots.iter().find(|slot| slot.number == field.number) else {
-                continue;
-            };
-            match slot.target {
-                JsonTarget::Inline => self.inline(message, slot, &field, object)?,
-                JsonTarget::Whole => {}
-                JsonTarget::Key(key) => self.put(message, slot, key, &field, object)?,
+        for part in parts(bytes) {
+            let part = part?;
+            if let Some(field) = self.of.numbered(within, part.number) {
+                self.put(field, &part, object)?;
+            } else if within.is_none() && self.of.embeds(part.number) {
+                let inside = Message { depth: self.depth + 1, ..self };
+                inside.merge(Some(part.number), part.bytes(&self.of.name)?, object)?;
             }
         }
         Ok(())
     }
 
-    fn inline(
-        self,
-        message: &Message,
-        slot: &Slot,
-        field: &Field<'_>,
-        object: &mut Map<String, Value>,
-    ) -> Result<(), ProtobufError> {
-        let Type::Message(inner) = slot.type_ else { return Ok(()) };
-        self.inside().merge(inner, field.bytes(&message.name)?, object)
-    }
-
     fn put(
         self,
-        message: &Message,
-        slot: &Slot,
-        key: &'static str,
-        field: &Field<'_>,
+        field: &Field,
+        part: &Part<'_>,
         object: &mut Map<String, Value>,
     ) -> Result<(), ProtobufError> {
-        match slot.shape {
-            Shape::List => {
+        let key = &*field.name;
+        match &field.shape {
+            Shape::List(element) => {
                 let present = object.entry(key).or_insert_with(|| Value::Array(Vec::new()));
                 let Value::Array(list) = present else { return Ok(()) };
-                self.extend(message, slot, field, list)
+                self.extend(key, element, part, list)
             }
-            Shape::Map => {
-                let (name, value) = self.map_entry(message, slot, field)?;
+            Shape::Map(element) => {
+                let (name, value) = self.map_entry(key, element, part)?;
                 let present = object.entry(key).or_insert_with(|| Value::Object(Map::new()));
                 let Value::Object(map) = present else { return Ok(()) };
                 map.insert(name, value);
                 Ok(())
             }
-            Shape::Plain | Shape::Pointer => {
+            shape => {
                 let old = object.remove(key);
-                let value = self.value(message, slot, field, old)?;
-                let says_nothing =
-                    value.is_null() || (slot.shape == Shape::Plain && is_zero(&value));
+                let value = self.value(key, shape, part, old)?;
+                let says_nothing = value.is_null() || (!field.pointer && is_zero(&value));
                 if !says_nothing {
                     object.insert(key.to_owned(), value);
                 }
@@ -110,13 +93,13 @@ impl<'t> Messages<'t> {
     /// Numbers may be packed: many in one field.
     fn extend(
         self,
-        message: &Message,
-        slot: &Slot,
-        field: &Field<'_>,
+        key: &str,
+        element: &Shape,
+        part: &Part<'_>,
         list: &mut Vec<Value>,
     ) -> Result<(), ProtobufError> {
-        let (Type::Int, Wire::Counted(mut packed)) = (slot.type_, field.value) else {
-            list.push(self.value(message, slot, field, None)?);
+        let (Shape::Int32 | Shape::Int64, Wire::Counted(mut packed)) = (element, part.value) else {
+            list.push(self.value(key, element, part, None)?);
             return Ok(());
         };
         while !packed.is_empty() {
@@ -128,90 +111,68 @@ impl<'t> Messages<'t> {
     /// A map is a repeated message of key and value; either may be omitted if it is zero.
     fn map_entry(
         self,
-        message: &Message,
-        slot: &Slot,
-        field: &Field<'_>,
+        key: &str,
+        element: &Shape,
+        part: &Part<'_>,
     ) -> Result<(String, Value), ProtobufError> {
-        let mut key = "";
+        let mut name = "";
         let mut value = None;
-        for entry in fields(field.bytes(&message.name)?) {
+        for entry in parts(part.bytes(&self.of.name)?) {
             let entry = entry?;
             match entry.number {
-                1 => key = entry.text(&message.name, "key")?,
-                2 => value = Some(self.value(message, slot, &entry, None)?),
+                1 => name = entry.text(&self.of.name, "key")?,
+                2 => value = Some(self.value(key, element, &entry, None)?),
                 _ => {}
             }
         }
-        let empty = Field { number: 2, value: Wire::Counted(&[]) };
-        let value = value.map_or_else(|| self.value(message, slot, &empty, None), Ok)?;
-        Ok((key.to_owned(), value))
+        let empty = Part { number: 2, value: Wire::Counted(&[]) };
+        let value = value.map_or_else(|| self.value(key, element, &empty, None), Ok)?;
+        Ok((name.to_owned(), value))
     }
 
     fn value(
         self,
-        message: &Message,
-        slot: &Slot,
-        field: &Field<'_>,
+        key: &str,
+        shape: &Shape,
+        part: &Part<'_>,
         old: Option<Value>,
     ) -> Result<Value, ProtobufError> {
-        let name = message.name.as_str();
-        match slot.type_ {
-            Type::Text => Ok(field.text(name, slot.name())?.into()),
-            Type::Bytes => Ok(special::base64(field.bytes(name)?)),
-            Type::Bool => Ok((field.int(name)? != 0).into()),
-            Type::Int => Ok(field.int(name)?.into()),
-            Type::Time => special::time(name, field.bytes(name)?),
-            Type::MicroTime => special::micro_time(name, field.bytes(name)?),
-            Type::Quantity => special::quantity(name, field.bytes(name)?),
-            Type::IntOrString => special::int_or_string(name, field.bytes(name)?),
-            Type::Json => special::json(name, field.bytes(name)?),
-            Type::Message(inner) => self.inside().message(inner, field.bytes(name)?, old),
+        let name = &*self.of.name;
+        match shape {
+            Shape::Text(_) | Shape::Duration => Ok(part.text(name, key)?.into()),
+            Shape::Bytes => Ok(special::base64(part.bytes(name)?)),
+            Shape::Bool => Ok((part.int(name)? != 0).into()),
+            Shape::Int32 | Shape::Int64 => Ok(part.int(name)?.into()),
+            Shape::Float => Ok(part.float(name)?.into()),
+            Shape::Time => special::time(name, part.bytes(name)?),
+            Shape::MicroTime => special::micro_time(name, part.bytes(name)?),
+            Shape::Quantity => special::quantity(name, part.bytes(name)?),
+            Shape::IntOrString => special::int_or_string(name, part.bytes(name)?),
+            Shape::Any => special::json(name, part.bytes(name)?),
+            Shape::List(element) => self.list(key, element, part.bytes(name)?),
+            // No type has a map in a list or map.
+            Shape::Map(_) => Ok(Value::Null),
+            Shape::Struct(id) => {
+                let inside = Message { of: types::schema().of(*id), depth: self.depth + 1 };
+                let mut object = match old {
+                    Some(Value::Object(object)) => object,
+                    _ => Map::new(),
+                };
+                inside.merge(None, part.bytes(name)?, &mut object)?;
+                Ok(Value::Object(object))
+            }
         }
     }
 
-    fn message(
-        self,
-        message: usize,
-        bytes: &[u8],
-        old: Option<Value>,
-    ) -> Result<Value, ProtobufError> {
-        if let [slot @ Slot { target: JsonTarget::Whole, .. }] =
-            self.table.message(message).slots.as_slice()
-        {
-            return self.whole(self.table.message(message), slot, bytes);
-        }
-        let mut object = match old {
-            Some(Value::Object(object)) => object,
-            _ => Map::new(),
-        };
-        self.merge(message, bytes, &mut object)?;
-        Ok(Value::Object(object))
-    }
-
-    fn whole(self, message: &Message, slot: &Slot, bytes: &[u8]) -> Result<Value, ProtobufError> {
+    fn list(self, key: &str, element: &Shape, bytes: &[u8]) -> Result<Value, ProtobufError> {
         let mut list = Vec::new();
-        for field in fields(bytes) {
-            let field = field?;
-            if field.number == slot.number {
-                self.extend(message, slot, &field, &mut list)?;
+        for part in parts(bytes) {
+            let part = part?;
+            if part.number == ITEMS {
+                self.extend(key, element, &part, &mut list)?;
             }
         }
         Ok(Value::Array(list))
-    }
-
-    fn inside(self) -> Messages<'t> {
-        Messages { depth: self.depth + 1, ..self }
-    }
-}
-
-// === impl Slot ===
-
-impl Slot {
-    fn name(&self) -> &'static str {
-        match self.target {
-            JsonTarget::Key(key) => key,
-            JsonTarget::Inline | JsonTarget::Whole => "items",
-        }
     }
 }
 
@@ -219,7 +180,7 @@ fn is_zero(value: &Value) -> bool {
     match value {
         Value::Null => true,
         Value::Bool(value) => !value,
-        Value::Number(number) => number.as_i64() == Some(0),
+        Value::Number(number) => number.as_f64() == Some(0.0),
         Value::String(text) => text.is_empty(),
         Value::Array(list) => list.is_empty(),
         Value::Object(object) => object.is_empty(),

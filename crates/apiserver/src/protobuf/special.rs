@@ -5,7 +5,7 @@ use evenkeel_store::schema::{self, DecodeError};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{ProtobufError, wire::fields};
+use super::{ProtobufError, wire::parts};
 
 pub(super) fn base64(bytes: &[u8]) -> Value {
     STANDARD.encode(bytes).into()
@@ -26,10 +26,10 @@ pub(super) fn micro_time(message: &str, bytes: &[u8]) -> Result<Value, ProtobufE
 /// `resource.Quantity`: {string = 1}. Absent is zero.
 pub(super) fn quantity(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
     let mut text = "";
-    for field in fields(bytes) {
-        let field = field?;
-        if field.number == 1 {
-            text = field.text(message, "string")?;
+    for part in parts(bytes) {
+        let part = part?;
+        if part.number == 1 {
+            text = part.text(message, "string")?;
         }
     }
     Ok(if text.is_empty() { "0" } else { text }.into())
@@ -38,12 +38,12 @@ pub(super) fn quantity(message: &str, bytes: &[u8]) -> Result<Value, ProtobufErr
 /// `intstr.IntOrString`: {type = 1, intVal = 2, strVal = 3}; type 1 is the string.
 pub(super) fn int_or_string(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
     let (mut is_text, mut int, mut text) = (false, 0, "");
-    for field in fields(bytes) {
-        let field = field?;
-        match field.number {
-            1 => is_text = field.int(message)? == 1,
-            2 => int = field.int(message)?,
-            3 => text = field.text(message, "strVal")?,
+    for part in parts(bytes) {
+        let part = part?;
+        match part.number {
+            1 => is_text = part.int(message)? == 1,
+            2 => int = part.int(message)?,
+            3 => text = part.text(message, "strVal")?,
             _ => {}
         }
     }
@@ -53,10 +53,10 @@ pub(super) fn int_or_string(message: &str, bytes: &[u8]) -> Result<Value, Protob
 /// `metav1.FieldsV1` and `runtime.RawExtension`: {raw = 1}, which is JSON. Absent is null.
 pub(super) fn json(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> {
     let mut raw: &[u8] = &[];
-    for field in fields(bytes) {
-        let field = field?;
-        if field.number == 1 {
-            raw = field.bytes(message)?;
+    for part in parts(bytes) {
+        let part = part?;
+        if part.number == 1 {
+            raw = part.bytes(message)?;
         }
     }
     if raw.is_empty() {
@@ -73,11 +73,11 @@ fn timestamp(message: &str, bytes: &[u8]) -> Result<Option<Timestamp>, ProtobufE
         return Ok(None);
     }
     let (mut seconds, mut nanos) = (0, 0);
-    for field in fields(bytes) {
-        let field = field?;
-        match field.number {
-            1 => seconds = field.int(message)?,
-            2 => nanos = field.int(message)?,
+    for part in parts(bytes) {
+        let part = part?;
+        match part.number {
+            1 => seconds = part.int(message)?,
+            2 => nanos = part.int(message)?,
             _ => {}
         }
     }

@@ -1,12 +1,9 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use evenkeel_store::schema;
+use evenkeel_store::schema::Shape;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::{
-    ProtobufError, decode,
-    table::{JsonTarget, Message, Shape, Slot, Table, Type},
-};
+use super::{ProtobufError, decode};
 use crate::{kinds::KINDS, types};
 
 /// Recorded bytes sent by kubectl, and the corresponding objects.
@@ -219,11 +216,14 @@ fn malformed_bodies_are_named() {
         ),
         (
             body("v1", "ConfigMap", &varint(1, 1)),
-            WireType { message: "core.ConfigMap".into(), field: 1, wire: 0 },
+            WireType { message: "io.k8s.api.core.v1.ConfigMap".into(), field: 1, wire: 0 },
         ),
         (
             body("v1", "ConfigMap", &counted(1, &counted(1, &[0xff]))),
-            Utf8 { message: "meta.ObjectMeta".into(), field: "name".into() },
+            Utf8 {
+                message: "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta".into(),
+                field: "name".into(),
+            },
         ),
         (
             body(
@@ -231,7 +231,7 @@ fn malformed_bodies_are_named() {
                 "ConfigMap",
                 &counted(1, &counted(8, &[8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f])),
             ),
-            Time("meta.ObjectMeta".into()),
+            Time("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta".into()),
         ),
         (
             body(
@@ -239,7 +239,7 @@ fn malformed_bodies_are_named() {
                 "ConfigMap",
                 &counted(1, &[vec![0x8a, 1, 5], counted(7, &counted(1, b"{"))].concat()),
             ),
-            Json("meta.ManagedFieldsEntry".into()),
+            Json("io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry".into()),
         ),
         (
             [body("v1", "ConfigMap", &[]), counted(4, b"application/json")].concat(),
@@ -251,70 +251,35 @@ fn malformed_bodies_are_named() {
     }
 }
 
-/// The slots of a message by name, including inlined ones.
-fn slots<'t>(table: &'t Table, message: &'t Message) -> Vec<(&'static str, &'t Slot)> {
-    let each = message.slots.iter().flat_map(|slot| match (slot.target, slot.type_) {
-        (JsonTarget::Key(name), _) => vec![(name, slot)],
-        (JsonTarget::Inline, Type::Message(inner)) => slots(table, table.message(inner)),
-        _ => Vec::new(),
-    });
-    each.collect()
-}
-
-/// Compares a struct of the table of types with a message, recursively.
-fn same(of: &schema::Type, table: &Table, message: usize, seen: &mut Vec<usize>) {
-    if seen.contains(&message) {
-        return;
-    }
-    seen.push(message);
-    let known = slots(table, table.message(message));
-    let is_type_meta = |field: &schema::Field| field.via.as_deref() == Some("TypeMeta");
-    for field in of.fields.iter().filter(|field| !is_type_meta(field)) {
-        let at = format!("{}.{}", of.name, field.name);
-        let (_, slot) = known
-            .iter()
-            .find(|(name, _)| **name == *field.name)
-            .unwrap_or_else(|| panic!("{at} has no number"));
-        let (shape, inner) = match &field.shape {
-            schema::Shape::List(inner) => (Shape::List, &**inner),
-            schema::Shape::Map(inner) => (Shape::Map, &**inner),
-            inner if field.pointer => (Shape::Pointer, inner),
-            inner => (Shape::Plain, inner),
-        };
-        assert_eq!(slot.shape, shape, "{at}");
-        match (inner, slot.type_) {
-            (schema::Shape::Struct(id), Type::Message(inner)) => {
-                same(types::schema().of(*id), table, inner, seen);
-            }
-            (schema::Shape::Text(_), type_) => assert_eq!(type_, Type::Text, "{at}"),
-            (schema::Shape::Int32 | schema::Shape::Int64, type_) => {
-                assert_eq!(type_, Type::Int, "{at}");
-            }
-            (schema::Shape::Bool, type_) => assert_eq!(type_, Type::Bool, "{at}"),
-            (schema::Shape::Time, type_) => assert_eq!(type_, Type::Time, "{at}"),
-            (schema::Shape::MicroTime, type_) => assert_eq!(type_, Type::MicroTime, "{at}"),
-            (schema::Shape::Quantity, type_) => assert_eq!(type_, Type::Quantity, "{at}"),
-            (schema::Shape::IntOrString, type_) => assert_eq!(type_, Type::IntOrString, "{at}"),
-            (schema::Shape::Bytes, type_) => assert_eq!(type_, Type::Bytes, "{at}"),
-            (schema::Shape::Any, type_) => assert_eq!(type_, Type::Json, "{at}"),
-            (shape, type_) => panic!("{at}: {shape:?} is {type_:?}"),
+#[test]
+fn every_field_of_the_table_has_its_number() {
+    for of in types::schema().types() {
+        for field in &of.fields {
+            let is_type_meta = field.via.as_deref() == Some("TypeMeta");
+            let at = format!("{}.{}", of.name, field.name);
+            assert_eq!(field.number.is_none(), is_type_meta, "{at}");
+            let within = field.number.and_then(|number| number.within);
+            assert_eq!(within.is_some(), field.via.is_some() && !is_type_meta, "{at}");
+            assert!(has_message(&field.shape), "{at}: {:?} has no encoding", field.shape);
         }
     }
 }
 
+fn has_message(shape: &Shape) -> bool {
+    match shape {
+        Shape::Duration => false,
+        Shape::List(inner) | Shape::Map(inner) => {
+            !matches!(**inner, Shape::Map(_)) && has_message(inner)
+        }
+        _ => true,
+    }
+}
+
 #[test]
-fn every_field_of_every_kind_has_its_number() {
-    let table = Table::kubernetes();
+fn every_kind_is_known_by_its_version_and_its_name() {
     for kind in KINDS {
-        let version = if kind.group.is_empty() {
-            "v1".to_owned()
-        } else {
-            format!("{}/{}", kind.group, kind.version)
-        };
-        let message = table
-            .kind(&version, kind.kind)
-            .unwrap_or_else(|| panic!("{} has no message", kind.kind));
-        same(types::schema().named(kind.schema).unwrap(), table, message, &mut Vec::new());
+        let of = super::kind(&kind.api_version(), kind.kind);
+        assert_eq!(of.map(|of| &*of.name), Some(kind.schema), "{}", kind.kind);
     }
 }
 

@@ -3,9 +3,9 @@
 
 use super::ProtobufError;
 
-/// One field of a message.
+/// One field in the bytes of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Field<'a> {
+pub(super) struct Part<'a> {
     pub(super) number: u32,
     pub(super) value: Wire<'a>,
 }
@@ -19,12 +19,12 @@ pub(super) enum Wire<'a> {
 }
 
 /// The fields of a message in order. After an error there are no more.
-pub(super) fn fields(bytes: &[u8]) -> Fields<'_> {
-    Fields { rest: bytes }
+pub(super) fn parts(bytes: &[u8]) -> Parts<'_> {
+    Parts { rest: bytes }
 }
 
 #[derive(Debug)]
-pub(super) struct Fields<'a> {
+pub(super) struct Parts<'a> {
     rest: &'a [u8],
 }
 
@@ -43,10 +43,10 @@ pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, ProtobufError> {
     Err(ProtobufError::Overflow)
 }
 
-// === impl Fields ===
+// === impl Parts ===
 
-impl<'a> Fields<'a> {
-    fn field(&mut self) -> Result<Field<'a>, ProtobufError> {
+impl<'a> Parts<'a> {
+    fn part(&mut self) -> Result<Part<'a>, ProtobufError> {
         let tag = varint(&mut self.rest)?;
         let wire = (tag & 7) as u8;
         let Ok(number) = u32::try_from(tag >> 3) else { return Err(ProtobufError::Overflow) };
@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
             5 => Wire::Fixed32(u32::from_le_bytes(self.fixed()?)),
             _ => return Err(wrong_type("a message", number, wire)),
         };
-        Ok(Field { number, value })
+        Ok(Part { number, value })
     }
 
     fn fixed<const N: usize>(&mut self) -> Result<[u8; N], ProtobufError> {
@@ -77,24 +77,24 @@ impl<'a> Fields<'a> {
     }
 }
 
-impl<'a> Iterator for Fields<'a> {
-    type Item = Result<Field<'a>, ProtobufError>;
+impl<'a> Iterator for Parts<'a> {
+    type Item = Result<Part<'a>, ProtobufError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.rest.is_empty() {
             return None;
         }
-        let field = self.field();
-        if field.is_err() {
+        let part = self.part();
+        if part.is_err() {
             self.rest = &[];
         }
-        Some(field)
+        Some(part)
     }
 }
 
-// === impl Field ===
+// === impl Part ===
 
-impl<'a> Field<'a> {
+impl<'a> Part<'a> {
     pub(super) fn bytes(&self, message: &str) -> Result<&'a [u8], ProtobufError> {
         match self.value {
             Wire::Counted(bytes) => Ok(bytes),
@@ -117,7 +117,14 @@ impl<'a> Field<'a> {
         }
     }
 
-    pub(super) fn does_not_fit(&self, message: &str) -> ProtobufError {
+    pub(super) fn float(&self, message: &str) -> Result<f64, ProtobufError> {
+        match self.value {
+            Wire::Fixed64(value) => Ok(f64::from_bits(value)),
+            _ => Err(self.does_not_fit(message)),
+        }
+    }
+
+    fn does_not_fit(&self, message: &str) -> ProtobufError {
         let wire = match self.value {
             Wire::Varint(_) => 0,
             Wire::Fixed64(_) => 1,

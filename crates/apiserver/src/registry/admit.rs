@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{
     Error, Registry, Result,
-    hooks::{self, Reserving},
+    hooks::{self, Reserving, Writing},
 };
 use crate::{
     api::name_of,
@@ -54,6 +54,7 @@ pub(super) fn create(by: &Registry<'_>, kind: &'static Kind, mut value: Value) -
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
     kind.strategy.default(&mut value, &at);
     hooks.complete(by.api, &mut value);
+    hooks.authorize(by, Writing { kind, value: &value, old: None })?;
     metadata::prepare_create(&mut value, &at, &random::uuid(), &random::suffix());
     let reservation = hooks.reserve(by, Reserving { value: &mut value, old: None })?;
     kind.strategy.prepare_create(&mut value, &at);
@@ -87,10 +88,12 @@ pub(super) fn update(by: &Registry<'_>, change: Update<'_>, mut value: Value) ->
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
     kind.strategy.default(&mut value, &at);
     metadata::prepare_update(&mut value, old);
+    let hooks = hooks::of(kind.stored_kind());
+    hooks.authorize(by, Writing { kind, value: &value, old: Some(old) })?;
     let reservation = match part {
         Part::Main => {
             let write = Reserving { value: &mut value, old: Some(old) };
-            hooks::of(kind.stored_kind()).reserve(by, write)?
+            hooks.reserve(by, write)?
         }
         Part::Status => None,
     };

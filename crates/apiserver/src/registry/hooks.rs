@@ -8,11 +8,17 @@ use std::{fmt::Debug, sync::Arc};
 use evenkeel_store::{Object, Revision};
 use serde_json::Value;
 
-use super::{Error, Registry, Result};
+use super::{
+    Error, Registry, Result,
+    escalation::{BindingHooks, RoleHooks},
+};
 use crate::{
     api::Api,
     document,
-    kinds::{Kind, NODE, POD, SERVICE, pod::topology, read::text},
+    kinds::{
+        CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, NODE, POD, ROLE, ROLE_BINDING, SERVICE,
+        pod::topology, read::text,
+    },
     pools::{PoolError, Reservation},
     random,
     sandbox::default_tolerations,
@@ -23,6 +29,12 @@ use crate::{
 pub(crate) trait Hooks: Debug + Sync {
     /// After the defaults of a new object.
     fn complete(&self, _api: &Api, _value: &mut Value) {}
+
+    /// Whether the caller may write this, beyond being authorized to write the kind. Before
+    /// validation, as in Kubernetes.
+    fn authorize(&self, _by: &Registry<'_>, _write: Writing<'_>) -> Result<()> {
+        Ok(())
+    }
 
     /// Takes what the object needs from a pool.
     fn reserve(&self, _by: &Registry<'_>, _write: Reserving<'_>) -> Result<Option<Reservation>> {
@@ -47,7 +59,15 @@ pub(crate) trait Hooks: Debug + Sync {
     }
 }
 
-/// The version to be written, and the present one.
+/// A version to be written, with its defaults, and the present one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Writing<'a> {
+    pub(crate) kind: &'static Kind,
+    pub(crate) value: &'a Value,
+    pub(crate) old: Option<&'a Value>,
+}
+
+/// The same, to be completed with what is reserved.
 #[derive(Debug)]
 pub(crate) struct Reserving<'a> {
     pub(crate) value: &'a mut Value,
@@ -56,7 +76,14 @@ pub(crate) struct Reserving<'a> {
 
 /// The hooks of a kind.
 pub(crate) fn of(kind: &Kind) -> &'static dyn Hooks {
-    let table: [(&Kind, &'static dyn Hooks); 2] = [(&SERVICE, &ServiceHooks), (&POD, &PodHooks)];
+    let table: [(&Kind, &'static dyn Hooks); 6] = [
+        (&SERVICE, &ServiceHooks),
+        (&POD, &PodHooks),
+        (&ROLE, &RoleHooks),
+        (&CLUSTER_ROLE, &RoleHooks),
+        (&ROLE_BINDING, &BindingHooks),
+        (&CLUSTER_ROLE_BINDING, &BindingHooks),
+    ];
     let found = table.into_iter().find(|(of, _)| *of == kind);
     found.map_or(&NoHooks, |(_, hooks)| hooks)
 }

@@ -72,7 +72,7 @@ fn attributes<'a>(
     path: &'a str,
     query: &'a Query<'_>,
 ) -> Attributes<'a> {
-    let on_path = Attributes { verb: method_verb, on: On::Path(path) };
+    let on_path = Attributes { verb: method_verb, on: On::Path(path), field_selector: "" };
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, parts) = match parts[..] {
         ["api", _, ref rest @ ..] => ("", rest),
@@ -120,7 +120,12 @@ fn on_resource<'a>(
         (verb, name) => (verb, name),
     };
     let subresource = if has_subresources { part(2) } else { "" };
-    Attributes { verb, on: On::Resource { group, resource: part(0), subresource, namespace, name } }
+    let on = On::Resource { group, resource: part(0), subresource, namespace, name };
+    let field_selector = match verb {
+        "list" | "watch" | "deletecollection" => query.text("fieldSelector"),
+        _ => "",
+    };
+    Attributes { verb, on, field_selector }
 }
 
 fn verb(method: &Method) -> &'static str {
@@ -156,7 +161,7 @@ mod tests {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let method_verb = method.as_str().to_lowercase();
         let query = Query::parse(query);
-        let Attributes { verb, on } = attributes(&method, &method_verb, path, &query);
+        let Attributes { verb, on, .. } = attributes(&method, &method_verb, path, &query);
         match on {
             On::Path(path) => format!("{verb} {path}"),
             On::Resource { group, resource, subresource, namespace, name } => {

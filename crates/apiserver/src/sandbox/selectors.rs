@@ -1,9 +1,10 @@
 //! Selectors: of Nodes by a Pod, of Pods by their labels.
-//! Sources: `k8s.io/apimachinery/pkg/labels/selector.go`,
+//! They are evaluated in place, since each is matched with few objects. Source:
 //! `component-helpers/scheduling/corev1/nodeaffinity`.
 
-use std::{cmp::Ordering, collections::BTreeMap};
+use std::collections::BTreeMap;
 
+use evenkeel_store::selector::Operator;
 use k8s_openapi::{
     api::core::v1::{Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec},
     apimachinery::pkg::apis::meta::v1::LabelSelector,
@@ -68,22 +69,7 @@ fn holds(requirement: &NodeSelectorRequirement, value: Option<&str>) -> bool {
 }
 
 fn is_met(operator: &str, values: &[String], value: Option<&str>) -> bool {
-    let listed = || values.iter().any(|one| Some(one.as_str()) == value);
-    let compared = |wanted: Ordering| {
-        let [bound] = values else { return false };
-        let number = |text: &str| text.parse::<i64>().ok();
-        let both = value.and_then(number).zip(number(bound));
-        both.is_some_and(|(own, bound)| own.cmp(&bound) == wanted)
-    };
-    match operator {
-        "In" => listed(),
-        "NotIn" => !values.is_empty() && !listed(),
-        "Exists" => value.is_some(),
-        "DoesNotExist" => value.is_none(),
-        "Gt" => compared(Ordering::Greater),
-        "Lt" => compared(Ordering::Less),
-        _ => false,
-    }
+    Operator::named(operator).is_some_and(|operator| operator.is_met(values, value))
 }
 
 fn label<'a>(labels: Option<&'a Labels>, key: &str) -> Option<&'a str> {

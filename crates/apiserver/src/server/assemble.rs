@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::{
     api::Api,
+    authorizer::Authorizer,
     identity::Tokens,
     journal::FileJournal,
     kinds::{self, KINDS, SERVICE},
@@ -78,6 +79,7 @@ pub(crate) fn assemble(
     let api = Api {
         health,
         storage: Storage::new(state, writes, notifier),
+        authorizer: Authorizer::new(settings.authorization),
         pools,
         meters: Meters::new(&metrics),
         metrics,
@@ -148,6 +150,7 @@ mod tests {
         let hooks = Started::default();
         hooks.namespaces();
         hooks.kubernetes();
+        hooks.roles();
         let health = health(&stop, move || !writes.is_closed(), writable, &hooks, &supervisor);
         let code = |path| health.answer(path, None).unwrap().status().as_u16();
         assert_eq!(["/livez", "/readyz", "/livez/etcd"].map(code), [200; 3]);

@@ -1,11 +1,11 @@
 //! Nodes.
 
-use evenkeel_model::{Node, Topology, label};
+use evenkeel_model::{Node, Topology, label, quantity::Quantity};
 use k8s_openapi::api::core::v1 as core;
 
 use crate::{
     convert::{FieldError, field, field::ConditionFacts, metadata::Meta},
-    excerpt, quantity,
+    excerpt,
 };
 
 /// A Node. An empty label of zone or region is none, as for Kubernetes' topology cache.
@@ -55,11 +55,22 @@ pub(crate) fn with_problem(
 }
 
 fn cpu_milli(cpu: &str) -> Result<u64, FieldError> {
-    quantity::milli(cpu).map_err(|error| {
+    milli(cpu).map_err(|wrong| {
         let found = excerpt::quoted(cpu);
-        let problem = format!("{found} {error}; expected something like 4 or 3920m");
+        let problem = format!("{found} {wrong}; expected something like 4 or 3920m");
         FieldError::new("status.allocatable.cpu", problem)
     })
+}
+
+/// Thousandths, rounded up. Kubernetes caps what doesn't fit; here it is an error, because no node
+/// has that much CPU.
+fn milli(cpu: &str) -> Result<u64, &'static str> {
+    let quantity = Quantity::parse(cpu).ok().filter(|quantity| quantity.has_digits());
+    let amount = quantity.ok_or("is not a quantity")?.amount();
+    if amount.is_negative() {
+        return Err("is negative");
+    }
+    u64::try_from(amount.milli_units()).map_err(|_| "is too large")
 }
 
 impl NodeFacts for core::Node {
@@ -75,5 +86,41 @@ impl NodeFacts for core::Node {
     fn conditions(&self) -> impl Iterator<Item = ConditionFacts<'_>> {
         let conditions = self.status.iter().flat_map(|status| &status.conditions).flatten();
         conditions.map(|given| ConditionFacts { kind: &given.type_, status: &given.status })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpu_is_read_in_thousandths_or_refused() {
+        for (text, expected) in [
+            ("3920m", Ok(3920)),
+            ("0.0001", Ok(1)),
+            ("-0", Ok(0)),
+            ("18446744073709551.615", Ok(u64::MAX)),
+            ("", Err("is not a quantity")),
+            ("banana", Err("is not a quantity")),
+            ("1.2.3", Err("is not a quantity")),
+            (".", Err("is not a quantity")),
+            ("+", Err("is not a quantity")),
+            ("m", Err("is not a quantity")),
+            ("e3", Err("is not a quantity")),
+            ("--1", Err("is not a quantity")),
+            ("1 ", Err("is not a quantity")),
+            ("1K", Err("is not a quantity")),
+            ("1e", Err("is not a quantity")),
+            ("1e1.5", Err("is not a quantity")),
+            ("0x10", Err("is not a quantity")),
+            ("\u{ff11}", Err("is not a quantity")),
+            ("-1n", Err("is negative")),
+            ("1E", Err("is too large")),
+            ("1Ei", Err("is too large")),
+            ("18446744073709551615.5m", Err("is too large")),
+            ("1e2147483647", Err("is too large")),
+        ] {
+            assert_eq!(milli(text), expected, "{text}");
+        }
     }
 }

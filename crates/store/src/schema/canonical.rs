@@ -4,11 +4,11 @@
 //! `omitempty`. Fields that `omitempty` drops are removed. An empty list or map counts as absent,
 //! since the encoding in which Kubernetes stores objects does not distinguish the two.
 
+use evenkeel_model::quantity::Quantity;
 use serde_json::{Map, Value};
 
 use super::{
     Field, Omit, Schema, Shape, Type,
-    quantity::canonical_quantity,
     time::{Precision, canonical_time},
 };
 
@@ -100,8 +100,8 @@ fn one(schema: &Schema, shape: &Shape, value: &mut Value) {
         (Shape::Time, value) => printed_time(value, Precision::Seconds),
         (Shape::MicroTime, value) => printed_time(value, Precision::Micros),
         (Shape::Quantity, value) => {
-            if let Some(Ok(text)) = value.as_str().map(canonical_quantity) {
-                *value = Value::String(text);
+            if let Some(Ok(quantity)) = value.as_str().map(Quantity::parse) {
+                *value = Value::String(quantity.canonical());
             }
         }
         _ => {}

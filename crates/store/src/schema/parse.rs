@@ -5,20 +5,21 @@
 //! text Protocol                          a named string type
 //! alias ResourceList map[ResourceName]resource.Quantity
 //! type ServiceSpec [atomic] [unions=JSON]
-//!   ports []ServicePort omitempty list=map keys=port,protocol patch=merge merge=port
+//!   ports []ServicePort #1 omitempty list=map keys=port,protocol patch=merge merge=port
 //! ```
 //!
 //! A field is one line: JSON name, Go type, flags. Types of other texts are named with the short
 //! name of their package (`core.Protocol`). Flags: `omitempty`, `omitzero`, `required`,
 //! `default=JSON`, `list=atomic|set|map`, `keys=A,B`, `map=atomic|granular`,
-//! `patch=merge|replace|retainKeys` (joined by commas), `merge=KEY`, and `via=NAME` for a field of
-//! an embedded struct.
+//! `patch=merge|replace|retainKeys` (joined by commas), `merge=KEY`, `via=NAME` for a field of an
+//! embedded struct, and `#NUMBER` for its number in protobuf: `#2.7` is field 7 of the embedded
+//! struct that is field 2.
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::{
-    Field, ListType, MapType, Omit, PatchStrategy, Schema, Shape, Type, TypeId,
+    Field, FieldNumber, ListType, MapType, Omit, PatchStrategy, Schema, Shape, Type, TypeId,
     canonical::is_always_printed,
 };
 
@@ -34,6 +35,9 @@ pub struct SchemaError {
 
 /// The decoder tracks the fields seen in a bit set of this size.
 const MOST_FIELDS: usize = 128;
+
+/// The highest field number of protobuf.
+const MOST_NUMBER: u32 = (1 << 29) - 1;
 
 /// Types that are not structs of the table, with Go's name.
 const LEAVES: &[(&str, Shape, &str)] = &[
@@ -158,6 +162,7 @@ fn head(package: &Package<'_>, name: &str, text: &str) -> Result<Type, Problem> 
         unions: None,
         by_name: FxHashMap::default(),
         printed: Vec::new(),
+        numbered: Vec::new(),
     };
     for flag in text.split(' ').skip(2) {
         match flag.split_once('=') {
@@ -193,8 +198,24 @@ fn fill(package: &Package<'_>, schema: &mut Schema, names: &Names<'_>) -> Result
         if is_always_printed(&field) {
             of.printed.push(at);
         }
+        if let Some(number) = field.number {
+            add_number(of, number, at).map_err(failed)?;
+        }
         of.fields.push(field);
     }
+    Ok(())
+}
+
+fn add_number(of: &mut Type, number: FieldNumber, field: u16) -> Result<(), Problem> {
+    let taken = match number.within {
+        Some(within) => of.numbered(None, within).is_some(),
+        None => of.embeds(number.number),
+    };
+    if taken || of.numbered(number.within, number.number).is_some() {
+        return Err("a number of another field");
+    }
+    let at = of.numbered.partition_point(|(other, _)| other.order() < number.order());
+    of.numbered.insert(at, (number, field));
     Ok(())
 }
 
@@ -220,12 +241,17 @@ fn field(package: &str, text: &str, names: &Names<'_>) -> Result<Field, Problem>
         patch: PatchStrategy::default(),
         merge_key: None,
         via: None,
+        number: None,
     };
     words.try_for_each(|flag| set_flag(&mut field, flag))?;
     Ok(field)
 }
 
 fn set_flag(field: &mut Field, flag: &str) -> Result<(), Problem> {
+    if let Some(number) = flag.strip_prefix('#') {
+        field.number = Some(number_of(number)?);
+        return Ok(());
+    }
     match flag.split_once('=').unwrap_or((flag, "")) {
         ("omitempty", "") if field.omit == Omit::Never => field.omit = Omit::Empty,
         ("omitzero", "") => field.omit = Omit::Zero,
@@ -243,6 +269,18 @@ fn set_flag(field: &mut Field, flag: &str) -> Result<(), Problem> {
         _ => return Err("unknown flag of a field"),
     }
     Ok(())
+}
+
+fn number_of(text: &str) -> Result<FieldNumber, Problem> {
+    let number = |text: &str| {
+        let number = text.parse().ok().filter(|number| (1..=MOST_NUMBER).contains(number));
+        number.ok_or("no number of a field")
+    };
+    let (within, text) = match text.split_once('.') {
+        Some((within, text)) => (Some(number(within)?), text),
+        None => (None, text),
+    };
+    Ok(FieldNumber { within, number: number(text)? })
 }
 
 fn strategy_of(text: &str) -> Result<PatchStrategy, Problem> {
@@ -337,6 +375,29 @@ mod tests {
     }
 
     #[test]
+    fn fields_are_found_by_their_numbers_and_listed_in_their_order() {
+        let text = "package a v1 io.a\ntype T\n  c bool #3\n  k string via=TypeMeta\n  f bool #2.9\n  \
+            e bool #2.3\n  a bool #1";
+        let schema = Schema::parse(&[text]).expect("a good table");
+        let of = schema.named("io.a.T").expect("declared");
+        let name = |within, number| of.numbered(within, number).map(|field| &*field.name);
+        for (within, number, expected) in [
+            (None, 1, Some("a")),
+            (None, 2, None),
+            (None, 3, Some("c")),
+            (None, 9, None),
+            (Some(2), 3, Some("e")),
+            (Some(2), 9, Some("f")),
+            (Some(3), 3, None),
+        ] {
+            assert_eq!(name(within, number), expected, "{within:?} {number}");
+        }
+        assert_eq!([1, 2, 3, 4].map(|number| of.embeds(number)), [false, true, false, false]);
+        let order: Vec<usize> = of.by_number().map(|(_, at, _)| at).collect();
+        assert_eq!(order, [4, 3, 2, 0]);
+    }
+
+    #[test]
     fn an_invalid_table_is_reported_with_its_line() {
         for (text, line, problem) in [
             ("", 1, "expected: package SHORT GO PREFIX"),
@@ -345,6 +406,25 @@ mod tests {
             ("package a v1 io.a\ntype T\n  x string often", 3, "unknown flag of a field"),
             ("package a v1 io.a\ntype T\n  x string\n  x bool", 4, "declared twice"),
             ("package a v1 io.a\ntype T\n  x map[bool]bool", 3, "the key of a map must be a text"),
+            ("package a v1 io.a\ntype T\n  x bool #0", 3, "no number of a field"),
+            ("package a v1 io.a\ntype T\n  x bool #1.", 3, "no number of a field"),
+            ("package a v1 io.a\ntype T\n  x bool #536870912", 3, "no number of a field"),
+            ("package a v1 io.a\ntype T\n  x bool #1\n  y bool #1", 4, "a number of another field"),
+            (
+                "package a v1 io.a\ntype T\n  x bool #2.1\n  y bool #2.1",
+                4,
+                "a number of another field",
+            ),
+            (
+                "package a v1 io.a\ntype T\n  x bool #2.1\n  y bool #2",
+                4,
+                "a number of another field",
+            ),
+            (
+                "package a v1 io.a\ntype T\n  x bool #2\n  y bool #2.1",
+                4,
+                "a number of another field",
+            ),
         ] {
             let error = Schema::parse(&[text]).expect_err(text);
             assert_eq!((error.line, error.problem), (line, problem), "{text}");

@@ -1,7 +1,8 @@
 //! Scans JSON byte by byte, with Go's rules and error messages.
 //!
 //! Accepts exactly what Go's `encoding/json` accepts: at most 10,000 levels, and invalid UTF-8, in
-//! which each bad byte becomes a replacement character. Skipping a value uses no stack.
+//! which each bad byte becomes a replacement character. Skipping a value uses no stack. This is the
+//! only scanner of JSON; whoever reads a text without building a value calls it step by step.
 
 use std::borrow::Cow;
 
@@ -12,7 +13,7 @@ const MOST_LEVELS: usize = 10_000;
 
 /// A position in a text.
 #[derive(Debug)]
-pub(super) struct Scanner<'a> {
+pub struct Scanner<'a> {
     input: &'a [u8],
     at: usize,
     levels: usize,
@@ -20,13 +21,20 @@ pub(super) struct Scanner<'a> {
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
+/// Checks that a text is one JSON value.
+pub fn check_syntax(json: &[u8]) -> Result<()> {
+    let mut scanner = Scanner::new(json);
+    scanner.skip()?;
+    scanner.end()
+}
+
 impl<'a> Scanner<'a> {
-    pub(super) fn new(input: &'a [u8]) -> Scanner<'a> {
+    pub fn new(input: &'a [u8]) -> Scanner<'a> {
         Scanner { input, at: 0, levels: 0 }
     }
 
     /// The next byte that is not whitespace, without consuming it.
-    pub(super) fn peek(&mut self) -> Result<u8> {
+    pub fn peek(&mut self) -> Result<u8> {
         while let Some(&byte) = self.input.get(self.at) {
             if !matches!(byte, b' ' | b'\t' | b'\r' | b'\n') {
                 return Ok(byte);
@@ -37,17 +45,17 @@ impl<'a> Scanner<'a> {
     }
 
     /// The position of the next value.
-    pub(super) fn start(&mut self) -> Result<usize> {
+    pub fn start(&mut self) -> Result<usize> {
         self.peek().map(|_| self.at)
     }
 
     /// The text from `start` to the current position.
-    pub(super) fn since(&self, start: usize) -> &'a [u8] {
+    pub fn since(&self, start: usize) -> &'a [u8] {
         &self.input[start..self.at]
     }
 
     /// Fails if anything follows.
-    pub(super) fn end(&mut self) -> Result<()> {
+    pub fn end(&mut self) -> Result<()> {
         match self.peek() {
             Ok(byte) => Err(unexpected(byte, "after top-level value")),
             Err(_) => Ok(()),
@@ -55,7 +63,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Consumes the brace or bracket that `peek` returned.
-    pub(super) fn open(&mut self) -> Result<()> {
+    pub fn open(&mut self) -> Result<()> {
         self.at += 1;
         self.levels += 1;
         if self.levels > MOST_LEVELS {
@@ -65,12 +73,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// The number of open objects and arrays.
-    pub(super) fn levels(&self) -> usize {
+    pub fn levels(&self) -> usize {
         self.levels
     }
 
     /// The next key of an object, or its end.
-    pub(super) fn key(&mut self, first: bool) -> Result<Option<Cow<'a, str>>> {
+    pub fn key(&mut self, first: bool) -> Result<Option<Cow<'a, str>>> {
         let mut byte = self.peek()?;
         if byte == b'}' {
             return self.close();
@@ -94,7 +102,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Whether an array has another element.
-    pub(super) fn element(&mut self, first: bool) -> Result<bool> {
+    pub fn element(&mut self, first: bool) -> Result<bool> {
         match self.peek()? {
             b']' => return self.close::<()>().map(|_| false),
             _ if first => {}
@@ -111,7 +119,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A string. Borrowed unless it contains escapes or invalid UTF-8.
-    pub(super) fn text(&mut self) -> Result<Cow<'a, str>> {
+    pub fn text(&mut self) -> Result<Cow<'a, str>> {
         let (raw, escaped) = self.raw_text()?;
         match std::str::from_utf8(raw) {
             Ok(text) if !escaped => Ok(Cow::Borrowed(text)),
@@ -156,7 +164,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// A number, as written.
-    pub(super) fn number(&mut self) -> Result<&'a str> {
+    pub fn number(&mut self) -> Result<&'a str> {
         let start = self.at;
         if self.next_is(b'-') {
             self.at += 1;
@@ -199,7 +207,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// `true`, `false` or `null`, whose first letter `peek` returned.
-    pub(super) fn literal(&mut self) -> Result<Literal> {
+    pub fn literal(&mut self) -> Result<Literal> {
         let (word, literal) = match self.input[self.at] {
             b't' => ("true", Literal::Bool(true)),
             b'f' => ("false", Literal::Bool(false)),
@@ -219,7 +227,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Skips a value.
-    pub(super) fn skip(&mut self) -> Result<()> {
+    pub fn skip(&mut self) -> Result<()> {
         let mut open: Vec<u8> = Vec::new();
         let mut first = false;
         loop {
@@ -266,7 +274,7 @@ fn plain(bytes: &[u8]) -> usize {
 
 /// A literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Literal {
+pub enum Literal {
     Null,
     Bool(bool),
 }
@@ -352,4 +360,57 @@ pub fn quoted(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn errors_have_go_s_messages() {
+        for (text, words) in [
+            ("", "unexpected end of JSON input"),
+            ("x", "invalid character 'x' looking for beginning of value"),
+            ("{", "unexpected end of JSON input"),
+            ("{a", "invalid character 'a' looking for beginning of object key string"),
+            (r#"{"a" 1"#, "invalid character '1' after object key"),
+            (r#"{"a":1 "b""#, "invalid character '\"' after object key:value pair"),
+            (r#"{"a":1,}"#, "invalid character '}' looking for beginning of object key string"),
+            ("[1 2]", "invalid character '2' after array element"),
+            ("[1,]", "invalid character ']' looking for beginning of value"),
+            ("{} x", "invalid character 'x' after top-level value"),
+            ("trux", "invalid character 'x' in literal true (expecting 'e')"),
+            ("{\"a\nb\":1}", "invalid character '\\n' in string literal"),
+            (r#"{"\x":1}"#, "invalid character 'x' in string escape code"),
+            (r#"{"\u00g0":1}"#, "invalid character 'g' in \\u hexadecimal character escape"),
+            ("-x", "invalid character 'x' in numeric literal"),
+            ("1.x", "invalid character 'x' after decimal point in numeric literal"),
+            ("1ex", "invalid character 'x' in exponent of numeric literal"),
+            ("01", "invalid character '1' after top-level value"),
+        ] {
+            let error = check_syntax(text.as_bytes()).expect_err(text);
+            assert_eq!(error, DecodeError::Syntax(words.to_owned()), "{text}");
+        }
+        for text in ["null", "{}", " {\"a\": [1, {\"b\": [[], {}]}, -0.1e+5, true, null]} \n"] {
+            assert_eq!(check_syntax(text.as_bytes()), Ok(()), "{text}");
+        }
+    }
+
+    #[test]
+    fn depth_is_bounded() {
+        let deep = "[".repeat(MOST_LEVELS + 1);
+        let error = check_syntax(deep.as_bytes()).expect_err("too deep");
+        assert_eq!(error.to_string(), "exceeded max depth");
+    }
+
+    proptest! {
+        /// The oracle is another parser: both accept the same texts.
+        #[test]
+        fn what_is_json_agrees_with_serde(text in r#"[\[\]{},:"a1.e\- tn\\]{0,12}"#) {
+            let ours = check_syntax(text.as_bytes()).is_ok();
+            prop_assert_eq!(ours, serde_json::from_str::<serde_json::Value>(&text).is_ok());
+        }
+    }
 }

@@ -1,17 +1,31 @@
-//! Label selectors: `app=web,tier in (a, b),!old,n>3`.
-//!
-//! Grammar, leniencies and error texts are those of `k8s.io/apimachinery/pkg/labels`: a parser with
-//! one token of look-ahead, without quoting. One pass, no recursion.
+//! Label selectors, of both forms: `app=web,tier in (a, b),!old,n>3` in a query, and `matchLabels`
+//! with `matchExpressions` in an object. Both are compiled to the same requirements, which are
+//! matched and printed in one way. Source: `k8s.io/apimachinery/pkg/labels`, and
+//! `LabelSelectorAsSelector` beside it.
 
-/// The requirements of a label selector. Empty: matches everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LabelSelector(Vec<Requirement>);
+mod text;
+
+use std::{collections::BTreeMap, fmt};
+
+use serde_json::Value;
+
+/// The requirements of a label selector, sorted by key. Without any it matches everything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabelSelector {
+    /// `None`: matches nothing, as an absent selector of an object does.
+    requirements: Option<Vec<Requirement>>,
+}
 
 /// Validation of keys and values: each returns an error message.
 #[derive(Clone, Copy, Debug)]
 pub struct Checks {
     pub key: fn(&str) -> Vec<String>,
     pub value: fn(&str) -> Vec<String>,
+}
+
+/// The labels of an object.
+pub trait Labels {
+    fn label(&self, key: &str) -> Option<&str>;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,7 +37,9 @@ struct Requirement {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
+pub enum Operator {
+    Equals,
+    NotEquals,
     In,
     NotIn,
     Exists,
@@ -32,42 +48,180 @@ enum Operator {
     LessThan,
 }
 
+// === impl LabelSelector ===
+
 impl LabelSelector {
+    /// Parses the text form.
     pub fn parse(text: &str, checks: Checks) -> Result<LabelSelector, String> {
-        Parser { tokens: tokens(text), at: 0, checks }.selector().map(LabelSelector)
+        text::parse(text, checks).map(LabelSelector::of)
     }
 
-    /// `labels` is sorted by key.
-    pub fn matches(&self, labels: &[(Box<str>, Box<str>)]) -> bool {
-        self.0.iter().all(|requirement| requirement.matches(labels))
+    /// Compiles a `LabelSelector` of an object; `None` if it is invalid.
+    pub fn compile(selector: &Value, checks: Checks) -> Option<LabelSelector> {
+        if !selector.is_object() {
+            return Some(LabelSelector { requirements: None });
+        }
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let mut requirements = Vec::new();
+        for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+            requirements.push(Requirement::new(key, Operator::Equals, vec![text(value)]));
+        }
+        for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
+            let operator = Operator::named(&text(&expression["operator"]))?;
+            if operator.compares() {
+                return None;
+            }
+            let values = expression["values"].as_array().into_iter().flatten().map(text).collect();
+            requirements.push(Requirement::new(&text(&expression["key"]), operator, values));
+        }
+        let valid = requirements.iter().all(|requirement| requirement.is_valid(checks));
+        valid.then(|| LabelSelector::of(requirements))
     }
 
+    fn of(mut requirements: Vec<Requirement>) -> LabelSelector {
+        requirements.sort_by(|a, b| a.key.cmp(&b.key));
+        LabelSelector { requirements: Some(requirements) }
+    }
+
+    pub fn matches(&self, labels: &(impl Labels + ?Sized)) -> bool {
+        let requirements = self.requirements.as_ref();
+        requirements.is_some_and(|all| all.iter().all(|one| one.matches(labels)))
+    }
+
+    /// Whether it matches everything.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.requirements.as_ref().is_some_and(Vec::is_empty)
+    }
+}
+
+impl Default for LabelSelector {
+    /// Everything.
+    fn default() -> LabelSelector {
+        LabelSelector::of(Vec::new())
+    }
+}
+
+impl fmt::Display for LabelSelector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, requirement) in self.requirements.iter().flatten().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            write!(f, "{comma}{requirement}")?;
+        }
+        Ok(())
     }
 }
 
 // === impl Requirement ===
 
 impl Requirement {
-    fn matches(&self, labels: &[(Box<str>, Box<str>)]) -> bool {
-        let found = labels.binary_search_by(|(key, _)| (**key).cmp(&*self.key));
-        let value = found.ok().map(|index| &*labels[index].1);
+    fn new(key: &str, operator: Operator, mut values: Vec<String>) -> Requirement {
+        values.sort_unstable();
+        values.dedup();
+        let values = values.into_iter().map(Into::into).collect();
+        Requirement { key: key.into(), operator, values }
+    }
+
+    fn is_valid(&self, checks: Checks) -> bool {
+        self.operator.takes(self.values.len())
+            && (checks.key)(&self.key).is_empty()
+            && self.values.iter().all(|value| (checks.value)(value).is_empty())
+    }
+
+    fn matches(&self, labels: &(impl Labels + ?Sized)) -> bool {
         let listed = |value: &str| self.values.binary_search_by(|one| (**one).cmp(value)).is_ok();
-        match self.operator {
-            Operator::In => value.is_some_and(listed),
-            Operator::NotIn => !value.is_some_and(listed),
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::GreaterThan => self.compares(value, |there, asked| there > asked),
-            Operator::LessThan => self.compares(value, |there, asked| there < asked),
+        self.operator.holds(labels.label(&self.key), listed, self.values.first().map(|one| &**one))
+    }
+}
+
+impl fmt::Display for Requirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Requirement { key, operator, values } = self;
+        let values = values.join(",");
+        match operator {
+            Operator::Equals => write!(f, "{key}={values}"),
+            Operator::NotEquals => write!(f, "{key}!={values}"),
+            Operator::In => write!(f, "{key} in ({values})"),
+            Operator::NotIn => write!(f, "{key} notin ({values})"),
+            Operator::Exists => f.write_str(key),
+            Operator::DoesNotExist => write!(f, "!{key}"),
+            Operator::GreaterThan => write!(f, "{key}>{values}"),
+            Operator::LessThan => write!(f, "{key}<{values}"),
+        }
+    }
+}
+
+// === impl Operator ===
+
+impl Operator {
+    /// By the name that objects give it. Label selectors have no `Gt` and `Lt`, node selectors do.
+    pub fn named(name: &str) -> Option<Operator> {
+        Some(match name {
+            "In" => Operator::In,
+            "NotIn" => Operator::NotIn,
+            "Exists" => Operator::Exists,
+            "DoesNotExist" => Operator::DoesNotExist,
+            "Gt" => Operator::GreaterThan,
+            "Lt" => Operator::LessThan,
+            _ => return None,
+        })
+    }
+
+    /// Whether a label with this value meets a requirement with these values.
+    pub fn is_met(self, values: &[String], value: Option<&str>) -> bool {
+        let listed = |value: &str| values.iter().any(|one| one == value);
+        self.takes(values.len()) && self.holds(value, listed, values.first().map(String::as_str))
+    }
+
+    fn takes(self, values: usize) -> bool {
+        match self {
+            Operator::In | Operator::NotIn => values > 0,
+            Operator::Exists | Operator::DoesNotExist => values == 0,
+            _ => values == 1,
         }
     }
 
-    fn compares(&self, value: Option<&str>, holds: fn(i64, i64) -> bool) -> bool {
-        let there = value.and_then(integer);
-        let asked = self.values.first().and_then(|value| integer(value));
-        there.zip(asked).is_some_and(|(there, asked)| holds(there, asked))
+    fn compares(self) -> bool {
+        matches!(self, Operator::GreaterThan | Operator::LessThan)
+    }
+
+    fn holds(
+        self,
+        value: Option<&str>,
+        listed: impl Fn(&str) -> bool,
+        bound: Option<&str>,
+    ) -> bool {
+        let both = || value.and_then(integer).zip(bound.and_then(integer));
+        match self {
+            Operator::Equals | Operator::In => value.is_some_and(listed),
+            Operator::NotEquals | Operator::NotIn => !value.is_some_and(listed),
+            Operator::Exists => value.is_some(),
+            Operator::DoesNotExist => value.is_none(),
+            Operator::GreaterThan => both().is_some_and(|(value, bound)| value > bound),
+            Operator::LessThan => both().is_some_and(|(value, bound)| value < bound),
+        }
+    }
+}
+
+// === impl Labels ===
+
+/// Sorted by key.
+impl Labels for [(Box<str>, Box<str>)] {
+    fn label(&self, key: &str) -> Option<&str> {
+        let found = self.binary_search_by(|(other, _)| (**other).cmp(key));
+        found.ok().map(|index| &*self[index].1)
+    }
+}
+
+impl Labels for BTreeMap<String, String> {
+    fn label(&self, key: &str) -> Option<&str> {
+        self.get(key).map(String::as_str)
+    }
+}
+
+/// As an object has them.
+impl Labels for Value {
+    fn label(&self, key: &str) -> Option<&str> {
+        self.get(key).map(|label| label.as_str().unwrap_or_default())
     }
 }
 
@@ -76,238 +230,10 @@ fn integer(text: &str) -> Option<i64> {
     text.parse().ok()
 }
 
-// === Tokens ===
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    End,
-    Word(String),
-    /// One of `) ( , ! = == != > <`, or an invalid combination of their characters.
-    Sign(String),
-}
-
-const SIGNS: &[&str] = &[")", "(", ",", "!", "==", "=", ">", "<", "!="];
-
-fn tokens(text: &str) -> Vec<Token> {
-    let mut rest = text.trim_start_matches(is_space);
-    let mut tokens = Vec::new();
-    while let Some(first) = rest.chars().next() {
-        let length = if is_special(first) {
-            sign_length(rest)
-        } else {
-            rest.find(|c| is_special(c) || is_space(c)).unwrap_or(rest.len())
-        };
-        let (token, after) = rest.split_at(length);
-        tokens.push(match is_special(first) {
-            true => Token::Sign(token.to_owned()),
-            false => Token::Word(token.to_owned()),
-        });
-        rest = after.trim_start_matches(is_space);
-    }
-    tokens
-}
-
-/// The length of the longest sign at the start of a text. Each special character alone is one.
-fn sign_length(text: &str) -> usize {
-    let is_sign = |length: &usize| text.get(..*length).is_some_and(|sign| SIGNS.contains(&sign));
-    (1..=2).rev().find(is_sign).unwrap_or(1)
-}
-
-fn is_special(c: char) -> bool {
-    matches!(c, '=' | '!' | '(' | ')' | ',' | '>' | '<')
-}
-
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\r' | '\n')
-}
-
-// === impl Parser ===
-
-struct Parser {
-    tokens: Vec<Token>,
-    at: usize,
-    checks: Checks,
-}
-
-impl Parser {
-    fn selector(&mut self) -> Result<Vec<Requirement>, String> {
-        let mut requirements = Vec::new();
-        loop {
-            match self.peek() {
-                Token::End => break,
-                token if starts_requirement(token) => {}
-                other => {
-                    let found = literal(other);
-                    return Err(format!(
-                        "found '{found}', expected: !, identifier, or 'end of string'"
-                    ));
-                }
-            }
-            let requirement = self.requirement();
-            requirements
-                .push(requirement.map_err(|e| format!("unable to parse requirement: {e}"))?);
-            match self.next() {
-                Token::End => break,
-                Token::Sign(sign) if sign == "," => {}
-                other => {
-                    let found = literal(&other);
-                    return Err(format!("found '{found}', expected: ',' or 'end of string'"));
-                }
-            }
-            if !starts_requirement(self.peek()) {
-                let found = literal(self.peek());
-                return Err(format!("found '{found}', expected: identifier after ','"));
-            }
-        }
-        requirements.sort_by(|a, b| a.key.cmp(&b.key));
-        Ok(requirements)
-    }
-
-    fn requirement(&mut self) -> Result<Requirement, String> {
-        let negated = is_sign(self.peek(), "!");
-        if negated {
-            self.next();
-        }
-        let key = match self.next() {
-            Token::Word(key) => key,
-            other => return Err(format!("found '{}', expected: identifier", literal(&other))),
-        };
-        checked(&(self.checks.key)(&key), "<nil>", &key)?;
-        let alone = *self.peek() == Token::End || is_sign(self.peek(), ",");
-        let (operator, values) = match (negated, alone) {
-            (true, _) => (Operator::DoesNotExist, Vec::new()),
-            (false, true) => (Operator::Exists, Vec::new()),
-            (false, false) => self.comparison()?,
-        };
-        self.check_values(&key, operator, &values)?;
-        let key = key.into_boxed_str();
-        Ok(Requirement { key, operator, values: values.into_iter().map(Into::into).collect() })
-    }
-
-    fn comparison(&mut self) -> Result<(Operator, Vec<String>), String> {
-        let operator = self.next();
-        let (operator, many) = match literal(&operator) {
-            "in" => (Operator::In, true),
-            "notin" => (Operator::NotIn, true),
-            "=" | "==" => (Operator::In, false),
-            "!=" => (Operator::NotIn, false),
-            ">" => (Operator::GreaterThan, false),
-            "<" => (Operator::LessThan, false),
-            found => {
-                return Err(format!("found '{found}', expected: in, notin, =, ==, !=, gt, lt"));
-            }
-        };
-        let mut values = if many { self.values()? } else { vec![self.exact_value()?] };
-        values.sort_unstable();
-        values.dedup();
-        Ok((operator, values))
-    }
-
-    fn exact_value(&mut self) -> Result<String, String> {
-        if *self.peek() == Token::End || is_sign(self.peek(), ",") {
-            return Ok(String::new());
-        }
-        match self.next() {
-            Token::Word(value) => Ok(value),
-            other => Err(format!("found '{}', expected: identifier", literal(&other))),
-        }
-    }
-
-    /// `(a, b)`; a missing value is the empty one.
-    fn values(&mut self) -> Result<Vec<String>, String> {
-        let open = self.next();
-        if !is_sign(&open, "(") {
-            return Err(format!("found '{}' expected: '('", literal(&open)));
-        }
-        let mut values = Vec::new();
-        let mut after_value = false;
-        loop {
-            match self.next() {
-                Token::Word(_) if after_value => {
-                    let found = literal(&self.tokens[self.at - 1]);
-                    return Err(format!("found '{found}', expected: ',' or ')'"));
-                }
-                Token::Word(value) => {
-                    values.push(value);
-                    after_value = true;
-                }
-                Token::Sign(sign) if sign == "," => {
-                    if !after_value {
-                        values.push(String::new());
-                    }
-                    after_value = false;
-                }
-                Token::Sign(sign) if sign == ")" => {
-                    if !after_value {
-                        values.push(String::new());
-                    }
-                    return Ok(values);
-                }
-                other if after_value => {
-                    return Err(format!("found '{}', expected: ',' or ')'", literal(&other)));
-                }
-                other if values.is_empty() => {
-                    let found = literal(&other);
-                    return Err(format!("found '{found}', expected: ',', ')' or identifier"));
-                }
-                other => {
-                    return Err(format!(
-                        "found '{}', expected: ',', or identifier",
-                        literal(&other)
-                    ));
-                }
-            }
-        }
-    }
-
-    fn check_values(&self, key: &str, operator: Operator, values: &[String]) -> Result<(), String> {
-        let compares = matches!(operator, Operator::GreaterThan | Operator::LessThan);
-        for (index, value) in values.iter().enumerate() {
-            if compares && integer(value).is_none() {
-                let wrong = "for 'Gt', 'Lt' operators, the value must be an integer";
-                return Err(format!("values[{index}]: Invalid value: \"{value}\": {wrong}"));
-            }
-            checked(&(self.checks.value)(value), &format!("values[{index}][{key}]"), value)?;
-        }
-        Ok(())
-    }
-
-    fn peek(&self) -> &Token {
-        self.tokens.get(self.at).unwrap_or(&Token::End)
-    }
-
-    fn next(&mut self) -> Token {
-        let token = self.peek().clone();
-        self.at += 1;
-        token
-    }
-}
-
-fn checked(wrong: &[String], path: &str, value: &str) -> Result<(), String> {
-    if wrong.is_empty() {
-        return Ok(());
-    }
-    Err(format!("{path}: Invalid value: {value:?}: {}", wrong.join("; ")))
-}
-
-fn starts_requirement(token: &Token) -> bool {
-    matches!(token, Token::Word(_)) || is_sign(token, "!")
-}
-
-fn is_sign(token: &Token, sign: &str) -> bool {
-    matches!(token, Token::Sign(found) if found == sign)
-}
-
-fn literal(token: &Token) -> &str {
-    match token {
-        Token::End => "",
-        Token::Word(text) | Token::Sign(text) => text,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use serde_json::json;
 
     use super::*;
 
@@ -340,7 +266,7 @@ mod tests {
                     .filter_map(|pair| pair.split_once('='))
                     .map(|(key, value)| (key.into(), value.into()))
                     .collect();
-                selector.matches(&labels)
+                selector.matches(labels.as_slice())
             });
             let names: Vec<&str> = matching.map(|(name, _)| *name).collect();
             assert_eq!(names.join(" "), chosen, "{selector:?}");
@@ -372,7 +298,66 @@ mod tests {
         }
     }
 
+    fn no_space(text: &str) -> Vec<String> {
+        let wrong = text.is_empty() || text.contains(' ');
+        wrong.then(|| "has a space".to_owned()).into_iter().collect()
+    }
+
+    #[test]
+    fn the_selector_of_an_object_matches_and_reads_as_kubernetes_has_it() {
+        let checks = Checks { key: no_space, value: no_space };
+        let labels = json!({"app": "a", "tier": "web"});
+        for (selector, shown, matches) in [
+            (json!({}), "", true),
+            (json!({"matchLabels": {"app": "a"}}), "app=a", true),
+            (json!({"matchLabels": {"app": "b"}}), "app=b", false),
+            (
+                json!({"matchLabels": {"app": "a"}, "matchExpressions": [{"key": "app", "operator": "In", "values": ["b", "a"]}]}),
+                "app=a,app in (a,b)",
+                true,
+            ),
+            (
+                json!({"matchExpressions": [{"key": "x", "operator": "NotIn", "values": ["1"]}]}),
+                "x notin (1)",
+                true,
+            ),
+            (json!({"matchExpressions": [{"key": "tier", "operator": "Exists"}]}), "tier", true),
+            (
+                json!({"matchExpressions": [{"key": "tier", "operator": "DoesNotExist"}]}),
+                "!tier",
+                false,
+            ),
+        ] {
+            let parsed = LabelSelector::compile(&selector, checks).unwrap();
+            let shown_and_matches = (parsed.to_string(), parsed.matches(&labels));
+            assert_eq!(shown_and_matches, (shown.to_owned(), matches), "{selector}");
+            assert_eq!(parsed.is_empty(), shown.is_empty());
+            assert_eq!(LabelSelector::parse(shown, checks), Ok(parsed), "{selector}");
+        }
+        let nothing = LabelSelector::compile(&Value::Null, checks).unwrap();
+        assert!(!nothing.matches(&labels) && !nothing.is_empty() && nothing.to_string().is_empty());
+        for bad in [
+            json!({"matchExpressions": [{"key": "x", "operator": "Like", "values": ["1"]}]}),
+            json!({"matchExpressions": [{"key": "x", "operator": "Gt", "values": ["1"]}]}),
+            json!({"matchExpressions": [{"key": "x", "operator": "In"}]}),
+            json!({"matchExpressions": [{"key": "x", "operator": "Exists", "values": ["1"]}]}),
+            json!({"matchExpressions": [{"key": "x", "operator": "In", "values": ["1", "a b"]}]}),
+            json!({"matchLabels": {"bad key": "a"}}),
+        ] {
+            assert_eq!(LabelSelector::compile(&bad, checks), None, "{bad}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_selector_is_read_from_its_text_alike(
+            text in "(a|b)(=|!=| in | notin |>|<)(1|2|\\(1,3\\))(,!?[a-d]){0,3}"
+        ) {
+            if let Ok(selector) = LabelSelector::parse(&text, ANY) {
+                prop_assert_eq!(LabelSelector::parse(&selector.to_string(), ANY), Ok(selector));
+            }
+        }
+
         #[test]
         fn nothing_that_is_sent_panics(text in "[a-z0-9=!(),<> \t\u{e4}-]{0,40}") {
             let _ = LabelSelector::parse(&text, ANY);

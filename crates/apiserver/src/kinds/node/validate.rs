@@ -2,16 +2,15 @@
 
 use std::{collections::BTreeSet, net::IpAddr};
 
+use evenkeel_model::quantity::Amount;
 use serde_json::{Value, json};
 
 use super::{
     super::{
         names,
-        read::{entries, list, number, text},
+        read::{entries, list, number, quantity, text},
     },
-    annotations,
-    quantity::thousandths,
-    taints,
+    annotations, taints,
 };
 use crate::invalid::{Errors, FieldError, FieldErrorType, Path, quoted};
 
@@ -64,12 +63,12 @@ fn resources(node: &Value) -> Errors {
     for field in ["capacity", "allocatable"] {
         for (name, value) in entries(node, &["status", field]) {
             let path = Path::root("status").child(field).child(name);
-            let amount = value.as_str().and_then(thousandths).unwrap_or_default();
-            if amount < 0 {
+            let amount = quantity(value).unwrap_or(Amount::ZERO);
+            if amount.is_negative() {
                 let words = "must be greater than or equal to 0";
                 errors.push(FieldError::invalid(path.clone(), value, words));
             }
-            if is_counted(name) && amount % 1000 != 0 {
+            if is_counted(name) && !amount.is_whole() {
                 errors.push(FieldError::invalid(path, value, "must be an integer"));
             }
         }

@@ -1,9 +1,9 @@
 //! Defaults of a pod spec. Source: `pkg/apis/core/v1/defaults.go` and `zz_generated.defaults.go`.
 
+use evenkeel_model::quantity::Amount;
 use serde_json::{Map, Value, json};
 
-use super::quantity::Quantity;
-use crate::kinds::read::{entry, flag, number, text};
+use crate::kinds::read::{entry, flag, number, quantity, text};
 
 const CONTAINER_LISTS: [&str; 3] = ["initContainers", "containers", "ephemeralContainers"];
 const PROBES: [&str; 3] = ["livenessProbe", "readinessProbe", "startupProbe"];
@@ -208,7 +208,7 @@ fn requirements(resources: &mut Value) {
 /// Rounds amounts up to thousandths.
 fn resource_list(list: &mut Value) {
     for amount in list.as_object_mut().into_iter().flat_map(Map::values_mut) {
-        if let Some(rounded) = Quantity::of(amount).and_then(Quantity::rounded_to_milli) {
+        if let Some(rounded) = quantity(amount).and_then(Amount::rounded_to_milli) {
             *amount = json!(rounded.canonical());
         }
     }

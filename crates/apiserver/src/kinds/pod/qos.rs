@@ -1,10 +1,10 @@
 //! The quality of service class of a pod, from the requests and limits of its containers. Source:
 //! `pkg/apis/core/helper/qos/qos.go`.
 
+use evenkeel_model::quantity::Amount;
 use serde_json::Value;
 
-use super::quantity::Quantity;
-use crate::kinds::read::list;
+use crate::kinds::read::{list, quantity};
 
 const BEST_EFFORT: &str = "BestEffort";
 const BURSTABLE: &str = "Burstable";
@@ -31,7 +31,7 @@ fn of_requirements(resources: &Value) -> &'static str {
 }
 
 fn of_resource(resources: &Value, name: &str) -> &'static str {
-    let amount = |list: &str| Quantity::of(&resources[list][name]).unwrap_or(Quantity::ZERO);
+    let amount = |list: &str| quantity(&resources[list][name]).unwrap_or(Amount::ZERO);
     let (request, limit) = (amount("requests"), amount("limits"));
     if request != limit {
         BURSTABLE

@@ -8,13 +8,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use super::quantity::Quantity;
 use crate::{
     invalid::{Path, quoted},
     kinds::{
         addresses::ip_warnings,
         names::label_value,
-        read::{entries, list, number, text},
+        read::{entries, list, number, quantity, shown_quantity, text},
     },
     warnings::Warnings,
 };
@@ -234,8 +233,8 @@ fn fractions(warnings: &mut Warnings, amounts: &Value, path: &Path) {
 }
 
 fn fraction(warnings: &mut Warnings, amounts: &Value, name: &str, path: &Path) {
-    if Quantity::of(&amounts[name]).is_some_and(|amount| !amount.is_whole()) {
-        let shown = quoted(&Quantity::shown(&amounts[name]));
+    if quantity(&amounts[name]).is_some_and(|amount| !amount.is_whole()) {
+        let shown = quoted(&shown_quantity(&amounts[name]));
         let words = format!("fractional byte value {shown} is invalid, must be an integer");
         warnings.push(format!("{}: {words}", path.key(name)));
     }

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::selector::Selector;
+use super::selector;
 use crate::kinds::{
     Column,
     read::{at, entries, list, text},
@@ -46,7 +46,7 @@ pub(crate) const fn integer(
 
 /// The selector as text, `<none>` for an empty one.
 pub(crate) fn selector_or_none(object: &Value) -> String {
-    match Selector::parse(at(object, &["spec", "selector"])) {
+    match selector::compiled(at(object, &["spec", "selector"])) {
         None => "<error>".to_owned(),
         Some(selector) => or_none(selector.to_string()),
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::selector::Selector;
+use super::selector;
 use crate::{
     invalid::{Errors, Path},
     kinds::{
@@ -79,7 +79,7 @@ pub(crate) fn scale_of(_: &Kind, object: &Value) -> Value {
         scale["spec"]["replicas"] = json!(replicas);
     }
     let selector =
-        Selector::parse(at(object, &["spec", "selector"])).map(|selector| selector.to_string());
+        selector::compiled(at(object, &["spec", "selector"])).map(|selector| selector.to_string());
     if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
         scale["status"]["selector"] = json!(selector);
     }

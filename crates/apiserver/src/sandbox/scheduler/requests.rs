@@ -3,15 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_model::quantity::Quantity;
 use k8s_openapi::{
     api::core::v1::{Container, Node, Pod},
     apimachinery::pkg::api::resource::Quantity as Text,
 };
 
-use crate::{
-    kinds::pod::quantity::Quantity,
-    sandbox::world::{World, is_finished, name_of},
-};
+use crate::sandbox::world::{World, is_finished, name_of};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Amounts {
@@ -96,9 +94,9 @@ impl Amounts {
     }
 
     fn of_list(list: &List) -> Amounts {
-        let read = |name: &str| list.get(name).and_then(|text| Quantity::parse(&text.0));
-        let units = |name: &str| read(name).map_or(0, Quantity::units);
-        let cpu = read("cpu").map_or(0, Quantity::milli_units);
+        let read = |name: &str| list.get(name).and_then(|text| Quantity::parse(&text.0).ok());
+        let units = |name: &str| read(name).map_or(0, |read| read.amount().units());
+        let cpu = read("cpu").map_or(0, |read| read.amount().milli_units());
         Amounts { cpu, memory: units("memory"), pods: units("pods"), load: cpu }
     }
 

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use evenkeel_model::quantity::Quantity;
 use serde_json::{Map, Number, Value};
 
 use super::{Decoder, GoType, Nothing, Step};
 use crate::schema::{
     DecodeError, Finding, Shape, base64,
-    quantity::canonical_quantity,
     scan::Literal,
     time::{Precision, canonical_time},
 };
@@ -65,8 +65,8 @@ impl<'a> Decoder<'a> {
         self.scanner.skip()?;
         let written = String::from_utf8_lossy(self.scanner.since(start));
         let inner = written.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
-        match canonical_quantity(inner.unwrap_or(&written).trim()) {
-            Ok(text) => *slot = Value::String(text),
+        match Quantity::parse(inner.unwrap_or(&written).trim()) {
+            Ok(quantity) => *slot = Value::String(quantity.canonical()),
             Err(error) => self.refused(error.to_string()),
         }
         Ok(())

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_model::quantity::Amount;
 use serde_json::{Value, json};
 
 use super::checks::{invalid, no_backsteps};
@@ -9,8 +10,7 @@ use crate::{
     invalid::{Errors, FieldError, Path},
     kinds::{
         names,
-        pod::quantity::Quantity,
-        read::{list, text},
+        read::{list, quantity, shown_quantity, text},
     },
 };
 
@@ -234,7 +234,7 @@ pub(super) fn resource_selector(
     } else if !RESOURCES.contains(&resource) && !huge {
         errors.push(FieldError::not_supported(path.child("resource"), &json!(resource), RESOURCES));
     }
-    let divisor = Quantity::of(&selector["divisor"]).unwrap_or(Quantity::ZERO);
+    let divisor = quantity(&selector["divisor"]).unwrap_or(Amount::ZERO);
     if divisor.is_zero() {
         return;
     }
@@ -248,7 +248,7 @@ pub(super) fn resource_selector(
         _ if huge => (allowed, allowed, "hugepages"),
         _ => return,
     };
-    if !allowed.split(", ").any(|one| one == Quantity::shown(&selector["divisor"])) {
+    if !allowed.split(", ").any(|one| one == shown_quantity(&selector["divisor"])) {
         let message =
             format!("only divisor's values {last_word} are supported with the {words} resource");
         errors.push(FieldError::invalid(path.child("divisor"), &json!(resource), message));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use evenkeel_model::quantity::Quantity;
 use serde_json::{Value, json};
 
 use super::{Scope, checks::invalid};
@@ -9,8 +10,7 @@ use crate::{
     invalid::{Errors, FieldError, FieldErrorType, Path, Shown},
     kinds::{
         names,
-        pod::quantity::Quantity,
-        read::{entries, list, text},
+        read::{entries, list, quantity, shown_quantity, text},
     },
 };
 
@@ -119,15 +119,15 @@ fn within_limit(
     limits: &Path,
 ) {
     let overcommits = is_native(name) && !is_huge(name);
-    let shown = Quantity::shown(limit);
-    let Some(limit) = Quantity::of(limit) else {
+    let shown = shown_quantity(limit);
+    let Some(limit) = quantity(limit) else {
         if !overcommits {
             let message = "Limit must be set for non overcommitable resources";
             errors.push(FieldError::required(limits.clone(), message));
         }
         return;
     };
-    let Some(quantity) = Quantity::of(amount) else { return };
+    let Some(quantity) = quantity(amount) else { return };
     let message = if quantity != limit && !overcommits {
         format!("must be equal to {name} limit of {shown}")
     } else if quantity > limit {
@@ -135,12 +135,12 @@ fn within_limit(
     } else {
         return;
     };
-    errors.push(FieldError::invalid(requests.clone(), &json!(Quantity::shown(amount)), message));
+    errors.push(FieldError::invalid(requests.clone(), &json!(shown_quantity(amount)), message));
 }
 
 fn amount_value(errors: &mut Errors, name: &str, amount: &Value, path: &Path) {
-    let Some(quantity) = Quantity::of(amount) else { return };
-    let shown = json!(Quantity::shown(amount));
+    let Some(quantity) = quantity(amount) else { return };
+    let shown = json!(shown_quantity(amount));
     if quantity.is_negative() {
         let message = "must be greater than or equal to 0";
         errors.push(FieldError::invalid(path.clone(), &shown, message));
@@ -152,11 +152,13 @@ fn amount_value(errors: &mut Errors, name: &str, amount: &Value, path: &Path) {
 
 fn huge_pages(errors: &mut Errors, name: &str, amount: &Value, path: &Path) {
     let Some(size) = name.strip_prefix("hugepages-") else { return };
-    let Some(quantity) = Quantity::of(amount) else { return };
+    let Some(quantity) = quantity(amount) else { return };
     let size = Quantity::parse(size)
+        .ok()
+        .map(Quantity::amount)
         .filter(|size| !size.is_zero() && !size.is_negative() && size.is_whole());
     if size.is_none_or(|size| quantity.units() % size.units() != 0) {
-        let shown = Quantity::shown(amount);
+        let shown = shown_quantity(amount);
         let message = format!("{shown} is not positive integer multiple of {name}");
         errors.push(FieldError::invalid(path.clone(), &json!(shown), message));
     }

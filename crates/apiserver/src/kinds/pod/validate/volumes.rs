@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use evenkeel_model::quantity::Amount;
 use serde_json::{Value, json};
 
 use super::{
@@ -13,8 +14,7 @@ use crate::{
     invalid::{Errors, FieldError, Path},
     kinds::{
         names,
-        pod::quantity::Quantity,
-        read::{list, number, text},
+        read::{list, number, quantity, text},
     },
 };
 
@@ -155,7 +155,7 @@ fn needed(source: &str) -> &'static [&'static str] {
 }
 
 fn empty_dir(errors: &mut Errors, source: &Value, path: &Path) {
-    if Quantity::of(&source["sizeLimit"]).is_some_and(Quantity::is_negative) {
+    if quantity(&source["sizeLimit"]).is_some_and(Amount::is_negative) {
         let message = "SizeLimit field must be a valid resource quantity";
         errors.push(FieldError::forbidden(path.child("sizeLimit"), message));
     }
