@@ -61,7 +61,7 @@ pub(crate) struct Api {
     pub(crate) services_shown_since: OnceLock<Revision>,
     pub(crate) address: SocketAddr,
     /// The CA certificate for clients, in PEM.
-    pub(crate) authority: String,
+    pub(crate) authority: watch::Sender<String>,
     /// Ends all watches.
     pub(crate) stop: CancellationToken,
     /// Restarts background tasks that fail.

@@ -13,7 +13,6 @@ mod impersonate;
 mod recorded;
 mod review;
 mod rules_review;
-pub(crate) mod service_account;
 mod tokens;
 
 use std::{

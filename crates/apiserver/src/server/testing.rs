@@ -35,6 +35,11 @@ impl Server {
     /// With the sandbox and all other background tasks.
     pub(crate) async fn start_sandbox(data: Option<&Path>, sandbox: Sandbox) -> Server {
         let settings = Settings { housekeeping: true, sandbox: Some(sandbox), ..settings() };
+        Server::start_whole(data, settings).await
+    }
+
+    /// With all background tasks.
+    pub(crate) async fn start_whole(data: Option<&Path>, settings: Settings) -> Server {
         let mut server = Server::start(data, settings).await;
         server.tasks = background_tasks(&server.server.api);
         server
