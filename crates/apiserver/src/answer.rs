@@ -164,7 +164,7 @@ pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Ans
     }
     match document::value(kind.stored_kind(), object) {
         Ok(value) => shown(code, kind, kind.presented(value), view),
-        Err(failure) => Answer::failure(&failure, plain(view)),
+        Err(problem) => Answer::failure(&problem.into(), plain(view)),
     }
 }
 

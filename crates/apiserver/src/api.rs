@@ -13,25 +13,28 @@ use evenkeel_store::{
 };
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     answer::View,
+    authorizer::Authorizer,
     body::Body,
-    identity::{self, Attributes, Tokens, User, service_account},
+    identity::{Attributes, Tokens, User},
     journal::Writable,
     kinds::{Admission, KINDS, Kind, names},
     meters::Meters,
     metrics::Metrics,
     pools::Pools,
+    registry::Registry,
     request::{Query, Resource},
     serve::Kill,
     server::health::Started,
-    settings::{Authorization, Settings},
+    settings::Settings,
     status::{Failure, Result},
     storage::Storage,
+    tokens::{self, AccountTokens},
     verbs::watch::encoded::Encoded,
     watchers::Watchers,
 };
@@ -40,9 +43,12 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Api {
     pub(crate) storage: Storage,
+    pub(crate) authorizer: Authorizer,
     pub(crate) pools: Arc<Pools>,
     pub(crate) settings: Settings,
     pub(crate) tokens: Tokens,
+    /// Tokens of ServiceAccounts.
+    pub(crate) accounts: Arc<AccountTokens>,
     pub(crate) health: Health,
     pub(crate) started: Started,
     /// Whether the journal accepts writes.
@@ -75,20 +81,12 @@ pub(crate) struct Call<'a> {
     pub(crate) view: View,
     /// Aborts the response if its client does not read it.
     pub(crate) kill: &'a Kill,
+    pub(crate) user: &'a User,
 }
 
 impl Api {
     pub(crate) fn admission(&self, now: Timestamp) -> Admission {
         Admission { now, features: self.settings.features }
-    }
-
-    /// A watch can't resume from before this revision: objects it has seen would look different
-    /// now, without a change event.
-    pub(crate) fn shown_since(&self, kind: &Kind) -> Revision {
-        match kind.is_service() {
-            true => self.services_shown_since.get().copied().unwrap_or_default(),
-            false => 0,
-        }
     }
 
     /// `/metrics`, including metrics computed on request.
@@ -101,17 +99,9 @@ impl Api {
         self.metrics.text()
     }
 
-    /// The user of a token: from the token file or, in the sandbox, of a ServiceAccount.
+    /// The user of a token: of a ServiceAccount, or from the token file.
     pub(crate) fn user_of_token(&self, token: &str) -> Option<Arc<User>> {
-        if let Some(user) = self.tokens.user(token) {
-            return Some(user);
-        }
-        self.settings.sandbox.as_ref()?;
-        let read = |kind: &Kind, key: &str| {
-            let object = self.storage.object(kind, key)?;
-            crate::document::value(kind, &object).ok()
-        };
-        service_account::user(token, read).map(Arc::new)
+        tokens::user(self, token)
     }
 
     /// Authorizes a request of a user.
@@ -120,43 +110,12 @@ impl Api {
         user: &User,
         attributes: &Attributes<'_>,
     ) -> std::result::Result<(), String> {
-        match self.settings.authorization {
-            Authorization::AlwaysAllow => Ok(()),
-            Authorization::Masters => identity::authorize(user, attributes),
-        }
+        self.authorizer.check(&self.storage, user, attributes)
     }
 
     /// Whether a user may do everything.
     pub(crate) fn allows_all(&self, user: &User) -> bool {
-        match self.settings.authorization {
-            Authorization::AlwaysAllow => true,
-            Authorization::Masters => user.is_in(identity::MASTERS),
-        }
-    }
-
-    /// Rejects a create in a namespace that is missing or terminating.
-    pub(crate) fn check_namespace(&self, kind: &Kind, namespace: &str, name: &str) -> Result<()> {
-        let namespaces = &crate::kinds::NAMESPACE;
-        let Some(found) = self.storage.object(namespaces, namespace) else {
-            return Err(Failure::not_found(namespaces, namespace));
-        };
-        // The phase is a selectable field of namespaces: no need to parse.
-        let phase = namespaces.fields.iter().position(|(field, _)| *field == "status.phase");
-        if phase
-            .and_then(|index| found.fields.get(index))
-            .is_none_or(|phase| &**phase != "Terminating")
-        {
-            return Ok(());
-        }
-        let why = format!(
-            "unable to create new content in namespace {namespace} because it is being terminated"
-        );
-        let cause = json!({
-            "reason": "NamespaceTerminating",
-            "message": format!("namespace {namespace} is being terminated"),
-            "field": "metadata.namespace",
-        });
-        Err(Failure::forbidden(kind, name, &why).because(&cause))
+        self.authorizer.is_unrestricted(user)
     }
 }
 
@@ -171,6 +130,11 @@ impl Call<'_> {
 
     pub(crate) fn now(&self) -> Timestamp {
         self.view.now
+    }
+
+    /// The registry as this call's user uses it.
+    pub(crate) fn registry<'a>(&'a self, api: &'a Api, dry_run: bool) -> Registry<'a> {
+        Registry { api, user: self.user, now: self.now(), dry_run }
     }
 
     pub(crate) fn body(&self) -> Body<'_> {

@@ -28,7 +28,7 @@ use thiserror::Error;
 
 pub use self::folder::FolderError;
 pub(crate) use self::{
-    files::write_secret,
+    files::{read as read_secret, write_secret},
     folder::Folder,
     kubeconfig::kubeconfig,
     names::{Name, names},
@@ -92,11 +92,16 @@ pub(crate) fn certificates(
     names: &[Name],
     now: Timestamp,
 ) -> Result<Certificates, CertificateError> {
-    let pki = files::folder(&folder.join("pki"))?;
+    let pki = pki_folder(folder)?;
     let authority = authority(&pki, now)?;
     let serving = leaf(&pki, "apiserver", &authority, &Purpose::Serving(names), now)?;
     let admin = leaf(&pki, "admin", &authority, &Purpose::Admin, now)?;
     Ok(Certificates { authority: authority.pem, serving, admin })
+}
+
+/// The folder of a server's keys, created if it does not exist.
+pub(crate) fn pki_folder(folder: &Path) -> Result<PathBuf, CertificateError> {
+    files::folder(&folder.join("pki"))
 }
 
 fn authority(pki: &Path, now: Timestamp) -> Result<Authority, CertificateError> {

@@ -1,17 +1,21 @@
-//! The handler chain of every request: authenticate, resolve, authorize, execute, record.
+//! The handler chain of every request, in Kubernetes' order.
 //!
 //! ```text
-//! serve ─► authenticate ─► target ─► impersonate ─► authorize ─► read the body ─► verb ─► answer
+//! serve ─► identify: authentication, request info, impersonation ─► authorize ─► dispatch ─► verb
+//!                                              actor ─────────────────┴────────► registry
 //! ```
 //!
-//! A failure at any step becomes a response in one place. If the client disconnects before the body
-//! is read, the request is cancelled; after that a mutating verb runs to completion, with
-//! everything the request holds.
+//! A failure at any layer becomes a response in one place, with the same metrics, request log and
+//! audit id as an answer. The server's own actors enter behind identification (`actor`). Source:
+//! `k8s.io/apiserver/pkg/server/config.go`, `DefaultBuildHandlerChain`.
 
+pub(crate) mod actor;
+mod authorize;
+mod dispatch;
 mod documents;
+mod identify;
 
 use std::{
-    borrow::Cow,
     convert::Infallible,
     future::poll_fn,
     pin::{Pin, pin},
@@ -21,30 +25,21 @@ use std::{
 };
 
 use axum::{body::Body, response::Response};
-use bytes::Bytes;
 use http::{Method, Request, request::Parts};
-use http_body_util::{BodyExt as _, Limited};
-use jiff::Timestamp;
-use serde_json::json;
 use tower_service::Service;
 
 use crate::{
-    answer::{Answer, View},
-    api::{Api, Call},
-    body,
-    identity::{self, Anonymous, Attributes, On, Refusal, User},
+    answer::Answer,
+    api::Api,
     logs::RequestSpan,
-    metrics::Change,
-    negotiate::{self, Media, Offer, ResponseFormat, Shape},
-    request::{self, Query, Resource, Target, info, timeout},
-    serve::{DetachFlag, Peer},
+    negotiate::{Media, ResponseFormat, Shape},
+    request::{
+        self, Query, Target,
+        info::{self, RequestInfo},
+        timeout,
+    },
     status::{Failure, Result},
-    table::IncludeObject,
-    verbs::{self, ReviewRequest},
 };
-
-/// Timeout for reading a request body.
-const BODY_TIME: Duration = Duration::from_secs(60);
 
 const PLAIN: ResponseFormat =
     ResponseFormat { media: Media::Json, shape: Shape::Object, pretty: false };
@@ -89,24 +84,27 @@ async fn handle(api: Arc<Api>, request: Request<Body>) -> Response {
     answer.into_response()
 }
 
+/// Runs the layers, within the time that the request may take.
 async fn answered(
     api: &Arc<Api>,
     parts: &Parts,
     body: Body,
     target: &Result<Target>,
 ) -> Result<Answer> {
-    let method = lowercase(&parts.method);
-    let path = info::decoded(parts.uri.path());
-    let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let attributes = info::attributes(&parts.method, &method, &path, &query);
+    let info = RequestInfo::of(parts);
+    let attributes = info.attributes();
     if let Some(span) = parts.extensions.get::<RequestSpan>() {
         span.attributes(&attributes);
     }
     let limit = match info::is_long_running(&attributes) {
         true => None,
-        false => Some(timeout::asked(&query)?),
+        false => Some(timeout::asked(&info.query)?),
     };
-    let work = pin!(allowed(api, parts, body, target, &attributes));
+    let work = pin!(async {
+        let user = identify::user(api, parts, &attributes)?;
+        authorize::check(api, &user, &attributes)?;
+        dispatch::dispatch(api, parts, body, target, &user).await
+    });
     match limit.filter(|_| is_read(&parts.method)) {
         Some(limit) => within(limit, work).await.unwrap_or_else(|| Err(Failure::timed_out())),
         // A write in progress is completed.
@@ -123,184 +121,8 @@ async fn within<T>(limit: Duration, mut work: Pin<&mut impl Future<Output = T>>)
     }
 }
 
-async fn allowed(
-    api: &Arc<Api>,
-    parts: &Parts,
-    body: Body,
-    target: &Result<Target>,
-    attributes: &Attributes<'_>,
-) -> Result<Answer> {
-    let peer = parts.extensions.get::<Peer>();
-    let peer = peer.expect("serve gives each request its peer");
-    let anonymous = match api.settings.anonymous_health {
-        true => Anonymous::Health,
-        false => Anonymous::Nothing,
-    };
-    let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
-        .map_err(|_| Failure::unauthorized())?;
-    record_user(parts, peer, &user);
-    let other = identity::impersonate(&user, &parts.headers, attributes).map_err(refused)?;
-    let user: &User = other.as_ref().unwrap_or(&user);
-    api.authorize(user, attributes).map_err(|message| denied(message, attributes))?;
-    match target {
-        Err(failure) => Err(failure.clone()),
-        Ok(Target::Resource(resource)) => on_resource(api, parts, body, resource, peer).await,
-        Ok(Target::Review { plural, namespace, .. }) => {
-            on_review(api, parts, body, plural, namespace.as_deref(), user, peer).await
-        }
-        Ok(document) => documents::answer(api, parts, document),
-    }
-}
-
-async fn on_resource(
-    api: &Arc<Api>,
-    parts: &Parts,
-    body: Body,
-    resource: &Resource,
-    peer: &Peer,
-) -> Result<Answer> {
-    let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let tables = matches!(resource.subresource.as_str(), "" | "status" | "scale");
-    let view = view(api, parts, &query, Offer { lists: resource.name.is_empty(), tables })?;
-    let failing = ResponseFormat { shape: Shape::Object, ..view.format };
-    let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
-    let _in_flight = api.metrics.in_flight(change);
-    let body = if is_read(&parts.method) { Bytes::new() } else { whole(body).await? };
-    if change == Change::Mutating
-        && let Some(detach) = parts.extensions.get::<DetachFlag>()
-    {
-        // A client that disconnects from now on must not leave the change half done.
-        detach.set();
-    }
-    let call = Call {
-        method: &parts.method,
-        resource,
-        query: &query,
-        headers: &parts.headers,
-        body,
-        view,
-        kill: &peer.kill,
-    };
-    match verbs::carry_out(api, &call).await {
-        Ok(answer) => Ok(answer),
-        Err(failure) => Ok(Answer::failure(&failure, failing)),
-    }
-}
-
-async fn on_review(
-    api: &Arc<Api>,
-    parts: &Parts,
-    body: Body,
-    plural: &'static str,
-    namespace: Option<&str>,
-    user: &User,
-    peer: &Peer,
-) -> Result<Answer> {
-    if parts.method != Method::POST {
-        return Err(Failure::method_not_allowed());
-    }
-    if plural == "bindings" {
-        let kind = &crate::kinds::POD;
-        // The body names the Pod.
-        let bytes = whole(body).await?;
-        let name = verbs::bound_name(&bytes, content_type(parts))?;
-        let namespace = namespace.map(str::to_owned);
-        let resource =
-            Resource { kind, namespace, name, subresource: "binding".into(), watch: false };
-        return on_resource(api, parts, Body::from(bytes), &resource, peer).await;
-    }
-    let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let view = view(api, parts, &query, Offer { lists: false, tables: false })?;
-    let bytes = whole(body).await?;
-    let body = body::Body { content_type: content_type(parts), bytes: &bytes };
-    verbs::review(api, ReviewRequest { plural, namespace, user, view, body }).await
-}
-
-fn view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<View> {
-    let pretty = query.has("pretty").then(|| query.text("pretty"));
-    let format = negotiate::response_format(&parts.headers, offer, pretty)?;
-    let include = match format.shape {
-        Shape::Table(_) => {
-            IncludeObject::parse(query.text("includeObject")).map_err(Failure::bad_request)?
-        }
-        Shape::Object | Shape::Partial(_) | Shape::PartialList(_) => IncludeObject::Metadata,
-    };
-    let features = api.settings.features;
-    Ok(View { format, include, now: Timestamp::now(), features })
-}
-
-/// The body, if it is within the size limit and arrives in time.
-async fn whole(body: Body) -> Result<Bytes> {
-    let read = Limited::new(body, body::LIMIT).collect();
-    match tokio::time::timeout(BODY_TIME, read).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(problem)) if problem.is::<http_body_util::LengthLimitError>() => {
-            Err(Failure::too_large(body::LIMIT))
-        }
-        Ok(Err(problem)) => {
-            Err(Failure::bad_request(format!("request body ended early: {problem}")))
-        }
-        Err(_) => Err(Failure::bad_request("timed out reading the request body")),
-    }
-}
-
-fn content_type(parts: &Parts) -> &str {
-    let found = parts.headers.get(http::header::CONTENT_TYPE);
-    found.and_then(|value| value.to_str().ok()).unwrap_or_default()
-}
-
 fn is_read(method: &Method) -> bool {
     matches!(*method, Method::GET | Method::HEAD)
-}
-
-// === Authorization ===
-
-/// Records the user: for the log lines of this request, and for the connection limits.
-fn record_user(parts: &Parts, peer: &Peer, user: &Arc<User>) {
-    if let Some(span) = parts.extensions.get::<RequestSpan>() {
-        span.user(user);
-    }
-    if user.name != identity::ANONYMOUS {
-        peer.authenticated();
-    }
-}
-
-/// The verb on a path.
-fn lowercase(method: &Method) -> Cow<'static, str> {
-    Cow::Borrowed(match *method {
-        Method::GET => "get",
-        Method::POST => "post",
-        Method::PUT => "put",
-        Method::PATCH => "patch",
-        Method::DELETE => "delete",
-        _ => return Cow::Owned(method.as_str().to_ascii_lowercase()),
-    })
-}
-
-fn refused(refusal: Refusal) -> Failure {
-    match refusal {
-        Refusal::BadRequest(message) => Failure::bad_request(message),
-        Refusal::Forbidden { message, group, resource, name } => {
-            Failure::forbidden_words(message, details(&group, &resource, &name))
-        }
-    }
-}
-
-fn denied(message: String, attributes: &Attributes<'_>) -> Failure {
-    let details = match attributes.on {
-        On::Path(_) => json!({}),
-        On::Resource { group, resource, name, .. } => details(group, resource, name),
-    };
-    Failure::forbidden_words(message, details)
-}
-
-fn details(group: &str, kind: &str, name: &str) -> serde_json::Value {
-    let pairs = [("name", name), ("group", group), ("kind", kind)];
-    pairs
-        .into_iter()
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(k, v)| (k.to_owned(), json!(v)))
-        .collect()
 }
 
 /// The verb as in Kubernetes' metrics.

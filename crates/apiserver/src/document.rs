@@ -8,11 +8,16 @@ use bytes::{BufMut, Bytes, BytesMut};
 use evenkeel_store::{NewObject, Object, Revision, schema};
 use serde_json::{Map, Value};
 
-use crate::{
-    kinds::Kind,
-    status::{Failure, Result},
-    types,
-};
+use crate::{kinds::Kind, types};
+
+/// A stored object that can't be decoded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the stored {kind} {key:?} can't be read: {problem}; restore it from a backup")]
+pub(crate) struct Unreadable {
+    kind: &'static str,
+    key: Box<str>,
+    problem: String,
+}
 
 /// Maximum nesting of a stored object that can be read. Before `schema::MOST_LEVELS` was
 /// introduced, up to 507 levels were stored, and data folders still have them. Also bounds the
@@ -32,12 +37,16 @@ pub(crate) fn canonical(kind: &Kind, value: &mut Value) {
 }
 
 /// The object as a value with its kind and revision. Fails for bytes that no version wrote.
-pub(crate) fn value(kind: &Kind, object: &Object) -> Result<Value> {
+pub(crate) fn value(kind: &Kind, object: &Object) -> Result<Value, Unreadable> {
     value_at(kind, object, object.revision)
 }
 
 /// The same at another revision: a deleted object shows the revision of its delete.
-pub(crate) fn value_at(kind: &Kind, object: &Object, revision: Revision) -> Result<Value> {
+pub(crate) fn value_at(
+    kind: &Kind,
+    object: &Object,
+    revision: Revision,
+) -> Result<Value, Unreadable> {
     let text = text(kind, object, revision);
     // The faster parser supports only one depth.
     serde_json::from_slice(&text)
@@ -45,11 +54,8 @@ pub(crate) fn value_at(kind: &Kind, object: &Object, revision: Revision) -> Resu
         .map_err(|problem| unreadable(kind, object, &problem))
 }
 
-fn unreadable(kind: &Kind, object: &Object, problem: &schema::DecodeError) -> Failure {
-    Failure::internal_error(&format!(
-        "the stored {} {:?} can't be read: {problem}; restore it from a backup",
-        kind.kind, object.key
-    ))
+fn unreadable(kind: &Kind, object: &Object, problem: &schema::DecodeError) -> Unreadable {
+    Unreadable { kind: kind.kind, key: object.key.clone(), problem: problem.to_string() }
 }
 
 /// The object as JSON.
@@ -169,7 +175,8 @@ mod tests {
     fn what_nobody_can_read_is_a_failure_of_the_server() {
         let kind = kinds::named("apps", "deployments").unwrap();
         for object in [deep(600), object(""), object("x"), object("}} {}")] {
-            let failure = value(kind, &object).unwrap_err();
+            let problem = value(kind, &object).unwrap_err();
+            let failure = crate::status::Failure::from(problem);
             assert_eq!(failure.code, 500);
             let start = "Internal error occurred: the stored Deployment \"n/a\" can't be read: ";
             assert!(failure.message().starts_with(start), "{}", failure.message());

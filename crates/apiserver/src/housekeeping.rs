@@ -1,5 +1,5 @@
-//! Housekeeping: garbage collection of objects whose owners are gone, namespace deletion, and
-//! expiry of Events after an hour.
+//! Housekeeping: garbage collection of objects whose owners are gone, namespace deletion, expiry of
+//! Events after an hour, and the rules of aggregated ClusterRoles.
 //!
 //! ```text
 //! history ─► follow (pieces) ─► graph: opened ─┬► queue of objects ──► look ─► one write each
@@ -12,9 +12,9 @@
 //! separately, with its own backoff. Only pointers are copied while the state is locked, a few at a
 //! time.
 
+mod aggregation;
 mod empty;
 mod events;
-mod follow;
 mod graph;
 mod metadata;
 mod namespace;
@@ -24,23 +24,22 @@ use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use evenkeel_admin::supervisor::caught;
 use evenkeel_store::{Object, ResourceId, Revision};
-use jiff::Timestamp;
 use serde_json::Value;
 use tokio::{task::JoinSet, time::Instant};
 
-pub(crate) use self::events::expire_events;
+pub(crate) use self::{aggregation::aggregate_roles, events::expire_events};
 use self::{
-    follow::{Follower, News},
     graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},
     queue::Queue,
 };
 use crate::{
     api::Api,
+    chain::actor::Actor,
+    follow::{Follower, News},
+    identity::actors,
     kinds::{self, NAMESPACE},
-    lifecycle::{DeleteOptions, Propagation},
-    status::Result,
+    registry::{DeleteOptions, Edit, Propagation, Result, UpdateStrategy},
     storage::Storage,
-    verbs::{self, rewrite},
 };
 
 /// Maximum number of objects with a write in progress. The writer batches concurrent writes.
@@ -160,10 +159,7 @@ impl Housekeeper {
             let api = api.clone();
             self.under_way.spawn(async move {
                 let done = caught(act(&api, &due)).await;
-                Ended::Object(
-                    at,
-                    problem(done.map(|done| done.map_err(|it| it.message().to_owned()))),
-                )
+                Ended::Object(at, problem(done.map(|done| done.map_err(|error| error.to_string()))))
             });
         }
     }
@@ -228,34 +224,26 @@ impl Objects for Storage {
 /// Succeeds also if the work is no longer necessary: a concurrent change causes the object to be
 /// examined again.
 async fn act(api: &Api, due: &GcAction) -> Result<()> {
+    let actor = Actor::new(api, &actors::GARBAGE_COLLECTOR);
     let done = match due {
         GcAction::Delete(object_ref, revision, propagation) => {
-            delete(api, object_ref, *revision, *propagation).await
+            // Only the examined version: another may have different owners. An object that waits
+            // for a finalizer is marked once and left alone.
+            let options = options(api, *revision, *propagation);
+            let kind = kinds::of_id(object_ref.resource);
+            actor.delete(kind, &object_ref.key, &options).await.map(drop)
         }
         GcAction::DropOwners(object_ref, gone) => {
-            change(api, object_ref, |object| graph::without_owners(object, gone)).await
+            change(actor, object_ref, |object| graph::without_owners(object, gone)).await
         }
         GcAction::DropFinalizer(object_ref, finalizer) => {
-            change(api, object_ref, |object| graph::without_finalizer(object, finalizer)).await
+            change(actor, object_ref, |object| graph::without_finalizer(object, finalizer)).await
         }
     };
     match done {
-        Err(failure) if matches!(failure.code, 404 | 409) => Ok(()),
+        Err(error) if error.is_overtaken() => Ok(()),
         done => done,
     }
-}
-
-/// Only the examined version: another may have different owners.
-async fn delete(
-    api: &Api,
-    object_ref: &ObjectRef,
-    revision: Revision,
-    propagation: Option<Propagation>,
-) -> Result<()> {
-    // An object that waits for a finalizer is marked once and left alone.
-    let options = options(api, revision, propagation);
-    let kind = kinds::of_id(object_ref.resource);
-    verbs::remove(api, kind, &object_ref.key, &options, Timestamp::now()).await.map(drop)
 }
 
 fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> DeleteOptions {
@@ -268,11 +256,17 @@ fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> D
     }
 }
 
-async fn change(api: &Api, object_ref: &ObjectRef, edit: impl Fn(&mut Value)) -> Result<()> {
-    rewrite(api, kinds::of_id(object_ref.resource), &object_ref.key, |object| {
-        if object["metadata"]["uid"] == *object_ref.uid {
-            edit(object);
-        }
-    })
-    .await
+async fn change(actor: Actor<'_>, object_ref: &ObjectRef, edit: impl Fn(&mut Value)) -> Result<()> {
+    let place = Edit {
+        kind: kinds::of_id(object_ref.resource),
+        key: &object_ref.key,
+        uid: Some(&object_ref.uid),
+        version: None,
+        strategy: UpdateStrategy::Unchecked,
+    };
+    let apply = |object: &mut Value| {
+        edit(object);
+        Ok(())
+    };
+    actor.edit("patch", "", place, apply).await.map(drop)
 }

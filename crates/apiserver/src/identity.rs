@@ -1,11 +1,12 @@
-//! Authentication and authorization.
+//! Who sends a request.
 //!
 //! A request authenticates by client certificate or bearer token, in this order as in Kubernetes.
 //! Without credentials a request is rejected, except for anonymous health checks. An authorized
-//! user may then act as another one (`impersonate`), and the rest is `authorize`.
+//! user may then act as another one (`impersonate`). What a user may do is decided by
+//! `authorizer`.
 
 mod access_review;
-mod authorize;
+pub(crate) mod actors;
 mod certificate;
 mod impersonate;
 mod review;
@@ -14,7 +15,6 @@ pub(crate) mod service_account;
 mod tokens;
 
 use std::{
-    collections::BTreeMap,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -22,10 +22,13 @@ use std::{
 use http::{Method, header::AUTHORIZATION, request::Parts};
 use serde_json::{Map, Value, json};
 
+pub(crate) use evenkeel_authorization::{
+    ANONYMOUS, AUTHENTICATED, Attributes, MASTERS, On, UNAUTHENTICATED, User,
+};
+
 pub use self::tokens::TokenFileError;
 pub(crate) use self::{
     access_review::{Subject, access_review},
-    authorize::{Attributes, On, authorize},
     certificate::{Certificate, CertificateVerifier},
     impersonate::{Refusal, impersonate},
     review::{self_subject_review, token_review},
@@ -33,20 +36,6 @@ pub(crate) use self::{
     tokens::Tokens,
 };
 use crate::serve::Peer;
-
-pub(crate) const MASTERS: &str = "system:masters";
-pub(crate) const AUTHENTICATED: &str = "system:authenticated";
-pub(crate) const UNAUTHENTICATED: &str = "system:unauthenticated";
-pub(crate) const ANONYMOUS: &str = "system:anonymous";
-
-/// A user, in Kubernetes' terms.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct User {
-    pub(crate) name: String,
-    pub(crate) uid: String,
-    pub(crate) groups: Vec<String>,
-    pub(crate) extra: BTreeMap<String, Vec<String>>,
-}
 
 /// What is allowed without credentials.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,44 +84,20 @@ fn now_in_seconds() -> i64 {
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }
 
-// === impl User ===
-
-impl User {
-    pub(crate) fn anonymous() -> User {
-        User {
-            name: ANONYMOUS.to_owned(),
-            groups: vec![UNAUTHENTICATED.to_owned()],
-            ..User::default()
+/// The `UserInfo` of reviews, without empty fields.
+pub(crate) fn user_info(user: &User) -> Value {
+    let User { name, uid, groups, extra } = user;
+    let mut info = Map::new();
+    let mut set = |key: &str, empty: bool, value: Value| {
+        if !empty {
+            info.insert(key.to_owned(), value);
         }
-    }
-
-    pub(crate) fn is_in(&self, group: &str) -> bool {
-        self.groups.iter().any(|own| own == group)
-    }
-
-    /// Adds the group of all authenticated users.
-    fn authenticated(mut self) -> User {
-        if !self.is_in(AUTHENTICATED) && !self.is_in(UNAUTHENTICATED) && self.name != ANONYMOUS {
-            self.groups.push(AUTHENTICATED.to_owned());
-        }
-        self
-    }
-
-    /// The `UserInfo` of reviews, without empty fields.
-    pub(crate) fn info(&self) -> Value {
-        let User { name, uid, groups, extra } = self;
-        let mut info = Map::new();
-        let mut set = |key: &str, empty: bool, value: Value| {
-            if !empty {
-                info.insert(key.to_owned(), value);
-            }
-        };
-        set("username", name.is_empty(), json!(name));
-        set("uid", uid.is_empty(), json!(uid));
-        set("groups", groups.is_empty(), json!(groups));
-        set("extra", extra.is_empty(), json!(extra));
-        Value::Object(info)
-    }
+    };
+    set("username", name.is_empty(), json!(name));
+    set("uid", uid.is_empty(), json!(uid));
+    set("groups", groups.is_empty(), json!(groups));
+    set("extra", extra.is_empty(), json!(extra));
+    Value::Object(info)
 }
 
 #[cfg(test)]

@@ -27,6 +27,8 @@ pub(crate) mod read;
 #[cfg(test)]
 mod recorded;
 mod replicaset;
+mod role;
+mod rolebinding;
 mod secret;
 pub(crate) mod service;
 mod serviceaccount;
@@ -37,10 +39,23 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub(crate) use self::{
-    configmap::CONFIG_MAP, controllerrevision::CONTROLLER_REVISION, daemonset::DAEMON_SET,
-    deployment::DEPLOYMENT, endpointslice::ENDPOINT_SLICE, event::EVENT, lease::LEASE,
-    namespace::NAMESPACE, node::NODE, pod::POD, podtemplate::POD_TEMPLATE, replicaset::REPLICA_SET,
-    secret::SECRET, service::SERVICE, serviceaccount::SERVICE_ACCOUNT,
+    configmap::CONFIG_MAP,
+    controllerrevision::CONTROLLER_REVISION,
+    daemonset::DAEMON_SET,
+    deployment::DEPLOYMENT,
+    endpointslice::ENDPOINT_SLICE,
+    event::EVENT,
+    lease::LEASE,
+    namespace::NAMESPACE,
+    node::NODE,
+    pod::POD,
+    podtemplate::POD_TEMPLATE,
+    replicaset::REPLICA_SET,
+    role::{CLUSTER_ROLE, ROLE},
+    rolebinding::{CLUSTER_ROLE_BINDING, ROLE_BINDING},
+    secret::SECRET,
+    service::SERVICE,
+    serviceaccount::SERVICE_ACCOUNT,
 };
 
 use crate::{invalid::Errors, settings::Features};
@@ -63,6 +78,10 @@ pub(crate) static KINDS: &[&Kind] = &[
     &SERVICE_ACCOUNT,
     &POD_TEMPLATE,
     &CONTROLLER_REVISION,
+    &ROLE,
+    &CLUSTER_ROLE,
+    &ROLE_BINDING,
+    &CLUSTER_ROLE_BINDING,
 ];
 
 /// The verbs of most kinds.
@@ -122,6 +141,8 @@ pub(crate) enum Subresource {
     Binding,
     /// `pods/eviction` (POST).
     Eviction,
+    /// `serviceaccounts/token` (POST).
+    Token,
     /// `namespaces/finalize` (PUT).
     Finalize(PartStrategy),
     /// A part with its own strategy (GET, PUT, PATCH).
@@ -223,6 +244,24 @@ pub(crate) trait Strategy: std::fmt::Debug + Sync {
     fn grace(&self, _object: &Value, _asked: Option<i64>) -> Option<i64> {
         None
     }
+
+    /// Why the object with this name can't be deleted: the text after `forbidden: `.
+    fn keeps(&self, _name: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Whether a delete marks the object and its finalizing removes it, without a grace period.
+    fn ends_by_finalizing(&self) -> bool {
+        false
+    }
+
+    /// Marks an object that `ends_by_finalizing`.
+    fn terminate(&self, _object: &mut Value, _now: Timestamp) {}
+
+    /// Whether a deleted object has no finalizers left.
+    fn is_finalized(&self, object: &Value) -> bool {
+        read::list(object, &["metadata", "finalizers"]).is_empty()
+    }
 }
 
 // === impl Kind ===
@@ -255,15 +294,6 @@ impl Kind {
 
     pub(crate) fn subresource(&self, name: &str) -> Option<&'static Subresource> {
         self.subresources.iter().find(|part| part.name() == name)
-    }
-
-    /// Namespaces have finalizers in `spec.finalizers`.
-    pub(crate) fn has_finalize(&self) -> bool {
-        self.subresources.iter().any(|part| matches!(part, Subresource::Finalize(_)))
-    }
-
-    pub(crate) fn is_service(&self) -> bool {
-        std::ptr::eq(self, &SERVICE)
     }
 
     /// The kind in whose form objects are stored.
@@ -301,6 +331,7 @@ impl Subresource {
             Subresource::Scale => "scale",
             Subresource::Binding => "binding",
             Subresource::Eviction => "eviction",
+            Subresource::Token => "token",
             Subresource::Finalize(_) => "finalize",
             Subresource::Part(name, _) => name,
             Subresource::NotSupported(name, ..) => name,

@@ -1,9 +1,9 @@
 //! The embedded Kubernetes API: the protocol of kube-apiserver over one machine's memory and disk.
 //!
 //! ```text
-//! serve (TLS, HTTP) ─► chain (authenticate, …) ─► verbs ─► admit (default, validate) ─► writer
-//!                                                       │                                  │
-//!                                                       ◄── storage (memory) ◄── journal ◄─┘
+//! serve (TLS, HTTP) ─► chain (identify, authorize) ─► verbs ─► registry (admit) ─► writer
+//!                                                      │                              │
+//!                                                      ◄─ storage (memory) ◄─ journal ┘
 //! ```
 //!
 //! Discovery, OpenAPI, tables, selectors and patches are all derived from the table of kinds
@@ -12,6 +12,7 @@
 
 mod answer;
 mod api;
+mod authorizer;
 mod body;
 mod certificates;
 mod chain;
@@ -19,6 +20,7 @@ mod discovery;
 mod document;
 #[cfg(test)]
 mod faults;
+mod follow;
 #[doc(hidden)]
 pub mod fuzzing;
 mod housekeeping;
@@ -26,7 +28,6 @@ mod identity;
 mod invalid;
 pub mod journal;
 mod kinds;
-mod lifecycle;
 mod logs;
 mod meters;
 mod metrics;
@@ -35,6 +36,7 @@ mod openapi;
 mod pools;
 mod protobuf;
 mod random;
+mod registry;
 mod repair;
 mod replayed;
 mod request;
@@ -46,6 +48,7 @@ mod shutdown;
 mod status;
 mod storage;
 mod table;
+mod tokens;
 mod types;
 mod verbs;
 mod warnings;
@@ -56,5 +59,6 @@ pub use crate::{
     certificates::{CertificateError, FolderError},
     identity::TokenFileError,
     server::{Error, Ready, run},
-    settings::{Authorization, Features, IpRange, Sandbox, Settings},
+    settings::{Authorization, Features, IpRange, Sandbox, ServiceAccounts, Settings},
+    tokens::TokenKeyError,
 };

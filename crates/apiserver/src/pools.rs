@@ -33,6 +33,7 @@ use crate::{
     invalid::Errors,
     kinds::service::{align_cluster_ips, carry_allocated},
     settings::IpRange,
+    writer::OnDecided,
 };
 
 #[derive(Debug)]
@@ -106,6 +107,25 @@ impl Pools {
         let mut state = self.state.lock();
         state.each(after, Numbers::hold);
         state.each(before, Numbers::let_go);
+    }
+
+    /// What becomes of the values of a Service when its write is decided: it follows from the two
+    /// encoded versions, which are parsed here, not in the writer's thread.
+    pub(crate) fn on_decided(
+        self: Arc<Pools>,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+        reservation: Option<Reservation>,
+    ) -> OnDecided {
+        let [before, after] =
+            [before, after].map(|version| version.map(Holdings::stored).unwrap_or_default());
+        Box::new(move |answer| {
+            if answer.is_ok() && before != after {
+                self.committed(&before, &after);
+            }
+            // Last: what was reserved is then held by the Service, or released.
+            drop(reservation);
+        })
     }
 
     /// The number of values taken by writes in progress.

@@ -10,14 +10,15 @@ use serde_json::{Value, json};
 
 use crate::{
     api::{Api, name_of},
+    chain::actor::Actor,
+    identity::actors,
     kinds::{EVENT, SERVICE, read::entry},
     pools::{
         Claims,
         repair::{Correction, Examined, Finding, Leaks, Pool, Service, examine},
     },
     random,
-    status::Result,
-    verbs::{admit, rewrite},
+    registry::{Edit, Result, UpdateStrategy},
 };
 
 /// Same as Kubernetes.
@@ -70,13 +71,8 @@ pub(crate) async fn pass(api: &Arc<Api>, memory: Memory) -> Memory {
         let before = told.remove(&what);
         match tell(api, service, &finding, before).await {
             Ok(event) => drop(still_told.insert(what, event)),
-            Err(failure) => {
-                let problem = failure.message();
-                tracing::debug!(
-                    service = &*service.key,
-                    error = problem,
-                    "writing an Event failed"
-                );
+            Err(error) => {
+                tracing::debug!(service = &*service.key, %error, "writing an Event failed");
             }
         }
     }
@@ -125,22 +121,30 @@ async fn tell(
     finding: &Finding,
     before: Option<(String, u64)>,
 ) -> Result<(String, u64)> {
-    let now = Timestamp::now();
+    let actor = Actor::new(api, &actors::APISERVER);
     if let Some((event, count)) = before {
-        let series = json!({"count": count + 1, "lastObservedTime": micros(now)});
-        let again = |event: &mut Value| *entry(event, &["series"]) = series.clone();
+        let series = json!({"count": count + 1, "lastObservedTime": micros(actor.now)});
+        let place = Edit {
+            kind: &EVENT,
+            key: &event,
+            uid: None,
+            version: None,
+            strategy: UpdateStrategy::Unchecked,
+        };
+        let again = |event: &mut Value| {
+            *entry(event, &["series"]) = series.clone();
+            Ok(())
+        };
         // A deleted one is written anew.
-        if rewrite(api, &EVENT, &event, again).await.is_ok() {
+        if actor.edit("patch", "", place, again).await.is_ok() {
             return Ok((event, count + 1));
         }
     }
-    let event = event(service, finding, now);
+    let event = event(service, finding, actor.now);
     let (namespace, _) = service.key.split_once('/').unwrap_or_default();
-    api.check_namespace(&EVENT, namespace, name_of(&event))?;
-    let mut admitted = admit::create(api, &EVENT, event, false, now)?;
-    let key = format!("{namespace}/{}", name_of(&admitted.value));
-    // The name is random; if it is taken, the next pass picks another.
-    let _ = admitted.write_new(api, &EVENT, &key).await?;
+    let key = format!("{namespace}/{}", name_of(&event));
+    // The name is random; if it exists already, the next pass picks another.
+    actor.create(&EVENT, Some(namespace), event).await?;
     Ok((key, 1))
 }
 

@@ -16,6 +16,7 @@ pub(crate) use crate::request::query::Query;
 use crate::{
     kinds::{self, Kind},
     status::{Failure, Result},
+    tokens,
 };
 
 /// The target of a path.
@@ -33,6 +34,10 @@ pub(crate) enum Target {
     Health(String),
     Version,
     Metrics,
+    /// `/.well-known/openid-configuration`.
+    OpenIdConfiguration,
+    /// `/openid/v1/jwks`.
+    Jwks,
     /// `/openapi/v2`.
     OpenApiV2,
     /// `/openapi/v3` and below; empty for the index.
@@ -88,6 +93,8 @@ pub(crate) fn target(path: &str) -> Result<Target> {
         "/" => return Ok(Target::Root),
         "/version" => return Ok(Target::Version),
         "/metrics" => return Ok(Target::Metrics),
+        tokens::OPENID_PATH => return Ok(Target::OpenIdConfiguration),
+        tokens::JWKS_PATH => return Ok(Target::Jwks),
         "/openapi/v2" => return Ok(Target::OpenApiV2),
         "/openapi/v3" => return Ok(Target::OpenApiV3(String::new())),
         "/api" => return Ok(Target::Discovery(Discovery::Core)),

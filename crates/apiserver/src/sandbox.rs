@@ -16,6 +16,7 @@ mod accounts;
 pub(crate) mod action;
 mod carry_out;
 mod conditions;
+mod identity;
 mod kubelet;
 mod nodes;
 mod queue;
@@ -38,6 +39,7 @@ use std::{
 use evenkeel_admin::supervisor::caught;
 use evenkeel_store::{Object, Revision};
 use jiff::Timestamp;
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use self::{
@@ -49,7 +51,7 @@ use self::{
 use crate::{
     api::Api,
     kinds::{KINDS, Kind},
-    settings::{IpRange, Sandbox},
+    settings::{IpRange, Sandbox, Settings},
 };
 
 /// Keys with actions in progress. The writer batches concurrent writes, so this many share a sync
@@ -133,12 +135,19 @@ pub(crate) async fn run(api: Arc<Api>) {
 
 /// A panic is a failure of this key alone, which is retried.
 async fn carried_out(api: Arc<Api>, id: Id, actions: Vec<Action>) -> (Id, Vec<Action>, Outcome) {
-    let done = caught(carry_out::all(&api, &actions)).await;
+    let done = caught(carry_out::all(&api, &id, &actions)).await;
     let outcome = done.unwrap_or_else(|problem| {
         tracing::error!(part = ?id.0, key = %id.1, error = problem, "sandbox action panicked");
         Outcome::Failed
     });
     (id, actions, outcome)
+}
+
+/// Adds the tolerations that a Pod gets at its creation: how long it stays on a lost Node.
+pub(crate) fn default_tolerations(settings: &Settings, pod: &mut Value) {
+    if let Some(sandbox) = &settings.sandbox {
+        tolerations::default(pod, nodes::whole_seconds(sandbox.pod_eviction));
+    }
 }
 
 /// If Services are dual-stack, so are Pods.

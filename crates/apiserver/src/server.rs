@@ -34,6 +34,7 @@ use crate::{
     serve::{Limits, serve},
     settings::{IpRange, Settings},
     shutdown::Stop,
+    tokens::{self, Keys, TokenKeyError},
     writer::probe::probe,
 };
 
@@ -59,6 +60,8 @@ pub enum Error {
     Certificates(#[from] CertificateError),
     #[error("{}: {source}", path.display())]
     Tokens { path: PathBuf, source: TokenFileError },
+    #[error(transparent)]
+    TokenKeys(#[from] TokenKeyError),
     #[error("can't listen on {address}: {source}")]
     Listen { address: SocketAddr, source: io::Error },
     #[error(transparent)]
@@ -109,7 +112,7 @@ pub async fn run(
         Some(path) => (Folder::open(path)?, true),
         None => (Folder::temporary()?, false),
     };
-    let tokens = tokens(&settings)?;
+    let tokens = token_file(&settings)?;
     let failed = |source| Error::Listen { address: settings.listen, source };
     let listener = TcpListener::bind(settings.listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
@@ -121,9 +124,11 @@ pub async fn run(
     write_secret(&path, &kubeconfig(&certificates, address))?;
     let ending = Stop::default();
     let data = kept.then(|| folder.path().join("journal"));
-    let known = assemble::Known { tokens, address, authority: certificates.authority.clone() };
+    let keys = Keys::open(folder.path(), Timestamp::now())?;
+    let authority = certificates.authority.clone();
+    let known = assemble::Known { tokens, keys, address, authority };
     let (api, writer) = assemble::assemble(settings, data.as_deref(), known, &ending)?;
-    builtin::create(&api).await.map_err(|failure| Error::Builtin(failure.message().to_owned()))?;
+    builtin::create(&api).await.map_err(|error| Error::Builtin(error.to_string()))?;
     let shown = ServedCertificates {
         folder: folder.path().to_owned(),
         names,
@@ -163,10 +168,12 @@ pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
         supervised(api, "watchers", sweep_watchers),
         supervised(api, "journal", probe_journal),
         supervised(api, "address-repair", repair::repair),
+        supervised(api, "token-keys", tokens::keep_rotated),
     ];
     if api.settings.housekeeping {
         tasks.push(supervised(api, "housekeeping", housekeeping::run));
         tasks.push(supervised(api, "event-expiry", housekeeping::expire_events));
+        tasks.push(supervised(api, "role-aggregation", housekeeping::aggregate_roles));
     }
     if api.settings.sandbox.is_some() {
         tasks.push(supervised(api, "sandbox", sandbox::run));
@@ -207,7 +214,7 @@ async fn probe_journal(api: Arc<Api>) {
     probe(&api.storage, api.writable.clone()).await;
 }
 
-fn tokens(settings: &Settings) -> Result<Tokens, Error> {
+fn token_file(settings: &Settings) -> Result<Tokens, Error> {
     let Some(path) = &settings.tokens else { return Ok(Tokens::default()) };
     Tokens::load(path).map_err(|source| Error::Tokens { path: path.clone(), source })
 }

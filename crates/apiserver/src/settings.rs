@@ -27,6 +27,22 @@ pub struct Settings {
     pub anonymous_health: bool,
     /// Simulate a scheduler, kubelets and controllers, so that objects behave as in a real cluster.
     pub sandbox: Option<Sandbox>,
+    pub service_accounts: ServiceAccounts,
+}
+
+/// Settings of the tokens of ServiceAccounts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServiceAccounts {
+    /// The first one issues tokens, those of all are accepted, as for `--service-account-issuer`.
+    /// There is at least one.
+    pub issuers: Vec<String>,
+    /// What this server accepts tokens for, as for `--api-audiences`; the issuers if empty.
+    pub api_audiences: Vec<String>,
+    /// The longest lifetime of a token, as for `--service-account-max-token-expiration`.
+    pub max_token_expiration: Option<Duration>,
+    /// Let tokens of Pods live longer than was asked for, if their clients may not read them again,
+    /// as for `--service-account-extend-token-expiration`.
+    pub extend_token_expiration: bool,
 }
 
 /// Settings of the sandbox.
@@ -51,9 +67,10 @@ pub struct Sandbox {
 /// The authorization mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Authorization {
-    /// `system:masters` is allowed everything, others what Kubernetes allows everyone.
+    /// `system:masters` is allowed everything, Nodes what concerns them, others what their roles
+    /// allow, as with `--authorization-mode=Node,RBAC`.
     #[default]
-    Masters,
+    Rbac,
     /// Every authenticated user is allowed everything, as with `--authorization-mode=AlwaysAllow`.
     AlwaysAllow,
 }
@@ -84,6 +101,34 @@ impl Default for Sandbox {
             pod_cidr: IpRange { first: IpAddr::V4(Ipv4Addr::new(10, 244, 0, 0)), prefix: 16 },
             second_pod_cidr: None,
         }
+    }
+}
+
+/// The name of the API server in every cluster.
+const ISSUER: &str = "https://kubernetes.default.svc";
+
+impl Default for ServiceAccounts {
+    fn default() -> ServiceAccounts {
+        ServiceAccounts {
+            issuers: vec![ISSUER.to_owned()],
+            api_audiences: Vec::new(),
+            max_token_expiration: None,
+            extend_token_expiration: true,
+        }
+    }
+}
+
+impl ServiceAccounts {
+    pub(crate) fn issuer(&self) -> &str {
+        self.issuers.first().map_or(ISSUER, String::as_str)
+    }
+
+    pub(crate) fn audiences(&self) -> &[String] {
+        if self.api_audiences.is_empty() { &self.issuers } else { &self.api_audiences }
+    }
+
+    pub(crate) fn max_seconds(&self) -> Option<i64> {
+        self.max_token_expiration.map(|most| i64::try_from(most.as_secs()).unwrap_or(i64::MAX))
     }
 }
 

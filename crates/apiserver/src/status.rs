@@ -3,8 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
+    document::Unreadable,
     invalid::{Errors, FieldError, aggregated, listed},
-    kinds::Kind,
+    kinds::{Kind, metadata},
+    registry::Error,
 };
 
 /// A failed request, with the content of its response.
@@ -73,6 +75,19 @@ impl Failure {
         let details = self.details.get_or_insert_default();
         details.insert("causes".to_owned(), json!([cause]));
         self
+    }
+
+    /// A create in a namespace that is being deleted.
+    fn terminating(kind: &Kind, name: &str, namespace: &str) -> Failure {
+        let why = format!(
+            "unable to create new content in namespace {namespace} because it is being terminated"
+        );
+        let cause = json!({
+            "reason": "NamespaceTerminating",
+            "message": format!("namespace {namespace} is being terminated"),
+            "field": "metadata.namespace",
+        });
+        Failure::forbidden(kind, name, &why).because(&cause)
     }
 
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Failure {
@@ -147,6 +162,12 @@ impl Failure {
     pub(crate) fn conflict_on(part: &str, name: &str, why: &str) -> Failure {
         let message = format!("Operation cannot be fulfilled on {part} {name:?}: {why}");
         Failure::new(409, "Conflict", message).with(about("", part, name))
+    }
+
+    /// The same about a kind that is not stored.
+    pub(crate) fn conflict_with(group: &str, kind: &str, name: &str, why: &str) -> Failure {
+        let message = format!("Operation cannot be fulfilled on {kind}.{group} {name:?}: {why}");
+        Failure::new(409, "Conflict", message).with(about(group, kind, name))
     }
 
     pub(crate) fn modified(kind: &Kind, name: &str) -> Failure {
@@ -292,6 +313,42 @@ impl Failure {
 
     pub(crate) fn message(&self) -> &str {
         &self.message
+    }
+}
+
+impl From<Unreadable> for Failure {
+    fn from(problem: Unreadable) -> Failure {
+        Failure::internal_error(&problem.to_string())
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        match error {
+            Error::NotFound { kind, name } => Failure::not_found(kind, &name),
+            Error::AlreadyExists { kind, name, terminating } => {
+                Failure::already_exists(kind, &name, terminating)
+            }
+            Error::NoUniqueName { kind, name } => Failure::no_name_left(kind, &name),
+            Error::Modified { kind, name } => Failure::modified(kind, &name),
+            Error::Conflict { kind, name, why } => Failure::conflict(kind, &name, &why),
+            Error::ConflictOn { part, name, why } => Failure::conflict_on(part, &name, &why),
+            Error::Precondition { kind, name, why } => Failure::precondition(kind, &name, &why),
+            Error::Invalid { kind, name, errors } => Failure::invalid(kind, &name, &errors),
+            Error::VersionRequired { kind, name } => {
+                let missing = metadata::missing_resource_version();
+                Failure::invalid_as(kind.group, kind.plural, &name, &[missing])
+            }
+            Error::Forbidden { kind, name, why } => Failure::forbidden(kind, &name, &why),
+            Error::NamespaceTerminating { kind, name, namespace } => {
+                Failure::terminating(kind, &name, &namespace)
+            }
+            Error::Denied { message, details } => Failure::forbidden_words(message, details),
+            Error::Refused(message) => Failure::internal(message),
+            Error::Internal(message) => Failure::internal_error(&message),
+            Error::NoSpace(message) => Failure::no_space(message),
+            Error::ShuttingDown => Failure::unavailable("the server is shutting down"),
+        }
     }
 }
 

@@ -1,7 +1,13 @@
 //! The store as the verbs see it: reads from memory, writes through the single writer, and
 //! notification of changes.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use evenkeel_store::{
     Expect, JournalError, NewObject, Object, Outcome, Refused, ResourceId, Revision, State, View,
@@ -12,7 +18,7 @@ use tokio::sync::Notify;
 
 use crate::{
     kinds::Kind,
-    pools::{Holdings, Pools, Reservation},
+    registry::{self, Error},
     status::{Failure, Result},
     writer::{OnDecided, WriteError, WriteHandle, WriteRequest},
 };
@@ -25,7 +31,6 @@ pub(crate) struct Storage {
     state: Arc<RwLock<State>>,
     writer: WriteHandle,
     notifier: Arc<ChangeNotifier>,
-    pools: Arc<Pools>,
 }
 
 /// The desired content of a key.
@@ -41,6 +46,8 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct ChangeNotifier {
     each: Vec<Notify>,
+    /// How many batches have changed each resource.
+    counts: Vec<AtomicU64>,
     any: Notify,
 }
 
@@ -49,9 +56,8 @@ impl Storage {
         state: Arc<RwLock<State>>,
         writer: WriteHandle,
         notifier: Arc<ChangeNotifier>,
-        pools: Arc<Pools>,
     ) -> Storage {
-        Storage { state, writer, notifier, pools }
+        Storage { state, writer, notifier }
     }
 
     pub(crate) fn state(&self) -> RwLockReadGuard<'_, State> {
@@ -69,6 +75,12 @@ impl Storage {
 
     pub(crate) fn notify_of(&self, resource: ResourceId) -> &Notify {
         &self.notifier.each[usize::from(resource.0)]
+    }
+
+    /// Grows with every change of these resources: as long as it is equal, they are.
+    pub(crate) fn n_changes(&self, resources: &[ResourceId]) -> u64 {
+        let count = |id: &ResourceId| &self.notifier.counts[usize::from(id.0)];
+        resources.iter().map(|id| count(id).load(Ordering::Acquire)).sum()
     }
 
     pub(crate) fn forget_history(&self) {
@@ -93,21 +105,17 @@ impl Storage {
         waited.map_err(|_| Failure::future_version(revision, self.state().revision()))
     }
 
-    /// WriteHandle, and returns the result. `before` is the version that must be present. The
-    /// reservation of the write is held until it is decided, even if the caller stops waiting.
+    /// Writes, and returns the result. `before` is the version that must be present. `on_decided`
+    /// is run when the write is decided, even if the caller stops waiting.
     pub(crate) async fn write(
         &self,
         kind: &Kind,
         key: &str,
         before: Option<&Object>,
         next: Next,
-        reservation: Option<Reservation>,
-    ) -> Result<std::result::Result<Outcome, Refused>> {
+        on_decided: Option<OnDecided>,
+    ) -> registry::Result<std::result::Result<Outcome, Refused>> {
         let expect = before.map_or(Expect::Absent, |before| Expect::Revision(before.revision));
-        let on_decided = match kind.is_service() {
-            true => Some(self.on_decided(before, &next, reservation)),
-            false => None,
-        };
         let (object, then_delete) = match next {
             Next::Version(object) => (Some(object), false),
             Next::NothingAfter(object) => (Some(object), true),
@@ -118,39 +126,16 @@ impl Storage {
             Ok(outcome) => Ok(Ok(outcome)),
             Err(WriteError::Refused(refused)) => Ok(Err(refused)),
             Err(WriteError::Journal(problem @ JournalError::Full { .. })) => {
-                Err(Failure::no_space(problem.to_string()))
+                Err(Error::NoSpace(problem.to_string()))
             }
-            Err(WriteError::Journal(problem)) => Err(Failure::internal_error(&problem.to_string())),
-            Err(WriteError::Stopped) => Err(Failure::unavailable("the server is shutting down")),
+            Err(WriteError::Journal(problem)) => Err(Error::Internal(problem.to_string())),
+            Err(WriteError::Stopped) => Err(Error::ShuttingDown),
         }
     }
 
     /// Makes a journal that rejects writes try again, and waits for that.
     pub(crate) async fn probe(&self) {
         self.writer.probe().await;
-    }
-
-    /// The effect of a change of a Service on the pools follows from its two versions. They are
-    /// parsed here, not in the writer's thread.
-    fn on_decided(
-        &self,
-        before: Option<&Object>,
-        next: &Next,
-        reservation: Option<Reservation>,
-    ) -> OnDecided {
-        let before = before.map(|before| Holdings::stored(&before.encoded)).unwrap_or_default();
-        let after = match next {
-            Next::Version(object) => Holdings::stored(&object.encoded),
-            Next::Nothing | Next::NothingAfter(_) => Holdings::default(),
-        };
-        let pools = Arc::clone(&self.pools);
-        Box::new(move |answer| {
-            if answer.is_ok() && before != after {
-                pools.committed(&before, &after);
-            }
-            // Last: what was reserved is then held by the Service, or released.
-            drop(reservation);
-        })
     }
 
     /// Notified at the next change of any object.
@@ -163,13 +148,16 @@ impl ChangeNotifier {
     pub(crate) fn new(n_resources: usize) -> ChangeNotifier {
         ChangeNotifier {
             each: (0..n_resources).map(|_| Notify::new()).collect(),
+            counts: (0..n_resources).map(|_| AtomicU64::new(0)).collect(),
             any: Notify::new(),
         }
     }
 
     pub(crate) fn notify(&self, resources: impl Iterator<Item = ResourceId>) {
         for resource in resources {
-            self.each[usize::from(resource.0)].notify_waiters();
+            let index = usize::from(resource.0);
+            self.counts[index].fetch_add(1, Ordering::Release);
+            self.each[index].notify_waiters();
         }
         self.any.notify_waiters();
     }

@@ -19,6 +19,7 @@ const TEXTS: &[&str] = &[
     include_str!("types/flowcontrol.txt"),
     include_str!("types/meta.txt"),
     include_str!("types/policy.txt"),
+    include_str!("types/rbac.txt"),
 ];
 
 static SCHEMA: LazyLock<Schema> =

@@ -1,7 +1,6 @@
 //! One file per verb. Each parses what it needs of the call, decides, writes at most once,
 //! responds.
 
-pub(crate) mod admit;
 mod collection;
 mod create;
 mod delete;
@@ -17,11 +16,9 @@ pub(crate) mod watch;
 use http::Method;
 
 pub(crate) use crate::verbs::{
-    collection::{Target, remove_each},
-    delete::remove,
-    review::review,
+    create::placed_in,
+    review::{review, shown},
     subresource::bound_name,
-    update::rewrite,
 };
 use crate::{
     answer::{Answer, View},

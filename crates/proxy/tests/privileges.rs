@@ -73,7 +73,7 @@ async fn server(stop: &CancellationToken) -> Client {
         features: Features::default(),
         housekeeping: false,
         tokens: None,
-        authorization: Authorization::Masters,
+        authorization: Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
     };

@@ -40,6 +40,11 @@ pub(crate) const BENCHES: &[Bench] = &[
         needs: prerequisites::LOAD,
         targets: &[Target::new("evenkeel", "apiserver"), Target::new("apiserver", "journal")],
     },
+    Bench {
+        name: "authorization",
+        needs: &[],
+        targets: &[Target::new("authorization", "authorization")],
+    },
     Bench { name: "consumer", needs: &[], targets: &[Target::new("topology", "consumer")] },
     Bench {
         name: "controller",

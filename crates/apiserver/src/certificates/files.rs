@@ -20,14 +20,15 @@ pub(super) fn write_public(path: &Path, text: &str) -> Result<(), CertificateErr
 
 /// The text of a file, or `None` if it does not exist. Restricts the permissions of a key that
 /// others could read.
-pub(super) fn read(path: &Path) -> Result<Option<String>, CertificateError> {
+pub(crate) fn read(path: &Path) -> Result<Option<String>, CertificateError> {
     let failed = |source| CertificateError::Read { path: path.to_owned(), source };
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         other => other.map_err(failed)?,
     };
     let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
-    if path.extension().is_some_and(|kind| kind == "key") && mode & 0o077 != 0 {
+    let is_key = path.extension().is_some_and(|kind| kind == "key" || kind == "json");
+    if is_key && mode & 0o077 != 0 {
         tracing::warn!(file = %path.display(), "key file was readable by others, permissions fixed");
         fs::set_permissions(path, Permissions::from_mode(0o600)).map_err(failed)?;
     }

@@ -12,6 +12,7 @@ use crate::{
     openapi::{self, Document, DocumentRequest, Reply},
     request::{Discovery, Query, Target},
     status::{Failure, Result},
+    tokens,
 };
 
 pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer> {
@@ -28,6 +29,8 @@ pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer
         Target::Version => shown(parts, &discovery::version()),
         Target::Metrics => Ok(Answer::new(200, metrics::CONTENT_TYPE, api.metrics_text())),
         Target::Discovery(which) => discovered(parts, which, &api.address.to_string()),
+        Target::OpenIdConfiguration => tokens::configuration(api, &parts.headers),
+        Target::Jwks => tokens::jwks(api, &parts.headers),
         Target::OpenApiV2 => Ok(described(parts, openapi::v2())),
         Target::OpenApiV3(name) if name.is_empty() => Ok(described(parts, openapi::v3_index())),
         Target::OpenApiV3(name) => {

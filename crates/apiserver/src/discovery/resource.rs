@@ -83,11 +83,12 @@ const ACTIONS: [Action; 7] = [
 ];
 
 /// Groups in the order of Kubernetes' priorities; others follow by name.
-const GROUPS: [&str; 8] = [
+const GROUPS: [&str; 9] = [
     "apps",
     "events.k8s.io",
     "authentication.k8s.io",
     "authorization.k8s.io",
+    "rbac.authorization.k8s.io",
     "apiextensions.k8s.io",
     "coordination.k8s.io",
     "discovery.k8s.io",
@@ -157,6 +158,9 @@ fn of_sub(kind: &Kind, subresource: &Subresource) -> Resource {
         Subresource::Scale => ("scale", "Scale", Some(("autoscaling", "v1")), PARTIAL),
         Subresource::Binding => ("binding", "Binding", None, &["create"]),
         Subresource::Eviction => ("eviction", "Eviction", Some(("policy", "v1")), &["create"]),
+        Subresource::Token => {
+            ("token", "TokenRequest", Some(("authentication.k8s.io", "v1")), &["create"])
+        }
         Subresource::Finalize(_) => ("finalize", kind.kind, None, &["update"]),
         Subresource::Part(name, _) => (*name, kind.kind, None, PARTIAL),
         Subresource::NotSupported(name, shown, verbs) => {

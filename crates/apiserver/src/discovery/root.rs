@@ -5,6 +5,7 @@ use std::env::consts;
 use serde_json::{Value, json};
 
 use super::resource;
+use crate::tokens;
 
 /// The Kubernetes version of this API.
 const MAJOR: &str = "1";
@@ -13,6 +14,7 @@ const MINOR: &str = "37";
 /// `/`: the list of paths.
 pub(crate) fn paths() -> Value {
     let mut paths: Vec<String> = [
+        tokens::OPENID_PATH,
         "/api",
         "/api/v1",
         "/apis",
@@ -25,6 +27,7 @@ pub(crate) fn paths() -> Value {
         "/openapi/v2",
         "/openapi/v3",
         "/openapi/v3/",
+        tokens::JWKS_PATH,
         "/readyz",
         "/readyz/ping",
         "/version",

@@ -8,17 +8,17 @@ use evenkeel_store::{Object, ResourceId, State};
 use jiff::Timestamp;
 
 use super::{
-    follow::PIECE,
     metadata::Metadata,
     namespace::{self, Failures, Item},
     options,
 };
 use crate::{
     api::Api,
+    chain::actor::Actor,
+    follow::PIECE,
+    identity::actors,
     kinds::{self, Kind, NAMESPACE},
-    lifecycle::Propagation,
-    status::Failure,
-    verbs::{Target, remove_each, rewrite},
+    registry::{Edit, Error, Propagation, Target, UpdateStrategy},
 };
 
 /// Pods, the rest, objects created meanwhile, and an empty pass.
@@ -36,9 +36,9 @@ pub(super) async fn empty(api: &Api, name: &str) -> Result<(), String> {
     for _ in 0..PASSES {
         let Some(found) = find(api, name).await else { return Ok(()) };
         let next = namespace::next(&found.content, found.namespace.is_some());
-        let targets: Vec<Target<'_>> = next.map(|item| target(api, item)).collect();
+        let targets: Vec<Target> = next.map(|item| target(api, item)).collect();
         if targets.is_empty() || !failures.is_empty() {
-            tell(api, name, &found, &failures).await.map_err(|it| it.message().to_owned())?;
+            tell(api, name, &found, &failures).await.map_err(|error| error.to_string())?;
             return failures.into_values().next().map_or(Ok(()), Err);
         }
         failures = delete(api, &targets).await;
@@ -46,38 +46,47 @@ pub(super) async fn empty(api: &Api, name: &str) -> Result<(), String> {
     Err("there is always something new in it".to_owned())
 }
 
-fn target(api: &Api, item: &Item) -> Target<'static> {
+fn target(api: &Api, item: &Item) -> Target {
     let options = options(api, item.revision, Some(Propagation::Background));
     Target { kind: kinds::of_id(item.resource), key: item.key.clone(), options }
 }
 
-async fn delete(api: &Api, targets: &[Target<'_>]) -> Failures {
+async fn delete(api: &Api, targets: &[Target]) -> Failures {
     let mut failures = Failures::new();
-    for (index, failure) in remove_each(api, targets, Timestamp::now(), true).await {
+    let actor = Actor::new(api, &actors::NAMESPACE_CONTROLLER);
+    for (index, error) in actor.delete_each(targets).await {
         // An object that has changed is found again.
-        if failure.code != 409 {
-            let message = failure.message().to_owned();
-            failures.entry(targets[index].kind.id()).or_insert(message);
+        if !error.is_overtaken() {
+            failures.entry(targets[index].kind.id()).or_insert_with(|| error.to_string());
         }
     }
     failures
 }
 
-async fn tell(api: &Api, name: &str, found: &Found, failures: &Failures) -> Result<(), Failure> {
+/// Writes the conditions of the namespace; if it is empty, removes its finalizer.
+async fn tell(api: &Api, name: &str, found: &Found, failures: &Failures) -> Result<(), Error> {
     let Some(namespace) = &found.namespace else { return Ok(()) };
     let (uid, now) = (Metadata::of(namespace).uid, Timestamp::now());
-    let written = rewrite(api, &NAMESPACE, name, |value| {
-        if value["metadata"]["uid"] != uid {
-            return;
-        }
+    let actor = Actor::new(api, &actors::NAMESPACE_CONTROLLER);
+    let is_empty = found.content.is_empty();
+    let part = if is_empty { "finalize" } else { "status" };
+    let place = Edit {
+        kind: &NAMESPACE,
+        key: name,
+        uid: Some(&uid),
+        version: None,
+        strategy: UpdateStrategy::Unchecked,
+    };
+    let written = actor.edit("update", part, place, |value| {
         namespace::tell(value, &found.content, failures, now);
-        if found.content.is_empty() {
+        if is_empty {
             namespace::emptied(value);
         }
+        Ok(())
     });
     match written.await {
-        Err(failure) if failure.code == 404 => Ok(()),
-        written => written,
+        Err(Error::NotFound { .. }) => Ok(()),
+        written => written.map(drop),
     }
 }
 

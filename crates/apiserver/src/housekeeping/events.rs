@@ -10,13 +10,14 @@ use jiff::{SignedDuration, Timestamp};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::follow::{Follower, News};
 use crate::{
     api::Api,
+    chain::actor::Actor,
     document,
+    follow::{Follower, News},
+    identity::actors,
     kinds::EVENT,
-    lifecycle::DeleteOptions,
-    verbs::{Target, remove_each},
+    registry::{DeleteOptions, Target},
 };
 
 const KEPT: SignedDuration = SignedDuration::from_hours(1);
@@ -65,14 +66,10 @@ async fn forget(api: &Api, ends: &mut Expirations, now: Timestamp) {
             }
         };
         let targets: Vec<Target> = due.iter().map(target).collect();
-        for (index, failure) in remove_each(api, &targets, now, true).await {
+        for (index, error) in Actor::new(api, &actors::APISERVER).delete_each(&targets).await {
             // An Event written meanwhile already has a new expiry time.
-            if failure.code != 409 {
-                tracing::warn!(
-                    event = &*due[index].0,
-                    error = failure.message(),
-                    "deleting an expired Event failed"
-                );
+            if !error.is_overtaken() {
+                tracing::warn!(event = &*due[index].0, %error, "deleting an expired Event failed");
                 let (key, revision) = &due[index];
                 ends.set(key, later(now, AGAIN), *revision);
             }

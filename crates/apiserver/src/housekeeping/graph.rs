@@ -19,7 +19,7 @@ use super::metadata::{FOREGROUND, Metadata, ORPHAN, Owner, has_relations};
 use crate::{
     api,
     kinds::{self, NAMESPACE},
-    lifecycle::Propagation,
+    registry::Propagation,
 };
 
 /// The resource and key of an object.

@@ -9,10 +9,9 @@ use std::collections::BTreeMap;
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use super::{
-    ANONYMOUS, AUTHENTICATED, Attributes, MASTERS, On, UNAUTHENTICATED, User, authorize::forbidden,
-};
+use super::{ANONYMOUS, AUTHENTICATED, Attributes, MASTERS, On, UNAUTHENTICATED, User};
 use crate::invalid::quoted;
+use evenkeel_authorization::forbidden;
 
 /// Why an impersonation is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +127,7 @@ fn refused(user: &User, verb: &str, on: On<'_>) -> Refusal {
         On::Path(_) => ("", "", ""),
     };
     Refusal::Forbidden {
-        message: forbidden(user, &Attributes { verb, on }),
+        message: forbidden(user, &Attributes { verb, on, field_selector: "" }, ""),
         group: group.to_owned(),
         resource: resource.to_owned(),
         name: name.to_owned(),
@@ -208,6 +207,7 @@ mod tests {
             namespace: "default",
             name: "",
         },
+        field_selector: "",
     };
 
     type Header = (&'static str, &'static str);

@@ -5,32 +5,35 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{User, tokens::bearer};
+use super::{User, tokens::bearer, user_info};
+use crate::kinds::read::list;
 
-/// The audience of this server's tokens.
-const AUDIENCE: &str = "https://kubernetes.default.svc";
+/// The user of a token for one of the asked audiences, and those of them that it is for; or what is
+/// wrong with it.
+type Reviewed = Result<(Arc<User>, Vec<String>), String>;
 
-/// The review with its status, or the message of a 400.
+/// The review with its status, or the message of a 400. `audiences` are those of this server.
 pub(crate) fn token_review(
     review: &Value,
-    user_of_token: impl Fn(&str) -> Option<Arc<User>>,
+    audiences: &[String],
+    reviewed: impl Fn(&str, &[String]) -> Reviewed,
 ) -> Result<Value, &'static str> {
     let spec = &review["spec"];
     let token = spec["token"].as_str().unwrap_or_default();
     if token.is_empty() {
         return Err("token is required for TokenReview in authentication");
     }
-    let asked = spec["audiences"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_for_us = asked.is_empty() || asked.iter().any(|audience| audience == AUDIENCE);
+    let asked = list(spec, &["audiences"]).iter();
+    let asked: Vec<String> = asked.filter_map(|one| one.as_str().map(str::to_owned)).collect();
+    let asked = if asked.is_empty() { audiences } else { &asked };
     let header = format!("Bearer {token}");
-    let given = bearer(&header);
-    let status = match given.filter(|_| is_for_us).and_then(user_of_token) {
-        Some(user) => {
-            json!({"authenticated": true, "audiences": [AUDIENCE], "user": user.info()})
+    let status = match bearer(&header).map(|token| reviewed(token, asked)) {
+        Some(Ok((user, audiences))) => {
+            json!({"authenticated": true, "audiences": audiences, "user": user_info(&user)})
         }
+        Some(Err(problem)) => json!({"error": problem, "user": {}}),
         // A blank token is not even tried.
-        None if given.is_none() => json!({"user": {}}),
-        None => json!({"error": "invalid bearer token", "user": {}}),
+        None => json!({"user": {}}),
     };
     Ok(answer("TokenReview", metadata(review), [("spec", spec.clone()), ("status", status)]))
 }
@@ -38,7 +41,7 @@ pub(crate) fn token_review(
 /// The user's own attributes.
 pub(crate) fn self_subject_review(user: &User, now: Timestamp) -> Value {
     let metadata = json!({"creationTimestamp": now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()});
-    let status = json!({"userInfo": user.info()});
+    let status = json!({"userInfo": user_info(user)});
     answer("SelfSubjectReview", metadata, [("status", status)])
 }
 
@@ -59,11 +62,17 @@ fn answer<const N: usize>(kind: &str, metadata: Value, parts: [(&str, Value); N]
 mod tests {
     use super::{super::Tokens, *};
 
+    const AUDIENCE: &str = "https://kubernetes.default.svc";
+
     // Recorded from Kubernetes: scenario `auth.tokenreview`.
     #[test]
     fn a_token_review_returns_the_user() {
         let tokens = Tokens::read("admintoken,admin,admin,system:masters\n").unwrap();
-        let user = |token: &str| tokens.user(token);
+        let own = [AUDIENCE.to_owned()];
+        let user = |token: &str, asked: &[String]| match tokens.user(token) {
+            Some(user) if asked.contains(&own[0]) => Ok((user, own.to_vec())),
+            _ => Err("invalid bearer token".to_owned()),
+        };
         let bad = json!({"error": "invalid bearer token", "user": {}});
         let good = json!({
             "audiences": [AUDIENCE],
@@ -81,7 +90,7 @@ mod tests {
             (json!({"token": "admintoken", "audiences": ["x"]}), bad),
         ];
         for (spec, status) in cases {
-            let answer = token_review(&json!({"spec": spec}), user).unwrap();
+            let answer = token_review(&json!({"spec": spec}), &own, user).unwrap();
             let expected = json!({
                 "apiVersion": "authentication.k8s.io/v1",
                 "kind": "TokenReview",
@@ -91,7 +100,7 @@ mod tests {
             });
             assert_eq!(answer, expected);
         }
-        let wrong = token_review(&json!({"spec": {}}), user);
+        let wrong = token_review(&json!({"spec": {}}), &own, user);
         assert_eq!(wrong, Err("token is required for TokenReview in authentication"));
     }
 

@@ -12,6 +12,9 @@ use crate::{
     table,
 };
 
+/// Namespaces that can't be deleted.
+const KEPT: [&str; 3] = ["default", "kube-system", "kube-public"];
+
 pub(crate) static NAMESPACE: Kind = Kind {
     group: "",
     version: "v1",
@@ -61,12 +64,6 @@ pub(crate) fn terminate(namespace: &mut Value, now: Timestamp) {
             json!(now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string());
     }
     *entry(namespace, &["status", "phase"]) = json!("Terminating");
-}
-
-/// Whether a terminating namespace can be removed.
-pub(crate) fn is_finalized(namespace: &Value) -> bool {
-    list(namespace, &["spec", "finalizers"]).is_empty()
-        && list(namespace, &["metadata", "finalizers"]).is_empty()
 }
 
 /// Like `prepare_update`, for `namespaces/finalize`, which may change everything but the status.
@@ -129,6 +126,23 @@ impl Strategy for NamespaceStrategy {
 
     fn name(&self) -> names::Check {
         names::Check::Label
+    }
+
+    fn keeps(&self, name: &str) -> Option<&'static str> {
+        KEPT.contains(&name).then_some("this namespace may not be deleted")
+    }
+
+    fn ends_by_finalizing(&self) -> bool {
+        true
+    }
+
+    fn terminate(&self, namespace: &mut Value, now: Timestamp) {
+        terminate(namespace, now);
+    }
+
+    fn is_finalized(&self, namespace: &Value) -> bool {
+        list(namespace, &["spec", "finalizers"]).is_empty()
+            && list(namespace, &["metadata", "finalizers"]).is_empty()
     }
 }
 
@@ -208,7 +222,7 @@ mod tests {
         }
         let mut new = json!({"spec": {"finalizers": []}, "status": {"phase": "x"}});
         prepare_finalize(&mut new, &old);
-        assert!(is_finalized(&new));
+        assert!(NamespaceStrategy.is_finalized(&new));
         assert_eq!(new["status"], old["status"]);
     }
 

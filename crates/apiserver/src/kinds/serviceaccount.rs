@@ -19,11 +19,7 @@ pub(crate) static SERVICE_ACCOUNT: Kind = Kind {
     namespaced: true,
     schema: "io.k8s.api.core.v1.ServiceAccount",
     verbs: EVERY_VERB,
-    subresources: &[Subresource::NotSupported(
-        "token",
-        "authentication.k8s.io/v1/TokenRequest",
-        &["create"],
-    )],
+    subresources: &[Subresource::Token],
     fields: &[],
     creates_on_update: false,
     updates_unconditionally: true,

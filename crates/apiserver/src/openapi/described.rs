@@ -21,6 +21,7 @@ use k8s_openapi::{
         events::v1::Event as EventV1,
         flowcontrol::v1::{FlowSchema, PriorityLevelConfiguration},
         policy::v1::Eviction,
+        rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
     },
     apimachinery::pkg::{
         apis::meta::v1::{
@@ -75,6 +76,7 @@ fn generate() -> Map<String, Value> {
         (Service, ServiceAccount),
         (ControllerRevision, DaemonSet, Deployment, ReplicaSet),
         (EndpointSlice, EventV1, Lease, Scale, Eviction, FlowSchema, PriorityLevelConfiguration),
+        (ClusterRole, ClusterRoleBinding, Role, RoleBinding),
         (SelfSubjectReview, TokenRequest, TokenReview),
         (
             SelfSubjectAccessReview,

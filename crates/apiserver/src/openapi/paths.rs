@@ -172,9 +172,7 @@ impl<'a> At<'a> {
             Subresource::Binding => one("binding", vec![self.post("Binding", &BINDING)]),
             Subresource::Eviction => one("eviction", vec![self.post("Eviction", &EVICTION)]),
             Subresource::Finalize(_) => one("finalize", self.parts("Finalize", None, &["update"])),
-            Subresource::NotSupported("token", ..) => {
-                one("token", vec![self.post("Token", &TOKEN)])
-            }
+            Subresource::Token => one("token", vec![self.post("Token", &TOKEN)]),
             Subresource::Part(name, _) => {
                 one(name, self.parts(&capital(name), None, &["get", "update", "patch"]))
             }

@@ -201,6 +201,7 @@ fn group_version_kind(name: &str) -> Option<Value> {
         "core" | "meta" => "",
         "apps" | "autoscaling" | "policy" => package,
         "flowcontrol" => "flowcontrol.apiserver.k8s.io",
+        "rbac" => "rbac.authorization.k8s.io",
         "authentication" | "authorization" | "coordination" | "discovery" | "events" => {
             &format!("{package}.k8s.io")
         }

@@ -11,7 +11,7 @@
 
 use std::borrow::Cow;
 
-use http::Method;
+use http::{Method, request::Parts};
 use percent_encoding::percent_decode_str;
 
 use super::Query;
@@ -24,19 +24,55 @@ const PARTS_OF_NAMESPACES: [&str; 2] = ["status", "finalize"];
 /// Responses of these have no end of their own.
 const STREAMS: [&str; 5] = ["attach", "exec", "log", "portforward", "proxy"];
 
+/// What a request says about itself, parsed once.
+#[derive(Debug)]
+pub(crate) struct RequestInfo<'a> {
+    method: &'a Method,
+    /// The verb on a path.
+    method_verb: Cow<'static, str>,
+    path: Cow<'a, str>,
+    pub(crate) query: Query<'a>,
+}
+
+impl<'a> RequestInfo<'a> {
+    pub(crate) fn of(parts: &'a Parts) -> RequestInfo<'a> {
+        RequestInfo {
+            method: &parts.method,
+            method_verb: lowercase(&parts.method),
+            path: decoded(parts.uri.path()),
+            query: Query::parse(parts.uri.query().unwrap_or_default()),
+        }
+    }
+
+    pub(crate) fn attributes(&self) -> Attributes<'_> {
+        attributes(self.method, &self.method_verb, &self.path, &self.query)
+    }
+}
+
+fn lowercase(method: &Method) -> Cow<'static, str> {
+    Cow::Borrowed(match *method {
+        Method::GET => "get",
+        Method::POST => "post",
+        Method::PUT => "put",
+        Method::PATCH => "patch",
+        Method::DELETE => "delete",
+        _ => return Cow::Owned(method.as_str().to_ascii_lowercase()),
+    })
+}
+
 /// A path as the authorizer sees it. Invalid UTF-8 matches no rule.
-pub(crate) fn decoded(path: &str) -> Cow<'_, str> {
+fn decoded(path: &str) -> Cow<'_, str> {
     percent_decode_str(path).decode_utf8_lossy()
 }
 
 /// `path` is decoded; `method_verb` is the method in lower case.
-pub(crate) fn attributes<'a>(
+fn attributes<'a>(
     method: &Method,
     method_verb: &'a str,
     path: &'a str,
     query: &'a Query<'_>,
 ) -> Attributes<'a> {
-    let on_path = Attributes { verb: method_verb, on: On::Path(path) };
+    let on_path = Attributes { verb: method_verb, on: On::Path(path), field_selector: "" };
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, parts) = match parts[..] {
         ["api", _, ref rest @ ..] => ("", rest),
@@ -84,7 +120,12 @@ fn on_resource<'a>(
         (verb, name) => (verb, name),
     };
     let subresource = if has_subresources { part(2) } else { "" };
-    Attributes { verb, on: On::Resource { group, resource: part(0), subresource, namespace, name } }
+    let on = On::Resource { group, resource: part(0), subresource, namespace, name };
+    let field_selector = match verb {
+        "list" | "watch" | "deletecollection" => query.text("fieldSelector"),
+        _ => "",
+    };
+    Attributes { verb, on, field_selector }
 }
 
 fn verb(method: &Method) -> &'static str {
@@ -120,7 +161,7 @@ mod tests {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let method_verb = method.as_str().to_lowercase();
         let query = Query::parse(query);
-        let Attributes { verb, on } = attributes(&method, &method_verb, path, &query);
+        let Attributes { verb, on, .. } = attributes(&method, &method_verb, path, &query);
         match on {
             On::Path(path) => format!("{verb} {path}"),
             On::Resource { group, resource, subresource, namespace, name } => {

@@ -89,8 +89,11 @@ proptest! {
     #[test]
     fn no_path_or_query_panics(path in "(/|[a-z.%0-9]|/api/v1|namespaces|watch|\\.\\.|%2e){0,30}", query in "[a-z=&%+0-9]{0,40}") {
         let _ = target(&path);
+        if let Ok(uri) = format!("{path}?{query}").parse::<http::Uri>() {
+            let (parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();
+            let _ = info::RequestInfo::of(&parts).attributes();
+        }
         let query = Query::parse(&query);
-        let _ = info::attributes(&http::Method::GET, "get", &info::decoded(&path), &query);
         let _ = timeout::asked(&query);
         let _ = (query.number("limit"), query.write_options("X"), query.flag("a"));
     }

@@ -1,38 +1,35 @@
-//! Executes the actions of parts, on the same path as a client's writes.
+//! Executes the actions of parts, each under the identity of the component that it simulates, on
+//! the same path as a client's writes.
+
+use std::borrow::Cow;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use evenkeel_store::{Outcome as Written, Refused, Revision, patch};
+use evenkeel_store::{Revision, patch};
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::{Action, nodes, tolerations};
+use super::{
+    Action,
+    identity::{self, Written},
+    queue::Id,
+};
 use crate::{
-    api::{Api, key as key_in, name_of},
-    document,
-    identity::service_account,
+    api::{Api, name_of},
+    chain::actor::Actor,
+    identity::{User, service_account},
     kinds::{
         EVENT, Kind, POD, Part, SECRET,
         metadata::seconds,
         pod::binding,
         read::{entry, remove, text},
     },
-    lifecycle::DeleteOptions,
     random,
-    status::{Failure, Result},
-    verbs::{
-        self,
-        admit::{self, Update, UpdateStrategy},
-    },
+    registry::{DeleteOptions, Edit, Error, PodHooks, Result, UpdateStrategy},
 };
 
 /// Per key.
 const ACTIONS_AT_ONCE: usize = 32;
-/// Attempts with a generated name.
-const NAMES: usize = 8;
-/// Attempts of an unconditional write that conflicts with others.
-const TRIES: usize = 20;
-
 /// The result of the actions of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Outcome {
@@ -42,109 +39,164 @@ pub(super) enum Outcome {
     Failed,
 }
 
-/// The worst result of all actions.
-pub(super) async fn all(api: &Api, actions: &[Action]) -> Outcome {
-    let each: Vec<_> = actions.iter().map(|action| one(api, action)).collect();
+/// The worst result of all actions that a part decided for a key.
+pub(super) async fn all(api: &Api, id: &Id, actions: &[Action]) -> Outcome {
+    let now = Timestamp::now();
+    let by = By { api, id, now };
+    let each: Vec<_> = actions.iter().map(|action| one(by, action)).collect();
     let outcomes: Vec<Outcome> =
         stream::iter(each).buffer_unordered(ACTIONS_AT_ONCE).collect().await;
     outcomes.into_iter().max().unwrap_or(Outcome::Done)
 }
 
-async fn one(api: &Api, action: &Action) -> Outcome {
-    let now = Timestamp::now();
-    let done = match action {
-        Action::Create { kind, namespace, object } => {
-            create(api, kind, namespace.as_deref(), object.clone(), now).await
-        }
-        Action::Patch { kind, key, uid, patch } => {
-            patched(api, Target { kind, key, uid, now }, patch).await
-        }
-        Action::Delete { kind, key, uid, grace_seconds } => {
-            let options = DeleteOptions {
-                grace_seconds: *grace_seconds,
-                uid: Some(uid.clone()),
-                ..DeleteOptions::default()
-            };
-            verbs::remove(api, kind, key, &options, now).await.map(drop)
-        }
-        Action::Bind { key, uid, node } => {
-            bind(api, Target { kind: &POD, key, uid, now }, node).await
-        }
-        Action::Token { key, uid, account_uid } => {
-            token(api, Target { kind: &SECRET, key, uid, now }, account_uid).await
-        }
-        Action::Event { kind, key, uid, warning, reason, message } => {
-            let event = event(Target { kind, key, uid, now }, *warning, reason, message);
-            let namespace = text(&event, &["metadata", "namespace"]).to_owned();
-            create(api, &EVENT, Some(&namespace), event, now).await
-        }
-    };
-    let Err(failure) = done else { return Outcome::Done };
-    // A 403 means that the namespace is terminating.
-    if matches!(failure.code, 403 | 404 | 409) {
-        tracing::debug!(%action, error = failure.message(), "sandbox action conflicted");
-        return Outcome::Overtaken;
-    }
-    tracing::warn!(%action, error = failure.message(), "sandbox action failed");
-    Outcome::Failed
+/// The part that acts, and when.
+#[derive(Clone, Copy)]
+struct By<'a> {
+    api: &'a Api,
+    id: &'a Id,
+    now: Timestamp,
 }
 
-async fn create(
-    api: &Api,
-    kind: &'static Kind,
-    namespace: Option<&str>,
-    mut object: Value,
-    now: Timestamp,
-) -> Result<()> {
-    if let Some(namespace) = namespace {
-        api.check_namespace(kind, namespace, name_of(&object))?;
-        object["metadata"]["namespace"] = namespace.into();
-    }
-    object["kind"] = kind.kind.into();
-    object["apiVersion"] = kind.api_version().into();
-    if kind == &POD {
-        tolerations::default(&mut object, lost_seconds(api));
-    }
-    let tries = if name_of(&object).is_empty() { NAMES } else { 1 };
-    for _ in 0..tries {
-        let mut admitted = admit::create(api, kind, object.clone(), false, now)?;
-        let key = key_in(namespace, name_of(&admitted.value));
-        match admitted.write_new(api, kind, &key).await? {
-            Err(Refused::Exists) => {}
-            _ => return Ok(()),
+async fn one(by: By<'_>, action: &Action) -> Outcome {
+    let done = match action {
+        Action::Create { kind, namespace, object } => {
+            by.create(kind, namespace.as_deref(), object.clone()).await
         }
+        Action::Patch { kind, key, uid, patch } => by.patch(Target { kind, key, uid }, patch).await,
+        Action::Delete { kind, key, uid, grace_seconds } => {
+            by.delete(Target { kind, key, uid }, *grace_seconds).await
+        }
+        Action::Bind { key, uid, node } => by.bind(Target { kind: &POD, key, uid }, node).await,
+        Action::Token { key, uid, account_uid } => {
+            by.token(Target { kind: &SECRET, key, uid }, account_uid).await
+        }
+        Action::Event { kind, key, uid, warning, reason, message } => {
+            let event = event(Target { kind, key, uid }, by.now, *warning, reason, message);
+            let namespace = text(&event, &["metadata", "namespace"]).to_owned();
+            by.create(&EVENT, Some(&namespace), event).await
+        }
+    };
+    let Err(error) = done else { return Outcome::Done };
+    if error.is_overtaken() {
+        tracing::debug!(%action, %error, "sandbox action conflicted");
+        return Outcome::Overtaken;
     }
-    Err(Failure::already_exists(kind, name_of(&object), false))
+    tracing::warn!(%action, %error, "sandbox action failed");
+    Outcome::Failed
 }
 
 /// A reference to the examined object.
 #[derive(Clone, Copy)]
 struct Target<'a> {
-    kind: &'a Kind,
+    kind: &'static Kind,
     key: &'a str,
     uid: &'a str,
-    now: Timestamp,
 }
 
-/// A patch of the object, then of its status, each by its own strategy. Annotations alone go with
-/// the status, as Kubernetes' controllers write them, so that they do not increment the generation.
-async fn patched(api: &Api, target: Target<'_>, patch: &Value) -> Result<()> {
-    let mut main = patch.clone();
-    let status = main.as_object_mut().and_then(|main| main.remove("status"));
-    let version = remove(&mut main, &["metadata", "resourceVersion"]);
-    let mut version = version.and_then(|version| version.as_str()?.parse().ok());
-    let goes_along = status.is_some() && is_annotations(&main);
-    if !goes_along && !is_empty(&main) {
-        let edit = |object: &mut Value| merge(object, &main);
-        let written =
-            rewrite(api, target, version, UpdateStrategy::OfKind(Part::Main), edit).await?;
-        version = version.map(|_| written);
+impl By<'_> {
+    fn user(&self, kind: &'static Kind, patch: Option<&Value>) -> Cow<'static, User> {
+        let (part, key) = self.id;
+        identity::of(*part, key, Written { kind, patch }, &self.api.storage)
     }
-    let Some(status) = status else { return Ok(()) };
-    let mut rest = if goes_along { main } else { json!({}) };
-    rest["status"] = status;
-    let edit = |object: &mut Value| merge(object, &rest);
-    rewrite(api, target, version, UpdateStrategy::OfKind(Part::Status), edit).await.map(drop)
+
+    async fn create(
+        &self,
+        kind: &'static Kind,
+        namespace: Option<&str>,
+        object: Value,
+    ) -> Result<()> {
+        let user = self.user(kind, None);
+        let actor = Actor { api: self.api, user: &user, now: self.now };
+        actor.create(kind, namespace, object).await.map(drop)
+    }
+
+    async fn delete(&self, target: Target<'_>, grace_seconds: Option<i64>) -> Result<()> {
+        let Target { kind, key, uid } = target;
+        let options =
+            DeleteOptions { grace_seconds, uid: Some(uid.to_owned()), ..DeleteOptions::default() };
+        let user = self.user(kind, None);
+        let actor = Actor { api: self.api, user: &user, now: self.now };
+        actor.delete(kind, key, &options).await.map(drop)
+    }
+
+    /// A patch of the object, then of its status, each by its own strategy. Annotations alone go
+    /// with the status, as Kubernetes' controllers write them, so that they do not increment the
+    /// generation.
+    async fn patch(&self, target: Target<'_>, patch: &Value) -> Result<()> {
+        let mut main = patch.clone();
+        let status = main.as_object_mut().and_then(|main| main.remove("status"));
+        let version = remove(&mut main, &["metadata", "resourceVersion"]);
+        let mut version = version.and_then(|version| version.as_str()?.parse().ok());
+        let goes_along = status.is_some() && is_annotations(&main);
+        if !goes_along && !is_empty(&main) {
+            let written = self.merge(target, version, Part::Main, &main).await?;
+            version = version.map(|_| written);
+        }
+        let Some(status) = status else { return Ok(()) };
+        let mut rest = if goes_along { main } else { json!({}) };
+        rest["status"] = status;
+        self.merge(target, version, Part::Status, &rest).await.map(drop)
+    }
+
+    async fn merge(
+        &self,
+        target: Target<'_>,
+        version: Option<Revision>,
+        part: Part,
+        patch: &Value,
+    ) -> Result<Revision> {
+        let Target { kind, key, uid } = target;
+        let user = self.user(kind, Some(patch));
+        let actor = Actor { api: self.api, user: &user, now: self.now };
+        // As Kubernetes' controllers do it, and all that their roles allow.
+        let verb = if kind == &POD { "patch" } else { "update" };
+        let subresource = if part == Part::Status { "status" } else { "" };
+        let strategy = UpdateStrategy::OfKind(part);
+        let edit = Edit { kind, key, uid: Some(uid), version, strategy };
+        actor.edit(verb, subresource, edit, |object| merged(object, patch)).await
+    }
+
+    async fn bind(&self, pod: Target<'_>, node: &str) -> Result<()> {
+        let mut binding = json!({"metadata": {}, "target": {"kind": "Node", "name": node}});
+        PodHooks::complete_binding(self.api, &mut binding);
+        let user = self.user(pod.kind, None);
+        let actor = Actor { api: self.api, user: &user, now: self.now };
+        let apply = |object: &mut Value| {
+            let bound = binding::bind(object, &binding, self.now);
+            bound.map_err(|problem| Error::ConflictOn {
+                part: "pods/binding",
+                name: pod.key.to_owned(),
+                why: problem.to_string(),
+            })
+        };
+        actor.edit("create", "binding", pod.edit(UpdateStrategy::Unchecked), apply).await.map(drop)
+    }
+
+    /// An unpredictable token that names its Secret; an existing one is kept.
+    async fn token(&self, secret: Target<'_>, account_uid: &str) -> Result<()> {
+        let namespace = secret.key.split('/').next().unwrap_or_default();
+        let token = STANDARD.encode(service_account::new_token(secret.key, &random::secret()));
+        let user = self.user(secret.kind, None);
+        let actor = Actor { api: self.api, user: &user, now: self.now };
+        let apply = |object: &mut Value| {
+            *entry(object, &["metadata", "annotations", service_account::UID]) = account_uid.into();
+            *entry(object, &["data", "ca.crt"]) = STANDARD.encode(&self.api.authority).into();
+            *entry(object, &["data", "namespace"]) = STANDARD.encode(namespace).into();
+            let kept = entry(object, &["data", "token"]);
+            if kept.is_null() {
+                *kept = token.clone().into();
+            }
+            Ok(())
+        };
+        let edit = secret.edit(UpdateStrategy::OfKind(Part::Main));
+        actor.edit("update", "", edit, apply).await.map(drop)
+    }
+}
+
+impl<'a> Target<'a> {
+    fn edit(self, strategy: UpdateStrategy) -> Edit<'a> {
+        Edit { kind: self.kind, key: self.key, uid: Some(self.uid), version: None, strategy }
+    }
 }
 
 /// Whether all parts of a patch are empty.
@@ -161,80 +213,13 @@ fn is_annotations(patch: &Value) -> bool {
     is_only(patch, "metadata") && is_only(&patch["metadata"], "annotations")
 }
 
-fn merge(object: &mut Value, patch: &Value) -> Result<()> {
+fn merged(object: &mut Value, patch: &Value) -> Result<()> {
     let merged = patch::merge(object, patch.to_string().as_bytes());
-    merged.map(drop).map_err(|problem| Failure::internal(problem.to_string()))
+    merged.map(drop).map_err(|problem| Error::Internal(problem.to_string()))
 }
 
-/// Writes the next version; retries on a conflict unless a version was required.
-async fn rewrite(
-    api: &Api,
-    target: Target<'_>,
-    version: Option<Revision>,
-    strategy: UpdateStrategy,
-    edit: impl Fn(&mut Value) -> Result<()>,
-) -> Result<Revision> {
-    let Target { kind, key, uid, now } = target;
-    let name = key.rsplit('/').next().unwrap_or_default();
-    for _ in 0..TRIES {
-        let object = api.storage.object(kind, key);
-        let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
-        if version.is_some_and(|version| version != object.revision) {
-            return Err(Failure::modified(kind, name));
-        }
-        let old = document::value(kind, &object)?;
-        if text(&old, &["metadata", "uid"]) != uid {
-            return Err(Failure::not_found(kind, name));
-        }
-        let mut value = old.clone();
-        edit(&mut value)?;
-        let change = Update { kind, strategy, key, old: &old, dry_run: false, now };
-        let mut admitted = admit::update(api, change, value)?;
-        match admitted.write_over(api, change, &object).await? {
-            Ok(Written::Written(object) | Written::Unchanged(object)) => return Ok(object.revision),
-            Ok(Written::Deleted(..)) => return Err(Failure::not_found(kind, name)),
-            Err(_) => {}
-        }
-    }
-    Err(Failure::modified(kind, name))
-}
-
-async fn bind(api: &Api, pod: Target<'_>, node: &str) -> Result<()> {
-    let mut binding = json!({"metadata": {}, "target": {"kind": "Node", "name": node}});
-    admit::label_binding(api, &mut binding);
-    let edit = |object: &mut Value| {
-        tolerations::default(object, lost_seconds(api));
-        let bound = binding::bind(object, &binding, pod.now);
-        bound.map_err(|problem| Failure::conflict(pod.kind, pod.key, &problem.to_string()))
-    };
-    rewrite(api, pod, None, UpdateStrategy::Unchecked, edit).await.map(drop)
-}
-
-/// How long Pods stay on a lost Node.
-fn lost_seconds(api: &Api) -> i64 {
-    let eviction = api.settings.sandbox.as_ref().map(|settings| settings.pod_eviction);
-    eviction.map_or(300, nodes::whole_seconds)
-}
-
-/// An unpredictable token that names its Secret; an existing one is kept.
-async fn token(api: &Api, secret: Target<'_>, account_uid: &str) -> Result<()> {
-    let namespace = secret.key.split('/').next().unwrap_or_default();
-    let token = STANDARD.encode(service_account::new_token(secret.key, &random::secret()));
-    let edit = |object: &mut Value| {
-        *entry(object, &["metadata", "annotations", service_account::UID]) = account_uid.into();
-        *entry(object, &["data", "ca.crt"]) = STANDARD.encode(&api.authority).into();
-        *entry(object, &["data", "namespace"]) = STANDARD.encode(namespace).into();
-        let kept = entry(object, &["data", "token"]);
-        if kept.is_null() {
-            *kept = token.clone().into();
-        }
-        Ok(())
-    };
-    rewrite(api, secret, None, UpdateStrategy::OfKind(Part::Main), edit).await.map(drop)
-}
-
-fn event(about: Target<'_>, warning: bool, reason: &str, message: &str) -> Value {
-    let Target { kind, key, uid, now } = about;
+fn event(about: Target<'_>, now: Timestamp, warning: bool, reason: &str, message: &str) -> Value {
+    let Target { kind, key, uid } = about;
     let (namespace, name) = key.split_once('/').unwrap_or(("", key));
     let at = if namespace.is_empty() { "default" } else { namespace };
     let mut involved = json!({

@@ -14,6 +14,7 @@ use tokio::sync::watch;
 
 use crate::{
     api::Api,
+    authorizer::Authorizer,
     identity::Tokens,
     journal::FileJournal,
     kinds::{self, KINDS, SERVICE},
@@ -28,6 +29,7 @@ use crate::{
     settings::Settings,
     shutdown::Stop,
     storage::{ChangeNotifier, Storage},
+    tokens::{AccountTokens, Keys},
     watchers::Watchers,
     writer::{WriteHandle, Writer},
 };
@@ -36,6 +38,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Known {
     pub(crate) tokens: Tokens,
+    /// Of tokens of ServiceAccounts.
+    pub(crate) keys: Keys,
     pub(crate) address: SocketAddr,
     pub(crate) authority: String,
 }
@@ -71,14 +75,17 @@ pub(crate) fn assemble(
         let writes = writes.clone();
         health(ending, move || !writes.is_closed(), writable.clone(), &hooks, &supervisor)
     };
+    let accounts = AccountTokens::new(settings.service_accounts.clone(), known.keys);
     let api = Api {
         health,
-        storage: Storage::new(state, writes, notifier, pools.clone()),
+        storage: Storage::new(state, writes, notifier),
+        authorizer: Authorizer::new(settings.authorization),
         pools,
         meters: Meters::new(&metrics),
         metrics,
         settings,
         tokens: known.tokens,
+        accounts: Arc::new(accounts),
         started: hooks,
         writable,
         watchers: Watchers::default(),
@@ -143,6 +150,7 @@ mod tests {
         let hooks = Started::default();
         hooks.namespaces();
         hooks.kubernetes();
+        hooks.roles();
         let health = health(&stop, move || !writes.is_closed(), writable, &hooks, &supervisor);
         let code = |path| health.answer(path, None).unwrap().status().as_u16();
         assert_eq!(["/livez", "/readyz", "/livez/etcd"].map(code), [200; 3]);

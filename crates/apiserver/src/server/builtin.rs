@@ -1,20 +1,22 @@
-//! Objects that exist in every cluster: four namespaces, and the Service `kubernetes` with its
-//! slice.
+//! Objects that exist in every cluster: four namespaces, the Service `kubernetes` with its slice, and
+//! Kubernetes' default roles and bindings.
 
 use std::net::IpAddr;
 
-use jiff::Timestamp;
+use evenkeel_authorization::rbac::defaults::{self, DefaultObject};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 
 use crate::{
     api::{Api, key, name_of},
+    chain::actor::Actor,
     document,
+    identity::actors,
     kinds::{
-        ENDPOINT_SLICE, Kind, NAMESPACE, SERVICE,
+        self, ENDPOINT_SLICE, Kind, NAMESPACE, Part, SERVICE,
         read::{entry, text},
     },
-    status::Result,
-    verbs::{admit, rewrite},
+    registry::{DeleteOptions, Edit, Result, UpdateStrategy},
 };
 
 const NAMESPACES: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -27,8 +29,49 @@ pub(crate) async fn create(api: &Api) -> Result<()> {
     present(api, &SERVICE, Some("default"), service(api)).await?;
     present(api, &ENDPOINT_SLICE, Some("default"), slice(api)).await?;
     api.started.kubernetes();
+    roles(api).await?;
+    api.started.roles();
     note_gates(api).await
 }
+
+/// Kubernetes' default roles and bindings: created, or completed. Together, so that they share a few
+/// syncs of the disk.
+async fn roles(api: &Api) -> Result<()> {
+    let objects = defaults::objects();
+    let each: Vec<_> = objects.into_iter().map(|object| reconciled(api, object)).collect();
+    stream::iter(each).buffer_unordered(ROLES_AT_ONCE).try_collect().await
+}
+
+async fn reconciled(api: &Api, object: DefaultObject) -> Result<()> {
+    let DefaultObject { kind, namespace, name, value } = object;
+    let Some(kind) = kinds::of_kind(RBAC, kind) else { return Ok(()) };
+    let actor = Actor::new(api, &actors::APISERVER);
+    let key = key(namespace, name);
+    let present = api.storage.object(kind, &key);
+    let present = present.map(|object| document::value(kind, &object)).transpose()?;
+    match defaults::reconcile(present.as_ref(), &value) {
+        defaults::Action::Nothing => {}
+        defaults::Action::Create(value) => drop(actor.create(kind, namespace, value).await?),
+        defaults::Action::Update(value) => {
+            let strategy = UpdateStrategy::OfKind(Part::Main);
+            let edit = Edit { kind, key: &key, uid: None, version: None, strategy };
+            let replace = |object: &mut Value| {
+                *object = value.clone();
+                Ok(())
+            };
+            actor.edit("update", "", edit, replace).await?;
+        }
+        // A binding can't be changed to refer to another role.
+        defaults::Action::Recreate(value) => {
+            actor.delete(kind, &key, &DeleteOptions::default()).await?;
+            actor.create(kind, namespace, value).await?;
+        }
+    }
+    Ok(())
+}
+
+const RBAC: &str = "rbac.authorization.k8s.io/v1";
+const ROLES_AT_ONCE: usize = 64;
 
 /// The gates that affect how Services are shown, if they ever differed from the default.
 const GATES: &str = "evenkeel.dev/feature-gates";
@@ -50,8 +93,18 @@ async fn note_gates(api: &Api) -> Result<()> {
         return Ok(());
     }
     if before != gates {
-        let edit = |value: &mut Value| *entry(value, &path) = gates.as_str().into();
-        rewrite(api, &SERVICE, "default/kubernetes", edit).await?;
+        let place = Edit {
+            kind: &SERVICE,
+            key: "default/kubernetes",
+            uid: None,
+            version: None,
+            strategy: UpdateStrategy::Unchecked,
+        };
+        let note = |value: &mut Value| {
+            *entry(value, &path) = gates.as_str().into();
+            Ok(())
+        };
+        Actor::new(api, &actors::APISERVER).edit("patch", "", place, note).await?;
     }
     if let Some((_, revision)) = noted() {
         // This is the only place that sets it, once per process.
@@ -64,20 +117,14 @@ async fn present(
     api: &Api,
     kind: &'static Kind,
     namespace: Option<&str>,
-    mut value: Value,
+    value: Value,
 ) -> Result<()> {
     let key = key(namespace, name_of(&value));
     if api.storage.object(kind, &key).is_some() {
         return Ok(());
     }
-    if let Some(namespace) = namespace {
-        value["metadata"]["namespace"] = namespace.into();
-    }
-    value["kind"] = kind.kind.into();
-    value["apiVersion"] = kind.api_version().into();
-    let mut admitted = admit::create(api, kind, value, false, Timestamp::now())?;
     // There are no other writers yet; a concurrent write would have been the same.
-    admitted.write_new(api, kind, &key).await.map(drop)
+    Actor::new(api, &actors::APISERVER).create(kind, namespace, value).await.map(drop)
 }
 
 fn service(api: &Api) -> Value {

@@ -21,6 +21,7 @@ pub(crate) struct Started(Arc<Hooks>);
 struct Hooks {
     namespaces: AtomicBool,
     kubernetes: AtomicBool,
+    roles: AtomicBool,
 }
 
 impl Started {
@@ -32,6 +33,11 @@ impl Started {
     /// The Service `kubernetes` and its slice exist.
     pub(super) fn kubernetes(&self) {
         self.0.kubernetes.store(true, Ordering::Release);
+    }
+
+    /// The default roles and bindings exist.
+    pub(super) fn roles(&self) {
+        self.0.roles.store(true, Ordering::Release);
     }
 }
 
@@ -74,6 +80,11 @@ pub(super) fn health(
             CheckScope::Everywhere,
             hook(|hooks| &hooks.kubernetes),
         )
+        .with(
+            "poststarthook/rbac/bootstrap-roles",
+            CheckScope::Everywhere,
+            hook(|hooks| &hooks.roles),
+        )
         .with_tasks(supervisor)
         .with("shutdown", CheckScope::Readiness, is_ready)
 }
@@ -96,8 +107,10 @@ mod tests {
         assert_eq!(ask(&health, "/livez").0, 500, "hooks have not finished");
         started.namespaces();
         started.kubernetes();
+        started.roles();
         let hooks = "[+]poststarthook/start-system-namespaces-controller ok\n\
-                     [+]poststarthook/bootstrap-controller ok\n";
+                     [+]poststarthook/bootstrap-controller ok\n\
+                     [+]poststarthook/rbac/bootstrap-roles ok\n";
         let live = format!("[+]ping ok\n[+]log ok\n[+]etcd ok\n{hooks}livez check passed\n");
         let ready = |journal: &str, end: &str| {
             format!(

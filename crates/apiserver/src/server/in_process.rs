@@ -6,6 +6,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http::{Request, request::Builder};
 use http_body_util::BodyExt as _;
+use jiff::Timestamp;
 use tower_service::Service as _;
 
 use super::{
@@ -17,8 +18,9 @@ use crate::{
     chain::Chain,
     identity::{Certificate, MASTERS, Tokens, User},
     serve::Peer,
-    settings::{Authorization, Features, IpRange, Settings},
+    settings::{Authorization, Features, IpRange, ServiceAccounts, Settings},
     shutdown::Stop,
+    tokens::Keys,
     writer::Writer,
 };
 
@@ -41,6 +43,7 @@ pub(crate) fn settings() -> Settings {
         authorization: Authorization::default(),
         anonymous_health: true,
         sandbox: None,
+        service_accounts: ServiceAccounts::default(),
     }
 }
 
@@ -55,7 +58,9 @@ impl InProcess {
     /// With the objects in `journal`, or none; a runtime must be entered.
     pub(crate) fn start(settings: Settings, journal: Option<&Path>) -> Result<InProcess, Error> {
         let address = settings.listen;
-        let known = Known { tokens: Tokens::default(), address, authority: "a CA".to_owned() };
+        let keys = Keys::in_memory(Timestamp::now())?;
+        let authority = "a CA".to_owned();
+        let known = Known { tokens: Tokens::default(), keys, address, authority };
         let (api, writer) = assemble(settings, journal, known, &Stop::default())?;
         Ok(InProcess { api, writer })
     }

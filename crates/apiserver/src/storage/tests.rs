@@ -8,6 +8,7 @@ use super::*;
 use crate::{
     document,
     kinds::{self, SERVICE},
+    pools::{Pools, Reservation},
     settings::IpRange,
     writer::Writer,
 };
@@ -52,7 +53,7 @@ fn gated() -> Gated {
     let range = IpRange { first: "10.9.0.0".parse().unwrap(), prefix: 24 };
     let pools = Arc::new(Pools::new(&[range], (30000, 30100)));
     let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
-    let storage = Storage::new(state, writes.clone(), notifier, pools.clone());
+    let storage = Storage::new(state, writes.clone(), notifier);
     Gated { storage, pools, writes, began, go, writer }
 }
 
@@ -78,8 +79,10 @@ async fn a_write_is_decided_by_its_commit_even_if_its_client_is_gone() {
     {
         let Gated { storage, pools, began, go, writer, .. } = gated();
         let (new, reservation) = reserved(&pools, "a");
-        let new = Next::Version(document::stored(&SERVICE, &new));
-        let mut write = Box::pin(storage.write(&SERVICE, "n/a", None, new, reservation));
+        let new = document::stored(&SERVICE, &new);
+        let on_decided = pools.clone().on_decided(None, Some(&new.encoded), reservation);
+        let new = Next::Version(new);
+        let mut write = Box::pin(storage.write(&SERVICE, "n/a", None, new, Some(on_decided)));
         assert!(matches!(poll!(&mut write), Poll::Pending));
         began.recv().unwrap();
         assert_eq!(held(&pools), (0, 2));
@@ -110,8 +113,10 @@ async fn a_write_that_was_never_sent_releases_its_reservation() {
         assert!(poll!(other).is_pending());
     }
     let (new, reservation) = reserved(&pools, "a");
-    let new = Next::Version(document::stored(&SERVICE, &new));
-    let mut write = Box::pin(storage.write(&SERVICE, "n/a", None, new, reservation));
+    let new = document::stored(&SERVICE, &new);
+    let on_decided = pools.clone().on_decided(None, Some(&new.encoded), reservation);
+    let new = Next::Version(new);
+    let mut write = Box::pin(storage.write(&SERVICE, "n/a", None, new, Some(on_decided)));
     assert!(matches!(poll!(&mut write), Poll::Pending));
     assert_eq!(held(&pools), (0, 2));
     drop(write);

@@ -1,45 +1,22 @@
 //! `delete`: one object.
 
-use evenkeel_store::{NewObject, Object, Outcome};
 use serde_json::{Value, json};
 
 use crate::{
     answer::{self, Answer},
     api::{Api, Call},
     body::{self, not_registered},
-    document,
     invalid::{FieldError, Path},
-    kinds::{DeleteAnswers, Kind, read::text},
-    lifecycle::{self, Deletion, Propagation},
+    kinds::{DeleteAnswers, read::text},
+    registry::{DeleteOptions, Propagation, Removed},
     request::query::{check_dry_run, refuse},
     status::{self, Failure, Result},
-    storage::Next,
-    verbs::{admit::at_revision, update::TRIES},
 };
-use jiff::Timestamp;
-
-pub(crate) use crate::lifecycle::DeleteOptions;
-
-/// Namespaces that can't be deleted.
-const KEPT: [&str; 3] = ["default", "kube-system", "kube-public"];
-
-/// The result of a delete.
-#[derive(Debug)]
-pub(crate) struct Removed {
-    /// In the stored kind's form.
-    pub(crate) value: Value,
-    /// It is removed, not just marked.
-    pub(crate) gone: bool,
-}
 
 pub(crate) async fn delete(api: &Api, call: &Call<'_>) -> Result<Answer> {
-    let kind = call.kind();
     let options = options(call)?;
-    let name = &call.resource.name;
-    if kind.has_finalize() && KEPT.contains(&name.as_str()) {
-        return Err(Failure::forbidden(kind, name, "this namespace may not be deleted"));
-    }
-    let removed = remove(api, kind.stored_kind(), &call.key(name), &options, call.now()).await?;
+    let key = call.key(&call.resource.name);
+    let removed = call.registry(api, options.dry_run).delete(call.kind(), &key, &options).await?;
     Ok(answered(call, &removed))
 }
 
@@ -51,70 +28,6 @@ pub(crate) fn answered(call: &Call<'_>, removed: &Removed) -> Answer {
         return Answer::value(200, &success, call.view.format);
     }
     answer::shown(200, kind, kind.presented(removed.value.clone()), call.view)
-}
-
-/// Deletes or marks the object at a key; retries on conflicts.
-pub(crate) async fn remove(
-    api: &Api,
-    kind: &Kind,
-    key: &str,
-    options: &DeleteOptions,
-    now: Timestamp,
-) -> Result<Removed> {
-    let name = key.rsplit('/').next().unwrap_or_default();
-    for _ in 0..TRIES {
-        let object = api.storage.object(kind, key);
-        let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
-        if let Some(removed) = attempt(api, kind, &object, options, now).await? {
-            return Ok(removed);
-        }
-    }
-    Err(Failure::modified(kind, name))
-}
-
-/// `None`: a conflict.
-async fn attempt(
-    api: &Api,
-    kind: &Kind,
-    object: &Object,
-    options: &DeleteOptions,
-    now: Timestamp,
-) -> Result<Option<Removed>> {
-    let present = document::value(kind, object)?;
-    let deletion = lifecycle::decide(kind, present.clone(), options, now)?;
-    let then = |value, gone| Ok(Some(Removed { value, gone }));
-    if options.dry_run {
-        return match deletion {
-            Deletion::Pending => then(present, false),
-            Deletion::Mark(marked) => then(marked, false),
-            Deletion::MarkThenRemove(marked) => then(marked, true),
-            Deletion::Remove => then(present, true),
-        };
-    }
-    let (next, value) = match deletion {
-        Deletion::Pending => return then(present, false),
-        Deletion::Remove => (Next::Nothing, present),
-        Deletion::Mark(marked) => {
-            let (new, marked) = encoded(kind, marked);
-            (Next::Version(new), marked)
-        }
-        Deletion::MarkThenRemove(marked) => {
-            let (new, marked) = encoded(kind, marked);
-            (Next::NothingAfter(new), marked)
-        }
-    };
-    match api.storage.write(kind, &object.key, Some(object), next, None).await? {
-        Ok(Outcome::Written(written) | Outcome::Unchanged(written)) => {
-            then(at_revision(value, written.revision), false)
-        }
-        Ok(Outcome::Deleted(_, revision)) => then(at_revision(value, revision), true),
-        Err(_) => Ok(None),
-    }
-}
-
-fn encoded(kind: &Kind, mut marked: Value) -> (NewObject, Value) {
-    document::canonical(kind, &mut marked);
-    (document::stored(kind, &marked), marked)
 }
 
 /// From the body, or else from the query.

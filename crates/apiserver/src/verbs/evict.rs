@@ -3,27 +3,22 @@
 //! The Pod first gets a condition with the reason; then it is deleted normally. Source:
 //! `pkg/registry/core/pod/storage/eviction.go`.
 
-use evenkeel_store::{Outcome, schema};
+use evenkeel_store::schema;
 use serde_json::{Value, json};
 
 use crate::{
     answer::Answer,
     api::{Api, Call, name_of},
     body::{self, Expected},
-    document,
     invalid::{FieldError, Path},
     kinds::{
+        POD,
         pod::conditions,
         read::{flag, list, text},
     },
-    lifecycle::{self, DeleteOptions, Propagation},
+    registry::{DeleteOptions, Edit, Propagation, Registry, UpdateStrategy, lifecycle},
     status::{Failure, Result},
-    verbs::{
-        admit::{self, Update, UpdateStrategy},
-        create::placed,
-        delete::remove,
-        update::TRIES,
-    },
+    verbs::create::placed,
 };
 
 const SCHEMA: &str = "io.k8s.api.policy.v1.Eviction";
@@ -37,10 +32,12 @@ pub(crate) async fn evict(api: &Api, call: &Call<'_>) -> Result<Answer> {
     check(&eviction, &call.resource.name)?;
     let asked: Vec<&str> = call.query.all("dryRun").collect();
     let mut options = options(&eviction["deleteOptions"], &asked)?;
+    let registry = call.registry(api, options.dry_run);
+    let key = call.key(&call.resource.name);
     if !options.dry_run {
-        mark(api, call, &mut options).await?;
+        mark(&registry, &key, &mut options).await?;
     }
-    remove(api, call.kind(), &call.key(&call.resource.name), &options, call.now()).await?;
+    registry.delete(&POD, &key, &options).await?;
     let done = json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201});
     Ok(Answer::value(201, &done, call.view.format).with_warnings(read.warnings))
 }
@@ -93,38 +90,21 @@ fn options(given: &Value, asked: &[&str]) -> Result<DeleteOptions> {
     })
 }
 
-/// Writes the condition, and retries on conflicts. A required version is replaced by the one that
-/// this creates.
-async fn mark(api: &Api, call: &Call<'_>, options: &mut DeleteOptions) -> Result<()> {
-    let (kind, name, now) = (call.kind(), &call.resource.name, call.now());
-    let key = call.key(name);
-    for _ in 0..TRIES {
-        let object = api.storage.object(kind, &key);
-        let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
-        let old = document::value(kind, &object)?;
-        lifecycle::check_preconditions(kind, &old, options)?;
-        let mut value = old.clone();
-        conditions::evicted(&mut value, now);
-        let change = Update {
-            kind,
-            strategy: UpdateStrategy::Unchecked,
-            key: &key,
-            old: &old,
-            dry_run: false,
-            now,
-        };
-        match admit::update(api, change, value)?.write_over(api, change, &object).await? {
-            Ok(Outcome::Written(written) | Outcome::Unchanged(written)) => {
-                if let Some(version) = &mut options.resource_version {
-                    *version = written.revision.to_string();
-                }
-                return Ok(());
-            }
-            Ok(Outcome::Deleted(..)) => return Err(Failure::not_found(kind, name)),
-            Err(_) => {}
-        }
+/// Writes the condition. A required version is replaced by the one that this creates.
+async fn mark(registry: &Registry<'_>, key: &str, options: &mut DeleteOptions) -> Result<()> {
+    let edit =
+        Edit { kind: &POD, key, uid: None, version: None, strategy: UpdateStrategy::Unchecked };
+    let required = options.clone();
+    let revision = registry.edit(edit, |pod| {
+        lifecycle::check_preconditions(&POD, pod, &required)?;
+        conditions::evicted(pod, registry.now);
+        Ok(())
+    });
+    let revision = revision.await?;
+    if let Some(version) = &mut options.resource_version {
+        *version = revision.to_string();
     }
-    Err(Failure::modified(kind, name))
+    Ok(())
 }
 
 #[cfg(test)]

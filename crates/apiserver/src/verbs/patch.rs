@@ -10,17 +10,18 @@ use evenkeel_store::{
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{self, Answer},
+    answer::Answer,
     api::{Api, Call},
     body::{self, Expected, not_registered},
     invalid::{FieldError, Path},
     kinds::{self, Part, read::text},
+    registry::UpdateStrategy,
     request::query::FieldValidation,
     status::{Failure, Result},
     types,
     verbs::{
         create::placed,
-        update::{self, UpdateStrategy, check_name},
+        update::{self, check_name},
     },
 };
 
@@ -47,9 +48,8 @@ pub(crate) async fn apply(api: &Api, call: &Call<'_>, strategy: UpdateStrategy) 
         let value = patched(call, of, present, options.field_validation, warnings)?;
         placed_as_asked(call, value).map(Some)
     };
-    let (code, value) =
-        update::write(api, call, strategy, options.dry_run, &mut warnings, next).await?;
-    Ok(answer::shown(code, kind, value, call.view).with_warnings(warnings))
+    let updated = update::write(api, call, strategy, options.dry_run, &mut warnings, next).await?;
+    Ok(update::answered(call, updated, warnings))
 }
 
 /// A patch can't move an object: name and namespace stay those of the path.

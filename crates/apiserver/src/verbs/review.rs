@@ -11,7 +11,7 @@ use crate::{
     negotiate::{ResponseFormat, Shape},
     request::query::FieldValidation,
     status::{Failure, Result},
-    table,
+    table, tokens,
     verbs::{ReviewRequest, create::placed_in},
 };
 
@@ -31,7 +31,8 @@ pub(crate) async fn review(api: &Api, request: ReviewRequest<'_>) -> Result<Answ
         "tokenreviews" => {
             let schema = "io.k8s.api.authentication.v1.TokenReview";
             let read = read("authentication.k8s.io", "TokenReview", schema)?;
-            let review = identity::token_review(&read.value, |token| api.user_of_token(token));
+            let reviewed = |token: &str, asked: &[String]| tokens::reviewed(api, token, asked);
+            let review = identity::token_review(&read.value, api.accounts.audiences(), reviewed);
             (review.map_err(Failure::bad_request)?, read.warnings)
         }
         "selfsubjectaccessreviews" => {
@@ -64,7 +65,7 @@ pub(crate) async fn review(api: &Api, request: ReviewRequest<'_>) -> Result<Answ
 }
 
 /// Whole, or metadata only.
-fn shown(value: &Value, format: ResponseFormat) -> Result<Answer> {
+pub(crate) fn shown(value: &Value, format: ResponseFormat) -> Result<Answer> {
     match format.shape {
         Shape::Object | Shape::Table(_) => Ok(Answer::value(201, value, format)),
         Shape::Partial(version) => Ok(Answer::value(201, &table::partial(value, version), format)),

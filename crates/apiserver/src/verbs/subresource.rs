@@ -13,13 +13,14 @@ use crate::{
         read::text,
         workload::scale,
     },
+    registry::{PodHooks, UpdateStrategy, precondition_failed},
     request::query::FieldValidation,
     status::{Failure, Result},
+    tokens,
     verbs::{
-        admit,
         create::placed,
         evict, patch, read,
-        update::{self, UpdateStrategy, check_name},
+        update::{self, check_name},
     },
 };
 
@@ -55,6 +56,7 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
         (Subresource::Scale, &Method::PUT) => replace_scale(api, call).await,
         (Subresource::Scale, &Method::PATCH) => patch_scale(api, call).await,
         (Subresource::Binding, &Method::POST) => bind(api, call, &call.resource.name).await,
+        (Subresource::Token, &Method::POST) => tokens::create(api, call).await,
         (Subresource::Eviction, &Method::POST) => evict::evict(api, call).await,
         (Subresource::NotSupported(name, _, offered), method) => {
             if !offered.contains(&super::verb(method, &call.resource.name, false)) {
@@ -70,7 +72,6 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
 
 fn not_supported(plural: &str, name: &str) -> String {
     let why = match name {
-        "token" => "this server does not sign tokens",
         "proxy" => "this server does not proxy requests",
         _ => "this server has no kubelets",
     };
@@ -122,11 +123,10 @@ async fn rescale(
         }
         Ok(Some(object))
     };
-    let (code, value) =
-        update::write(api, call, UpdateStrategy::OfKind(Part::Main), dry_run, &mut warnings, write)
-            .await?;
-    let shown = scale::scale_of(kind, &value);
-    Ok(answer::shown(code, &scale::SCALE, shown, call.view).with_warnings(warnings))
+    let whole = UpdateStrategy::OfKind(Part::Main);
+    let updated = update::write(api, call, whole, dry_run, &mut warnings, write).await?;
+    let shown = scale::scale_of(kind, &updated.value);
+    Ok(answer::shown(200, &scale::SCALE, shown, call.view).with_warnings(warnings))
 }
 
 /// Binds a Pod to a node: by `pods/binding`, or by a `Binding` in the namespace.
@@ -138,7 +138,7 @@ pub(crate) async fn bind(api: &Api, call: &Call<'_>, pod: &str) -> Result<Answer
     }
     let mut binding = placed(read.value, call.kind(), call.namespace())?;
     binding::check(&binding).map_err(|problem| unbound(problem, pod))?;
-    admit::label_binding(api, &mut binding);
+    PodHooks::complete_binding(api, &mut binding);
     let mut warnings = read.warnings;
     let next = |mut present: Value, _: &mut Vec<String>| {
         check_bound(call, &binding, &present)?;
@@ -158,7 +158,7 @@ fn check_bound(call: &Call<'_>, binding: &Value, pod: &Value) -> Result<()> {
         let [wanted, present] = [binding, pod].map(|object| text(object, &["metadata", field]));
         if !wanted.is_empty() && wanted != present {
             let key = call.key(&call.resource.name);
-            return Err(update::failed_precondition(call.kind(), &key, what, wanted, present));
+            return Err(precondition_failed(call.kind(), &key, what, wanted, present).into());
         }
     }
     Ok(())

@@ -27,6 +27,7 @@ use crate::{
     kinds::Kind,
     metrics::Raised,
     negotiate::Media,
+    registry::hooks_of,
     status::{Failure, Result},
     verbs::watch::{
         frames::Frames,
@@ -219,7 +220,7 @@ impl Watch {
     fn take(&mut self) -> Taken {
         let state = self.api.storage.state();
         let now = state.revision();
-        let oldest = state.history().oldest().max(self.api.shown_since(self.kind));
+        let oldest = state.history().oldest().max(hooks_of(self.kind).shown_since(&self.api));
         if !self.caught_up && self.cursor < oldest {
             return Taken::TooOld;
         }

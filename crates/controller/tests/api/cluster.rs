@@ -89,7 +89,7 @@ impl Cluster {
             features: Features::default(),
             housekeeping: false,
             tokens: None,
-            authorization: Authorization::Masters,
+            authorization: Authorization::Rbac,
             anonymous_health: true,
             sandbox: None,
         };

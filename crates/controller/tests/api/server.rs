@@ -46,7 +46,7 @@ fn settings() -> Settings {
         features: Features::default(),
         housekeeping: false,
         tokens: None,
-        authorization: Authorization::Masters,
+        authorization: Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
     }

@@ -37,7 +37,7 @@ async fn server(stop: &CancellationToken) -> Client {
         features: evenkeel_apiserver::Features::default(),
         housekeeping: false,
         tokens: None,
-        authorization: evenkeel_apiserver::Authorization::Masters,
+        authorization: evenkeel_apiserver::Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
     };

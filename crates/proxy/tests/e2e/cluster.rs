@@ -280,7 +280,7 @@ async fn serve() -> (DropGuard, Config) {
         features: Features::default(),
         housekeeping: false,
         tokens: None,
-        authorization: Authorization::Masters,
+        authorization: Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
     };

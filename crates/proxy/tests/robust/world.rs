@@ -130,7 +130,7 @@ async fn serve(folder: &std::path::Path, port: &TcpSocket) -> (JoinHandle<()>, D
         features: Features::default(),
         housekeeping: false,
         tokens: None,
-        authorization: Authorization::Masters,
+        authorization: Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
     };

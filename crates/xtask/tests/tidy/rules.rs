@@ -2,7 +2,7 @@
 
 /// Synchronous, no I/O, no clock, no task.
 pub(crate) const CORE: &[&str] =
-    &["model", "topology", "locality", "fairness", "nft", "xds", "store"];
+    &["model", "topology", "locality", "fairness", "nft", "xds", "store", "authorization"];
 
 /// Shell crates that every shell crate may use.
 pub(crate) const ADAPTERS: &[&str] = &["k8s", "admin"];
@@ -16,7 +16,7 @@ pub(crate) const EDGE: &[&str] = &["evenkeel", "conformance", "xtask", "testkit"
 
 /// Crates that may use these of ours and no others.
 pub(crate) const ONLY: &[(&str, &[&str])] =
-    &[("model", &[]), ("fairness", &[]), ("tower-fairness", &["fairness"])];
+    &[("model", &[]), ("fairness", &[]), ("authorization", &[]), ("tower-fairness", &["fairness"])];
 
 /// Crates that may use these of ours beyond what their layer may.
 pub(crate) const ALSO: &[(&str, &[&str])] =

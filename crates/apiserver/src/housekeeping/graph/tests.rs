@@ -12,8 +12,10 @@ use crate::{
     document,
     housekeeping::namespace::{self, Failures, Item},
     kinds::Kind,
-    lifecycle::{self, DeleteOptions, Deletion},
-    verbs::admit,
+    registry::{
+        DeleteOptions, admit,
+        lifecycle::{self, Deletion},
+    },
 };
 
 struct World {

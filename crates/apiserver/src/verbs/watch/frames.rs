@@ -117,7 +117,7 @@ impl Frames {
     fn made(&self, what: &str, object: &Object, revision: Revision, headless: bool) -> Bytes {
         let value = match document::value_at(self.kind.stored_kind(), object, revision) {
             Ok(value) => value,
-            Err(failure) => return self.failed(&failure),
+            Err(problem) => return self.failed(&problem.into()),
         };
         let mut value = self.kind.presented(value);
         self.view.hide(self.kind, &mut value);

@@ -13,10 +13,9 @@ use crate::{
     kinds::{
         Kind,
         metadata::seconds,
-        namespace::{is_finalized, terminate},
         read::{list, number, text},
     },
-    status::{Failure, Result},
+    registry::{Error, Result},
 };
 
 /// Options of a delete.
@@ -56,14 +55,14 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
 pub(crate) fn decide(
-    kind: &Kind,
+    kind: &'static Kind,
     mut object: Value,
     options: &DeleteOptions,
     now: Timestamp,
 ) -> Result<Deletion> {
     check_preconditions(kind, &object, options)?;
-    if kind.has_finalize() {
-        return Ok(namespace(object, options, now));
+    if kind.strategy.ends_by_finalizing() {
+        return Ok(finalized(kind, object, options, now));
     }
     let asked = options.grace_seconds.map(|seconds| if seconds < 0 { 1 } else { seconds });
     let dying = !object["metadata"]["deletionTimestamp"].is_null();
@@ -92,13 +91,16 @@ pub(crate) fn decide(
     }
 }
 
-/// A namespace is marked first and removed when it is empty.
-fn namespace(mut object: Value, options: &DeleteOptions, now: Timestamp) -> Deletion {
+/// The object is marked first and removed when it is finalized, whatever its grace period.
+fn finalized(kind: &Kind, mut object: Value, options: &DeleteOptions, now: Timestamp) -> Deletion {
     if object["metadata"]["deletionTimestamp"].is_null() {
         set_finalizers(&mut object, options);
     }
-    terminate(&mut object, now);
-    if is_finalized(&object) { Deletion::Remove } else { Deletion::Mark(object) }
+    kind.strategy.terminate(&mut object, now);
+    match kind.strategy.is_finalized(&object) {
+        true => Deletion::Remove,
+        false => Deletion::Mark(object),
+    }
 }
 
 enum Shortened {
@@ -179,7 +181,7 @@ fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
 
 /// An object that does not match the preconditions is not changed.
 pub(crate) fn check_preconditions(
-    kind: &Kind,
+    kind: &'static Kind,
     object: &Value,
     options: &DeleteOptions,
 ) -> Result<()> {
@@ -190,7 +192,7 @@ pub(crate) fn check_preconditions(
             "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The \
              object might have been deleted and then recreated"
         );
-        return Err(Failure::precondition(kind, name, &why));
+        return Err(Error::Precondition { kind, name: name.to_owned(), why });
     }
     let version = text(object, &["metadata", "resourceVersion"]);
     if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != version) {
@@ -198,7 +200,7 @@ pub(crate) fn check_preconditions(
             "the ResourceVersion in the precondition ({wanted}) does not match the \
              ResourceVersion in record ({version}). The object might have been modified"
         );
-        return Err(Failure::precondition(kind, name, &why));
+        return Err(Error::Precondition { kind, name: name.to_owned(), why });
     }
     Ok(())
 }

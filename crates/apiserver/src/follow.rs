@@ -6,10 +6,10 @@ use std::{ops::Bound, sync::Arc};
 use evenkeel_store::{Object, ResourceId, Revision, State};
 
 /// Maximum number of changes in a chunk.
-pub(super) const PIECE: usize = 1_000;
+pub(crate) const PIECE: usize = 1_000;
 
 #[derive(Debug)]
-pub(super) struct Follower {
+pub(crate) struct Follower {
     resources: Vec<(ResourceId, Position)>,
 }
 
@@ -22,30 +22,30 @@ enum Position {
 
 /// The next changes. A change during a list may be reported twice, in order.
 #[derive(Debug, Default)]
-pub(super) struct ChangeChunk {
+pub(crate) struct ChangeChunk {
     /// Discard all earlier knowledge: a list begins.
-    pub(super) restarted: bool,
-    pub(super) news: Vec<News>,
-    pub(super) more: bool,
+    pub(crate) restarted: bool,
+    pub(crate) news: Vec<News>,
+    pub(crate) more: bool,
 }
 
 #[derive(Debug)]
-pub(super) struct News {
-    pub(super) resource: ResourceId,
-    pub(super) before: Option<Arc<Object>>,
-    pub(super) after: Option<Arc<Object>>,
+pub(crate) struct News {
+    pub(crate) resource: ResourceId,
+    pub(crate) before: Option<Arc<Object>>,
+    pub(crate) after: Option<Arc<Object>>,
     /// It existed already; its creation time is unknown.
-    pub(super) listed: bool,
+    pub(crate) listed: bool,
 }
 
 impl Follower {
-    pub(super) fn new(resources: impl IntoIterator<Item = ResourceId>) -> Follower {
+    pub(crate) fn new(resources: impl IntoIterator<Item = ResourceId>) -> Follower {
         // No change precedes the first revision, so the first chunk begins with a list.
         let begin = |resource| (resource, Position::Listing("".into(), 0));
         Follower { resources: resources.into_iter().map(begin).collect() }
     }
 
-    pub(super) fn next(&mut self, state: &State) -> ChangeChunk {
+    pub(crate) fn next(&mut self, state: &State) -> ChangeChunk {
         let mut piece = ChangeChunk::default();
         if self.resources.iter().any(|(resource, at)| at.is_behind(state, *resource)) {
             piece.restarted = true;

@@ -1,0 +1,115 @@
+//! Authorization: the Node authorizer and RBAC over the stored objects.
+//!
+//! The rules are in the crate `authorization`; this keeps its index current. Nothing follows the
+//! store in the background: a decision first takes in the changes of roles and bindings since the
+//! last one, so a changed binding is in force when its write is answered. Without a change that is
+//! a comparison of two numbers.
+
+mod followed;
+mod nodes;
+
+use evenkeel_authorization::{
+    Attributes, User, forbidden,
+    rbac::{Policy, Rules},
+    reasons,
+};
+
+use self::{followed::Followed, nodes::Nodes};
+use crate::{identity::MASTERS, settings::Authorization, storage::Storage};
+
+#[derive(Debug, Default)]
+pub(crate) struct Authorizer {
+    mode: Authorization,
+    policy: Followed<Policy>,
+    nodes: Nodes,
+}
+
+/// What the authorizers say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Decision {
+    pub(crate) allowed: bool,
+    /// As in a SubjectAccessReview; often empty.
+    pub(crate) reason: String,
+}
+
+impl Authorizer {
+    pub(crate) fn new(mode: Authorization) -> Authorizer {
+        Authorizer { mode, ..Authorizer::default() }
+    }
+
+    pub(crate) fn allows(&self, storage: &Storage, user: &User, asked: &Attributes<'_>) -> bool {
+        self.is_unrestricted(user)
+            || self.node(storage, user, asked) == Some(Ok(()))
+            || self.policy.read(storage).allows(user, asked)
+    }
+
+    /// Allows, or returns the message of the 403.
+    pub(crate) fn check(
+        &self,
+        storage: &Storage,
+        user: &User,
+        asked: &Attributes<'_>,
+    ) -> Result<(), String> {
+        match self.allows(storage, user, asked) {
+            true => Ok(()),
+            false => Err(forbidden(user, asked, &self.refusal(storage, user, asked))),
+        }
+    }
+
+    pub(crate) fn decide(
+        &self,
+        storage: &Storage,
+        user: &User,
+        asked: &Attributes<'_>,
+    ) -> Decision {
+        if self.is_unrestricted(user) || self.node(storage, user, asked) == Some(Ok(())) {
+            return Decision { allowed: true, reason: String::new() };
+        }
+        let reason = self.policy.read(storage).authorize(user, asked).map(|why| why.to_string());
+        match reason {
+            Some(reason) => Decision { allowed: true, reason },
+            None => Decision { allowed: false, reason: self.refusal(storage, user, asked) },
+        }
+    }
+
+    /// Whether a user may do everything, whatever the roles say.
+    pub(crate) fn is_unrestricted(&self, user: &User) -> bool {
+        self.mode == Authorization::AlwaysAllow || user.is_in(MASTERS)
+    }
+
+    /// Looks up the index of roles and bindings.
+    pub(crate) fn with_policy<T>(&self, storage: &Storage, look: impl FnOnce(&Policy) -> T) -> T {
+        look(&self.policy.read(storage))
+    }
+
+    /// Everything that a user may do in a namespace.
+    pub(crate) fn rules<T>(
+        &self,
+        storage: &Storage,
+        user: &User,
+        namespace: &str,
+        take: impl FnOnce(Rules<'_>) -> T,
+    ) -> T {
+        self.with_policy(storage, |policy| take(policy.rules(user, namespace)))
+    }
+
+    /// Why the authorizers do not allow it.
+    fn refusal(&self, storage: &Storage, user: &User, asked: &Attributes<'_>) -> String {
+        let node = match self.node(storage, user, asked) {
+            Some(Err(why)) => why,
+            _ => String::new(),
+        };
+        let rbac = self.policy.read(storage).refusal(user, asked.namespace()).unwrap_or_default();
+        reasons(&[("node", &node), ("rbac", &rbac)])
+    }
+
+    /// `None`: not a Node.
+    fn node(
+        &self,
+        storage: &Storage,
+        user: &User,
+        asked: &Attributes<'_>,
+    ) -> Option<Result<(), String>> {
+        None::<&str>.map(|name| self.nodes.authorize(storage, name, user, asked))
+    }
+}

@@ -1,0 +1,146 @@
+//! Hands an authorized request to its verb, review or document.
+//!
+//! If the client disconnects before the body is read, the request is cancelled; after that a
+//! mutating verb runs to completion, with everything the request holds.
+
+use std::{sync::Arc, time::Duration};
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Method, request::Parts};
+use http_body_util::{BodyExt as _, Limited};
+use jiff::Timestamp;
+
+use super::{documents, is_read};
+use crate::{
+    answer::{Answer, View},
+    api::{Api, Call},
+    body,
+    identity::User,
+    metrics::Change,
+    negotiate::{self, Offer, ResponseFormat, Shape},
+    request::{Query, Resource, Target},
+    serve::{DetachFlag, Peer},
+    status::{Failure, Result},
+    table::IncludeObject,
+    verbs::{self, ReviewRequest},
+};
+
+/// Timeout for reading a request body.
+const BODY_TIME: Duration = Duration::from_secs(60);
+
+pub(super) async fn dispatch(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Body,
+    target: &Result<Target>,
+    user: &User,
+) -> Result<Answer> {
+    match target {
+        Err(failure) => Err(failure.clone()),
+        Ok(Target::Resource(resource)) => on_resource(api, parts, body, resource, user).await,
+        Ok(Target::Review { plural, namespace, .. }) => {
+            on_review(api, parts, body, plural, namespace.as_deref(), user).await
+        }
+        Ok(document) => documents::answer(api, parts, document),
+    }
+}
+
+async fn on_resource(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Body,
+    resource: &Resource,
+    user: &User,
+) -> Result<Answer> {
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let tables = matches!(resource.subresource.as_str(), "" | "status" | "scale");
+    let view = view(api, parts, &query, Offer { lists: resource.name.is_empty(), tables })?;
+    let failing = ResponseFormat { shape: Shape::Object, ..view.format };
+    let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
+    let _in_flight = api.metrics.in_flight(change);
+    let body = if is_read(&parts.method) { Bytes::new() } else { whole(body).await? };
+    if change == Change::Mutating
+        && let Some(detach) = parts.extensions.get::<DetachFlag>()
+    {
+        // A client that disconnects from now on must not leave the change half done.
+        detach.set();
+    }
+    let peer = parts.extensions.get::<Peer>();
+    let peer = peer.expect("serve gives each request its peer");
+    let call = Call {
+        method: &parts.method,
+        resource,
+        query: &query,
+        headers: &parts.headers,
+        body,
+        view,
+        kill: &peer.kill,
+        user,
+    };
+    match verbs::carry_out(api, &call).await {
+        Ok(answer) => Ok(answer),
+        Err(failure) => Ok(Answer::failure(&failure, failing)),
+    }
+}
+
+async fn on_review(
+    api: &Arc<Api>,
+    parts: &Parts,
+    body: Body,
+    plural: &'static str,
+    namespace: Option<&str>,
+    user: &User,
+) -> Result<Answer> {
+    if parts.method != Method::POST {
+        return Err(Failure::method_not_allowed());
+    }
+    if plural == "bindings" {
+        let kind = &crate::kinds::POD;
+        // The body names the Pod.
+        let bytes = whole(body).await?;
+        let name = verbs::bound_name(&bytes, content_type(parts))?;
+        let namespace = namespace.map(str::to_owned);
+        let resource =
+            Resource { kind, namespace, name, subresource: "binding".into(), watch: false };
+        return on_resource(api, parts, Body::from(bytes), &resource, user).await;
+    }
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let view = view(api, parts, &query, Offer { lists: false, tables: false })?;
+    let bytes = whole(body).await?;
+    let body = body::Body { content_type: content_type(parts), bytes: &bytes };
+    verbs::review(api, ReviewRequest { plural, namespace, user, view, body }).await
+}
+
+fn view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<View> {
+    let pretty = query.has("pretty").then(|| query.text("pretty"));
+    let format = negotiate::response_format(&parts.headers, offer, pretty)?;
+    let include = match format.shape {
+        Shape::Table(_) => {
+            IncludeObject::parse(query.text("includeObject")).map_err(Failure::bad_request)?
+        }
+        Shape::Object | Shape::Partial(_) | Shape::PartialList(_) => IncludeObject::Metadata,
+    };
+    let features = api.settings.features;
+    Ok(View { format, include, now: Timestamp::now(), features })
+}
+
+/// The body, if it is within the size limit and arrives in time.
+async fn whole(body: Body) -> Result<Bytes> {
+    let read = Limited::new(body, body::LIMIT).collect();
+    match tokio::time::timeout(BODY_TIME, read).await {
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(problem)) if problem.is::<http_body_util::LengthLimitError>() => {
+            Err(Failure::too_large(body::LIMIT))
+        }
+        Ok(Err(problem)) => {
+            Err(Failure::bad_request(format!("request body ended early: {problem}")))
+        }
+        Err(_) => Err(Failure::bad_request("timed out reading the request body")),
+    }
+}
+
+fn content_type(parts: &Parts) -> &str {
+    let found = parts.headers.get(http::header::CONTENT_TYPE);
+    found.and_then(|value| value.to_str().ok()).unwrap_or_default()
+}

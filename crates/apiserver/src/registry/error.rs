@@ -1,0 +1,120 @@
+//! Why a write is refused. `status` turns these into the protocol.
+
+use serde_json::Value;
+
+use crate::{document::Unreadable, invalid::Errors, kinds::Kind, status::Failure};
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Error {
+    NotFound {
+        kind: &'static Kind,
+        name: String,
+    },
+    AlreadyExists {
+        kind: &'static Kind,
+        name: String,
+        terminating: bool,
+    },
+    /// All names tried for `generateName` exist already.
+    NoUniqueName {
+        kind: &'static Kind,
+        name: String,
+    },
+    /// The required version is not the present one, or too many other writes came first.
+    Modified {
+        kind: &'static Kind,
+        name: String,
+    },
+    /// The write contradicts the present object.
+    Conflict {
+        kind: &'static Kind,
+        name: String,
+        why: String,
+    },
+    /// The same about a subresource.
+    ConflictOn {
+        part: &'static str,
+        name: String,
+        why: String,
+    },
+    /// The object is not the one that a delete requires.
+    Precondition {
+        kind: &'static Kind,
+        name: String,
+        why: String,
+    },
+    Invalid {
+        kind: &'static Kind,
+        name: String,
+        errors: Errors,
+    },
+    /// A replacement must name the version that it replaces.
+    VersionRequired {
+        kind: &'static Kind,
+        name: String,
+    },
+    /// Admission refuses the object.
+    Forbidden {
+        kind: &'static Kind,
+        name: String,
+        why: String,
+    },
+    NamespaceTerminating {
+        kind: &'static Kind,
+        name: String,
+        namespace: String,
+    },
+    /// The caller is not authorized: the message and the details of the response.
+    Denied {
+        message: String,
+        details: Value,
+    },
+    /// Refused for a reason that Kubernetes reports as an error of the server.
+    Refused(String),
+    /// An error of the server.
+    Internal(String),
+    /// The disk is full.
+    NoSpace(String),
+    ShuttingDown,
+}
+
+// === impl Error ===
+
+impl Error {
+    pub(crate) fn not_found(kind: &'static Kind, name: &str) -> Error {
+        Error::NotFound { kind, name: name.to_owned() }
+    }
+
+    pub(crate) fn modified(kind: &'static Kind, name: &str) -> Error {
+        Error::Modified { kind, name: name.to_owned() }
+    }
+
+    /// Another write came first, or the object is gone: to be decided again.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        use Error as E;
+        matches!(
+            self,
+            E::NotFound { .. }
+                | E::AlreadyExists { .. }
+                | E::NoUniqueName { .. }
+                | E::Modified { .. }
+                | E::Conflict { .. }
+                | E::ConflictOn { .. }
+                | E::Precondition { .. }
+                | E::NamespaceTerminating { .. }
+        )
+    }
+}
+
+/// As the response would say it.
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(Failure::from(self.clone()).message())
+    }
+}
+
+impl From<Unreadable> for Error {
+    fn from(problem: Unreadable) -> Error {
+        Error::Internal(problem.to_string())
+    }
+}

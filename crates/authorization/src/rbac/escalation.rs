@@ -1,0 +1,133 @@
+//! Nobody may grant more than they hold.
+//!
+//! Who writes a role, or binds one, must hold every right in it, unless a rule allows `escalate` or
+//! `bind` explicitly. As in Kubernetes, the rules to be granted are broken into single rights, and
+//! those that are not held are listed, joined again by resource.
+//!
+//! Each single right is looked up in the index of the user's rights, so that ten thousand rules
+//! against ten thousand take no more than ten thousand lookups.
+
+use std::{
+    collections::BTreeSet,
+    fmt::{self, Display, Formatter},
+};
+
+use rustc_hash::FxHashMap;
+
+use super::{
+    Policy, Rule, Unresolved,
+    single::{SingleOn, n_singles, singles},
+    wanted::Wanted,
+};
+use crate::{
+    MASTERS, User,
+    quote::{Quoted, QuotedList},
+};
+
+/// A rule of more single rights than this is not broken up. Who holds everything may grant it, and
+/// to all others it is listed as it is; Kubernetes would run out of memory.
+const MOST_RIGHTS: usize = 1 << 20;
+
+/// What a user wanted to grant and does not hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Escalation {
+    user: String,
+    groups: Vec<String>,
+    /// As the message lists them: sorted, each once.
+    missing: BTreeSet<String>,
+    unresolved: Vec<Unresolved>,
+}
+
+/// Whether a user holds all of these rules, in the namespace or, without one, in the cluster.
+pub fn missing(
+    policy: &Policy,
+    user: &User,
+    scope: Option<&str>,
+    rules: &[Rule],
+) -> Result<(), Escalation> {
+    let namespace = scope.unwrap_or_default();
+    let mut lacking = Lacking::default();
+    for rule in rules {
+        lacking.check(rule, |wanted| policy.holds(user, namespace, wanted));
+    }
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    Err(Escalation {
+        user: user.name.clone(),
+        groups: user.groups.clone(),
+        missing: lacking.described(),
+        unresolved: policy.rules(user, namespace).unresolved,
+    })
+}
+
+/// Whether nothing needs to be checked for a user.
+pub fn is_exempt(user: &User) -> bool {
+    user.is_in(MASTERS)
+}
+
+/// Holding these rules is holding everything. Whoever sets an aggregation rule must.
+pub fn everything() -> [Rule; 2] {
+    let all = || vec!["*".to_owned()];
+    let resources = Rule { verbs: all(), api_groups: all(), resources: all(), ..Rule::default() };
+    let paths = Rule { verbs: all(), non_resource_urls: all(), ..Rule::default() };
+    [resources, paths]
+}
+
+/// Single rights that are not held.
+#[derive(Default)]
+struct Lacking<'a> {
+    /// Verbs by resource and name, in the order in which they are found.
+    resources: FxHashMap<SingleOn<'a>, Vec<String>>,
+    others: Vec<Rule>,
+}
+
+// === impl Lacking ===
+
+impl<'a> Lacking<'a> {
+    fn check(&mut self, rule: &'a Rule, holds: impl Fn(&Wanted<'a>) -> bool) {
+        if n_singles(rule) > MOST_RIGHTS {
+            let all = Wanted::granted("*", "*", "*", None);
+            if !(holds(&all) && holds(&Wanted::granted_path("*", "*"))) {
+                self.others.push(rule.clone());
+            }
+            return;
+        }
+        for single in singles(rule).filter(|single| !holds(&single.wanted())) {
+            match single.on {
+                SingleOn::Path(_) => self.others.push(single.to_rule()),
+                on => self.resources.entry(on).or_default().push(single.verb.to_owned()),
+            }
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.resources.is_empty() && self.others.is_empty()
+    }
+
+    fn described(self) -> BTreeSet<String> {
+        let of_resources = self.resources.into_iter().map(|(on, verbs)| on.with(verbs));
+        of_resources.chain(self.others).map(|rule| rule.to_string()).collect()
+    }
+}
+
+// === impl Escalation ===
+
+impl Display for Escalation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Escalation { user, groups, missing, unresolved } = self;
+        write!(
+            f,
+            "user {} (groups={}) is attempting to grant RBAC permissions not currently held:",
+            Quoted(user),
+            QuotedList(groups)
+        )?;
+        for rule in missing {
+            write!(f, "\n{rule}")?;
+        }
+        match unresolved.is_empty() {
+            true => Ok(()),
+            false => write!(f, "; resolution errors: [{}]", Unresolved::joined(unresolved)),
+        }
+    }
+}
