@@ -7,10 +7,8 @@ use std::{
 
 use bytes::Bytes;
 use evenkeel_admin::{health::Health, supervisor::Supervisor};
-use evenkeel_store::{
-    Revision, Selector,
-    selector::{FieldSelector, LabelSelector},
-};
+use evenkeel_model::labels::LabelSelector;
+use evenkeel_store::{Revision, Selector, selector::FieldSelector};
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::Value;

@@ -5,10 +5,11 @@
 
 mod server;
 
+use evenkeel_model::labels::LabelSelector;
 use evenkeel_store::{
     Object, Selector, patch,
     schema::{self, Schema, Type},
-    selector::{FieldSelector, LabelSelector},
+    selector::FieldSelector,
 };
 use serde_json::Value;
 

@@ -15,7 +15,6 @@ mod policy;
 mod reason;
 mod rule;
 mod rules;
-mod selector;
 mod single;
 mod verbs;
 mod wanted;

@@ -19,6 +19,7 @@ mod endpoint;
 mod few;
 mod frontend;
 mod ids;
+pub mod labels;
 mod names;
 mod node;
 mod pod;

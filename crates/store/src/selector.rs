@@ -1,13 +1,11 @@
 //! Selectors: a namespace, labels, fields.
 
 mod fields;
-mod labels;
+
+use evenkeel_model::labels::LabelSelector;
 
 use crate::object::Object;
-pub use crate::selector::{
-    fields::{FieldError, FieldSelector},
-    labels::{Checks, LabelSelector, Labels, Operator},
-};
+pub use crate::selector::fields::{FieldError, FieldSelector};
 
 /// One namespace or all, with label and field requirements.
 #[derive(Clone, Debug, Default)]

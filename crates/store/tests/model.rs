@@ -8,10 +8,10 @@
 
 use std::collections::BTreeMap;
 
+use evenkeel_model::labels::{Checks, LabelSelector};
 use evenkeel_store::{
     Batch, Expect, Limits, NewObject, Outcome, Query, Refused, Replayed, ResourceId, Revision,
-    Seen, Selector, State, Write, list, seen,
-    selector::{Checks, FieldSelector, LabelSelector},
+    Seen, Selector, State, Write, list, seen, selector::FieldSelector,
 };
 use proptest::prelude::*;
 

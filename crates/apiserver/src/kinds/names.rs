@@ -6,7 +6,7 @@
 
 mod address;
 
-use evenkeel_store::selector::Checks;
+use evenkeel_model::labels::Checks;
 
 pub(crate) use self::address::{ip, legacy_cidr, legacy_ip, masked, sloppy_cidr, sloppy_ip};
 

@@ -8,7 +8,7 @@ mod recorded;
 pub(crate) mod scale;
 pub(crate) mod selector;
 
-use evenkeel_store::selector::LabelSelector;
+use evenkeel_model::labels::LabelSelector;
 use serde_json::{Value, json};
 
 use super::{

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use evenkeel_store::selector::Operator;
+use evenkeel_model::labels::Operator;
 use k8s_openapi::{
     api::core::v1::{Node, NodeSelectorRequirement, NodeSelectorTerm, PodSpec},
     apimachinery::pkg::apis::meta::v1::LabelSelector,

@@ -11,11 +11,11 @@ use std::{
     ops::Bound,
 };
 
+use evenkeel_model::labels::{Checks, LabelSelector};
 use rustc_hash::FxHashSet;
 use serde_json::Value;
 
 use super::Rule;
-pub use super::selector::Selector;
 
 /// What aggregation needs of a ClusterRole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub struct ClusterRole {
     pub rules: Vec<Rule>,
     /// The selectors if it has an aggregation rule. A rule with a malformed selector counts as none:
     /// the role keeps the rules that it has.
-    pub selectors: Option<Vec<Selector>>,
+    pub selectors: Option<Vec<LabelSelector>>,
 }
 
 /// The rules that a role is to have; `None` if it is not aggregated.
@@ -50,9 +50,14 @@ pub fn rules(name: &str, roles: &BTreeMap<String, ClusterRole>) -> Option<Vec<Ru
 
 /// Where the walk is in one aggregated role.
 struct Walk<'a> {
-    selectors: &'a [Selector],
+    selectors: &'a [LabelSelector],
     /// The last role that the first of them matched.
     after: Option<&'a str>,
+}
+
+/// The API has checked the names in a stored selector.
+fn compiled(selector: &Value) -> Option<LabelSelector> {
+    LabelSelector::compile(selector, Checks::NONE)
 }
 
 // === impl ClusterRole ===
@@ -65,7 +70,7 @@ impl ClusterRole {
         let selectors = stored.get("aggregationRule").and_then(|rule| match rule {
             Value::Object(rule) => match rule.get("clusterRoleSelectors") {
                 None | Some(Value::Null) => Some(Vec::new()),
-                Some(selectors) => selectors.as_array()?.iter().map(Selector::of).collect(),
+                Some(selectors) => selectors.as_array()?.iter().map(compiled).collect(),
             },
             _ => None,
         });

@@ -15,8 +15,12 @@ pub(crate) const SHELL: &[&str] =
 pub(crate) const EDGE: &[&str] = &["evenkeel", "conformance", "xtask", "testkit"];
 
 /// Crates that may use these of ours and no others.
-pub(crate) const ONLY: &[(&str, &[&str])] =
-    &[("model", &[]), ("fairness", &[]), ("authorization", &[]), ("tower-fairness", &["fairness"])];
+pub(crate) const ONLY: &[(&str, &[&str])] = &[
+    ("model", &[]),
+    ("fairness", &[]),
+    ("authorization", &["model"]),
+    ("tower-fairness", &["fairness"]),
+];
 
 /// Crates that may use these of ours beyond what their layer may.
 pub(crate) const ALSO: &[(&str, &[&str])] =

@@ -1,13 +1,16 @@
 //! Label selectors of workloads.
 
-use evenkeel_store::selector::LabelSelector;
+use evenkeel_model::labels::LabelSelector;
 use serde_json::{Value, json};
 
 use crate::kinds::{names, read::list};
 
 /// `None` if the selector is invalid; an absent one matches nothing.
 pub(crate) fn compiled(selector: &Value) -> Option<LabelSelector> {
-    LabelSelector::compile(selector, names::LABELS)
+    match selector.is_object() {
+        true => LabelSelector::compile(selector, names::LABELS),
+        false => Some(LabelSelector::nothing()),
+    }
 }
 
 /// A selector as JSON in declaration order, as shown in errors.

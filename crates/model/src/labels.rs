@@ -48,6 +48,13 @@ pub enum Operator {
     LessThan,
 }
 
+// === impl Checks ===
+
+impl Checks {
+    /// For selectors that were checked before.
+    pub const NONE: Checks = Checks { key: |_| Vec::new(), value: |_| Vec::new() };
+}
+
 // === impl LabelSelector ===
 
 impl LabelSelector {
@@ -58,24 +65,26 @@ impl LabelSelector {
 
     /// Compiles a `LabelSelector` of an object; `None` if it is invalid.
     pub fn compile(selector: &Value, checks: Checks) -> Option<LabelSelector> {
-        if !selector.is_object() {
-            return Some(LabelSelector { requirements: None });
-        }
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let selector = selector.as_object()?;
         let mut requirements = Vec::new();
-        for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
-            requirements.push(Requirement::new(key, Operator::Equals, vec![text(value)]));
-        }
-        for expression in selector["matchExpressions"].as_array().into_iter().flatten() {
-            let operator = Operator::named(&text(&expression["operator"]))?;
-            if operator.compares() {
-                return None;
+        if let Some(labels) = present(selector.get("matchLabels")) {
+            for (key, value) in labels.as_object()? {
+                let values = vec![value.as_str()?.to_owned()];
+                requirements.push(Requirement::new(key, Operator::Equals, values));
             }
-            let values = expression["values"].as_array().into_iter().flatten().map(text).collect();
-            requirements.push(Requirement::new(&text(&expression["key"]), operator, values));
+        }
+        if let Some(expressions) = present(selector.get("matchExpressions")) {
+            for expression in expressions.as_array()? {
+                requirements.push(Requirement::compile(expression)?);
+            }
         }
         let valid = requirements.iter().all(|requirement| requirement.is_valid(checks));
         valid.then(|| LabelSelector::of(requirements))
+    }
+
+    /// Matches nothing, not even an object without labels.
+    pub fn nothing() -> LabelSelector {
+        LabelSelector { requirements: None }
     }
 
     fn of(mut requirements: Vec<Requirement>) -> LabelSelector {
@@ -119,6 +128,19 @@ impl Requirement {
         values.dedup();
         let values = values.into_iter().map(Into::into).collect();
         Requirement { key: key.into(), operator, values }
+    }
+
+    fn compile(expression: &Value) -> Option<Requirement> {
+        let operator = Operator::named(expression.get("operator")?.as_str()?)?;
+        let values = match present(expression.get("values")) {
+            None => Vec::new(),
+            Some(values) => {
+                let texts = values.as_array()?.iter();
+                texts.map(|text| text.as_str().map(str::to_owned)).collect::<Option<_>>()?
+            }
+        };
+        let key = expression.get("key")?.as_str()?;
+        (!operator.compares()).then(|| Requirement::new(key, operator, values))
     }
 
     fn is_valid(&self, checks: Checks) -> bool {
@@ -225,6 +247,11 @@ impl Labels for Value {
     }
 }
 
+/// Null is absence.
+fn present(value: Option<&Value>) -> Option<&Value> {
+    value.filter(|value| !value.is_null())
+}
+
 /// As Go's `ParseInt` reads it.
 fn integer(text: &str) -> Option<i64> {
     text.parse().ok()
@@ -236,8 +263,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-
-    const ANY: Checks = Checks { key: |_| Vec::new(), value: |_| Vec::new() };
 
     #[test]
     fn selectors_choose_by_label() {
@@ -259,7 +284,7 @@ mod tests {
             ("in=1", ""),
             (" i = 1 ", "c1"),
         ] {
-            let selector = LabelSelector::parse(selector, ANY).unwrap();
+            let selector = LabelSelector::parse(selector, Checks::NONE).unwrap();
             let matching = objects.iter().filter(|(_, labels)| {
                 let labels: Vec<(Box<str>, Box<str>)> = labels
                     .split(',')
@@ -294,7 +319,11 @@ mod tests {
             ("a in (b", "unable to parse requirement: found '', expected: ',' or ')'"),
             ("!", "unable to parse requirement: found '', expected: identifier"),
         ] {
-            assert_eq!(LabelSelector::parse(selector, ANY).unwrap_err(), error, "{selector:?}");
+            assert_eq!(
+                LabelSelector::parse(selector, Checks::NONE).unwrap_err(),
+                error,
+                "{selector:?}"
+            );
         }
     }
 
@@ -334,9 +363,16 @@ mod tests {
             assert_eq!(parsed.is_empty(), shown.is_empty());
             assert_eq!(LabelSelector::parse(shown, checks), Ok(parsed), "{selector}");
         }
-        let nothing = LabelSelector::compile(&Value::Null, checks).unwrap();
+        let nothing = LabelSelector::nothing();
         assert!(!nothing.matches(&labels) && !nothing.is_empty() && nothing.to_string().is_empty());
+        let nulls = json!({"matchLabels": null, "matchExpressions": []});
+        assert!(LabelSelector::compile(&nulls, checks).is_some_and(|all| all.is_empty()));
         for bad in [
+            Value::Null,
+            json!([]),
+            json!({"matchLabels": {"a": 1}}),
+            json!({"matchLabels": []}),
+            json!({"matchExpressions": [{"key": "x", "operator": "In", "values": [1]}]}),
             json!({"matchExpressions": [{"key": "x", "operator": "Like", "values": ["1"]}]}),
             json!({"matchExpressions": [{"key": "x", "operator": "Gt", "values": ["1"]}]}),
             json!({"matchExpressions": [{"key": "x", "operator": "In"}]}),
@@ -353,14 +389,14 @@ mod tests {
         fn a_selector_is_read_from_its_text_alike(
             text in "(a|b)(=|!=| in | notin |>|<)(1|2|\\(1,3\\))(,!?[a-d]){0,3}"
         ) {
-            if let Ok(selector) = LabelSelector::parse(&text, ANY) {
-                prop_assert_eq!(LabelSelector::parse(&selector.to_string(), ANY), Ok(selector));
+            if let Ok(selector) = LabelSelector::parse(&text, Checks::NONE) {
+                prop_assert_eq!(LabelSelector::parse(&selector.to_string(), Checks::NONE), Ok(selector));
             }
         }
 
         #[test]
         fn nothing_that_is_sent_panics(text in "[a-z0-9=!(),<> \t\u{e4}-]{0,40}") {
-            let _ = LabelSelector::parse(&text, ANY);
+            let _ = LabelSelector::parse(&text, Checks::NONE);
         }
     }
 }
