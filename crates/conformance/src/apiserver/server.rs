@@ -22,7 +22,7 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use evenkeel_apiserver::{Authorization, Features, IpRange, Ready, Settings};
+use evenkeel_apiserver::{Authorization, Features, IpRange, Ready, ServiceAccounts, Settings};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -117,6 +117,7 @@ fn settings(profile: &str, tokens: &Path) -> Result<Settings, String> {
         authorization: Authorization::AlwaysAllow,
         anonymous_health: false,
         sandbox: None,
+        service_accounts: ServiceAccounts::default(),
     })
 }
 

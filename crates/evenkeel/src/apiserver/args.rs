@@ -11,6 +11,7 @@ use evenkeel_admin::logs;
 use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, Settings};
 use tracing::Level;
 
+use super::tokens::{TokenArgs, service_accounts};
 use crate::{duration::duration, error::Error};
 
 #[derive(Debug, Args)]
@@ -40,6 +41,8 @@ pub(crate) struct ApiserverArgs {
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
     #[command(flatten)]
+    pub service_accounts: TokenArgs,
+    #[command(flatten)]
     pub sandbox: SandboxArgs,
     #[arg(long, value_enum, default_value_t, help = "Log format")]
     pub log_format: LogFormat,
@@ -54,8 +57,8 @@ pub(crate) struct ApiserverArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxArgs {
-    /// Simulate a scheduler, kubelets and the controllers of Nodes, Deployments, ReplicaSets,
-    /// DaemonSets and ServiceAccounts, so that Pods become ready. No containers run
+    /// Simulate a scheduler, kubelets and the controllers of Nodes, Deployments, ReplicaSets and
+    /// DaemonSets, so that Pods become ready. No containers run
     #[arg(long)]
     pub sandbox: bool,
     /// Time until a Pod is ready; its annotation sandbox.evenkeel.dev/ready-after overrides this
@@ -120,6 +123,7 @@ pub(super) fn settings(args: &ApiserverArgs) -> Result<Settings, Error> {
         tokens: args.token_auth_file.clone(),
         anonymous_health: args.anonymous_auth,
         sandbox: sandbox(&args.sandbox)?,
+        service_accounts: service_accounts(&args.service_accounts),
     })
 }
 

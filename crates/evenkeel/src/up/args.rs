@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use evenkeel_admin::lease;
-use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox};
+use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, ServiceAccounts};
 use evenkeel_controller::{WatchSettings, engine};
 
 use super::unfinished;
@@ -139,6 +139,7 @@ fn api(args: &UpArgs, data: Option<PathBuf>, features: Features) -> evenkeel_api
         authorization: Authorization::default(),
         anonymous_health: true,
         sandbox: Some(sandbox(&args.sandbox)),
+        service_accounts: ServiceAccounts::default(),
     }
 }
 
