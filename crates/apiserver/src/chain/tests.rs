@@ -142,7 +142,7 @@ async fn escalation_by_binding() {
     assert_eq!(code, 403, "{refused}");
     let missing = binding("missing", "ClusterRole", "nope", "bob");
     let (code, refused) = server.ask_as(&bob, Method::POST, BINDINGS, &missing).await;
-    let words = "clusterroles.rbac.authorization.k8s.io \"nope\" not found";
+    let words = "rolebindings.rbac.authorization.k8s.io \"nope\" not found";
     assert_eq!((code, &refused["message"]), (404, &json!(words)));
     let one = json!({
         "verbs": ["bind"], "apiGroups": [group], "resources": ["clusterroles"],

@@ -3,7 +3,8 @@
 //!
 //! Source: `pkg/registry/authorization/util` of Kubernetes.
 
-use evenkeel_store::selector::{FieldSelector, LabelSelector};
+use evenkeel_model::labels::LabelSelector;
+use evenkeel_store::selector::FieldSelector;
 use serde_json::{Value, json};
 
 use crate::{
