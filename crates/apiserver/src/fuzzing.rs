@@ -4,6 +4,7 @@
 //! Each returns whether the input was accepted. Input may be rejected, but nothing may panic.
 
 mod server;
+mod tokens;
 
 use evenkeel_model::labels::LabelSelector;
 use evenkeel_store::{
@@ -13,7 +14,7 @@ use evenkeel_store::{
 };
 use serde_json::Value;
 
-pub use self::server::Server;
+pub use self::{server::Server, tokens::Tokens};
 use crate::{
     document,
     kinds::{self, Kind, names},
