@@ -8,7 +8,7 @@ use std::{
 
 use clap::{ArgAction, Args, ValueEnum};
 use evenkeel_admin::logs;
-use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, ServiceAccounts, Settings};
+use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, Settings};
 use tracing::Level;
 
 use super::tokens::{TokenArgs, service_accounts};
@@ -41,8 +41,6 @@ pub(crate) struct ApiserverArgs {
     /// authenticated
     #[arg(long, value_name = "MODES", default_value = "Node,RBAC")]
     pub authorization_mode: String,
-    #[command(flatten)]
-    pub service_accounts: ServiceAccountArgs,
     /// Serve /healthz, /livez and /readyz without credentials
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
@@ -58,24 +56,6 @@ pub(crate) struct ApiserverArgs {
     /// Log more: -v is debug, -vv trace
     #[arg(short, action = ArgAction::Count, conflicts_with = "log_level")]
     pub verbose: u8,
-}
-
-#[derive(Debug, Args)]
-#[command(next_help_heading = "Tokens of ServiceAccounts")]
-pub(crate) struct ServiceAccountArgs {
-    /// Issuer of the tokens; those of all issuers are accepted, the first one issues [default:
-    /// https://kubernetes.default.svc]
-    #[arg(long, value_name = "URL")]
-    pub service_account_issuer: Vec<String>,
-    /// Audiences that this server accepts tokens for [default: the issuers]
-    #[arg(long, value_name = "AUDIENCE", value_delimiter = ',')]
-    pub api_audiences: Vec<String>,
-    /// Maximum lifetime of a token, from 1h
-    #[arg(long, value_name = "DURATION", value_parser = lifetime)]
-    pub service_account_max_token_expiration: Option<Duration>,
-    /// Let tokens of Pods that ask for about an hour live for a year
-    #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
-    pub service_account_extend_token_expiration: bool,
 }
 
 #[derive(Debug, Args)]
@@ -161,20 +141,6 @@ fn authorization(given: &str) -> Result<Authorization, Error> {
     }
 }
 
-fn service_accounts(args: &ServiceAccountArgs) -> ServiceAccounts {
-    let usual = ServiceAccounts::default();
-    let issuers = match args.service_account_issuer.is_empty() {
-        true => usual.issuers,
-        false => args.service_account_issuer.clone(),
-    };
-    ServiceAccounts {
-        issuers,
-        api_audiences: args.api_audiences.clone(),
-        max_token_expiration: args.service_account_max_token_expiration,
-        extend_token_expiration: args.service_account_extend_token_expiration,
-    }
-}
-
 fn sandbox(args: &SandboxArgs) -> Result<Option<Sandbox>, Error> {
     if !args.sandbox {
         return Ok(None);
@@ -223,14 +189,6 @@ pub(crate) fn features(given: &[String]) -> Result<Features, Error> {
 fn interval(given: &str) -> Result<Duration, String> {
     match duration(given)? {
         span if span < Duration::from_millis(100) => Err(format!("{given:?} is below 100ms")),
-        span => Ok(span),
-    }
-}
-
-/// Kubernetes refuses a limit below an hour.
-fn lifetime(given: &str) -> Result<Duration, String> {
-    match duration(given)? {
-        span if span < Duration::from_secs(3600) => Err(format!("{given:?} is below 1h")),
         span => Ok(span),
     }
 }
@@ -387,27 +345,6 @@ mod tests {
         ] {
             assert_eq!(authorization(given).ok(), expected, "{given:?}");
         }
-    }
-
-    #[test]
-    fn the_flags_of_tokens_have_the_defaults_of_the_library() {
-        #[derive(Debug, clap::Parser)]
-        struct Only {
-            #[command(flatten)]
-            args: ServiceAccountArgs,
-        }
-        let read = |args: &[&str]| {
-            let args = std::iter::once(&"x").chain(args);
-            <Only as clap::Parser>::try_parse_from(args).map(|only| service_accounts(&only.args))
-        };
-        assert_eq!(read(&[]).unwrap(), ServiceAccounts::default());
-        let two = read(&["--service-account-issuer", "a", "--service-account-issuer", "b"]);
-        assert_eq!(two.unwrap().issuers, ["a", "b"]);
-        assert_eq!(read(&["--api-audiences", "a,b"]).unwrap().api_audiences, ["a", "b"]);
-        let most = "--service-account-max-token-expiration";
-        let hours = read(&[most, "2h"]).unwrap().max_token_expiration;
-        assert_eq!(hours, Some(Duration::from_secs(7200)));
-        assert!(read(&[most, "59m"]).is_err() && read(&[most, "x"]).is_err());
     }
 
     #[test]
