@@ -16,6 +16,12 @@ pub struct Tokens {
     token: String,
 }
 
+impl std::fmt::Debug for Tokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tokens").finish_non_exhaustive()
+    }
+}
+
 impl Tokens {
     /// `None` if the machine lacks the resources for it.
     pub fn start() -> Option<Tokens> {

@@ -37,6 +37,10 @@ pub(crate) struct ApiserverArgs {
     /// File with bearer tokens, one per line: token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
+    /// Who may do what: Node,RBAC, or AlwaysAllow, which allows everything to every user that is
+    /// authenticated
+    #[arg(long, value_name = "MODES", default_value = "Node,RBAC")]
+    pub authorization_mode: String,
     /// Serve /healthz, /livez and /readyz without credentials
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
@@ -119,12 +123,22 @@ pub(super) fn settings(args: &ApiserverArgs) -> Result<Settings, Error> {
         node_ports: args.service_node_port_range,
         features: features(&args.feature_gates)?,
         housekeeping: true,
-        authorization: Authorization::default(),
+        authorization: authorization(&args.authorization_mode)?,
         tokens: args.token_auth_file.clone(),
         anonymous_health: args.anonymous_auth,
         sandbox: sandbox(&args.sandbox)?,
         service_accounts: service_accounts(&args.service_accounts),
     })
+}
+
+/// Kubernetes has each mode alone too. Here `Node` and `RBAC` come together, in either order: what one
+/// of them allows is allowed.
+fn authorization(given: &str) -> Result<Authorization, Error> {
+    match given.split(',').map(str::trim).collect::<Vec<_>>()[..] {
+        ["Node", "RBAC"] | ["RBAC", "Node"] => Ok(Authorization::Rbac),
+        ["AlwaysAllow"] => Ok(Authorization::AlwaysAllow),
+        _ => Err(Error::AuthorizationMode { given: given.to_owned() }),
+    }
 }
 
 fn sandbox(args: &SandboxArgs) -> Result<Option<Sandbox>, Error> {
@@ -315,6 +329,21 @@ mod tests {
             &["--sandbox", "--sandbox-pod-cidr", "10.0.0.0/31"],
         ] {
             assert!(read(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn modes_of_authorization_are_read() {
+        for (given, expected) in [
+            ("Node,RBAC", Some(Authorization::Rbac)),
+            ("RBAC, Node", Some(Authorization::Rbac)),
+            ("AlwaysAllow", Some(Authorization::AlwaysAllow)),
+            ("RBAC", None),
+            ("Node,RBAC,Webhook", None),
+            ("AlwaysAllow,RBAC", None),
+            ("", None),
+        ] {
+            assert_eq!(authorization(given).ok(), expected, "{given:?}");
         }
     }
 
