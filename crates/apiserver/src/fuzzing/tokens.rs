@@ -9,7 +9,6 @@ use crate::server::in_process::{InProcess, administrator, settings};
 /// Objects of each kind beside those of the token.
 const OTHERS: usize = 1_000;
 
-#[derive(Debug)]
 pub struct Tokens {
     _runtime: Runtime,
     server: InProcess,
