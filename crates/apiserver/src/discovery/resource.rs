@@ -83,11 +83,12 @@ const ACTIONS: [Action; 7] = [
 ];
 
 /// Groups in the order of Kubernetes' priorities; others follow by name.
-const GROUPS: [&str; 9] = [
+const GROUPS: [&str; 10] = [
     "apps",
     "events.k8s.io",
     "authentication.k8s.io",
     "authorization.k8s.io",
+    "policy",
     "rbac.authorization.k8s.io",
     "apiextensions.k8s.io",
     "coordination.k8s.io",

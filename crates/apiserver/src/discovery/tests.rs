@@ -6,7 +6,8 @@ use super::*;
 use crate::kinds::{KINDS, facts};
 
 /// Kinds missing in the recordings.
-const NOT_RECORDED: [&str; 2] = ["controllerrevisions", "podtemplates"];
+const NOT_RECORDED: [&str; 4] =
+    ["controllerrevisions", "podtemplates", "resourcequotas", "resourcequotas/status"];
 
 /// Whether the table has the kind of a recorded resource.
 fn is_here(name: &str) -> bool {

@@ -74,6 +74,8 @@ const SCOPES: [(&str, &[&str]); 7] = [
 const CONFLICTS: [[&str; 2]; 2] =
     [["BestEffort", "NotBestEffort"], ["Terminating", "NotTerminating"]];
 
+const UNFIT: &str = "unsupported scope applied to resource";
+
 #[derive(Debug)]
 struct ResourceQuotaStrategy;
 
@@ -112,13 +114,15 @@ fn validate_spec(object: &Value) -> Errors {
     amounts(&mut errors, object, ["spec", "hard"]);
     let path = Path::root("spec").child("scopes");
     let given = at(object, &["spec", "scopes"]);
-    for scope in list(object, &["spec", "scopes"]) {
-        if !is_scope(scope) {
-            errors.push(FieldError::invalid(path.clone(), given, "unsupported scope"));
-        }
-        fits(&mut errors, object, scope, given, &path);
+    // Each of these errors shows the whole list, and is the same for every scope.
+    if !list(object, &["spec", "scopes"]).iter().all(is_scope) {
+        errors.push(FieldError::invalid(path.clone(), given, "unsupported scope"));
     }
-    conflicts(&mut errors, &scopes(object), given, &path);
+    let scopes = scopes(object);
+    if !fits(object, &scopes) {
+        errors.push(FieldError::invalid(path.clone(), given, UNFIT));
+    }
+    conflicts(&mut errors, &scopes, given, &path);
     if at(object, &["spec", "scopeSelector"]).is_object() {
         selector(&mut errors, object);
     }
@@ -134,11 +138,14 @@ fn selector(errors: &mut Errors, object: &Value) {
             let path = path.child("scopeName");
             errors.push(FieldError::invalid(path, scope, "unsupported scope"));
         }
-        fits(errors, object, scope, at(object, &["spec", "scopeSelector"]), &path);
         operator(errors, requirement, &path);
     }
-    let scopes = requirements.iter().map(|requirement| text(requirement, &["scopeName"]));
-    conflicts(errors, &scopes.collect(), at(object, &["spec", "scopes"]), &path);
+    let scopes = requirements.iter().map(|requirement| text(requirement, &["scopeName"])).collect();
+    if !fits(object, &scopes) {
+        let given = at(object, &["spec", "scopeSelector"]);
+        errors.push(FieldError::invalid(path.clone(), given, UNFIT));
+    }
+    conflicts(errors, &scopes, at(object, &["spec", "scopes"]), &path);
 }
 
 fn operator(errors: &mut Errors, requirement: &Value, path: &Path) {
@@ -176,15 +183,13 @@ fn amounts(errors: &mut Errors, object: &Value, place: [&str; 2]) {
     }
 }
 
-/// Each of the limited resources must be one that the scope is about.
-fn fits(errors: &mut Errors, object: &Value, scope: &Value, given: &Value, path: &Path) {
-    let Some((_, resources)) = SCOPES.iter().find(|(name, _)| scope == name) else { return };
-    for (name, _) in entries(object, &["spec", "hard"]) {
-        if !name.contains('/') && !resources.contains(&name) {
-            let message = "unsupported scope applied to resource";
-            errors.push(FieldError::invalid(path.clone(), given, message));
-        }
-    }
+/// Whether each of the limited resources is one that the scopes are about.
+fn fits(object: &Value, scopes: &BTreeSet<&str>) -> bool {
+    let mut about = SCOPES.iter().filter(|(name, _)| scopes.contains(name));
+    about.all(|(_, about)| {
+        let is_other = |name: &str| !name.contains('/') && !about.contains(&name);
+        !entries(object, &["spec", "hard"]).any(|(name, _)| is_other(name))
+    })
 }
 
 fn conflicts(errors: &mut Errors, scopes: &BTreeSet<&str>, given: &Value, path: &Path) {

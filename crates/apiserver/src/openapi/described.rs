@@ -14,13 +14,13 @@ use k8s_openapi::{
         autoscaling::v1::Scale,
         coordination::v1::Lease,
         core::v1::{
-            Binding, ConfigMap, Event, Namespace, Node, Pod, PodTemplate, Secret, Service,
-            ServiceAccount,
+            Binding, ConfigMap, Event, Namespace, Node, Pod, PodTemplate, ResourceQuota, Secret,
+            Service, ServiceAccount,
         },
         discovery::v1::EndpointSlice,
         events::v1::Event as EventV1,
         flowcontrol::v1::{FlowSchema, PriorityLevelConfiguration},
-        policy::v1::Eviction,
+        policy::v1::{Eviction, PodDisruptionBudget},
         rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
     },
     apimachinery::pkg::{
@@ -73,7 +73,7 @@ fn generate() -> Map<String, Value> {
     include_types!(
         generator,
         (Binding, ConfigMap, Event, Namespace, Node, Pod, PodTemplate, Secret),
-        (Service, ServiceAccount),
+        (PodDisruptionBudget, ResourceQuota, Service, ServiceAccount),
         (ControllerRevision, DaemonSet, Deployment, ReplicaSet),
         (EndpointSlice, EventV1, Lease, Scale, Eviction, FlowSchema, PriorityLevelConfiguration),
         (ClusterRole, ClusterRoleBinding, Role, RoleBinding),
