@@ -59,7 +59,7 @@ pub(crate) struct Api {
     pub(crate) services_shown_since: OnceLock<Revision>,
     pub(crate) address: SocketAddr,
     /// The CA certificate for clients, in PEM.
-    pub(crate) authority: String,
+    pub(crate) authority: watch::Sender<String>,
     /// Ends all watches.
     pub(crate) stop: CancellationToken,
     /// Restarts background tasks that fail.
@@ -109,11 +109,6 @@ impl Api {
         attributes: &Attributes<'_>,
     ) -> std::result::Result<(), String> {
         self.authorizer.check(&self.storage, user, attributes)
-    }
-
-    /// Whether a user may do everything.
-    pub(crate) fn allows_all(&self, user: &User) -> bool {
-        self.authorizer.is_unrestricted(user)
     }
 }
 

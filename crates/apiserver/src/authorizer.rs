@@ -8,11 +8,9 @@
 mod followed;
 mod nodes;
 
-use evenkeel_authorization::{
-    Attributes, User, forbidden,
-    rbac::{Policy, Rules},
-    reasons,
-};
+use evenkeel_authorization::{Attributes, User, forbidden, node, rbac::Policy, reasons};
+
+use serde_json::{Value, json};
 
 use self::{followed::Followed, nodes::Nodes};
 use crate::{identity::MASTERS, settings::Authorization, storage::Storage};
@@ -25,7 +23,7 @@ pub(crate) struct Authorizer {
 }
 
 /// What the authorizers say.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decision {
     pub(crate) allowed: bool,
     /// As in a SubjectAccessReview; often empty.
@@ -82,15 +80,31 @@ impl Authorizer {
         look(&self.policy.read(storage))
     }
 
-    /// Everything that a user may do in a namespace.
-    pub(crate) fn rules<T>(
+    /// Everything that a user may do in a namespace: the status of a SelfSubjectRulesReview.
+    pub(crate) fn rules(&self, storage: &Storage, user: &User, namespace: &str) -> Value {
+        if self.mode == Authorization::AlwaysAllow {
+            return json!({
+                "resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]}],
+                "nonResourceRules": [{"verbs": ["*"], "nonResourceURLs": ["*"]}],
+                "incomplete": false,
+            });
+        }
+        let others: &[&str] = if node::identity(user).is_some() { &[node::NO_RULES] } else { &[] };
+        self.with_policy(storage, |policy| policy.rules(user, namespace).status(others))
+    }
+
+    /// Why a write of a Node is refused although it is authorized.
+    pub(crate) fn node_restriction(
         &self,
         storage: &Storage,
-        user: &User,
-        namespace: &str,
-        take: impl FnOnce(Rules<'_>) -> T,
-    ) -> T {
-        self.with_policy(storage, |policy| take(policy.rules(user, namespace)))
+        node: &str,
+        asked: &Attributes<'_>,
+        change: node::Change<'_>,
+    ) -> Option<String> {
+        match self.mode {
+            Authorization::AlwaysAllow => None,
+            Authorization::Rbac => self.nodes.restriction(storage, node, asked, change),
+        }
     }
 
     /// Why the authorizers do not allow it.
@@ -110,6 +124,6 @@ impl Authorizer {
         user: &User,
         asked: &Attributes<'_>,
     ) -> Option<Result<(), String>> {
-        None::<&str>.map(|name| self.nodes.authorize(storage, name, user, asked))
+        node::identity(user).map(|_| self.nodes.authorize(storage, user, asked))
     }
 }

@@ -157,6 +157,8 @@ fn leaf(
 mod tests {
     use std::{fs, os::unix::fs::PermissionsExt};
 
+    use tokio::sync::watch;
+
     use super::*;
     use crate::certificates::testing::scratch;
 
@@ -308,7 +310,16 @@ mod tests {
         let address = ([127, 0, 0, 1], 6443).into();
         write_secret(&kubeconfig, &super::kubeconfig(&present, address)).unwrap();
         let serving = tls(&present).unwrap().serving;
-        ServedCertificates { folder, names: local(), address, kubeconfig, serving, present }
+        let authority = watch::Sender::new(present.authority.clone());
+        ServedCertificates {
+            folder,
+            names: local(),
+            address,
+            kubeconfig,
+            serving,
+            present,
+            authority,
+        }
     }
 
     #[test]
@@ -317,6 +328,7 @@ mod tests {
         let mut shown = shown(&Folder::open(&path).unwrap(), now());
         let text = |shown: &ServedCertificates| fs::read_to_string(&shown.kubeconfig).unwrap();
         let (first, before) = (shown.present.clone(), text(&shown));
+        let mut clients = shown.authority.subscribe();
         shown.renew(days_later(300)).unwrap();
         assert_eq!((shown.present.clone(), text(&shown)), (first.clone(), before.clone()));
         shown.renew(days_later(340)).unwrap();
@@ -328,6 +340,10 @@ mod tests {
         let second = shown.present.clone();
         shown.renew(days_later(341)).unwrap();
         assert_eq!(shown.present, second);
+        assert!(!clients.has_changed().unwrap());
+        shown.renew(days_later(3640)).unwrap();
+        assert_ne!(shown.present.authority, first.authority);
+        assert_eq!(*clients.borrow_and_update(), shown.present.authority);
     }
 
     #[test]

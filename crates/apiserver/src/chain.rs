@@ -144,3 +144,6 @@ fn metric_verb(parts: &Parts, target: Option<&Target>) -> &'static str {
         _ => "other",
     }
 }
+
+#[cfg(test)]
+mod tests;

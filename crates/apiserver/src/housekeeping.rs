@@ -12,6 +12,7 @@
 //! separately, with its own backoff. Only pointers are copied while the state is locked, a few at a
 //! time.
 
+mod accounts;
 mod aggregation;
 mod empty;
 mod events;
@@ -27,7 +28,9 @@ use evenkeel_store::{Object, ResourceId, Revision};
 use serde_json::Value;
 use tokio::{task::JoinSet, time::Instant};
 
-pub(crate) use self::{aggregation::aggregate_roles, events::expire_events};
+pub(crate) use self::{
+    accounts::keep_accounts, aggregation::aggregate_roles, events::expire_events,
+};
 use self::{
     graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},
     queue::Queue,

@@ -9,9 +9,10 @@ mod access_review;
 pub(crate) mod actors;
 mod certificate;
 mod impersonate;
+#[cfg(test)]
+mod recorded;
 mod review;
 mod rules_review;
-pub(crate) mod service_account;
 mod tokens;
 
 use std::{
@@ -25,6 +26,8 @@ use serde_json::{Map, Value, json};
 pub(crate) use evenkeel_authorization::{
     ANONYMOUS, AUTHENTICATED, Attributes, MASTERS, On, UNAUTHENTICATED, User,
 };
+
+pub(crate) use crate::authorizer::Decision;
 
 pub use self::tokens::TokenFileError;
 pub(crate) use self::{

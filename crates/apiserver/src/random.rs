@@ -28,12 +28,6 @@ pub(crate) fn suffix() -> String {
     (0..5).map(|_| char::from(LETTERS[rng.random_range(0..LETTERS.len())])).collect()
 }
 
-/// 256 bits, in hexadecimal digits.
-pub(crate) fn secret() -> String {
-    let bytes: [u8; 32] = rand::rng().random();
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A number below `end`.
 pub(crate) fn below(end: u64) -> u64 {
     if end == 0 { 0 } else { rand::rng().random_range(0..end) }

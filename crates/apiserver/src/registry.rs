@@ -18,6 +18,7 @@ mod error;
 mod escalation;
 mod hooks;
 pub(crate) mod lifecycle;
+mod node_restriction;
 mod update;
 
 use jiff::Timestamp;
@@ -30,6 +31,7 @@ pub(crate) use self::{
     error::Error,
     hooks::{PodHooks, of as hooks_of},
     lifecycle::{DeleteOptions, Propagation},
+    node_restriction::NodeWrite,
     update::{Edit, Place, Replacing, Updated, precondition_failed},
 };
 use crate::{api::Api, identity::User};

@@ -12,7 +12,6 @@
 //! proportional to the changes, except that a change of a Node re-examines the Pods on it and the
 //! pending ones.
 
-mod accounts;
 pub(crate) mod action;
 mod carry_out;
 mod conditions;
@@ -65,10 +64,6 @@ const NAP: Duration = Duration::from_secs(1);
 /// The part that handles a key. The order is that of the queue among keys due at the same moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Part {
-    /// A Namespace: its ServiceAccount `default` and the CA certificate.
-    Namespace,
-    /// A Secret for a token.
-    Token,
     /// A Node: its status, its heartbeat, and the consequences of a missing one.
     Node,
     Deployment,
@@ -85,8 +80,6 @@ pub(crate) enum Part {
 impl Part {
     fn reconcile(self, world: &World, key: &str, now: Timestamp, settings: &Sandbox) -> Step {
         let reconcile = match self {
-            Part::Namespace => accounts::namespace,
-            Part::Token => accounts::token,
             Part::Node => nodes::reconcile,
             Part::Deployment => workloads::deployment::reconcile,
             Part::ReplicaSet => workloads::replica_set::reconcile,
@@ -180,7 +173,7 @@ impl SandboxState {
     fn follow(&mut self, api: &Api, now: Timestamp) {
         let (known, changes) = changes(api, &mut self.cursor);
         if !known {
-            self.world = World::new(&api.authority);
+            self.world = World::default();
         }
         for (kind, key, object) in changes {
             self.take(kind, &key, object.as_deref(), now);

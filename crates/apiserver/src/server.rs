@@ -5,6 +5,8 @@ pub(crate) mod builtin;
 pub(crate) mod health;
 pub(crate) mod in_process;
 #[cfg(test)]
+mod matrix;
+#[cfg(test)]
 pub(crate) mod testing;
 
 use std::{
@@ -136,6 +138,7 @@ pub async fn run(
         kubeconfig: path.clone(),
         serving: tls.serving.clone(),
         present: certificates,
+        authority: api.authority.clone(),
     };
     let metrics = api.metrics.connections.clone();
     let serving = serve(listener, tls, Chain::new(&api), ending.clone(), limits, metrics);
@@ -174,6 +177,9 @@ pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
         tasks.push(supervised(api, "housekeeping", housekeeping::run));
         tasks.push(supervised(api, "event-expiry", housekeeping::expire_events));
         tasks.push(supervised(api, "role-aggregation", housekeeping::aggregate_roles));
+    }
+    if api.settings.housekeeping || api.settings.sandbox.is_some() {
+        tasks.push(supervised(api, "service-accounts", housekeeping::keep_accounts));
     }
     if api.settings.sandbox.is_some() {
         tasks.push(supervised(api, "sandbox", sandbox::run));

@@ -353,6 +353,7 @@ impl From<Error> for Failure {
                 Failure::terminating(kind, &name, &namespace)
             }
             Error::Denied { message, details } => Failure::forbidden_words(message, details),
+            Error::BadRequest(message) => Failure::bad_request(message),
             Error::Refused(message) => Failure::internal(message),
             Error::Internal(message) => Failure::internal_error(&message),
             Error::NoSpace(message) => Failure::no_space(message),

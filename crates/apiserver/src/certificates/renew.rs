@@ -4,6 +4,7 @@
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use jiff::Timestamp;
+use tokio::sync::watch;
 
 use super::{
     CertificateError, Certificates, Name, certificates, files::write_secret, kubeconfig,
@@ -22,6 +23,8 @@ pub(crate) struct ServedCertificates {
     pub(crate) kubeconfig: PathBuf,
     pub(crate) serving: Arc<Serving>,
     pub(crate) present: Certificates,
+    /// The CA certificate, to be published to clients in the cluster.
+    pub(crate) authority: watch::Sender<String>,
 }
 
 /// Runs until the server stops.
@@ -46,6 +49,9 @@ impl ServedCertificates {
         }
         if *admin != self.present.admin || *authority != self.present.authority {
             write_secret(&self.kubeconfig, &kubeconfig(&fresh, self.address))?;
+        }
+        if *authority != self.present.authority {
+            self.authority.send_replace(authority.clone());
         }
         self.present = fresh;
         Ok(())

@@ -23,7 +23,9 @@ pub(super) fn user(api: &Api, parts: &Parts, attributes: &Attributes<'_>) -> Res
     let user = identity::authenticate(parts, peer, |token| api.user_of_token(token), anonymous)
         .map_err(|_| Failure::unauthorized())?;
     record(parts, peer, &user);
-    let other = identity::impersonate(&user, &parts.headers, attributes).map_err(refused)?;
+    let may =
+        |user: &User, asked: &Attributes<'_>| api.authorizer.decide(&api.storage, user, asked);
+    let other = identity::impersonate(&user, &parts.headers, attributes, may).map_err(refused)?;
     Ok(other.map_or(user, Arc::new))
 }
 

@@ -109,7 +109,8 @@ impl Roles {
         let Some(of) = news.after.as_deref().or(news.before.as_deref()) else { return };
         let before = self.all.remove(&*of.key);
         let after = news.after.as_deref().and_then(role);
-        self.mark(before.iter().chain(&after));
+        let changed: Vec<&ClusterRole> = before.iter().chain(&after).collect();
+        self.mark(&changed);
         if let Some(after) = after {
             if after.selectors.is_some() {
                 self.dirty.insert(of.key.to_string());
@@ -119,10 +120,10 @@ impl Roles {
     }
 
     /// Marks the aggregated roles that select one of these.
-    fn mark<'a>(&mut self, changed: impl Iterator<Item = &'a ClusterRole> + Clone) {
+    fn mark(&mut self, changed: &[&ClusterRole]) {
         for (name, role) in &self.all {
             let mut selectors = role.selectors.iter().flatten();
-            if selectors.any(|one| changed.clone().any(|role| one.matches(&role.labels))) {
+            if selectors.any(|one| changed.iter().any(|role| one.matches(&role.labels))) {
                 self.dirty.insert(name.clone());
             }
         }
@@ -134,7 +135,7 @@ impl Roles {
         while let Some(name) = self.dirty.pop_first() {
             let role = self.all.get(&name).cloned();
             if examined.insert(name) {
-                self.mark(role.iter());
+                self.mark(&role.iter().collect::<Vec<_>>());
                 self.dirty.retain(|name| !examined.contains(name));
             }
         }
@@ -171,7 +172,7 @@ mod tests {
             ("own", "to-view", None),
         ]);
         let changed = all.all["own"].clone();
-        all.mark([&changed].into_iter());
+        all.mark(&[&changed]);
         assert_eq!(all.concerned(), ["admin", "edit", "view"]);
         assert_eq!(all.concerned(), [""; 0]);
     }

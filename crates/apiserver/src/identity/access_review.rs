@@ -1,12 +1,23 @@
 //! SelfSubjectAccessReview, SubjectAccessReview and LocalSubjectAccessReview: is a user allowed to
 //! do something?
+//!
+//! Sources: `pkg/apis/authorization/validation` and `pkg/registry/authorization` of Kubernetes.
+
+mod selector;
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
+use evenkeel_store::schema;
+use serde_json::{Map, Value, json};
 
-use super::{Attributes, On, User};
-use crate::invalid::{Errors, FieldError, Path};
+use super::{Attributes, Decision, On, User};
+use crate::{
+    invalid::{Errors, FieldError, Path},
+    kinds::read::{list, text},
+    types,
+};
+
+const PACKAGE: &str = "io.k8s.api.authorization.v1";
 
 /// The subject of the review.
 #[derive(Clone, Copy, Debug)]
@@ -29,11 +40,11 @@ impl Subject<'_> {
     }
 }
 
-/// The review with its status, or its error. `may` is the authorizer.
+/// The review with its status, or its errors. `may` is the authorizer.
 pub(crate) fn access_review(
     review: &Value,
     subject: Subject<'_>,
-    may: impl FnOnce(&User, &Attributes<'_>) -> bool,
+    may: impl FnOnce(&User, &Attributes<'_>) -> Decision,
 ) -> Result<Value, Errors> {
     let errors = validate(review, subject);
     if !errors.is_empty() {
@@ -52,13 +63,35 @@ pub(crate) fn access_review(
         Subject::NamedIn(namespace) => json!({"namespace": namespace}),
         Subject::Own(_) | Subject::Named => json!({}),
     };
-    Ok(json!({
+    let resource = &spec["resourceAttributes"];
+    let fields = selector::fields(&resource["fieldSelector"]);
+    let decision = may(user, &attributes(spec, &fields.text));
+    let labels = selector::labels_ignored(&resource["labelSelector"]);
+    let ignored = [("fieldSelector", fields.ignored), ("labelSelector", labels)];
+    let mut answer = json!({
         "apiVersion": "authorization.k8s.io/v1",
         "kind": subject.kind(),
         "metadata": metadata,
         "spec": spec,
-        "status": {"allowed": may(user, &attributes(spec))},
-    }))
+        "status": status(&decision, &selector::evaluation_error(&ignored)),
+    });
+    if let Some(of) = types::schema().named(&format!("{PACKAGE}.{}", subject.kind())) {
+        schema::canonical(types::schema(), of, &mut answer);
+    }
+    Ok(answer)
+}
+
+fn status(decision: &Decision, evaluation_error: &str) -> Value {
+    let mut status = Map::new();
+    status.insert("allowed".to_owned(), json!(decision.allowed));
+    for (field, text) in
+        [("reason", decision.reason.as_str()), ("evaluationError", evaluation_error)]
+    {
+        if !text.is_empty() {
+            status.insert(field.to_owned(), json!(text));
+        }
+    }
+    Value::Object(status)
 }
 
 fn validate(review: &Value, subject: Subject<'_>) -> Errors {
@@ -67,25 +100,22 @@ fn validate(review: &Value, subject: Subject<'_>) -> Errors {
     let mut errors = Errors::new();
     // Kubernetes prints its internal type, whose fields have different names.
     let shown = match other.is_object() {
-        true => json!({"Path": text(other, "path"), "Verb": text(other, "verb")}),
+        true => json!({"Path": text(other, &["path"]), "Verb": text(other, &["verb"])}),
         false => Value::Null,
     };
     if resource.is_object() == other.is_object() {
         let detail = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
         errors.push(FieldError::invalid(at.clone(), &shown, detail));
     }
-    let is_nobody = text(spec, "user").is_empty() && strings(&spec["groups"]).is_empty();
+    let is_nobody = text(spec, &["user"]).is_empty() && list(spec, &["groups"]).is_empty();
     if !matches!(subject, Subject::Own(_)) && is_nobody {
         let detail = "at least one of user or group must be specified";
         errors.push(FieldError::invalid(at.child("user"), &json!(""), detail));
     }
-    for name in ["fieldSelector", "labelSelector"] {
-        let at = at.child("resourceAttributes").child(name);
-        errors.extend(validate_selector(&resource[name], &at));
-    }
+    errors.extend(selector::validate(resource, &at.child("resourceAttributes")));
     errors.extend(validate_metadata(&review["metadata"], subject));
     if let Subject::NamedIn(namespace) = subject {
-        let given = text(resource, "namespace");
+        let given = text(resource, &["namespace"]);
         if resource.is_object() && given != namespace {
             let at = at.child("resourceAttributes").child("namespace");
             let detail = "must match metadata.namespace";
@@ -100,32 +130,14 @@ fn validate(review: &Value, subject: Subject<'_>) -> Errors {
 }
 
 fn validate_metadata(metadata: &Value, subject: Subject<'_>) -> Option<FieldError> {
-    let (allowed, detail) = match subject {
-        Subject::NamedIn(_) => ("namespace", "must be empty except for namespace"),
-        Subject::Own(_) | Subject::Named => ("", "must be empty"),
+    let detail = match subject {
+        Subject::NamedIn(_) => "must be empty except for namespace",
+        Subject::Own(_) | Subject::Named => "must be empty",
     };
-    let is_set = metadata.as_object().is_some_and(|metadata| {
-        metadata.keys().any(|key| key != "managedFields" && key != allowed)
-    });
+    // The namespace of a request without one is dropped before, as for every kind.
+    let is_ignored = |key: &String| ["managedFields", "namespace"].contains(&key.as_str());
+    let is_set = metadata.as_object().is_some_and(|metadata| !metadata.keys().all(is_ignored));
     is_set.then(|| FieldError::invalid(Path::root("metadata"), metadata, detail))
-}
-
-fn validate_selector(selector: &Value, at: &Path) -> Option<FieldError> {
-    let raw = text(selector, "rawSelector");
-    let has_requirements = selector["requirements"].as_array().is_some_and(|list| !list.is_empty());
-    match (selector.is_object(), raw.is_empty(), has_requirements) {
-        (true, false, true) => {
-            let detail = "may not specified at the same time as requirements";
-            Some(FieldError::invalid(at.child("rawSelector"), &json!(raw), detail))
-        }
-        (true, true, false) => {
-            let at_text = at.as_str();
-            let detail =
-                format!("when {at_text} is specified, requirements or rawSelector is required");
-            Some(FieldError::required(at.child("requirements"), detail))
-        }
-        _ => None,
-    }
 }
 
 fn user_of(spec: &Value) -> User {
@@ -134,95 +146,33 @@ fn user_of(spec: &Value) -> User {
         None => BTreeMap::new(),
     };
     User {
-        name: text(spec, "user").to_owned(),
-        uid: text(spec, "uid").to_owned(),
+        name: text(spec, &["user"]).to_owned(),
+        uid: text(spec, &["uid"]).to_owned(),
         groups: strings(&spec["groups"]),
         extra,
     }
 }
 
-fn attributes(spec: &Value) -> Attributes<'_> {
+/// The version is not part of any decision here, so it needs no default.
+fn attributes<'a>(spec: &'a Value, field_selector: &'a str) -> Attributes<'a> {
     let (resource, other) = (&spec["resourceAttributes"], &spec["nonResourceAttributes"]);
     if other.is_object() {
-        return Attributes {
-            verb: text(other, "verb"),
-            on: On::Path(text(other, "path")),
-            field_selector: "",
-        };
+        let on = On::Path(text(other, &["path"]));
+        return Attributes { verb: text(other, &["verb"]), on, field_selector };
     }
     let on = On::Resource {
-        group: text(resource, "group"),
-        resource: text(resource, "resource"),
-        subresource: text(resource, "subresource"),
-        namespace: text(resource, "namespace"),
-        name: text(resource, "name"),
+        group: text(resource, &["group"]),
+        resource: text(resource, &["resource"]),
+        subresource: text(resource, &["subresource"]),
+        namespace: text(resource, &["namespace"]),
+        name: text(resource, &["name"]),
     };
-    Attributes { verb: text(resource, "verb"), on, field_selector: "" }
+    Attributes { verb: text(resource, &["verb"]), on, field_selector }
 }
 
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value[key].as_str().unwrap_or_default()
-}
-
-fn strings(list: &Value) -> Vec<String> {
-    let list = list.as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+fn strings(values: &Value) -> Vec<String> {
+    list(values, &[]).iter().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn messages(spec: &Value, subject: Subject<'_>) -> Vec<String> {
-        let errors = access_review(&json!({"spec": spec}), subject, |_, _| true).unwrap_err();
-        errors.iter().map(ToString::to_string).collect()
-    }
-
-    // Recorded from Kubernetes: scenario `auth.access-review-default`.
-    #[test]
-    fn wrong_reviews_are_refused_in_the_words_of_kubernetes() {
-        let user = User::anonymous();
-        let both = json!({
-            "resourceAttributes": {"verb": "get", "resource": "pods"},
-            "nonResourceAttributes": {"verb": "get", "path": "/x"},
-        });
-        let end = "exactly one of nonResourceAttributes or resourceAttributes must be specified";
-        let expected = format!("spec: Invalid value: null: {end}");
-        assert_eq!(messages(&json!({}), Subject::Own(&user)), [expected]);
-        let expected = format!(r#"spec: Invalid value: {{"Path":"/x","Verb":"get"}}: {end}"#);
-        assert_eq!(messages(&both, Subject::Own(&user)), [expected]);
-        let nobody = json!({"resourceAttributes": {"verb": "list", "resource": "secrets"}});
-        let expected =
-            r#"spec.user: Invalid value: "": at least one of user or group must be specified"#;
-        assert_eq!(messages(&nobody, Subject::Named), [expected]);
-    }
-
-    #[test]
-    fn a_local_review_is_about_its_namespace() {
-        let spec = |namespace: &str| json!({"user": "bob", "resourceAttributes": {"verb": "get", "resource": "pods", "namespace": namespace}});
-        let subject = Subject::NamedIn("a");
-        let review = json!({"metadata": {"namespace": "a"}, "spec": spec("a")});
-        let answer = access_review(&review, subject, |user, _| user.name == "bob").unwrap();
-        let expected = json!({
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "LocalSubjectAccessReview",
-            "metadata": {"namespace": "a"},
-            "spec": spec("a"),
-            "status": {"allowed": true},
-        });
-        assert_eq!(answer, expected);
-        assert_eq!(
-            messages(&spec("b"), subject),
-            [
-                r#"spec.resourceAttributes.namespace: Invalid value: "b": must match metadata.namespace"#
-            ]
-        );
-        let path = json!({"user": "bob", "nonResourceAttributes": {"verb": "get", "path": "/x"}});
-        assert_eq!(
-            messages(&path, subject),
-            [
-                r#"spec.nonResourceAttributes: Invalid value: {"Path":"/x","Verb":"get"}: disallowed on this kind of request"#
-            ]
-        );
-    }
-}
+mod tests;

@@ -1,17 +1,32 @@
 //! Impersonation: the `Impersonate-*` headers.
 //!
-//! As in Kubernetes 1.37, where a first check requires the verb `impersonate-on:MODE:VERB` for the
-//! request itself, and only then the older `impersonate` on users. If both are denied, the error is
-//! about the first that applied. Source of the modes: KEP-5284.
+//! A user may act as another one in one of several modes, tried in Kubernetes' order. The
+//! constrained modes (KEP-5284) come first: each requires a right to the request itself,
+//! `impersonate-on:MODE:VERB`, and rights to each value of the wanted user, `impersonate:MODE`. The
+//! last is the older `impersonate`, which needs no right to the request. If all refuse, the refusal
+//! is that of the first mode that applied.
+//!
+//! Kubernetes begins with the mode that last succeeded for the user: there the refusal of another
+//! mode may be reported, and who has the rights of several modes may get the groups of another one.
+//! Here nothing depends on earlier requests. Source:
+//! `k8s.io/apiserver/pkg/endpoints/filters/impersonation`.
+
+mod check;
+mod username;
 
 use std::collections::BTreeMap;
 
 use http::HeaderMap;
 use percent_encoding::percent_decode_str;
 
-use super::{ANONYMOUS, AUTHENTICATED, Attributes, MASTERS, On, UNAUTHENTICATED, User};
-use crate::invalid::quoted;
+use self::{
+    check::Check,
+    username::{Username, username},
+};
 use evenkeel_authorization::forbidden;
+
+use super::{Attributes, Decision, User};
+use crate::invalid::quoted;
 
 /// Why an impersonation is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,14 +37,30 @@ pub(crate) enum Refusal {
     Forbidden { message: String, group: String, resource: String, name: String },
 }
 
-const EXTRA: &str = "impersonate-extra-";
-const NODES: &str = "system:nodes";
+/// The modes with a right to the request, in the order in which they are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// A ServiceAccount acts as the node that its Pod runs on.
+    AssociatedNode,
+    ArbitraryNode,
+    ServiceAccount,
+    UserInfo,
+}
 
-/// The user to impersonate, if the headers name one. `attributes` are those of the request.
+const MODES: [Mode; 4] =
+    [Mode::AssociatedNode, Mode::ArbitraryNode, Mode::ServiceAccount, Mode::UserInfo];
+const EXTRA: &str = "impersonate-extra-";
+/// The node of the Pod that a ServiceAccount's token is bound to.
+const NODE_NAME: &str = "authentication.kubernetes.io/node-name";
+const ASSOCIATED_NODE_KEYS: &str = "authentication.kubernetes.io/associated-node-keys";
+
+/// The user to impersonate, if the headers name one. `attributes` are those of the request, `may`
+/// is the authorizer.
 pub(crate) fn impersonate(
     user: &User,
     headers: &HeaderMap,
     attributes: &Attributes<'_>,
+    may: impl Fn(&User, &Attributes<'_>) -> Decision,
 ) -> Result<Option<User>, Refusal> {
     // Most requests have none of these, and should not pay for it.
     if !headers.keys().any(|name| name.as_str().starts_with("impersonate-")) {
@@ -44,10 +75,18 @@ pub(crate) fn impersonate(
         let message = format!("requested {shown} without impersonating a user name");
         return Err(Refusal::BadRequest(message));
     }
-    if !user.is_in(MASTERS) {
-        return Err(refusal(user, &wanted, attributes));
+    let mut first = None;
+    for mode in MODES.into_iter().filter(|mode| mode.applies(user, &wanted)) {
+        match mode.check(user, &wanted, attributes, &may) {
+            Ok(allowed) => return Ok(Some(allowed)),
+            Err(refusal) => drop(first.get_or_insert(refusal)),
+        }
     }
-    Ok(Some(completed(wanted)))
+    let legacy = Check { requestor: user, mode: None, verb: "impersonate", may: &may };
+    match legacy.user(&wanted) {
+        Ok(allowed) => Ok(Some(allowed)),
+        Err(refusal) => Err(first.unwrap_or(refusal)),
+    }
 }
 
 /// The headers, unchecked.
@@ -78,100 +117,86 @@ fn unescaped(key: &str) -> String {
     percent_decode_str(key).decode_utf8_lossy().into_owned()
 }
 
-/// Adds the groups that follow from the name.
-fn completed(mut wanted: User) -> User {
-    if let Kind::ServiceAccount { namespace, .. } = kind(&wanted.name)
-        && wanted.groups.is_empty()
-    {
-        wanted.groups = vec![
-            "system:serviceaccounts".to_owned(),
-            format!("system:serviceaccounts:{namespace}"),
-        ];
-    } else if kind(&wanted.name) == Kind::Node && only_named(&wanted) {
-        wanted.groups = vec![NODES.to_owned()];
-    }
-    let added = match wanted.name.as_str() {
-        ANONYMOUS => UNAUTHENTICATED,
-        _ if wanted.is_in(UNAUTHENTICATED) => return wanted,
-        _ => AUTHENTICATED,
-    };
-    if !wanted.is_in(added) {
-        wanted.groups.push(added.to_owned());
-    }
-    wanted
-}
+// === impl Mode ===
 
-fn refusal(user: &User, wanted: &User, attributes: &Attributes<'_>) -> Refusal {
-    let kind = kind(&wanted.name);
-    let mode = match kind {
-        Kind::Node if only_named(wanted) => "arbitrary-node",
-        Kind::ServiceAccount { .. } if only_named(wanted) => "serviceaccount",
-        Kind::Other => "user-info",
-        Kind::Node => {
-            return refused(user, "impersonate", of_legacy("users", "", &wanted.name));
+impl Mode {
+    fn name(self) -> &'static str {
+        match self {
+            Mode::AssociatedNode => "associated-node",
+            Mode::ArbitraryNode => "arbitrary-node",
+            Mode::ServiceAccount => "serviceaccount",
+            Mode::UserInfo => "user-info",
         }
-        Kind::ServiceAccount { namespace, name } => {
-            return refused(user, "impersonate", of_legacy("serviceaccounts", namespace, name));
+    }
+
+    /// Nodes and ServiceAccounts have fixed groups and nothing else that could be asked for.
+    fn applies(self, requestor: &User, wanted: &User) -> bool {
+        let only_named =
+            wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty();
+        match (self, username(&wanted.name)) {
+            (Mode::AssociatedNode, Username::Node(node)) => {
+                only_named && is_associated(requestor, node)
+            }
+            (Mode::ArbitraryNode, Username::Node(_)) => only_named,
+            (Mode::ServiceAccount, Username::ServiceAccount { .. }) => only_named,
+            (Mode::UserInfo, Username::Other) => true,
+            _ => false,
         }
-    };
-    refused(user, &format!("impersonate-on:{mode}:{}", attributes.verb), attributes.on)
-}
+    }
 
-fn of_legacy<'a>(resource: &'a str, namespace: &'a str, name: &'a str) -> On<'a> {
-    On::Resource { group: "", resource, subresource: "", namespace, name }
-}
-
-fn refused(user: &User, verb: &str, on: On<'_>) -> Refusal {
-    let (group, resource, name) = match on {
-        On::Resource { group, resource, name, .. } => (group, resource, name),
-        On::Path(_) => ("", "", ""),
-    };
-    Refusal::Forbidden {
-        message: forbidden(user, &Attributes { verb, on, field_selector: "" }, ""),
-        group: group.to_owned(),
-        resource: resource.to_owned(),
-        name: name.to_owned(),
+    fn check(
+        self,
+        requestor: &User,
+        wanted: &User,
+        attributes: &Attributes<'_>,
+        may: &dyn Fn(&User, &Attributes<'_>) -> Decision,
+    ) -> Result<User, Refusal> {
+        let anywhere;
+        let requestor = match self {
+            Mode::AssociatedNode => {
+                anywhere = without_node(requestor);
+                &anywhere
+            }
+            _ => requestor,
+        };
+        let verb = format!("impersonate:{}", self.name());
+        let check = Check { requestor, mode: Some(self), verb: &verb, may };
+        let on_verb = format!("impersonate-on:{}:{}", self.name(), attributes.verb);
+        check.authorize(&Attributes { verb: &on_verb, ..*attributes })?;
+        check.user(wanted)
     }
 }
 
-/// User names with a special meaning in Kubernetes.
-#[derive(Debug, PartialEq, Eq)]
-enum Kind<'a> {
-    ServiceAccount { namespace: &'a str, name: &'a str },
-    Node,
-    Other,
+/// Whether the token of the ServiceAccount is bound to the node, or to a Pod on it.
+fn is_associated(requestor: &User, node: &str) -> bool {
+    let is_account = matches!(username(&requestor.name), Username::ServiceAccount { .. });
+    let nodes = requestor.extra.get(NODE_NAME).map(Vec::as_slice);
+    is_account && matches!(nodes, Some([own]) if own == node)
 }
 
-fn kind(name: &str) -> Kind<'_> {
-    if let Some(account) = name.strip_prefix("system:serviceaccount:")
-        && let Some((namespace, name)) = account.split_once(':')
-        && is_label(namespace, 63)
-        && is_subdomain(name)
-    {
-        return Kind::ServiceAccount { namespace, name };
+/// The right to be the associated node is the same on every node, so that the authorizer does not
+/// see which one it is.
+fn without_node(requestor: &User) -> User {
+    let keys = requestor.extra.keys().cloned().collect();
+    User { extra: [(ASSOCIATED_NODE_KEYS.to_owned(), keys)].into(), ..requestor.clone() }
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    /// A right that is missing, and why.
+    fn forbidden(user: &User, attributes: &Attributes<'_>, why: &str) -> Refusal {
+        let (group, resource, name) = match attributes.on {
+            super::On::Resource { group, resource, name, .. } => (group, resource, name),
+            super::On::Path(_) => ("", "", ""),
+        };
+        Refusal::Forbidden {
+            message: forbidden(user, attributes, why),
+            group: group.to_owned(),
+            resource: resource.to_owned(),
+            name: name.to_owned(),
+        }
     }
-    match name.strip_prefix("system:node:") {
-        Some(node) if is_subdomain(node) => Kind::Node,
-        _ => Kind::Other,
-    }
-}
-
-fn is_subdomain(text: &str) -> bool {
-    text.len() <= 253 && text.split('.').all(|label| is_label(label, 253))
-}
-
-fn is_label(text: &str, most: usize) -> bool {
-    let is_end =
-        |byte: Option<&u8>| byte.is_some_and(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    let bytes = text.as_bytes();
-    bytes.len() <= most
-        && is_end(bytes.first())
-        && is_end(bytes.last())
-        && bytes.iter().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || *b == b'-')
-}
-
-fn only_named(wanted: &User) -> bool {
-    wanted.uid.is_empty() && wanted.groups.is_empty() && wanted.extra.is_empty()
 }
 
 /// As Go prints a user with `%#v`.
@@ -193,140 +218,4 @@ fn shown(user: &User) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use http::{HeaderName, HeaderValue};
-
-    use super::*;
-
-    const LIST_PODS: Attributes<'static> = Attributes {
-        verb: "list",
-        on: On::Resource {
-            group: "",
-            resource: "pods",
-            subresource: "",
-            namespace: "default",
-            name: "",
-        },
-        field_selector: "",
-    };
-
-    type Header = (&'static str, &'static str);
-
-    fn headers(pairs: &[(&str, &str)]) -> HeaderMap {
-        let pairs = pairs.iter().map(|(name, value)| {
-            let name = HeaderName::from_bytes(format!("impersonate-{name}").as_bytes()).unwrap();
-            (name, HeaderValue::from_str(value).unwrap())
-        });
-        let mut headers = HeaderMap::new();
-        for (name, value) in pairs {
-            headers.append(name, value);
-        }
-        headers
-    }
-
-    fn master() -> User {
-        User { name: "admin".to_owned(), groups: vec![MASTERS.to_owned()], ..User::default() }
-    }
-
-    // Recorded from Kubernetes: scenarios `auth.impersonate-bad` and `auth.whoami`.
-    #[test]
-    fn the_groups_of_the_impersonated_follow_from_the_name() {
-        let authenticated = "system:authenticated";
-        let cases: &[(&[Header], &[&str])] = &[
-            (&[("user", "bob")], &[authenticated]),
-            (&[("user", "bob"), ("group", "devs")], &["devs", authenticated]),
-            (&[("user", "bob"), ("group", authenticated)], &[authenticated]),
-            (&[("user", "bob"), ("group", "system:unauthenticated")], &["system:unauthenticated"]),
-            (&[("user", "system:anonymous")], &["system:unauthenticated"]),
-            (
-                &[("user", "system:serviceaccount:default:robot")],
-                &["system:serviceaccounts", "system:serviceaccounts:default", authenticated],
-            ),
-            (
-                &[("user", "system:serviceaccount:default:robot"), ("group", "g")],
-                &["g", authenticated],
-            ),
-            (&[("user", "system:serviceaccount:Default:robot")], &[authenticated]),
-            (&[("user", "system:node:n1")], &["system:nodes", authenticated]),
-            (&[("user", "system:node:n1"), ("uid", "u")], &[authenticated]),
-        ];
-        for (given, expected) in cases {
-            let user = impersonate(&master(), &headers(given), &LIST_PODS).unwrap().unwrap();
-            assert_eq!(user.groups, *expected, "{given:?}");
-        }
-    }
-
-    #[test]
-    fn extra_keys_are_unescaped_and_keep_all_values() {
-        let given = [
-            ("user", "bob"),
-            ("extra-a%2fb", "1"),
-            ("extra-a%2fb", "2"),
-            ("extra-50%", "3"),
-            ("uid", "u-1"),
-        ];
-        let user = impersonate(&master(), &headers(&given), &LIST_PODS).unwrap().unwrap();
-        assert_eq!(user.uid, "u-1");
-        assert_eq!(user.extra["a/b"], ["1", "2"]);
-        assert_eq!(user.extra["50%"], ["3"]);
-    }
-
-    #[test]
-    fn without_headers_nobody_is_impersonated() {
-        for given in [&[][..], &[("user", "")], &[("proxy", "x")]] {
-            assert_eq!(impersonate(&master(), &headers(given), &LIST_PODS), Ok(None), "{given:?}");
-        }
-    }
-
-    #[test]
-    fn groups_or_extras_alone_are_a_bad_request() {
-        let cases = [
-            (
-                ("group", "x"),
-                r#"requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string{"x"}, Extra:map[string][]string(nil)} without impersonating a user name"#,
-            ),
-            (
-                ("extra-a", "x"),
-                r#"requested &user.DefaultInfo{Name:"", UID:"", Groups:[]string(nil), Extra:map[string][]string{"a":[]string{"x"}}} without impersonating a user name"#,
-            ),
-            (
-                ("uid", "1"),
-                r#"requested &user.DefaultInfo{Name:"", UID:"1", Groups:[]string(nil), Extra:map[string][]string(nil)} without impersonating a user name"#,
-            ),
-        ];
-        for (given, expected) in cases {
-            let refused = impersonate(&master(), &headers(&[given]), &LIST_PODS);
-            assert_eq!(refused, Err(Refusal::BadRequest(expected.to_owned())));
-        }
-    }
-
-    #[test]
-    fn who_may_not_impersonate_hears_which_right_is_missing() {
-        let bob = User { name: "bob".to_owned(), ..User::default() }.authenticated();
-        let account = "system:serviceaccount:default:robot";
-        let cases: &[(&[Header], &str)] = &[
-            (
-                &[("user", "al"), ("group", "system:masters")],
-                r#"pods is forbidden: User "bob" cannot impersonate-on:user-info:list resource "pods" in API group "" in the namespace "default""#,
-            ),
-            (
-                &[("user", account)],
-                r#"pods is forbidden: User "bob" cannot impersonate-on:serviceaccount:list resource "pods" in API group "" in the namespace "default""#,
-            ),
-            (
-                &[("user", account), ("uid", "1")],
-                r#"serviceaccounts "robot" is forbidden: User "bob" cannot impersonate resource "serviceaccounts" in API group "" in the namespace "default""#,
-            ),
-            (
-                &[("user", "system:node:n"), ("uid", "1")],
-                r#"users "system:node:n" is forbidden: User "bob" cannot impersonate resource "users" in API group "" at the cluster scope"#,
-            ),
-        ];
-        for (given, expected) in cases {
-            match impersonate(&bob, &headers(given), &LIST_PODS) {
-                Err(Refusal::Forbidden { message, .. }) => assert_eq!(message, *expected),
-                other => panic!("{given:?}: {other:?}"),
-            }
-        }
-    }
-}
+mod tests;

@@ -5,14 +5,14 @@ use evenkeel_store::{Object, Outcome, Refused};
 use serde_json::Value;
 
 use super::{
-    Error, Registry, Result,
+    Error, NodeWrite, Registry, Result,
     hooks::{self, Reserving, Writing},
 };
 use crate::{
     api::name_of,
     document,
     invalid::Errors,
-    kinds::{Kind, Part, PartStrategy, metadata},
+    kinds::{Kind, Part, PartStrategy, metadata, read::text},
     pools::Reservation,
     random,
     storage::Next,
@@ -54,6 +54,16 @@ pub(super) fn create(by: &Registry<'_>, kind: &'static Kind, mut value: Value) -
         metadata::drop_duplicate_owners(&mut value).into_iter().collect();
     kind.strategy.default(&mut value, &at);
     hooks.complete(by.api, &mut value);
+    let place = text(&value, &["metadata", "namespace"]);
+    let key = if place.is_empty() { String::new() } else { format!("{place}/") };
+    by.restrict_node(NodeWrite {
+        verb: "create",
+        kind,
+        subresource: "",
+        key: &key,
+        before: None,
+        after: Some(&value),
+    })?;
     hooks.authorize(by, Writing { kind, value: &value, old: None })?;
     metadata::prepare_create(&mut value, &at, &random::uuid(), &random::suffix());
     let reservation = hooks.reserve(by, Reserving { value: &mut value, old: None })?;
@@ -89,6 +99,14 @@ pub(super) fn update(by: &Registry<'_>, change: Update<'_>, mut value: Value) ->
     kind.strategy.default(&mut value, &at);
     metadata::prepare_update(&mut value, old);
     let hooks = hooks::of(kind.stored_kind());
+    by.restrict_node(NodeWrite {
+        verb: "update",
+        kind,
+        subresource: if part == Part::Status { "status" } else { "" },
+        key: change.key,
+        before: Some(old),
+        after: Some(&value),
+    })?;
     hooks.authorize(by, Writing { kind, value: &value, old: Some(old) })?;
     let reservation = match part {
         Part::Main => {

@@ -4,7 +4,7 @@ use evenkeel_store::{NewObject, Object, Outcome};
 use serde_json::Value;
 
 use super::{
-    DeleteOptions, Error, Registry, Result, hooks,
+    DeleteOptions, Error, NodeWrite, Registry, Result, hooks,
     lifecycle::{self, Deletion},
     update::{TRIES, at_revision},
 };
@@ -50,6 +50,14 @@ impl Registry<'_> {
         options: &DeleteOptions,
     ) -> Result<Option<Removed>> {
         let present = document::value(kind, object)?;
+        self.restrict_node(NodeWrite {
+            verb: "delete",
+            kind,
+            subresource: "",
+            key: &object.key,
+            before: Some(&present),
+            after: None,
+        })?;
         let deletion = lifecycle::decide(kind, present.clone(), options, self.now)?;
         let then = |value, gone| Ok(Some(Removed { value, gone }));
         if options.dry_run {

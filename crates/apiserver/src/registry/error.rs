@@ -69,6 +69,7 @@ pub(crate) enum Error {
         message: String,
         details: Value,
     },
+    BadRequest(String),
     /// Refused for a reason that Kubernetes reports as an error of the server.
     Refused(String),
     /// An error of the server.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     api::name_of,
     kinds::{
-        CLUSTER_ROLE, Kind, ROLE,
+        Kind,
         read::{list, text},
     },
 };
@@ -45,9 +45,9 @@ impl Hooks for RoleHooks {
         }
         let rules = Rule::all_of(value);
         by.api.authorizer.with_policy(&by.api.storage, |policy| {
-            holds(by, policy, scope, &rules).map_err(|why| forbidden(kind, value, why))?;
+            holds(by, policy, write, &rules)?;
             let aggregates = [Some(value), old].into_iter().flatten().any(aggregates);
-            if aggregates && holds(by, policy, scope, &escalation::everything()).is_err() {
+            if aggregates && holds(by, policy, write, &escalation::everything()).is_err() {
                 return Err(forbidden(kind, value, NEEDS_ALL.to_owned()));
             }
             Ok(())
@@ -71,9 +71,13 @@ impl Hooks for BindingHooks {
         if plural.is_some_and(|plural| may(by, "bind", plural, scope, &role.name)) {
             return Ok(());
         }
+        if scope.is_none() && role.kind == "Role" {
+            return Err(Error::BadRequest("Namespace parameter required.".to_owned()));
+        }
         by.api.authorizer.with_policy(&by.api.storage, |policy| {
-            let rules = policy.referenced(scope, &role).map_err(|problem| missing(problem, &role));
-            holds(by, policy, scope, rules?).map_err(|why| forbidden(kind, value, why))
+            let rules =
+                policy.referenced(scope, &role).map_err(|problem| missing(problem, kind))?;
+            holds(by, policy, write, rules)
         })
     }
 }
@@ -90,13 +94,10 @@ fn may(by: &Registry<'_>, verb: &str, resource: &str, scope: Option<&str>, name:
 }
 
 /// Whether the caller holds these rules, or which are missing.
-fn holds(
-    by: &Registry<'_>,
-    policy: &Policy,
-    scope: Option<&str>,
-    rules: &[Rule],
-) -> std::result::Result<(), String> {
-    escalation::missing(policy, by.user, scope, rules).map_err(|missing| missing.to_string())
+fn holds(by: &Registry<'_>, policy: &Policy, write: Writing<'_>, rules: &[Rule]) -> Result<()> {
+    let Writing { kind, value, .. } = write;
+    escalation::missing(policy, by.user, scope(value), rules)
+        .map_err(|missing| forbidden(kind, value, missing.message(kind.plural)))
 }
 
 fn aggregates(role: &Value) -> bool {
@@ -118,11 +119,11 @@ fn is_cleanup(value: &Value, old: Option<&Value>) -> bool {
     rest(value) == rest(old)
 }
 
-fn missing(problem: Unresolved, role: &RoleRef) -> Error {
-    match role.kind.as_str() {
-        "ClusterRole" => Error::not_found(&CLUSTER_ROLE, &role.name),
-        "Role" => Error::not_found(&ROLE, &role.name),
-        _ => Error::Refused(problem.to_string()),
+/// Kubernetes names the kind that is written, as if the binding were missing.
+fn missing(problem: Unresolved, kind: &'static Kind) -> Error {
+    match problem {
+        Unresolved::ClusterRole(name) | Unresolved::Role(name) => Error::NotFound { kind, name },
+        Unresolved::Kind(_) => Error::Refused(problem.to_string()),
     }
 }
 

@@ -43,12 +43,6 @@ pub(crate) enum Action {
         uid: String,
         node: String,
     },
-    /// Fills in a Secret for a ServiceAccount.
-    Token {
-        key: String,
-        uid: String,
-        account_uid: String,
-    },
     /// Records an Event about an object.
     Event {
         kind: &'static Kind,

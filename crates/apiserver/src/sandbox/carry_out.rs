@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use evenkeel_store::{Revision, patch};
 use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
@@ -17,12 +16,12 @@ use super::{
 use crate::{
     api::{Api, name_of},
     chain::actor::Actor,
-    identity::{User, service_account},
+    identity::User,
     kinds::{
-        EVENT, Kind, POD, Part, SECRET,
+        EVENT, Kind, POD, Part,
         metadata::seconds,
         pod::binding,
-        read::{entry, remove, text},
+        read::{remove, text},
     },
     random,
     registry::{DeleteOptions, Edit, Error, PodHooks, Result, UpdateStrategy},
@@ -67,9 +66,6 @@ async fn one(by: By<'_>, action: &Action) -> Outcome {
             by.delete(Target { kind, key, uid }, *grace_seconds).await
         }
         Action::Bind { key, uid, node } => by.bind(Target { kind: &POD, key, uid }, node).await,
-        Action::Token { key, uid, account_uid } => {
-            by.token(Target { kind: &SECRET, key, uid }, account_uid).await
-        }
         Action::Event { kind, key, uid, warning, reason, message } => {
             let event = event(Target { kind, key, uid }, by.now, *warning, reason, message);
             let namespace = text(&event, &["metadata", "namespace"]).to_owned();
@@ -171,26 +167,6 @@ impl By<'_> {
         };
         actor.edit("create", "binding", pod.edit(UpdateStrategy::Unchecked), apply).await.map(drop)
     }
-
-    /// An unpredictable token that names its Secret; an existing one is kept.
-    async fn token(&self, secret: Target<'_>, account_uid: &str) -> Result<()> {
-        let namespace = secret.key.split('/').next().unwrap_or_default();
-        let token = STANDARD.encode(service_account::new_token(secret.key, &random::secret()));
-        let user = self.user(secret.kind, None);
-        let actor = Actor { api: self.api, user: &user, now: self.now };
-        let apply = |object: &mut Value| {
-            *entry(object, &["metadata", "annotations", service_account::UID]) = account_uid.into();
-            *entry(object, &["data", "ca.crt"]) = STANDARD.encode(&self.api.authority).into();
-            *entry(object, &["data", "namespace"]) = STANDARD.encode(namespace).into();
-            let kept = entry(object, &["data", "token"]);
-            if kept.is_null() {
-                *kept = token.clone().into();
-            }
-            Ok(())
-        };
-        let edit = secret.edit(UpdateStrategy::OfKind(Part::Main));
-        actor.edit("update", "", edit, apply).await.map(drop)
-    }
 }
 
 impl<'a> Target<'a> {
@@ -255,7 +231,6 @@ impl std::fmt::Display for Action {
             Action::Patch { kind, key, .. } => write!(f, "patch {} {key}", kind.kind),
             Action::Delete { kind, key, .. } => write!(f, "delete {} {key}", kind.kind),
             Action::Bind { key, node, .. } => write!(f, "bind Pod {key} to {node}"),
-            Action::Token { key, .. } => write!(f, "fill in Secret {key}"),
             Action::Event { kind, key, reason, .. } => {
                 write!(f, "record Event {reason} on {} {key}", kind.kind)
             }
@@ -270,7 +245,6 @@ impl Action {
             Action::Create { .. } | Action::Event { .. } => None,
             Action::Patch { kind, key, .. } | Action::Delete { kind, key, .. } => Some((kind, key)),
             Action::Bind { key, .. } => Some((&POD, key)),
-            Action::Token { key, .. } => Some((&SECRET, key)),
         }
     }
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Part;
 use crate::{
     identity::{User, actors},
-    kinds::{CONFIG_MAP, Kind, LEASE, NODE, POD},
+    kinds::{Kind, LEASE, NODE, POD},
     storage::Storage,
 };
 
@@ -27,9 +27,6 @@ pub(super) fn of(
     storage: &Storage,
 ) -> Cow<'static, User> {
     Cow::Borrowed(match part {
-        Part::Namespace if written.kind == &CONFIG_MAP => &actors::ROOT_CA_PUBLISHER,
-        Part::Namespace => &actors::SERVICE_ACCOUNT_CONTROLLER,
-        Part::Token => &actors::CONTROLLER_MANAGER,
         Part::Node if is_kubelets(written) => return Cow::Owned(actors::kubelet(key)),
         Part::Node | Part::Eviction => &actors::NODE_CONTROLLER,
         Part::Deployment => &actors::DEPLOYMENT_CONTROLLER,

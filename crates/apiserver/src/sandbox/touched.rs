@@ -32,16 +32,7 @@ pub(super) fn by(
 ) {
     let mut now = |part, key: &str| due(part, key, AT_ONCE);
     match before.or(after) {
-        None => {}
-        Some(Seen::Namespace) => now(Part::Namespace, key),
-        Some(Seen::ConfigMap(one)) => now(Part::Namespace, namespace_of(&one.metadata)),
-        Some(Seen::ServiceAccount(one)) => {
-            now(Part::Namespace, namespace_of(&one.metadata));
-            for secret in world.secrets_in(namespace_of(&one.metadata)) {
-                now(Part::Token, &key_of(&secret.metadata));
-            }
-        }
-        Some(Seen::Secret) => now(Part::Token, key),
+        None | Some(Seen::Namespace) => {}
         Some(Seen::Lease) => now(Part::Node, key.rsplit('/').next().unwrap_or_default()),
         Some(Seen::Deployment) => now(Part::Deployment, key),
         Some(Seen::ReplicaSet(_)) => {

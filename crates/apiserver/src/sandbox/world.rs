@@ -18,14 +18,14 @@ use k8s_openapi::{
     api::{
         apps::v1::{DaemonSet, Deployment, ReplicaSet},
         coordination::v1::Lease,
-        core::v1::{ConfigMap, Namespace, Node, Pod, Secret, ServiceAccount},
+        core::v1::{Namespace, Node, Pod},
     },
     apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
 };
 use serde::de::DeserializeOwned;
 
 use self::{addresses::Addresses, moments::Moments};
-use crate::{document, identity::service_account, kinds::Kind, sandbox::action::Action};
+use crate::{document, kinds::Kind, sandbox::action::Action};
 
 /// Objects by `namespace/name`, or `name` for cluster-scoped ones.
 pub(crate) type Table<T> = BTreeMap<Box<str>, Arc<T>>;
@@ -38,17 +38,10 @@ pub(crate) struct World {
     pub(crate) deployments: Table<Deployment>,
     pub(crate) replica_sets: Table<ReplicaSet>,
     pub(crate) daemon_sets: Table<DaemonSet>,
-    pub(crate) service_accounts: Table<ServiceAccount>,
-    /// Those with tokens of ServiceAccounts.
-    pub(crate) secrets: Table<Secret>,
-    /// Those with the CA certificate.
-    pub(crate) config_maps: Table<ConfigMap>,
     /// Those of Nodes.
     pub(crate) leases: Table<Lease>,
     pub(crate) addresses: Addresses,
     pub(crate) moments: Moments,
-    /// The CA certificate for clients, in PEM.
-    pub(crate) authority: String,
     /// By the uid of their controller.
     owned_pods: Index<Pod>,
     /// Those without a controller, by namespace.
@@ -71,27 +64,13 @@ pub(crate) enum Seen {
     Deployment,
     ReplicaSet(Arc<ReplicaSet>),
     DaemonSet,
-    ServiceAccount(Arc<ServiceAccount>),
-    Secret,
-    ConfigMap(Arc<ConfigMap>),
     Lease,
 }
 
 /// The observed kinds.
-pub(crate) const KEPT: [&str; 10] = [
-    "pods",
-    "nodes",
-    "namespaces",
-    "deployments",
-    "replicasets",
-    "daemonsets",
-    "serviceaccounts",
-    "secrets",
-    "configmaps",
-    "leases",
-];
+pub(crate) const KEPT: [&str; 7] =
+    ["pods", "nodes", "namespaces", "deployments", "replicasets", "daemonsets", "leases"];
 
-pub(crate) const ROOT_CA: &str = "kube-root-ca.crt";
 pub(crate) const NODE_LEASES: &str = "kube-node-lease";
 
 // === Metadata ===
@@ -150,11 +129,6 @@ pub(crate) fn condition_of<'a>(pod: &'a Pod, kind: &str) -> Option<&'a str> {
 // === impl World ===
 
 impl World {
-    /// An empty World. `authority`: the CA certificate for clients.
-    pub(crate) fn new(authority: &str) -> World {
-        World { authority: authority.to_owned(), ..World::default() }
-    }
-
     pub(crate) fn pod(&self, key: &str) -> Option<&Pod> {
         self.pods.get(key).map(|pod| &**pod)
     }
@@ -205,10 +179,6 @@ impl World {
         inside(&self.deployments, namespace)
     }
 
-    pub(crate) fn secrets_in(&self, namespace: &str) -> impl Iterator<Item = &Secret> {
-        inside(&self.secrets, namespace)
-    }
-
     /// The keys of Pods without a node.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = &str> {
         self.waiting.iter().map(|key| &**key)
@@ -234,19 +204,6 @@ impl World {
             "replicasets" => self.put_replica_set(key, read(kind, object)),
             "daemonsets" => {
                 swap(&mut self.daemon_sets, key, read(kind, object), |_| Seen::DaemonSet)
-            }
-            "serviceaccounts" => {
-                let account = read(kind, object);
-                swap(&mut self.service_accounts, key, account, Seen::ServiceAccount)
-            }
-            "secrets" => {
-                let tokens =
-                    |secret: &Arc<Secret>| secret.type_.as_deref() == Some(service_account::TYPE);
-                swap(&mut self.secrets, key, read(kind, object).filter(tokens), |_| Seen::Secret)
-            }
-            "configmaps" => {
-                let object = object.filter(|object| object.name() == ROOT_CA);
-                swap(&mut self.config_maps, key, read(kind, object), Seen::ConfigMap)
             }
             "leases" => {
                 let object = object.filter(|object| object.namespace() == Some(NODE_LEASES));

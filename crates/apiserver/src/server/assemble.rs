@@ -92,7 +92,7 @@ pub(crate) fn assemble(
         encoded: Arc::default(),
         services_shown_since: OnceLock::new(),
         address: known.address,
-        authority: known.authority,
+        authority: watch::Sender::new(known.authority),
         stop,
         supervisor,
         #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The in-process server with what tests need.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use http::{Method, Request};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::{
     in_process::{InProcess, administrator, settings},
 };
 use crate::{
-    identity::Certificate,
+    identity::{Certificate, User},
     settings::{Sandbox, Settings},
 };
 
@@ -35,6 +35,11 @@ impl Server {
     /// With the sandbox and all other background tasks.
     pub(crate) async fn start_sandbox(data: Option<&Path>, sandbox: Sandbox) -> Server {
         let settings = Settings { housekeeping: true, sandbox: Some(sandbox), ..settings() };
+        Server::start_whole(data, settings).await
+    }
+
+    /// With all background tasks.
+    pub(crate) async fn start_whole(data: Option<&Path>, settings: Settings) -> Server {
         let mut server = Server::start(data, settings).await;
         server.tasks = background_tasks(&server.server.api);
         server
@@ -67,6 +72,19 @@ impl Server {
         body: &Value,
     ) -> (u16, Value) {
         self.send(method, path, body, Certificate::None, Some(token)).await
+    }
+
+    /// As a user with a certificate.
+    pub(crate) async fn ask_as(
+        &self,
+        user: &User,
+        method: Method,
+        path: &str,
+        body: &Value,
+    ) -> (u16, Value) {
+        let user = Arc::new(user.clone().authenticated());
+        let certificate = Certificate::Of { user, ends: i64::MAX };
+        self.send(method, path, body, certificate, None).await
     }
 
     fn send(

@@ -16,7 +16,7 @@ use crate::{
         pod::conditions,
         read::{flag, list, text},
     },
-    registry::{DeleteOptions, Edit, Propagation, Registry, UpdateStrategy, lifecycle},
+    registry::{DeleteOptions, Edit, NodeWrite, Propagation, Registry, UpdateStrategy, lifecycle},
     status::{Failure, Result},
     verbs::create::placed,
 };
@@ -96,6 +96,14 @@ async fn mark(registry: &Registry<'_>, key: &str, options: &mut DeleteOptions) -
         Edit { kind: &POD, key, uid: None, version: None, strategy: UpdateStrategy::Unchecked };
     let required = options.clone();
     let revision = registry.edit(edit, |pod| {
+        registry.restrict_node(NodeWrite {
+            verb: "create",
+            kind: &POD,
+            subresource: "eviction",
+            key,
+            before: Some(pod),
+            after: None,
+        })?;
         lifecycle::check_preconditions(&POD, pod, &required)?;
         conditions::evicted(pod, registry.now);
         Ok(())

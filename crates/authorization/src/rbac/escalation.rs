@@ -7,10 +7,7 @@
 //! Each single right is looked up in the index of the user's rights, so that ten thousand rules
 //! against ten thousand take no more than ten thousand lookups.
 
-use std::{
-    collections::BTreeSet,
-    fmt::{self, Display, Formatter},
-};
+use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
 
@@ -57,7 +54,7 @@ pub fn missing(
         user: user.name.clone(),
         groups: user.groups.clone(),
         missing: lacking.described(),
-        unresolved: policy.rules(user, namespace).unresolved,
+        unresolved: policy.unresolved(user, namespace),
     })
 }
 
@@ -113,21 +110,23 @@ impl<'a> Lacking<'a> {
 
 // === impl Escalation ===
 
-impl Display for Escalation {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+impl Escalation {
+    /// What follows `is forbidden: ` in the refusal of a write to this resource (`roles`,
+    /// `rolebindings`, …).
+    pub fn message(&self, resource: &str) -> String {
         let Escalation { user, groups, missing, unresolved } = self;
-        write!(
-            f,
-            "user {} (groups={}) is attempting to grant RBAC permissions not currently held:",
-            Quoted(user),
-            QuotedList(groups)
-        )?;
+        let (user, groups) = (Quoted(user), QuotedList(groups));
+        let mut message = format!(
+            "user {user} (groups={groups}) is attempting to grant RBAC permissions not currently held:"
+        );
         for rule in missing {
-            write!(f, "\n{rule}")?;
+            message.push('\n');
+            message.push_str(rule);
         }
-        match unresolved.is_empty() {
-            true => Ok(()),
-            false => write!(f, "; resolution errors: [{}]", Unresolved::joined(unresolved)),
+        if !unresolved.is_empty() {
+            let errors = Unresolved::joined_in_write(unresolved, resource);
+            message.push_str(&format!("; resolution errors: [{errors}]"));
         }
+        message
     }
 }

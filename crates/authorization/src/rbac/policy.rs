@@ -131,9 +131,8 @@ impl Policy {
     /// What RBAC says where it does not allow: nothing, or which roles that the user is bound to
     /// don't exist.
     pub fn refusal(&self, user: &User, namespace: &str) -> Option<String> {
-        let missing = self.grants_of(user, namespace).any(|grants| grants.unresolved > 0);
-        let errors = || Unresolved::joined(&self.rules(user, namespace).unresolved);
-        missing.then(|| format!("RBAC: {}", errors()))
+        let unresolved = self.unresolved(user, namespace);
+        (!unresolved.is_empty()).then(|| format!("RBAC: {}", Unresolved::joined(&unresolved)))
     }
 
     /// The rules of the role that a binding in this scope refers to.

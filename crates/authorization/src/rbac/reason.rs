@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{
-    RoleRef, Subject,
+    GROUP, RoleRef, Subject,
     object::Who,
     policy::{Bound, Policy},
     verbs,
@@ -120,29 +120,46 @@ impl Unresolved {
 
     /// Several as one text: each once, in brackets if there are more. Of very many, the first.
     pub(crate) fn joined(errors: &[Unresolved]) -> String {
-        let mut texts: Vec<String> = Vec::new();
-        for error in errors {
-            let text = error.to_string();
-            if texts.len() < MOST_ERRORS && !texts.contains(&text) {
-                texts.push(text);
-            }
+        in_brackets(errors.iter().map(Unresolved::to_string))
+    }
+
+    /// The same in the words of a write (`in_write`).
+    pub(crate) fn joined_in_write(errors: &[Unresolved], resource: &str) -> String {
+        in_brackets(errors.iter().map(|error| error.in_write(resource)))
+    }
+
+    /// In the words of a write, refused or not found: Kubernetes then names the resource that is
+    /// written, as if that were what is missing.
+    pub fn in_write(&self, resource: &str) -> String {
+        match self {
+            Unresolved::ClusterRole(name) | Unresolved::Role(name) => not_found(resource, name),
+            Unresolved::Kind(_) => self.to_string(),
         }
-        match texts.as_slice() {
-            [one] => one.clone(),
-            _ => format!("[{}]", texts.join(", ")),
+    }
+}
+
+fn not_found(what: &str, name: &str) -> String {
+    format!("{what}.{GROUP} {} not found", Quoted(name))
+}
+
+fn in_brackets(errors: impl Iterator<Item = String>) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    for text in errors {
+        if texts.len() < MOST_ERRORS && !texts.contains(&text) {
+            texts.push(text);
         }
+    }
+    match texts.as_slice() {
+        [one] => one.clone(),
+        _ => format!("[{}]", texts.join(", ")),
     }
 }
 
 impl Display for Unresolved {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Unresolved::ClusterRole(name) => {
-                write!(f, "clusterrole.rbac.authorization.k8s.io {} not found", Quoted(name))
-            }
-            Unresolved::Role(name) => {
-                write!(f, "role.rbac.authorization.k8s.io {} not found", Quoted(name))
-            }
+            Unresolved::ClusterRole(name) => f.write_str(&not_found("clusterrole", name)),
+            Unresolved::Role(name) => f.write_str(&not_found("role", name)),
             Unresolved::Kind(kind) => {
                 write!(f, "unsupported role reference kind: {}", Quoted(kind))
             }

@@ -82,10 +82,23 @@ impl Policy {
         rules
     }
 
+    /// The roles that the user is bound to and that don't exist, in the order of `rules`. This looks
+    /// only at subjects that have any.
+    pub(crate) fn unresolved(&self, user: &User, namespace: &str) -> Vec<Unresolved> {
+        let grants = self.grants_of(user, namespace).filter(|grants| grants.unresolved > 0);
+        let ids = grants.flat_map(|grants| grants.bindings.iter().copied());
+        let missing = |id: &u32| self.bound(*id).is_some_and(|bound| bound.rules(self).is_err());
+        let bound = self.in_order(ids.filter(missing).collect());
+        bound.into_iter().filter_map(|bound| bound.rules(self).err()).collect()
+    }
+
     /// The bindings of a user, each once, those of the cluster first.
     fn bound_to<'a>(&'a self, user: &User, namespace: &str) -> Vec<&'a Bound> {
         let grants = self.grants_of(user, namespace);
-        let mut ids: Vec<u32> = grants.flat_map(|grants| grants.bindings.iter().copied()).collect();
+        self.in_order(grants.flat_map(|grants| grants.bindings.iter().copied()).collect())
+    }
+
+    fn in_order(&self, mut ids: Vec<u32>) -> Vec<&Bound> {
         ids.sort_unstable();
         ids.dedup();
         let mut all: Vec<&Bound> = ids.into_iter().filter_map(|id| self.bound(id)).collect();

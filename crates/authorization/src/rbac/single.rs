@@ -54,7 +54,7 @@ pub(crate) fn uncovered(rules: &[Rule], wanted: &[Rule]) -> Vec<Rule> {
         words.candidates(&wanted, |cells| own.has(cells, verbs::enough(single.verb)))
             || own.has_wide(&wanted)
     };
-    wanted.iter().flat_map(singles).filter(|one| !has(one)).map(|one| one.to_rule()).collect()
+    wanted.iter().flat_map(singles).filter(|one| !has(one)).map(Single::to_rule).collect()
 }
 
 // === impl Single ===

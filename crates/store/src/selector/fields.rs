@@ -44,18 +44,21 @@ enum Field {
 impl FieldSelector {
     /// `known`: the kind's own fields, in the order in which its objects keep them.
     pub fn parse(text: &str, known: &[&str]) -> Result<FieldSelector, FieldError> {
-        let mut parts = split(text);
-        parts.sort_unstable();
         let mut terms = Vec::new();
-        for part in parts.into_iter().filter(|part| !part.is_empty()) {
-            let Some((name, equal, value)) = operands(part) else {
-                let (selector, term) = (text.to_owned(), part.to_owned());
-                return Err(FieldError::NoOperator { selector, term });
-            };
+        for term in terms_of(text) {
+            let (name, equal, value) = term?;
             let value = unescaped(value)?.into();
             terms.push(Term { field: field(name, known)?, equal, value });
         }
         Ok(FieldSelector(terms))
+    }
+
+    /// Checks the form of a selector, whatever its fields are.
+    pub fn check(text: &str) -> Result<(), FieldError> {
+        terms_of(text).try_for_each(|term| {
+            let (.., value) = term?;
+            unescaped(value).map(drop)
+        })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -103,6 +106,18 @@ fn field(name: &str, known: &[&str]) -> Result<Field, FieldError> {
         None if !known.is_empty() => Err(FieldError::NotSupported(name.to_owned())),
         None => Err(FieldError::Unknown(name.to_owned())),
     }
+}
+
+/// The field, whether it must be equal, and the value as written, in the order of the terms' texts.
+fn terms_of(text: &str) -> impl Iterator<Item = Result<(&str, bool, &str), FieldError>> {
+    let mut parts = split(text);
+    parts.sort_unstable();
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.map(move |part| {
+        let unclear =
+            || FieldError::NoOperator { selector: text.to_owned(), term: part.to_owned() };
+        operands(part).ok_or_else(unclear)
+    })
 }
 
 /// Splits at unescaped commas.

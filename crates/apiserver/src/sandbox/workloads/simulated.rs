@@ -227,7 +227,7 @@ impl Cluster {
                 }
             }
             Action::Event { reason, message, .. } => self.news.push(format!("{reason}: {message}")),
-            action @ (Action::Bind { .. } | Action::Token { .. }) => panic!("{action:?}"),
+            action @ Action::Bind { .. } => panic!("{action:?}"),
         }
     }
 

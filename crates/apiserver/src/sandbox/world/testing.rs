@@ -12,7 +12,7 @@ use crate::sandbox::action::{Action, Step};
 
 /// With these objects; those without a uid use their name as one.
 pub(crate) fn world(objects: &[Value]) -> World {
-    let mut world = World::new("an authority");
+    let mut world = World::default();
     for object in objects {
         put(&mut world, object.clone(), Timestamp::UNIX_EPOCH);
     }
@@ -59,7 +59,7 @@ pub(crate) fn carry_out(world: &mut World, step: &Step, now: Timestamp) {
             }
             Action::Delete { key, .. } => mark(world, key, 30, now),
             Action::Bind { .. } => world.assume(action, now),
-            Action::Token { .. } | Action::Event { .. } => {}
+            Action::Event { .. } => {}
         }
     }
 }

@@ -57,7 +57,10 @@ pub(super) async fn start_since(
     let (folder, serving) = (folder.path().to_owned(), tls.serving.clone());
     let kubeconfig = folder.join("kubeconfig");
     let running = self::serving(listener, tls, &present.authority, router, Limits::default());
-    (running, ServedCertificates { folder, names, address, kubeconfig, serving, present })
+    let authority = tokio::sync::watch::Sender::new(present.authority.clone());
+    let shown =
+        ServedCertificates { folder, names, address, kubeconfig, serving, present, authority };
+    (running, shown)
 }
 
 /// Starts with a separate verifier, which trusts a test's CA.

@@ -59,6 +59,11 @@ impl Oracle {
         }
         let texts: BTreeSet<String> = joined.iter().map(Rule::to_string).collect();
         let list = texts.into_iter().collect::<Vec<_>>().join("\n");
+        let plural = |error: &String| {
+            let error = error.replacen("clusterrole.rbac", "role.rbac", 1);
+            error.replacen("role.rbac", "rolebindings.rbac", 1)
+        };
+        let errors: Vec<String> = errors.iter().map(plural).collect();
         let errors = match errors.is_empty() {
             true => String::new(),
             false => format!("; resolution errors: [{}]", in_brackets(&errors)),
@@ -101,7 +106,7 @@ pub(crate) fn in_brackets(errors: &[String]) -> String {
     let mut once: Vec<&str> = Vec::new();
     errors.iter().for_each(|error| {
         if !once.contains(&error.as_str()) {
-            once.push(error)
+            once.push(error);
         }
     });
     if once.len() == 1 { once[0].to_owned() } else { format!("[{}]", once.join(", ")) }

@@ -175,7 +175,7 @@ proptest! {
             let message = escalation::missing(&policy, user, *scope, std::slice::from_ref(rule));
             let expected = oracle.escalation(user, namespace, rule);
             prop_assert_eq!(
-                message.err().map(|message| message.to_string()),
+                message.err().map(|escalation| escalation.message("rolebindings")),
                 expected.map(|text| text.replace("\\u{1}", "\\x01"))
             );
         }
