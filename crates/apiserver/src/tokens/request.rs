@@ -22,7 +22,7 @@ use crate::{
         read::{at, entry, number, text},
     },
     random,
-    registry::Registry,
+    registry::{NodeWrite, Registry},
     settings::ServiceAccounts,
     status::{Failure, Result},
     verbs,
@@ -66,6 +66,14 @@ pub(crate) async fn create(api: &Api, call: &Call<'_>) -> Result<Answer> {
     check_namespace(&read.value, namespace)?;
     let registry = Registry { api, user: call.user, now: call.now(), dry_run: options.dry_run };
     registry.check_namespace(kind, namespace, name)?;
+    registry.restrict_node(NodeWrite {
+        verb: "create",
+        kind,
+        subresource: "token",
+        key: &call.key(name),
+        before: None,
+        after: Some(&read.value),
+    })?;
     let find = |kind: &Kind, key: &str| {
         let object = api.storage.object(kind, key)?;
         document::value(kind, &object).ok()
