@@ -188,6 +188,7 @@ fn found(
         *known_group == group && *known == plural && *in_namespace == namespace.is_some()
     };
     if name.is_empty()
+        && !watch
         && let Some((group, _, plural, _)) = REVIEWS.iter().find(same)
     {
         return Some(Target::Review { group, plural, namespace });

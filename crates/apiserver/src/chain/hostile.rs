@@ -34,6 +34,14 @@ async fn who_may_only_watch_changes_nothing_below_the_watch_prefix() {
             assert!([404, 405].contains(&code), "{method} {path}: {code} {answer}");
         }
     }
+    for path in [
+        "/api/v1/watch/namespaces/default/bindings",
+        "/apis/authentication.k8s.io/v1/watch/tokenreviews",
+        "/apis/authorization.k8s.io/v1/watch/subjectaccessreviews",
+    ] {
+        let (code, answer) = server.ask_as(&user("bob"), Method::POST, path, &json!({})).await;
+        assert_eq!(code, 404, "{path}: {answer}");
+    }
     assert_eq!(server.api.storage.state().revision(), before);
     server.stop().await;
 }
@@ -119,6 +127,62 @@ async fn a_kubelet_gets_only_tokens_bound_to_its_own_pods() {
     ] {
         let (code, refused) = server.ask_as(&kubelet, Method::POST, &path, &body).await;
         assert_eq!((code, &refused["message"]), (403, &json!(format!("{why} {words}"))), "{body}");
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_kubelet_with_more_rights_is_restricted_nevertheless() {
+    let server = Server::start(None, settings()).await;
+    let kubelet = User { groups: vec!["system:nodes".to_owned()], ..user("system:node:n1") };
+    let nameless = User { name: "system:node:".to_owned(), ..kubelet.clone() };
+    for user in [&kubelet, &nameless] {
+        let name = user.name.replace(':', "-");
+        let everything = binding(&format!("all{name}"), "ClusterRole", "cluster-admin", &user.name);
+        server.create(CLUSTER_BINDINGS, &everything).await;
+    }
+    let pods = "/api/v1/namespaces/default/pods";
+    let pod = json!({"metadata": {"name": "p"}, "spec": {"serviceAccountName": "x",
+        "containers": [{"name": "c", "image": "i"}]}});
+    server.create(pods, &pod).await;
+    let binding = json!({"metadata": {"name": "p"}, "target": {"kind": "Node", "name": "n1"}});
+    let patch = json!({"metadata": {"name": "p"}});
+    for (method, path, body) in [
+        (Method::POST, format!("{pods}/p/binding"), &binding),
+        (Method::POST, "/api/v1/namespaces/default/bindings".to_owned(), &binding),
+        (Method::PATCH, format!("{pods}/p/ephemeralcontainers"), &patch),
+        (Method::PATCH, format!("{pods}/p"), &patch),
+        (Method::DELETE, pods.to_owned(), &Value::Null),
+    ] {
+        let (code, answer) = server.ask_as(&kubelet, method.clone(), &path, body).await;
+        assert_eq!(code, 403, "{method} {path}: {answer}");
+    }
+    let map = json!({"metadata": {"name": "m"}});
+    let maps = "/api/v1/namespaces/default/configmaps";
+    assert_eq!(server.ask_as(&nameless, Method::POST, maps, &map).await.0, 403);
+    assert_eq!(server.ask_as(&kubelet, Method::POST, maps, &map).await.0, 201);
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn a_deleted_binding_is_forgotten_whatever_happens_to_the_history() {
+    let server = Server::start(None, settings()).await;
+    let bob = user("bob");
+    for round in 0..6 {
+        let name = format!("b{round}");
+        grant(&server, &name, &[rule(&["list"], "", &["secrets"])], "bob").await;
+        assert_eq!(server.ask_as(&bob, Method::GET, SECRETS, &Value::Null).await.0, 200);
+        for (step, path) in [(1, ROLES.to_owned()), (2, ROLES.replace("roles", "rolebindings"))] {
+            if round & step != 0 {
+                server.api.storage.forget_history();
+            }
+            let path = format!("{path}/{name}");
+            assert_eq!(server.ask(Method::DELETE, &path, &Value::Null).await.0, 200);
+            if round > 3 {
+                server.api.storage.forget_history();
+            }
+        }
+        assert_eq!(server.ask_as(&bob, Method::GET, SECRETS, &Value::Null).await.0, 403);
     }
     server.stop().await;
 }
