@@ -1,5 +1,7 @@
 //! Attempts to get more than one has the right to, through all layers.
 
+use std::sync::Arc;
+
 use http::Method;
 use serde_json::{Value, json};
 
@@ -185,6 +187,34 @@ async fn a_deleted_binding_is_forgotten_whatever_happens_to_the_history() {
         assert_eq!(server.ask_as(&bob, Method::GET, SECRETS, &Value::Null).await.0, 403);
     }
     server.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_change_is_in_force_for_all_threads_when_it_is_answered() {
+    let server = Arc::new(Server::start(None, settings()).await);
+    let writer = |index: usize| {
+        let server = server.clone();
+        async move {
+            let (name, bob) = (format!("b{index}"), user(&format!("bob{index}")));
+            let path = format!("{}/{name}", ROLES.replace("roles", "rolebindings"));
+            grant(&server, &name, &[rule(&["list"], "", &["secrets"])], &bob.name).await;
+            for _ in 0..40 {
+                assert_eq!(server.ask_as(&bob, Method::GET, SECRETS, &Value::Null).await.0, 200);
+                assert_eq!(server.ask(Method::DELETE, &path, &Value::Null).await.0, 200);
+                assert_eq!(server.ask_as(&bob, Method::GET, SECRETS, &Value::Null).await.0, 403);
+                if index == 0 {
+                    server.api.storage.forget_history();
+                }
+                let again = binding(&name, "Role", &name, &bob.name);
+                server.create(&ROLES.replace("roles", "rolebindings"), &again).await;
+            }
+        }
+    };
+    let all: Vec<_> = (0..6).map(|index| tokio::spawn(writer(index))).collect();
+    for one in all {
+        one.await.unwrap();
+    }
+    Arc::into_inner(server).unwrap().stop().await;
 }
 
 #[tokio::test]
