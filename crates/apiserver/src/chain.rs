@@ -146,4 +146,6 @@ fn metric_verb(parts: &Parts, target: Option<&Target>) -> &'static str {
 }
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;
