@@ -61,7 +61,8 @@ impl RequestSpan {
                 self.span.record("resource", resource);
             }
             On::Resource { resource, subresource, .. } => {
-                self.span.record("resource", format_args!("{resource}/{subresource}"));
+                // As a text, which is escaped: both come from a path.
+                self.span.record("resource", format!("{resource}/{subresource}"));
             }
             On::Path(_) => {}
         }

@@ -28,7 +28,7 @@ pub(crate) use self::{
     create::Created,
     delete::Removed,
     delete_each::{Target, delete_each},
-    error::Error,
+    error::{Error, details},
     hooks::{PodHooks, of as hooks_of},
     lifecycle::{DeleteOptions, Propagation},
     node_restriction::NodeWrite,

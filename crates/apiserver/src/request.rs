@@ -114,7 +114,8 @@ pub(crate) fn target(path: &str) -> Result<Target> {
     }
     let Some(rest) = path.strip_prefix("/apis/") else { return Err(Failure::unknown_path()) };
     let (group, rest) = rest.split_once('/').unwrap_or((rest, ""));
-    if !knows_group(group) {
+    // The core group has no name, and is not here.
+    if group.is_empty() || !knows_group(group) {
         return Err(Failure::unknown_path());
     }
     if rest.is_empty() {
@@ -150,9 +151,10 @@ fn in_group(group: &str, rest: &str) -> Result<Target> {
 
 fn resource(group: &str, segments: &[&str], watch: bool) -> Option<Target> {
     let (namespace, segments) = match segments {
-        // `namespaces/NAME` and its subresources are about the namespace itself.
+        // `namespaces/NAME` and its subresources are about the namespace itself. No subresource can be
+        // watched, and below `watch` every method is authorized as a watch.
         ["namespaces", name, part @ ..]
-            if part.is_empty() || matches!(part, ["status" | "finalize"]) =>
+            if part.is_empty() || (!watch && matches!(part, ["status" | "finalize"])) =>
         {
             if !group.is_empty() {
                 return None;
@@ -186,6 +188,7 @@ fn found(
         *known_group == group && *known == plural && *in_namespace == namespace.is_some()
     };
     if name.is_empty()
+        && !watch
         && let Some((group, _, plural, _)) = REVIEWS.iter().find(same)
     {
         return Some(Target::Review { group, plural, namespace });

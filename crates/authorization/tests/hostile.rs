@@ -96,6 +96,29 @@ fn a_rule_of_a_trillion_combinations() {
 }
 
 #[test]
+fn many_rules_of_many_combinations() {
+    let mut policy = Policy::default();
+    let granted = |n: usize| Rule {
+        verbs: texts(n, "v"),
+        api_groups: texts(n, "g"),
+        resources: texts(n, "r"),
+        resource_names: texts(n, "n"),
+        ..Rule::default()
+    };
+    policy.set_role(None, "some", Some(Role { rules: vec![granted(8)] }));
+    policy.set_binding(None, "b", Some(binding("some", [("User", "u".to_owned())].into_iter())));
+    let held = [granted(8)];
+    assert_eq!(escalation::missing(&policy, &user("u"), None, &held), Ok(()));
+    // Each rule is a few hundred bytes. All of them together would be 10^7 to 10^10 single rights.
+    for n in [7, 9, 31, 1000] {
+        let rules: Vec<Rule> = (0..10_000).map(|_| granted(n)).take(3_000_000 / (20 * n)).collect();
+        let refused = escalation::missing(&policy, &user("u"), None, &rules).unwrap_err();
+        let message = refused.message("roles");
+        assert!(message.len() < 16 << 20, "{n}: {}", message.len());
+    }
+}
+
+#[test]
 fn names_with_control_characters_empty_names_and_duplicates() {
     let mut policy = Policy::default();
     policy.set_role(None, "", Some(Role { rules: vec![rule("pods")] }));

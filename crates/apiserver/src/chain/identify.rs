@@ -8,6 +8,7 @@ use crate::{
     api::Api,
     identity::{self, Anonymous, Attributes, Refusal, User},
     logs::RequestSpan,
+    registry::details,
     serve::Peer,
     status::{Failure, Result},
 };
@@ -43,7 +44,7 @@ fn refused(refusal: Refusal) -> Failure {
     match refusal {
         Refusal::BadRequest(message) => Failure::bad_request(message),
         Refusal::Forbidden { message, group, resource, name } => {
-            Failure::forbidden_words(message, super::authorize::details(&group, &resource, &name))
+            Failure::forbidden_words(message, details(&group, &resource, &name))
         }
     }
 }

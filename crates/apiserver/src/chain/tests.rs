@@ -16,15 +16,15 @@ const BINDINGS: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/ro
 const ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles";
 const CLUSTER_ROLES: &str = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
 
-fn user(name: &str) -> User {
+pub(super) fn user(name: &str) -> User {
     User { name: name.to_owned(), ..User::default() }
 }
 
-fn rule(verbs: &[&str], group: &str, resources: &[&str]) -> Value {
+pub(super) fn rule(verbs: &[&str], group: &str, resources: &[&str]) -> Value {
     json!({"verbs": verbs, "apiGroups": [group], "resources": resources})
 }
 
-fn binding(name: &str, kind: &str, role: &str, to: &str) -> Value {
+pub(super) fn binding(name: &str, kind: &str, role: &str, to: &str) -> Value {
     json!({
         "metadata": {"name": name},
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": role},
@@ -33,7 +33,7 @@ fn binding(name: &str, kind: &str, role: &str, to: &str) -> Value {
 }
 
 /// Creates a Role with these rules and binds it to a user.
-async fn grant(server: &Server, name: &str, rules: &[Value], to: &str) {
+pub(super) async fn grant(server: &Server, name: &str, rules: &[Value], to: &str) {
     server.create(ROLES, &json!({"metadata": {"name": name}, "rules": rules})).await;
     server.create(BINDINGS, &binding(name, "Role", name, to)).await;
 }

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use crate::{
     api::Api,
+    body,
     chain::actor::Actor,
     document,
     follow::{Follower, News},
@@ -60,6 +61,15 @@ async fn write_all(api: &Api, roles: &mut Roles) -> bool {
         if roles.all.get(&name).is_some_and(|role| role.rules == rules) {
             continue;
         }
+        let rules: Value = rules.iter().map(Rule::to_value).collect();
+        if rules.to_string().len() > body::LIMIT {
+            // Examined again with the next change of a role: until then it stays as it is.
+            tracing::warn!(
+                clusterrole = name,
+                "the rules of the selected ClusterRoles are too many"
+            );
+            continue;
+        }
         match write(api, &name, &rules).await {
             Err(error) if !error.is_overtaken() => {
                 tracing::warn!(clusterrole = name, %error, "aggregating a ClusterRole failed");
@@ -73,7 +83,7 @@ async fn write_all(api: &Api, roles: &mut Roles) -> bool {
     roles.dirty.is_empty()
 }
 
-async fn write(api: &Api, name: &str, rules: &[Rule]) -> Result<()> {
+async fn write(api: &Api, name: &str, rules: &Value) -> Result<()> {
     let actor = Actor::new(api, &actors::ROLE_AGGREGATION_CONTROLLER);
     let edit = Edit {
         kind: &CLUSTER_ROLE,
@@ -82,7 +92,6 @@ async fn write(api: &Api, name: &str, rules: &[Rule]) -> Result<()> {
         version: None,
         strategy: UpdateStrategy::OfKind(Part::Main),
     };
-    let rules: Value = rules.iter().map(Rule::to_value).collect();
     let apply = |role: &mut Value| {
         if !role["aggregationRule"].is_null() {
             role["rules"] = rules.clone();
@@ -96,6 +105,8 @@ async fn write(api: &Api, name: &str, rules: &[Rule]) -> Result<()> {
 #[derive(Debug, Default)]
 struct Roles {
     all: BTreeMap<String, ClusterRole>,
+    /// The aggregated ones, which are few.
+    aggregated: BTreeSet<String>,
     /// Aggregated roles to be examined.
     dirty: BTreeSet<String>,
 }
@@ -108,20 +119,27 @@ impl Roles {
         };
         let Some(of) = news.after.as_deref().or(news.before.as_deref()) else { return };
         let before = self.all.remove(&*of.key);
+        self.aggregated.remove(&*of.key);
         let after = news.after.as_deref().and_then(role);
         let changed: Vec<&ClusterRole> = before.iter().chain(&after).collect();
         self.mark(&changed);
         if let Some(after) = after {
-            if after.selectors.is_some() {
-                self.dirty.insert(of.key.to_string());
-            }
-            self.all.insert(of.key.to_string(), after);
+            self.insert(&of.key, after);
         }
+    }
+
+    fn insert(&mut self, name: &str, role: ClusterRole) {
+        if role.selectors.is_some() {
+            self.dirty.insert(name.to_owned());
+            self.aggregated.insert(name.to_owned());
+        }
+        self.all.insert(name.to_owned(), role);
     }
 
     /// Marks the aggregated roles that select one of these.
     fn mark(&mut self, changed: &[&ClusterRole]) {
-        for (name, role) in &self.all {
+        let known = self.aggregated.iter().filter_map(|name| Some((name, self.all.get(name)?)));
+        for (name, role) in known {
             let mut selectors = role.selectors.iter().flatten();
             if selectors.any(|one| changed.iter().any(|role| one.matches(&role.labels))) {
                 self.dirty.insert(name.clone());
@@ -157,8 +175,9 @@ mod tests {
                 let selector = json!({"matchLabels": {*selects: "true"}});
                 value["aggregationRule"] = json!({"clusterRoleSelectors": [selector]});
             }
-            roles.all.insert((*name).to_owned(), ClusterRole::of(&value));
+            roles.insert(name, ClusterRole::of(&value));
         }
+        roles.dirty.clear();
         roles
     }
 

@@ -1,8 +1,14 @@
 //! Why a write is refused. `status` turns these into the protocol.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::{document::Unreadable, invalid::Errors, kinds::Kind, status::Failure};
+use crate::{
+    document::Unreadable,
+    identity::{Attributes, On},
+    invalid::Errors,
+    kinds::Kind,
+    status::Failure,
+};
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Error {
@@ -90,6 +96,15 @@ impl Error {
         Error::Modified { kind, name: name.to_owned() }
     }
 
+    /// The caller is not authorized to do this; the details say what it is about.
+    pub(crate) fn denied(message: String, attributes: &Attributes<'_>) -> Error {
+        let details = match attributes.on {
+            On::Path(_) => json!({}),
+            On::Resource { group, resource, name, .. } => details(group, resource, name),
+        };
+        Error::Denied { message, details }
+    }
+
     /// Another write came first, or the object is gone: to be decided again.
     pub(crate) fn is_overtaken(&self) -> bool {
         use Error as E;
@@ -105,6 +120,16 @@ impl Error {
                 | E::NamespaceTerminating { .. }
         )
     }
+}
+
+/// The details of a refusal: what it is about, without empty fields.
+pub(crate) fn details(group: &str, kind: &str, name: &str) -> Value {
+    let pairs = [("name", name), ("group", group), ("kind", kind)];
+    pairs
+        .into_iter()
+        .filter(|(_, value)| !value.is_empty())
+        .map(|(key, value)| (key.to_owned(), json!(value)))
+        .collect()
 }
 
 /// As the response would say it.

@@ -10,6 +10,7 @@ use super::{
 use crate::{
     api::key,
     document,
+    identity::{Attributes, On},
     invalid::quoted,
     kinds::{Kind, Part, read::text},
 };
@@ -114,6 +115,7 @@ impl Registry<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<Updated> {
         let Place { kind, namespace, .. } = place;
+        self.authorize_create(place)?;
         value["metadata"]["resourceVersion"] = "".into();
         let value = match self.create(kind, namespace, value, warnings).await? {
             Created::Stored(object) => {
@@ -122,6 +124,21 @@ impl Registry<'_> {
             Created::Dry(value) => value,
         };
         Ok(Updated { value, created: true })
+    }
+
+    /// The request was authorized as an update. Of the name too, which a create does not have.
+    fn authorize_create(&self, place: Place<'_>) -> Result<()> {
+        let Place { kind, namespace, name, .. } = place;
+        let on = On::Resource {
+            group: kind.group,
+            resource: kind.plural,
+            subresource: "",
+            namespace: namespace.unwrap_or_default(),
+            name,
+        };
+        let asked = Attributes { verb: "create", on, field_selector: "" };
+        let allowed = self.api.authorize(self.user, &asked);
+        allowed.map_err(|message| Error::denied(message, &asked))
     }
 
     /// Edits the present version, and retries on conflicts. Returns the revision.

@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 
+use evenkeel_store::selector::FieldSelector;
 use http::{Method, request::Parts};
 use percent_encoding::percent_decode_str;
 
@@ -141,11 +142,7 @@ fn verb(method: &Method) -> &'static str {
 
 /// The name that a field selector requires, if any.
 fn named<'a>(query: &'a Query<'_>) -> &'a str {
-    let terms = query.text("fieldSelector").split(',');
-    let mut exact = terms.filter_map(|term| {
-        let value = term.strip_prefix("metadata.name=")?;
-        Some(value.strip_prefix('=').unwrap_or(value))
-    });
+    let mut exact = FieldSelector::required(query.text("fieldSelector"), "metadata.name");
     let is_name =
         |name: &&str| !matches!(*name, "" | "." | "..") && !name.contains(['/', '%', '\\']);
     exact.find(is_name).unwrap_or_default()
@@ -227,6 +224,10 @@ mod tests {
             ),
             ("GET", "/api/v1/pods?fieldSelector=metadata.name!=a", "list  pods/ /"),
             ("GET", "/api/v1/pods?fieldSelector=metadata.name=..", "list  pods/ /"),
+            // An escaped comma ends no term.
+            ("GET", "/api/v1/pods?fieldSelector=spec.x!=y\\,metadata.name=a", "list  pods/ /"),
+            ("GET", "/api/v1/pods?fieldSelector=metadata.name=a\\,b", "list  pods/ /"),
+            ("GET", "/api/v1/pods?fieldSelector=metadata.name=a,b", "list  pods/ /"),
             ("DELETE", "/api/v1/pods?fieldSelector=metadata.name=a", "deletecollection  pods/ /"),
             // Paths.
             ("GET", "/", "get /"),

@@ -13,7 +13,7 @@ use crate::{
         read::text,
         workload::scale,
     },
-    registry::{PodHooks, UpdateStrategy, precondition_failed},
+    registry::{NodeWrite, PodHooks, UpdateStrategy, precondition_failed},
     request::query::FieldValidation,
     status::{Failure, Result},
     tokens,
@@ -37,6 +37,7 @@ const BINDING: Expected<'_> =
 pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let kind = call.kind();
     let named = kind.subresource(&call.resource.subresource);
+    restrict_node(api, call)?;
     match (named.ok_or_else(Failure::unknown_resource)?, call.method) {
         (Subresource::Status, &Method::GET) => read::get(api, call).await,
         (Subresource::Status, &Method::PUT) => {
@@ -68,6 +69,20 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
         }
         _ => Err(Failure::method_not_allowed()),
     }
+}
+
+/// A kubelet may write few subresources; those are examined with the objects they are about.
+fn restrict_node(api: &Api, call: &Call<'_>) -> Result<()> {
+    let subresource = call.resource.subresource.as_str();
+    if matches!(*call.method, Method::GET | Method::HEAD)
+        || matches!(subresource, "status" | "eviction" | "token")
+    {
+        return Ok(());
+    }
+    let verb = super::verb(call.method, &call.resource.name, false);
+    let (kind, key) = (call.kind(), call.key(&call.resource.name));
+    let write = NodeWrite { verb, kind, subresource, key: &key, before: None, after: None };
+    Ok(call.registry(api, false).restrict_node(write)?)
 }
 
 fn not_supported(plural: &str, name: &str) -> String {

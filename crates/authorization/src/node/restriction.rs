@@ -48,6 +48,9 @@ pub fn restriction(
     if !matches!(attributes.verb, "create" | "update" | "patch" | "delete" | "deletecollection") {
         return None;
     }
+    if node.is_empty() {
+        return Some("could not determine node from user \"system:node:\"".to_owned());
+    }
     let in_body = change.after.and_then(|object| text(object, "/metadata/name"));
     let name = if name.is_empty() { in_body.unwrap_or_default() } else { name };
     let bound = || match change.before {
@@ -69,6 +72,10 @@ pub fn restriction(
         ),
         ("", "pods", "eviction") => (!bound())
             .then(|| format!("node {node} can only evict pods with spec.nodeName set to itself")),
+        ("", "pods", other) => Some(format!(
+            "unexpected pod subresource {}, only 'status' and 'eviction' are allowed",
+            Quoted(other)
+        )),
         ("", "nodes", _) if name != node => {
             Some(format!("node {} is not allowed to modify node {}", Quoted(node), Quoted(name)))
         }

@@ -251,6 +251,14 @@ fn writes_that_concern_other_nodes_are_refused() {
         ),
         ("create", ["", "serviceaccounts", "token"], "s", None, Some(token("a", "u")), ""),
         ("get", ["", "nodes", ""], "n2", None, None, ""),
+        (
+            "create",
+            ["", "pods", "binding"],
+            "a",
+            Some(&own),
+            None,
+            r#"unexpected pod subresource "binding", only 'status' and 'eviction' are allowed"#,
+        ),
     ];
     for (verb, [group, resource, part], name, before, after, expected) in cases {
         let namespace = if resource == "leases" { LEASES } else { "n0" };
@@ -259,4 +267,11 @@ fn writes_that_concern_other_nodes_are_refused() {
         let reason = restriction("n1", &attributes, change, &graph).unwrap_or_default();
         assert_eq!(reason, expected, "{verb} {resource}/{part} {name} {after:?}");
     }
+}
+
+#[test]
+fn a_node_without_a_name_writes_nothing() {
+    let attributes = Attributes::resource("create", ["", "configmaps", "", "n0", ""]);
+    let reason = restriction("", &attributes, Change::default(), &Graph::default());
+    assert_eq!(reason.as_deref(), Some(r#"could not determine node from user "system:node:""#));
 }

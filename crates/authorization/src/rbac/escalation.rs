@@ -21,9 +21,11 @@ use crate::{
     quote::{Quoted, QuotedList},
 };
 
-/// A rule of more single rights than this is not broken up. Who holds everything may grant it, and
-/// to all others it is listed as it is; Kubernetes would run out of memory.
-const MOST_RIGHTS: usize = 1 << 20;
+/// When this many single rights were looked up, further rules are not broken up. Who holds everything
+/// may grant them, and to all others they are listed as they are; Kubernetes would run out of memory.
+const MOST_RIGHTS: usize = 1 << 18;
+/// When this many single rights are missing, no further ones are looked for.
+const MOST_MISSING: usize = 1 << 16;
 
 /// What a user wanted to grant and does not hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,9 +45,13 @@ pub fn missing(
     rules: &[Rule],
 ) -> Result<(), Escalation> {
     let namespace = scope.unwrap_or_default();
-    let mut lacking = Lacking::default();
+    // A right that no cell has is looked for in each wide rule.
+    let rights = MOST_RIGHTS / (1 + policy.n_wide_rules(user, namespace));
+    let mut lacking = Lacking { rights, ..Lacking::default() };
     for rule in rules {
-        lacking.check(rule, |wanted| policy.holds(user, namespace, wanted));
+        if lacking.n_missing < MOST_MISSING {
+            lacking.check(rule, |wanted| policy.holds(user, namespace, wanted));
+        }
     }
     if lacking.is_empty() {
         return Ok(());
@@ -77,20 +83,27 @@ struct Lacking<'a> {
     /// Verbs by resource and name, in the order in which they are found.
     resources: FxHashMap<SingleOn<'a>, Vec<String>>,
     others: Vec<Rule>,
+    n_missing: usize,
+    /// How many may still be looked up.
+    rights: usize,
 }
 
 // === impl Lacking ===
 
 impl<'a> Lacking<'a> {
     fn check(&mut self, rule: &'a Rule, holds: impl Fn(&Wanted<'a>) -> bool) {
-        if n_singles(rule) > MOST_RIGHTS {
+        let n = n_singles(rule);
+        if n > self.rights {
             let all = Wanted::granted("*", "*", "*", None);
             if !(holds(&all) && holds(&Wanted::granted_path("*", "*"))) {
                 self.others.push(rule.clone());
             }
             return;
         }
-        for single in singles(rule).filter(|single| !holds(&single.wanted())) {
+        self.rights -= n;
+        let missing = singles(rule).filter(|single| !holds(&single.wanted()));
+        for single in missing.take(MOST_MISSING - self.n_missing) {
+            self.n_missing += 1;
             match single.on {
                 SingleOn::Path(_) => self.others.push(single.to_rule()),
                 on => self.resources.entry(on).or_default().push(single.verb.to_owned()),

@@ -169,6 +169,12 @@ impl Policy {
         self.grants_of(user, namespace).any(|grants| grants.alone.iter().any(has))
     }
 
+    /// How many rules of the user are looked at one by one.
+    pub(crate) fn n_wide_rules(&self, user: &User, namespace: &str) -> usize {
+        let n = |role: &u32| self.compiled(*role).map_or(0, |role| role.wide.len());
+        self.grants_of(user, namespace).flat_map(|grants| &grants.alone).map(n).sum()
+    }
+
     /// What the user's subjects are given in the cluster and in the namespace.
     pub(crate) fn grants_of(&self, user: &User, namespace: &str) -> impl Iterator<Item = &Grants> {
         let scope = if namespace.is_empty() { None } else { self.words.find(namespace) };

@@ -61,6 +61,13 @@ impl FieldSelector {
         })
     }
 
+    /// The values, as written, that a selector requires a field to have. None if it is malformed.
+    pub fn required<'a>(text: &'a str, field: &str) -> impl Iterator<Item = &'a str> {
+        let terms: Result<Vec<_>, FieldError> = terms_of(text).collect();
+        let terms = terms.unwrap_or_default().into_iter();
+        terms.filter_map(move |(name, equal, value)| (equal && name == field).then_some(value))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
