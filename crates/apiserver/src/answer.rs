@@ -11,8 +11,12 @@ use serde_json::{Value, json};
 
 use crate::{
     body, document,
-    kinds::{Kind, read::remove},
+    kinds::{
+        Kind,
+        read::{remove, text},
+    },
     negotiate::{Media, ResponseFormat, Shape},
+    protobuf,
     serve::LongRunning,
     settings::Features,
     status::Failure,
@@ -21,6 +25,7 @@ use crate::{
 };
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 /// A response in progress, with its warnings.
 #[derive(Debug)]
@@ -95,9 +100,13 @@ impl Answer {
         Answer { content_type: JSON, ..Answer::new(code, "", body) }
     }
 
-    /// A value in JSON or YAML.
+    /// A value, in the format that was negotiated.
     pub(crate) fn value(code: u16, value: &Value, format: ResponseFormat) -> Answer {
         match format.media {
+            Media::Protobuf => {
+                let (version, kind) = (text(value, &["apiVersion"]), text(value, &["kind"]));
+                Answer::protobuf(code, version, kind, value.to_string().as_bytes())
+            }
             Media::Yaml => Answer::new(code, "application/yaml", yaml(value)),
             Media::Json if format.pretty => {
                 let mut text = serde_json::to_vec_pretty(value).expect("a value is JSON");
@@ -107,6 +116,18 @@ impl Answer {
             Media::Json => {
                 let text = serde_json::to_vec(value).expect("a value is JSON");
                 Answer::json(code, text)
+            }
+        }
+    }
+
+    /// An object in protobuf, from its JSON.
+    fn protobuf(code: u16, version: &str, kind: &str, json: &[u8]) -> Answer {
+        match protobuf::object(version, kind, json) {
+            Ok(body) => Answer::new(code, PROTOBUF, body),
+            Err(problem) => {
+                let format =
+                    ResponseFormat { media: Media::Json, shape: Shape::Object, pretty: false };
+                Answer::failure(&Failure::cannot_marshal(&problem.to_string()), format)
             }
         }
     }
@@ -162,6 +183,12 @@ pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Ans
     if view.is_stored_text(kind) {
         return Answer::json(code, document::text(kind, object, object.revision));
     }
+    if view.format.media == Media::Protobuf && view.is_as_stored(kind) {
+        let json = document::text(kind, object, object.revision);
+        if let Ok(body) = protobuf::object(&kind.api_version(), kind.kind, &json) {
+            return Answer::new(code, PROTOBUF, body);
+        }
+    }
     match document::value(kind.stored_kind(), object) {
         Ok(value) => shown(code, kind, kind.presented(value), view),
         Err(problem) => Answer::failure(&problem.into(), plain(view)),
@@ -209,6 +236,7 @@ pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View)
     match view.format.media {
         Media::Yaml => Answer::new(200, "application/yaml", body),
         Media::Json => Answer::json(200, body),
+        Media::Protobuf => Answer::new(200, PROTOBUF, body),
     }
 }
 

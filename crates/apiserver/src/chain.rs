@@ -32,7 +32,7 @@ use crate::{
     answer::Answer,
     api::Api,
     logs::RequestSpan,
-    negotiate::{Media, ResponseFormat, Shape},
+    negotiate,
     request::{
         self, Query, Target,
         info::{self, RequestInfo},
@@ -40,9 +40,6 @@ use crate::{
     },
     status::{Failure, Result},
 };
-
-const PLAIN: ResponseFormat =
-    ResponseFormat { media: Media::Json, shape: Shape::Object, pretty: false };
 
 /// The chain as the service of each connection.
 #[derive(Clone, Debug)]
@@ -75,7 +72,7 @@ async fn handle(api: Arc<Api>, request: Request<Body>) -> Response {
     let target = request::target(parts.uri.path());
     let answer = match answered(&api, &parts, body, &target).await {
         Ok(answer) => answer,
-        Err(failure) => Answer::failure(&failure, PLAIN),
+        Err(failure) => Answer::failure(&failure, negotiate::failure_format(&parts.headers)),
     };
     let requests = api.meters.of(target.as_ref().ok());
     let verb = metric_verb(&parts, target.as_ref().ok());

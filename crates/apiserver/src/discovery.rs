@@ -12,7 +12,7 @@ mod resource;
 mod root;
 
 pub(crate) use self::{
-    accept::{AGGREGATED_TYPE, DiscoveryFormat, negotiate},
+    accept::{AGGREGATED_PROTOBUF_TYPE, AGGREGATED_TYPE, DiscoveryFormat, negotiate},
     aggregated::aggregated,
     fingerprint::etag,
     legacy::{group, groups, resources, versions},

@@ -3,7 +3,9 @@
 //!
 //! Each returns whether the input was accepted. Input may be rejected, but nothing may panic.
 
+mod authorizations;
 mod server;
+mod tokens;
 
 use evenkeel_model::labels::LabelSelector;
 use evenkeel_store::{
@@ -13,7 +15,7 @@ use evenkeel_store::{
 };
 use serde_json::Value;
 
-pub use self::server::Server;
+pub use self::{authorizations::Authorizations, server::Server, tokens::Tokens};
 use crate::{
     document,
     kinds::{self, Kind, names},

@@ -22,11 +22,13 @@ pub(crate) mod names;
 pub(crate) mod namespace;
 mod node;
 pub(crate) mod pod;
+mod poddisruptionbudget;
 mod podtemplate;
 pub(crate) mod read;
 #[cfg(test)]
 mod recorded;
 mod replicaset;
+mod resourcequota;
 mod role;
 mod rolebinding;
 mod secret;
@@ -49,8 +51,10 @@ pub(crate) use self::{
     namespace::NAMESPACE,
     node::NODE,
     pod::POD,
+    poddisruptionbudget::POD_DISRUPTION_BUDGET,
     podtemplate::POD_TEMPLATE,
     replicaset::REPLICA_SET,
+    resourcequota::RESOURCE_QUOTA,
     role::{CLUSTER_ROLE, ROLE},
     rolebinding::{CLUSTER_ROLE_BINDING, ROLE_BINDING},
     secret::SECRET,
@@ -82,6 +86,8 @@ pub(crate) static KINDS: &[&Kind] = &[
     &CLUSTER_ROLE,
     &ROLE_BINDING,
     &CLUSTER_ROLE_BINDING,
+    &POD_DISRUPTION_BUDGET,
+    &RESOURCE_QUOTA,
 ];
 
 /// The verbs of most kinds.

@@ -1,4 +1,7 @@
-//! Content negotiation: JSON or YAML; whole objects, tables or metadata only.
+//! Content negotiation: JSON, YAML or protobuf; whole objects, tables or metadata only.
+//!
+//! Of what a client accepts, the best that can be had is sent, and of equals the first: kubectl and
+//! kube-proxy prefer protobuf to JSON and get it. Tables have no protobuf.
 //!
 //! Kubernetes rejects in two places with two messages: the router, which knows only media types,
 //! and the encoder, which knows their parameters. Source: `endpoints/handlers/negotiation`.
@@ -15,10 +18,11 @@ pub(crate) struct ResponseFormat {
     pub(crate) pretty: bool,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Media {
     Json,
     Yaml,
+    Protobuf,
 }
 
 /// The form in which an object is shown.
@@ -34,7 +38,7 @@ pub(crate) enum Shape {
 }
 
 const OBJECTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
-const OURS: &str = "application/json, application/yaml";
+const TEXTS: &str = "application/json, application/yaml";
 const STREAMS: &str =
     ", application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch";
 
@@ -45,6 +49,8 @@ pub(crate) struct Offer {
     pub(crate) lists: bool,
     /// Actions and reviews have no columns.
     pub(crate) tables: bool,
+    /// Whether what is there has a message.
+    pub(crate) protobuf: bool,
 }
 
 /// One entry of an `Accept` header.
@@ -82,16 +88,23 @@ pub(crate) fn response_format(
         let streams = if offer.lists { STREAMS } else { "" };
         return Err(Failure::not_acceptable(&format!("{OBJECTS}{streams}")));
     }
-    let is_had = |shape: &Shape| offer.tables || !matches!(shape, Shape::Table(_));
-    let found =
-        clauses.iter().find_map(|clause| Some((media(clause)?, shape(clause).filter(is_had)?)));
-    match found {
+    let is_had = |(media, shape): &(Media, Shape)| match media {
+        Media::Protobuf => offer.protobuf && !matches!(shape, Shape::Table(_)),
+        Media::Json | Media::Yaml => offer.tables || !matches!(shape, Shape::Table(_)),
+    };
+    let asked = clauses.iter().filter_map(|clause| Some((media(clause)?, shape(clause)?)));
+    match asked.filter(is_had).next() {
         Some((media, shape)) => Ok(ResponseFormat { media, shape, pretty }),
-        None if clauses.iter().all(|clause| clause.sub == "vnd.kubernetes.protobuf") => {
-            Err(Failure::cannot_encode(OURS))
-        }
-        None => Err(Failure::cannot_encode(OBJECTS)),
+        None if offer.protobuf => Err(Failure::cannot_encode(OBJECTS)),
+        None => Err(Failure::cannot_encode(TEXTS)),
     }
+}
+
+/// The format of a failure, for which the path does not matter. What can't be had is JSON.
+pub(crate) fn failure_format(headers: &HeaderMap) -> ResponseFormat {
+    let offer = Offer { lists: false, tables: true, protobuf: true };
+    let media = response_format(headers, offer, None).map_or(Media::Json, |format| format.media);
+    ResponseFormat { media, shape: Shape::Object, pretty: false }
 }
 
 /// Best first; equal ones in the client's order.
@@ -119,6 +132,7 @@ fn media(clause: &Clause<'_>) -> Option<Media> {
     match (clause.kind, clause.sub) {
         ("*", "*") | ("application", "*" | "json") => Some(Media::Json),
         ("application", "yaml") => Some(Media::Yaml),
+        ("application", "vnd.kubernetes.protobuf") => Some(Media::Protobuf),
         _ => None,
     }
 }
@@ -133,6 +147,9 @@ fn shape(clause: &Clause<'_>) -> Option<Shape> {
         "v1beta1" => "v1beta1",
         _ => "",
     };
+    if !matches!(parameter("stream"), "" | "watch") {
+        return None;
+    }
     match (parameter("as"), parameter("g"), version) {
         ("", ..) => Some(Shape::Object),
         ("Table", "meta.k8s.io", "v1" | "v1beta1") => Some(Shape::Table(version)),

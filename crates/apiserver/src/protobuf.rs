@@ -1,21 +1,25 @@
-//! Request bodies in `application/vnd.kubernetes.protobuf`.
+//! Objects in `application/vnd.kubernetes.protobuf`: bodies of requests and of responses.
 //!
 //! A body is four bytes of magic and a `runtime.Unknown` that names the object's kind and holds its
-//! message. The message is decoded with the field numbers of the table of types into the JSON value
-//! of the same object, so that all later code handles only one form.
+//! message. Messages are converted to and from the JSON of the same object, by the field numbers in
+//! the table of types, so that all other code handles only one form.
 //!
 //! Go writes every field that is not a pointer, set or not. The zero value of such a field is
-//! equivalent to its absence and is omitted here; a pointer's zero value is kept.
+//! equivalent to its absence and is omitted in JSON; a pointer's zero value is kept. In the order of
+//! their numbers, as Go writes fields, the bytes are those of kube-apiserver.
 //!
-//! The work and the value are linear in the body; messages nest at most [`MAX_DEPTH`] deep.
+//! The work and the result are linear in the body; messages nest at most [`MAX_DEPTH`] deep.
 
+mod encode;
 mod message;
 mod special;
 mod wire;
+mod write;
 
 use evenkeel_store::schema::Type;
 use serde_json::Value;
 
+pub(crate) use self::write::{END, ListEncoder, list_head, object, watch_event};
 use self::{
     message::MAX_DEPTH,
     wire::{Part, parts},
@@ -53,6 +57,11 @@ pub(crate) enum ProtobufError {
     Encoding(String),
 }
 
+/// Whether a kind has a message. Kubernetes' tables have none.
+pub(crate) fn has_message(version: &str, kind: &str) -> bool {
+    self::kind(version, kind).is_some()
+}
+
 /// Decodes a body: its `apiVersion`, its `kind`, and the object as in JSON.
 pub(crate) fn decode(body: &[u8]) -> Result<(String, String, Value), ProtobufError> {
     let envelope = Envelope::read(body.strip_prefix(MAGIC).ok_or(ProtobufError::NoMagic)?)?;
@@ -68,11 +77,10 @@ pub(crate) fn decode(body: &[u8]) -> Result<(String, String, Value), ProtobufErr
     Ok((envelope.version.to_owned(), envelope.kind.to_owned(), Value::Object(object)))
 }
 
-/// The type of a kind. Delete options are a kind of every group.
+/// The type of a kind. Delete options are a kind of every group; statuses and discovery documents
+/// are kinds of the core group, or of none.
 fn kind(version: &str, kind: &str) -> Option<&'static Type> {
-    const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
     let name = match version.split_once('/') {
-        _ if kind == "DeleteOptions" => format!("{META}.{kind}"),
         None => format!("io.k8s.api.core.{version}.{kind}"),
         // Kubernetes' Go packages are named after the first label of their groups.
         Some((group, version)) => {
@@ -80,7 +88,14 @@ fn kind(version: &str, kind: &str) -> Option<&'static Type> {
             format!("io.k8s.api.{package}.{version}.{kind}")
         }
     };
-    types::schema().named(&name).filter(|of| of.is_kind())
+    let is_meta = || {
+        let has_meta = matches!(version, "" | "v1" | "meta.k8s.io/v1" | "meta.k8s.io/v1beta1");
+        has_meta || kind == "DeleteOptions"
+    };
+    let meta = || format!("io.k8s.apimachinery.pkg.apis.meta.v1.{kind}");
+    let schema = types::schema();
+    let found = schema.named(&name).or_else(|| is_meta().then(|| schema.named(&meta())).flatten());
+    found.filter(|of| of.is_kind())
 }
 
 /// `runtime.Unknown`: the type of the message, and the message.

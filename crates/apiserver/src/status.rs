@@ -123,6 +123,15 @@ impl Failure {
         Failure::new(406, "NotAcceptable", message)
     }
 
+    /// If it has no message, or its message can't be written.
+    pub(crate) fn cannot_marshal(problem: &str) -> Failure {
+        let message = format!(
+            "the object does not implement the protobuf marshalling interface and cannot be \
+             encoded to a protobuf message: {problem}"
+        );
+        Failure::new(406, "NotAcceptable", message)
+    }
+
     /// If one object was requested and a list found, or vice versa.
     pub(crate) fn wrong_shape(message: String) -> Failure {
         Failure::new(406, "NotAcceptable", message)

@@ -1,6 +1,7 @@
 //! `evenkeel apiserver`: the embedded Kubernetes API, until a signal ends it.
 
 mod args;
+mod tokens;
 
 use std::path::Path;
 

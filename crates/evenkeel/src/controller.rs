@@ -57,7 +57,7 @@ async fn check(client: &Client, settings: &Settings) -> Result<(), Error> {
 
 /// The namespace of reports, if they are used and can be read: a cluster without Evenkeel's proxy has
 /// no permission for them.
-async fn reports(client: &Client, settings: &Settings) -> Option<String> {
+pub(crate) async fn reports(client: &Client, settings: &Settings) -> Option<String> {
     let namespace = settings.reports.clone().filter(|_| settings.engine.conditions)?;
     let denied = denied(&access::ask_reports(client, &namespace).await);
     if denied.is_empty() {

@@ -86,6 +86,10 @@ pub(crate) enum Error {
     Target { given: String, problem: String, help: Option<String> },
     #[error("{failure}")]
     Unanswered { failure: String, help: &'static str },
+    #[error("cannot set up the identities of deploy/: {what}: {source}")]
+    Identity { what: String, source: Box<kube::Error> },
+    #[error("--authorization-mode {given:?}: there are Node,RBAC and AlwaysAllow")]
+    AuthorizationMode { given: String },
     #[error("cannot create the sample: {what}: {source}")]
     Sample { what: String, source: Box<kube::Error> },
     #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]

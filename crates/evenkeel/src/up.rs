@@ -1,7 +1,10 @@
 //! `evenkeel up`: the API server, its sandbox, the controller and, if wanted, proxies, in one process.
+//! Each part uses the API with the identity that it has in `deploy/`.
 
+mod account;
 mod args;
 pub(crate) mod components;
+mod deployed;
 mod first_look;
 mod greeting;
 mod invocation;
@@ -20,7 +23,7 @@ use self::{
     args::Settings,
     components::{Component, Components},
     greeting::Greeting,
-    parts::{Cluster, Context, PARTS},
+    parts::{Cluster, Context, PARTS, Part},
     running::Running,
 };
 use crate::{
@@ -80,11 +83,22 @@ async fn start(
     let cluster = Cluster::connect(kubeconfig).await?;
     let mut components = Components::default();
     components.push(component(parts::api::NAME, address, parts::api::DESCRIPTION));
-    for part in PARTS.iter().filter(|part| (part.is_wanted)(settings)) {
+    let wanted: Vec<&Part> = PARTS.iter().filter(|part| (part.is_wanted)(settings)).collect();
+    // All of them before the first part starts: one finds out at its start what others allow it.
+    for part in &wanted {
+        account::grant(&cluster.client, part.identity).await?;
+    }
+    for part in wanted {
         let (settings, cluster) = (settings.clone(), cluster.clone());
-        let address = running
-            .start(part.name, |ready, stop| (part.run)(Context { settings, cluster, ready, stop }))
+        let its_cluster = cluster.clone();
+        let client = running
+            .start(part.identity.account, |ready, stop| {
+                account::run(its_cluster, part.identity, ready, stop)
+            })
             .await?;
+        let context = |ready, stop| Context { settings, cluster, client, ready, stop };
+        let address =
+            running.start(part.name, |ready, stop| (part.run)(context(ready, stop))).await?;
         components.push(component(part.name, address, part.description));
     }
     Ok((cluster, components))

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evenkeel_apiserver::{Authorization, Features, IpRange};
+use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
 use evenkeel_proxy::{NetworkNamespace, Settings};
 use evenkeel_testkit::{
     netns::Network,
@@ -76,6 +76,7 @@ async fn server(stop: &CancellationToken) -> Client {
         authorization: Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
+        service_accounts: ServiceAccounts::default(),
     };
     let (ready, is_ready) = oneshot::channel();
     let stopped = stop.clone().cancelled_owned();

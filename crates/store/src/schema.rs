@@ -232,6 +232,15 @@ impl Schema {
     }
 }
 
+// === impl TypeId ===
+
+impl TypeId {
+    /// The position of the type among [`Schema::types`].
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
 // === impl Type ===
 
 impl Type {
@@ -271,7 +280,8 @@ impl Type {
         self.printed.iter().map(|at| &self.fields[usize::from(*at)])
     }
 
-    fn position(&self, name: &str) -> Option<usize> {
+    /// The index of a field in `fields`.
+    pub fn position(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).map(|at| usize::from(*at))
     }
 }

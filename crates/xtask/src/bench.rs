@@ -43,7 +43,11 @@ pub(crate) const BENCHES: &[Bench] = &[
     Bench {
         name: "authorization",
         needs: &[],
-        targets: &[Target::new("authorization", "authorization")],
+        targets: &[
+            Target::new("authorization", "authorization"),
+            Target::new("apiserver", "authorize"),
+            Target::new("apiserver", "tokens"),
+        ],
     },
     Bench { name: "consumer", needs: &[], targets: &[Target::new("topology", "consumer")] },
     Bench {

@@ -7,7 +7,7 @@ mod deaf;
 use std::{path::PathBuf, time::Duration};
 
 use evenkeel_admin::lease::{self, Settings};
-use evenkeel_apiserver::{Authorization, Features, IpRange};
+use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::{
     Api, Client, Config,
@@ -47,6 +47,7 @@ impl Server {
             authorization: Authorization::default(),
             anonymous_health: true,
             sandbox: None,
+            service_accounts: ServiceAccounts::default(),
         };
         let stop = CancellationToken::new();
         let (tell, told) = oneshot::channel();

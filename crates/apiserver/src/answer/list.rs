@@ -6,6 +6,7 @@
 //! objects.
 
 mod items;
+mod measured;
 #[cfg(test)]
 mod tests;
 
@@ -61,6 +62,9 @@ pub(super) fn body(
     view: View,
 ) -> Body {
     let print = Items::new(kind, view);
+    if view.format.media == Media::Protobuf {
+        return measured::body(print, items, shell);
+    }
     let ListFrame { head, between, end } = around(shell, name, view.format, items.is_empty());
     let left = print.lengths(&items).map(|texts| {
         let commas = items.len().saturating_sub(1) * between.len();
@@ -69,11 +73,7 @@ pub(super) fn body(
     let items = items.into_iter();
     let mut pieces = Pieces { made: BytesMut::from(head), items, print, between, end, left };
     pieces.make();
-    match pieces.is_made() {
-        // Its length is known and it is ready.
-        true => Body::from(pieces.made.freeze()),
-        false => Body::new(pieces),
-    }
+    pieces.into_body()
 }
 
 fn around(
@@ -84,7 +84,7 @@ fn around(
 ) -> ListFrame {
     match format.media {
         Media::Yaml => in_yaml(shell, name, is_empty),
-        Media::Json => in_json(shell, name, format.pretty, is_empty),
+        Media::Json | Media::Protobuf => in_json(shell, name, format.pretty, is_empty),
     }
 }
 
@@ -135,6 +135,14 @@ impl Pieces {
         }
         if self.items.len() == 0 {
             self.made.put_slice(&std::mem::take(&mut self.end));
+        }
+    }
+
+    fn into_body(self) -> Body {
+        match self.is_made() {
+            // Its length is known and it is ready.
+            true => Body::from(self.made.freeze()),
+            false => Body::new(self),
         }
     }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{
     document,
     follow::{Follower, News},
-    kinds::{self, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING},
+    kinds::{self, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING},
     storage::Storage,
 };
 
@@ -79,7 +79,7 @@ impl<I: Index> Followed<I> {
 
 impl Index for Policy {
     fn resources() -> Vec<ResourceId> {
-        [&ROLE, &CLUSTER_ROLE, &ROLE_BINDING, &CLUSTER_ROLE_BINDING].map(|kind| kind.id()).into()
+        [&ROLE, &CLUSTER_ROLE, &ROLE_BINDING, &CLUSTER_ROLE_BINDING].map(Kind::id).into()
     }
 
     fn take(&mut self, news: &News) {

@@ -50,11 +50,8 @@ impl Nodes {
         change: node::Change<'_>,
     ) -> Option<String> {
         // Only tokens depend on the graph, and a Pod without its present version.
-        let refused = node::restriction(name, asked, change, &Graph::default())?;
-        match node::restriction(name, asked, change, &self.pods.read(storage).graph) {
-            Some(_) => Some(refused),
-            None => None,
-        }
+        node::restriction(name, asked, change, &Graph::default())?;
+        node::restriction(name, asked, change, &self.pods.read(storage).graph)
     }
 }
 

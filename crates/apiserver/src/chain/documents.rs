@@ -7,8 +7,9 @@ use serde_json::Value;
 use crate::{
     answer::Answer,
     api::Api,
-    discovery, metrics,
-    negotiate::{self, Offer},
+    discovery::{self, DiscoveryFormat},
+    metrics,
+    negotiate::{self, Media, Offer, ResponseFormat, Shape},
     openapi::{self, Document, DocumentRequest, Reply},
     request::{Discovery, Query, Target},
     status::{Failure, Result},
@@ -25,8 +26,8 @@ pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer
         return Err(Failure::method_not_allowed());
     }
     match target {
-        Target::Root => shown(parts, &discovery::paths()),
-        Target::Version => shown(parts, &discovery::version()),
+        Target::Root => in_text(parts, &discovery::paths()),
+        Target::Version => in_text(parts, &discovery::version()),
         Target::Metrics => Ok(Answer::new(200, metrics::CONTENT_TYPE, api.metrics_text())),
         Target::Discovery(which) => discovered(parts, which, &api.address.to_string()),
         Target::OpenIdConfiguration => tokens::configuration(api, &parts.headers),
@@ -50,10 +51,13 @@ fn discovered(parts: &Parts, which: &Discovery, address: &str) -> Result<Answer>
         Discovery::Groups => Some(false),
         Discovery::Group(_) | Discovery::Version(..) => None,
     };
-    if let Some(core) = aggregated
-        && discovery::negotiate(accept) == Some(discovery::DiscoveryFormat::Aggregated)
-    {
-        return Ok(aggregated_answer(parts, &discovery::aggregated(core)));
+    let media = match discovery::negotiate(accept) {
+        Some(DiscoveryFormat::Aggregated) => Some(Media::Json),
+        Some(DiscoveryFormat::AggregatedProtobuf) => Some(Media::Protobuf),
+        Some(DiscoveryFormat::Plain) | None => None,
+    };
+    if let Some((core, media)) = aggregated.zip(media) {
+        return Ok(aggregated_answer(parts, &discovery::aggregated(core), media));
     }
     let found = match which {
         Discovery::Core => Some(discovery::versions(address)),
@@ -64,24 +68,38 @@ fn discovered(parts: &Parts, which: &Discovery, address: &str) -> Result<Answer>
     shown(parts, &found.ok_or_else(Failure::unknown_resource)?)
 }
 
-fn aggregated_answer(parts: &Parts, document: &Value) -> Answer {
+fn aggregated_answer(parts: &Parts, document: &Value, media: Media) -> Answer {
     let etag = discovery::etag(document);
+    let type_ = match media {
+        Media::Protobuf => discovery::AGGREGATED_PROTOBUF_TYPE,
+        Media::Json | Media::Yaml => discovery::AGGREGATED_TYPE,
+    };
     if text(&parts.headers, &header::IF_NONE_MATCH) == etag {
-        return Answer::new(304, discovery::AGGREGATED_TYPE, "");
+        return Answer::new(304, type_, "");
     }
-    let mut answer = Answer::new(200, discovery::AGGREGATED_TYPE, document.to_string());
+    let format = ResponseFormat { media, shape: Shape::Object, pretty: false };
+    let mut answer = Answer::value(200, document, format);
+    answer.content_type = HeaderValue::from_static(type_);
     answer.headers.push(tag(&etag));
     answer.headers.push((header::VARY, HeaderValue::from_static("Accept")));
     answer
 }
 
-/// A document in JSON or YAML, as requested.
+/// A document in the format that is requested.
 fn shown(parts: &Parts, value: &Value) -> Result<Answer> {
+    Ok(Answer::value(200, value, format(parts, true)?))
+}
+
+/// A document that has no message.
+fn in_text(parts: &Parts, value: &Value) -> Result<Answer> {
+    Ok(Answer::value(200, value, format(parts, false)?))
+}
+
+fn format(parts: &Parts, protobuf: bool) -> Result<ResponseFormat> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let pretty = query.has("pretty").then(|| query.text("pretty"));
-    let format =
-        negotiate::response_format(&parts.headers, Offer { lists: false, tables: true }, pretty)?;
-    Ok(Answer::value(200, value, format))
+    let offer = Offer { lists: false, tables: true, protobuf };
+    negotiate::response_format(&parts.headers, offer, pretty)
 }
 
 fn described(parts: &Parts, document: &'static Document) -> Answer {

@@ -179,3 +179,66 @@ async fn escalation_by_aggregation() {
     assert_eq!((code, &refused["message"]), (403, &json!(words)));
     server.stop().await;
 }
+
+#[tokio::test]
+async fn escalation_by_node() {
+    let server = Server::start(None, settings()).await;
+    let node = |name: &str| User {
+        name: format!("system:node:{name}"),
+        groups: vec!["system:nodes".to_owned()],
+        ..User::default()
+    };
+    for name in ["n1", "n2"] {
+        server.create("/api/v1/nodes", &json!({"metadata": {"name": name}})).await;
+        let account = json!({"metadata": {"name": name}});
+        server.create("/api/v1/namespaces/default/serviceaccounts", &account).await;
+        let secret = json!({"metadata": {"name": name}});
+        server.create("/api/v1/namespaces/default/secrets", &secret).await;
+        let pod = json!({
+            "metadata": {"name": name},
+            "spec": {
+                "nodeName": name, "serviceAccountName": name,
+                "containers": [{"name": "c", "image": "i"}],
+                "volumes": [{"name": "v", "secret": {"secretName": name}}],
+            },
+        });
+        server.create(PODS, &pod).await;
+    }
+    let bound = |pod: &str| {
+        let uid = json!({"kind": "Pod", "apiVersion": "v1", "name": pod});
+        json!({"spec": {"boundObjectRef": uid}})
+    };
+    let uid = server.get(&format!("{PODS}/n1")).await["metadata"]["uid"].clone();
+    let mut own_token = bound("n1");
+    own_token["spec"]["boundObjectRef"]["uid"] = uid;
+    let label = json!({"metadata": {"labels": {"topology.kubernetes.io/zone": "a"}}});
+    let taint = json!({"spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]}});
+    let phase = json!({"status": {"phase": "Running"}});
+    let secrets = "/api/v1/namespaces/default/secrets";
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let cases = [
+        (Method::GET, "/api/v1/nodes/n1".to_owned(), Value::Null, 200),
+        (Method::GET, "/api/v1/nodes/n2".to_owned(), Value::Null, 403),
+        (Method::GET, "/api/v1/nodes".to_owned(), Value::Null, 403),
+        (Method::PATCH, "/api/v1/nodes/n1".to_owned(), label.clone(), 200),
+        (Method::PATCH, "/api/v1/nodes/n1".to_owned(), taint, 403),
+        (Method::PATCH, "/api/v1/nodes/n2".to_owned(), label, 403),
+        (Method::GET, format!("{secrets}/n1"), Value::Null, 200),
+        (Method::GET, format!("{secrets}/n2"), Value::Null, 403),
+        (Method::GET, secrets.to_owned(), Value::Null, 403),
+        (Method::PATCH, format!("{PODS}/n1/status"), phase.clone(), 200),
+        (Method::PATCH, format!("{PODS}/n2/status"), phase, 403),
+        (Method::GET, PODS.to_owned(), Value::Null, 403),
+        (Method::GET, format!("{PODS}?fieldSelector=spec.nodeName%3Dn1"), Value::Null, 200),
+        (Method::GET, format!("{PODS}?fieldSelector=spec.nodeName%3Dn2"), Value::Null, 403),
+        (Method::POST, format!("{accounts}/n1/token"), own_token.clone(), 201),
+        (Method::POST, format!("{accounts}/n1/token"), json!({"spec": {}}), 403),
+        (Method::POST, format!("{accounts}/n2/token"), bound("n2"), 403),
+        (Method::DELETE, format!("{PODS}/n2"), Value::Null, 403),
+    ];
+    for (method, path, body, expected) in cases {
+        let (code, answer) = server.ask_as(&node("n1"), method.clone(), &path, &body).await;
+        assert_eq!(code, expected, "{method} {path}: {answer}");
+    }
+    server.stop().await;
+}

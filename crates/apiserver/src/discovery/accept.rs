@@ -1,14 +1,19 @@
 //! Content negotiation for discovery documents.
 
-/// The media type of the aggregated format.
+/// The media types of the aggregated format.
 pub(crate) const AGGREGATED_TYPE: &str =
     "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+pub(crate) const AGGREGATED_PROTOBUF_TYPE: &str =
+    "application/vnd.kubernetes.protobuf;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+
+const PROTOBUF: &str = "application/vnd.kubernetes.protobuf";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DiscoveryFormat {
     /// The unaggregated documents, in any encoding.
     Plain,
     Aggregated,
+    AggregatedProtobuf,
 }
 
 /// The format of the first clause that can be served, higher weights first; `None` is a 406. An
@@ -37,18 +42,19 @@ fn clause(clause: &str) -> Option<(i64, DiscoveryFormat)> {
             _ => {}
         }
     }
-    let format = match (type_, group, version, kind) {
-        (_, "", "", "") if is_served(type_) => DiscoveryFormat::Plain,
-        ("application/json", "apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList") => {
-            DiscoveryFormat::Aggregated
-        }
+    let is_aggregated =
+        (group, version, kind) == ("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList");
+    let format = match type_ {
+        "application/json" if is_aggregated => DiscoveryFormat::Aggregated,
+        PROTOBUF if is_aggregated => DiscoveryFormat::AggregatedProtobuf,
+        _ if (group, version, kind) == ("", "", "") && is_served(type_) => DiscoveryFormat::Plain,
         _ => return None,
     };
     (weight > 0).then_some((weight, format))
 }
 
 fn is_served(type_: &str) -> bool {
-    ["application/json", "application/yaml", "application/*", "*/*"].contains(&type_)
+    ["application/json", "application/yaml", PROTOBUF, "application/*", "*/*"].contains(&type_)
 }
 
 fn thousandths(weight: &str) -> i64 {
@@ -78,6 +84,12 @@ mod tests {
             ),
             (format!("{AGGREGATED_TYPE};q=0, */*;q=0.1"), Some(DiscoveryFormat::Plain)),
             (AGGREGATED_TYPE.replace("v2", "v9"), None),
+            (AGGREGATED_PROTOBUF_TYPE.to_owned(), Some(DiscoveryFormat::AggregatedProtobuf)),
+            (
+                format!("{AGGREGATED_PROTOBUF_TYPE},{AGGREGATED_TYPE}"),
+                Some(DiscoveryFormat::AggregatedProtobuf),
+            ),
+            (format!("{PROTOBUF},{AGGREGATED_TYPE}"), Some(DiscoveryFormat::Plain)),
             ("text/html".to_owned(), None),
             ("*/*".to_owned(), Some(DiscoveryFormat::Plain)),
             (String::new(), Some(DiscoveryFormat::Plain)),

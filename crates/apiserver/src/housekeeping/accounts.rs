@@ -73,7 +73,7 @@ struct Keeper {
 }
 
 fn follower() -> Follower {
-    Follower::new([&NAMESPACE, &SERVICE_ACCOUNT, &CONFIG_MAP, &SECRET].map(|kind| kind.id()))
+    Follower::new([&NAMESPACE, &SERVICE_ACCOUNT, &CONFIG_MAP, &SECRET].map(Kind::id))
 }
 
 impl Keeper {

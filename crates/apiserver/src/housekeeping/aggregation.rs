@@ -123,7 +123,8 @@ impl Roles {
         let before = self.all.remove(&*of.key);
         self.aggregated.remove(&*of.key);
         let after = news.after.as_deref().and_then(role);
-        self.mark(before.iter().chain(&after));
+        let changed: Vec<&ClusterRole> = before.iter().chain(&after).collect();
+        self.mark(&changed);
         if let Some(after) = after {
             self.insert(&of.key, after);
         }
@@ -138,11 +139,11 @@ impl Roles {
     }
 
     /// Marks the aggregated roles that select one of these.
-    fn mark<'a>(&mut self, changed: impl Iterator<Item = &'a ClusterRole> + Clone) {
+    fn mark(&mut self, changed: &[&ClusterRole]) {
         let known = self.aggregated.iter().filter_map(|name| Some((name, self.all.get(name)?)));
         for (name, role) in known {
             let mut selectors = role.selectors.iter().flatten();
-            if selectors.any(|one| changed.clone().any(|role| one.matches(&role.labels))) {
+            if selectors.any(|one| changed.iter().any(|role| one.matches(&role.labels))) {
                 self.dirty.insert(name.clone());
             }
         }
@@ -154,7 +155,7 @@ impl Roles {
         while let Some(name) = self.dirty.pop_first() {
             let role = self.all.get(&name).cloned();
             if examined.insert(name) {
-                self.mark(role.iter());
+                self.mark(&role.iter().collect::<Vec<_>>());
                 self.dirty.retain(|name| !examined.contains(name));
             }
         }
@@ -192,7 +193,7 @@ mod tests {
             ("own", "to-view", None),
         ]);
         let changed = all.all["own"].clone();
-        all.mark([&changed].into_iter());
+        all.mark(&[&changed]);
         assert_eq!(all.concerned(), ["admin", "edit", "view"]);
         assert_eq!(all.concerned(), [""; 0]);
     }

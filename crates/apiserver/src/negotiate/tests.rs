@@ -2,17 +2,17 @@ use http::{HeaderMap, HeaderValue, header};
 
 use super::*;
 
-const OBJECT: Offer = Offer { lists: false, tables: true };
+const OBJECT: Offer = Offer { lists: false, tables: true, protobuf: true };
 
 fn asked(accept: &'static str) -> Result<ResponseFormat> {
     let mut headers = HeaderMap::new();
     headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-    response_format(&headers, Offer { lists: true, tables: true }, None)
+    response_format(&headers, Offer { lists: true, tables: true, protobuf: true }, None)
 }
 
 #[test]
 fn the_best_form_that_can_be_had_is_given() {
-    let json = (Media::Json, Shape::Object);
+    let (json, protobuf) = ((Media::Json, Shape::Object), (Media::Protobuf, Shape::Object));
     for (accept, expected) in [
         ("", json),
         ("application/json", json),
@@ -21,7 +21,22 @@ fn the_best_form_that_can_be_had_is_given() {
         ("text/html,*/*", json),
         ("text/html, application/json;q=0.1", json),
         ("application/json;q=0.1, application/yaml", (Media::Yaml, Shape::Object)),
-        ("application/vnd.kubernetes.protobuf,application/json", json),
+        ("application/vnd.kubernetes.protobuf,application/json", protobuf),
+        ("application/vnd.kubernetes.protobuf, application/json", protobuf),
+        ("application/json,application/vnd.kubernetes.protobuf", json),
+        ("application/json;q=0.5,application/vnd.kubernetes.protobuf;q=0.9", protobuf),
+        (
+            "application/vnd.kubernetes.protobuf;q=0.5,application/yaml",
+            (Media::Yaml, Shape::Object),
+        ),
+        ("application/vnd.kubernetes.protobuf", protobuf),
+        ("application/vnd.kubernetes.protobuf;stream=watch", protobuf),
+        ("application/vnd.kubernetes.protobuf;stream=x,application/json", json),
+        (
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            (Media::Protobuf, Shape::Partial("v1")),
+        ),
+        ("application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io,application/json", json),
         (
             "application/json;as=Table;v=v1;g=meta.k8s.io,application/json",
             (Media::Json, Shape::Table("v1")),
@@ -49,8 +64,44 @@ fn what_cannot_be_had_is_refused_in_two_wordings() {
     assert!(
         words("application/json;as=Table;v=v9;g=meta.k8s.io").starts_with("only the following")
     );
-    // Formats that we cannot produce are not offered.
-    assert!(!words("application/vnd.kubernetes.protobuf").contains("protobuf"));
+    assert!(
+        words("application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io")
+            .starts_with("only the following")
+    );
+}
+
+#[test]
+fn what_has_no_message_is_not_offered_in_protobuf() {
+    let offer = Offer { lists: true, tables: true, protobuf: false };
+    let asked = |accept: &'static str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        response_format(&headers, offer, None).map(|format| format.media)
+    };
+    assert_eq!(asked("application/vnd.kubernetes.protobuf,application/json"), Ok(Media::Json));
+    let refused = asked("application/vnd.kubernetes.protobuf").unwrap_err();
+    assert_eq!(
+        (refused.code, refused.message()),
+        (406, "only the following media types are accepted: application/json, application/yaml")
+    );
+}
+
+#[test]
+fn a_failure_has_the_format_of_the_answer_it_is_sent_for() {
+    for (accept, media) in [
+        (
+            "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+            Media::Protobuf,
+        ),
+        ("application/yaml", Media::Yaml),
+        ("text/html", Media::Json),
+        ("application/vnd.kubernetes.protobuf;as=Table;v=v1;g=meta.k8s.io", Media::Json),
+    ] {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
+        let format = failure_format(&headers);
+        assert_eq!((format.media, format.shape), (media, Shape::Object), "{accept}");
+    }
 }
 
 #[test]
@@ -64,7 +115,7 @@ fn browsers_get_indented_responses_by_default() {
 
 #[test]
 fn where_there_are_no_tables_the_next_best_is_given_or_nothing() {
-    let offer = Offer { lists: false, tables: false };
+    let offer = Offer { lists: false, tables: false, protobuf: true };
     let asked = |accept: &'static str| {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));

@@ -1,8 +1,7 @@
 //! Schemas of types, for version 3.
 //!
-//! Generated from the table of the served kinds and from a small one here, of the types used by
-//! discovery. A field that refers to a type wraps the reference in `allOf`, since nothing may stand
-//! beside `$ref`.
+//! Generated from the table of types and from a small one here, of the server's version. A field
+//! that refers to a type wraps the reference in `allOf`, since nothing may stand beside `$ref`.
 
 use std::sync::OnceLock;
 
@@ -17,7 +16,7 @@ const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
 /// The schema of a named type: from the tables, or one of the few that are not structs, or from
 /// `k8s-openapi`.
 pub(super) fn named(name: &str) -> Value {
-    let known = [types::schema(), discovery()]
+    let known = [types::schema(), version()]
         .into_iter()
         .find_map(|facts| Some((facts, facts.named(name)?)));
     let mut schema = match (known, plain(name)) {
@@ -41,10 +40,10 @@ pub(super) fn also_of(kinds: &mut Value, group: &str, version: &str) {
     }
 }
 
-fn discovery() -> &'static Schema {
+fn version() -> &'static Schema {
     static SCHEMA: OnceLock<Schema> = OnceLock::new();
     SCHEMA.get_or_init(|| {
-        Schema::parse(&[include_str!("types/discovery.txt"), include_str!("types/version.txt")])
+        Schema::parse(&[include_str!("types/version.txt")])
             .expect("the table of types is well formed")
     })
 }

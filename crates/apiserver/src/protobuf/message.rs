@@ -81,7 +81,10 @@ impl Message<'_> {
             shape => {
                 let old = object.remove(key);
                 let value = self.value(key, shape, part, old)?;
-                let says_nothing = value.is_null() || (!field.pointer && is_zero(&value));
+                // The zero value of this type is the number.
+                let is_text = *shape == Shape::IntOrString && value.is_string();
+                let is_zero = !field.pointer && !is_text && is_zero(&value);
+                let says_nothing = value.is_null() || is_zero;
                 if !says_nothing {
                     object.insert(key.to_owned(), value);
                 }

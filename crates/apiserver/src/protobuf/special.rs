@@ -1,11 +1,14 @@
-//! Types whose JSON is not an object of their fields.
+//! Values whose JSON is not an object of their fields.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use evenkeel_store::schema::{self, DecodeError};
+use evenkeel_store::schema::{self, DecodeError, Shape};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{ProtobufError, wire::parts};
+use super::{
+    ProtobufError,
+    wire::{parts, put_counted, put_tag, put_varint},
+};
 
 pub(super) fn base64(bytes: &[u8]) -> Value {
     STANDARD.encode(bytes).into()
@@ -66,6 +69,60 @@ pub(super) fn json(message: &str, bytes: &[u8]) -> Result<Value, ProtobufError> 
         DecodeError::TooDeep(_) => ProtobufError::JsonTooDeep(problem.to_string()),
         _ => ProtobufError::Json(message.to_owned()),
     })
+}
+
+/// Appends a value that is a string in JSON, without tag and length; false if it is of another type.
+pub(super) fn put_text(out: &mut Vec<u8>, shape: &Shape, text: &str) -> bool {
+    match shape {
+        Shape::Text(_) => out.extend_from_slice(text.as_bytes()),
+        Shape::Bytes => {
+            let start = out.len();
+            let decoded = STANDARD.decode_vec(text, out);
+            if decoded.is_err() {
+                out.truncate(start);
+            }
+            return decoded.is_ok();
+        }
+        Shape::Quantity => put_counted(out, 1, text.as_bytes()),
+        Shape::IntOrString => {
+            out.extend([1 << 3, 1, 2 << 3, 0]);
+            put_counted(out, 3, text.as_bytes());
+        }
+        Shape::Time | Shape::MicroTime => return put_timestamp(out, text),
+        _ => return false,
+    }
+    true
+}
+
+/// The same for a number.
+pub(super) fn put_number(out: &mut Vec<u8>, shape: &Shape, number: &str) -> bool {
+    match (shape, number.parse::<i64>()) {
+        (Shape::Int32 | Shape::Int64, Ok(number)) => put_varint(out, number.cast_unsigned()),
+        (Shape::IntOrString, Ok(number)) => {
+            out.extend([1 << 3, 0, 2 << 3]);
+            put_varint(out, number.cast_unsigned());
+            put_counted(out, 3, b"");
+        }
+        (Shape::Quantity, _) => put_counted(out, 1, number.as_bytes()),
+        (Shape::Float, _) => {
+            let Ok(number) = number.parse::<f64>() else { return false };
+            out.extend(number.to_le_bytes());
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn put_timestamp(out: &mut Vec<u8>, text: &str) -> bool {
+    let Ok(at) = text.parse::<Timestamp>() else { return false };
+    // Go counts the nanoseconds from the second before.
+    let nanos = at.subsec_nanosecond();
+    let before = i64::from(nanos < 0);
+    put_tag(out, 1, 0);
+    put_varint(out, (at.as_second() - before).cast_unsigned());
+    put_tag(out, 2, 0);
+    put_varint(out, (i64::from(nanos) + before * 1_000_000_000).cast_unsigned());
+    true
 }
 
 fn timestamp(message: &str, bytes: &[u8]) -> Result<Option<Timestamp>, ProtobufError> {

@@ -43,6 +43,36 @@ pub(super) fn varint(rest: &mut &[u8]) -> Result<u64, ProtobufError> {
     Err(ProtobufError::Overflow)
 }
 
+/// The wire type of what is preceded by its length.
+pub(super) const COUNTED: u8 = 2;
+
+pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+pub(super) fn put_tag(out: &mut Vec<u8>, number: u32, wire: u8) {
+    put_varint(out, u64::from(number) << 3 | u64::from(wire));
+}
+
+/// A field that is preceded by its length.
+pub(super) fn put_counted(out: &mut Vec<u8>, number: u32, bytes: &[u8]) {
+    put_tag(out, number, COUNTED);
+    put_varint(out, bytes.len() as u64);
+    out.extend_from_slice(bytes);
+}
+
+/// Makes what was written since `start` a field that is preceded by its length.
+pub(super) fn wrap(out: &mut Vec<u8>, number: u32, start: usize) {
+    let end = out.len();
+    put_tag(out, number, COUNTED);
+    put_varint(out, (end - start) as u64);
+    out[start..].rotate_left(end - start);
+}
+
 // === impl Parts ===
 
 impl<'a> Parts<'a> {

@@ -68,7 +68,54 @@ impl AccountTokens {
 
 #[cfg(test)]
 mod tests {
+    use http::Method;
+
     use super::*;
+    use crate::{
+        server::{in_process::settings, testing::Server},
+        settings::{ServiceAccounts, Settings},
+    };
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn relying_parties_find_the_keys() {
+        let server = Server::start(None, settings()).await;
+        let found = server.get(OPENID_PATH).await;
+        let expected = json!({
+            "issuer": "https://kubernetes.default.svc",
+            "jwks_uri": "https://127.0.0.1:6443/openid/v1/jwks",
+            "response_types_supported": ["id_token"],
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        });
+        assert_eq!(found, expected);
+        let keys = server.get(JWKS_PATH).await;
+        assert_eq!(keys, server.api.accounts.keys.current().published());
+        for (method, path, code) in [
+            (Method::POST, JWKS_PATH, 405),
+            (Method::GET, "/openid/v1", 404),
+            (Method::GET, "/.well-known", 404),
+            (Method::GET, "/openid/v1/jwks/", 200),
+        ] {
+            assert_eq!(server.ask(method, path, &Value::Null).await.0, code, "{path}");
+        }
+        let headers = HeaderMap::new();
+        let answer = jwks(&server.api, &headers).unwrap();
+        assert_eq!(answer.content_type, "application/jwk-set+json");
+        assert_eq!(answer.headers, [(header::CACHE_CONTROL, CACHED)]);
+        server.stop().await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn an_issuer_that_nobody_can_ask_has_no_documents() {
+        for issuer in ["name", "http://x", "https://x?y", "https://x#y"] {
+            let issuers = vec![issuer.to_owned()];
+            let service_accounts = ServiceAccounts { issuers, ..ServiceAccounts::default() };
+            let server = Server::start(None, Settings { service_accounts, ..settings() }).await;
+            assert!(configuration(&server.api, &HeaderMap::new()).is_err(), "{issuer}");
+            assert!(jwks(&server.api, &HeaderMap::new()).is_err(), "{issuer}");
+            server.stop().await;
+        }
+    }
 
     #[test]
     fn a_document_has_one_media_type() {

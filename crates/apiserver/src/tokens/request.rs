@@ -23,7 +23,6 @@ use crate::{
         read::{at, entry, number, text},
     },
     random,
-    registry::Registry,
     settings::ServiceAccounts,
     status::{Failure, Result},
     verbs,
@@ -65,7 +64,7 @@ pub(crate) async fn create(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let read = body::typed(call.body(), TOKEN_REQUEST, options.field_validation)?;
     let namespace = call.namespace().unwrap_or_default();
     check_namespace(&read.value, namespace)?;
-    let registry = Registry { api, user: call.user, now: call.now(), dry_run: options.dry_run };
+    let registry = call.registry(api, options.dry_run);
     registry.check_namespace(kind, namespace, name)?;
     let find = |kind: &Kind, key: &str| {
         let object = api.storage.object(kind, key)?;
@@ -328,5 +327,75 @@ impl Accepted {
     /// The lifetime that the client is told.
     fn requested(&self) -> i64 {
         self.warn_after.unwrap_or(self.lifetime)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    fn asked(spec: &Value, settings: &ServiceAccounts) -> Accepted {
+        let find = |kind: &Kind, _: &str| match kind.kind {
+            "Pod" => {
+                Some(json!({"metadata": {"uid": "u2"}, "spec": {"serviceAccountName": "web"}}))
+            }
+            _ => Some(json!({"metadata": {"uid": "u1"}})),
+        };
+        let request = json!({"spec": spec});
+        accept(request, ("shop", "web"), settings, Timestamp::UNIX_EPOCH, find).unwrap()
+    }
+
+    #[test]
+    fn a_longer_lifetime_than_allowed_is_shortened_with_a_warning() {
+        let most = Some(Duration::from_secs(7200));
+        let settings = ServiceAccounts { max_token_expiration: most, ..Default::default() };
+        for (seconds, expected, n_warnings) in [(7200, 7200, 0), (7201, 7200, 1), (600, 600, 0)] {
+            let accepted = asked(&json!({"expirationSeconds": seconds}), &settings);
+            assert_eq!((accepted.lifetime, accepted.requested()), (expected, expected));
+            assert_eq!(accepted.shown["spec"]["expirationSeconds"], expected);
+            assert_eq!(accepted.warnings.len(), n_warnings, "{:?}", accepted.warnings);
+        }
+        let warning = &asked(&json!({"expirationSeconds": 7201}), &settings).warnings[0];
+        let expected = "requested expiration of 7201 seconds shortened to 7200 seconds";
+        assert_eq!(warning, expected);
+    }
+
+    #[test]
+    fn a_lifetime_is_extended_only_as_set_and_only_for_this_server() {
+        let on = ServiceAccounts {
+            api_audiences: vec!["a".to_owned(), "b".to_owned()],
+            ..Default::default()
+        };
+        let off = ServiceAccounts { extend_token_expiration: false, ..on.clone() };
+        let pod = json!({"kind": "Pod", "name": "p"});
+        let with = |audiences: &[&str]| json!({"expirationSeconds": EXTENDED, "boundObjectRef": pod, "audiences": audiences});
+        for (spec, settings, expected) in [
+            (with(&[]), &on, EXTENSION),
+            (with(&["b"]), &on, EXTENSION),
+            (with(&["b", "c"]), &on, EXTENDED),
+            (with(&[]), &off, EXTENDED),
+        ] {
+            let accepted = asked(&spec, settings);
+            assert_eq!((accepted.lifetime, accepted.requested()), (expected, EXTENDED), "{spec}");
+        }
+    }
+
+    #[test]
+    fn the_audiences_of_the_server_are_the_default() {
+        let settings =
+            ServiceAccounts { api_audiences: vec!["a".to_owned()], ..ServiceAccounts::default() };
+        assert_eq!(asked(&json!({}), &settings).audiences, ["a"]);
+        assert_eq!(asked(&json!({"audiences": ["x"]}), &settings).audiences, ["x"]);
+    }
+
+    #[test]
+    fn versions_are_read_as_in_kubernetes() {
+        for (given, expected) in
+            [("", ("", "")), ("v1", ("", "v1")), ("a/v1", ("a", "v1")), ("a/b/c", ("", ""))]
+        {
+            assert_eq!(group_version(given), expected);
+        }
     }
 }

@@ -79,9 +79,11 @@ struct Watch {
 
 pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     let kind = call.kind();
-    if call.view.format.media == Media::Yaml {
-        return Err(Failure::cannot_encode("application/json"));
-    }
+    let content_type = match call.view.format.media {
+        Media::Json => "application/json",
+        Media::Protobuf => "application/vnd.kubernetes.protobuf;stream=watch",
+        Media::Yaml => return Err(Failure::cannot_encode("application/json")),
+    };
     let options = watch_options(call.query)?;
     let selector = call.selector()?;
     let timeout = call.query.number("timeoutSeconds")?.filter(|seconds| *seconds != 0);
@@ -93,7 +95,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     if let Some(revision) = options.reach
         && let Err(failure) = api.storage.reach(revision).await
     {
-        return Ok(Answer::new(200, "application/json", frames.failed(&failure)));
+        return Ok(Answer::new(200, content_type, frames.failed(&failure)));
     }
     let (initial, cursor) = match options.start {
         Start::Present => {
@@ -129,7 +131,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         let piece = watch.next().await?;
         Some((Ok::<Bytes, std::convert::Infallible>(piece), watch))
     });
-    let mut answer = Answer::new(200, "application/json", Body::from_stream(pieces));
+    let mut answer = Answer::new(200, content_type, Body::from_stream(pieces));
     answer.long_running = true;
     Ok(answer)
 }

@@ -23,7 +23,7 @@ pub(super) enum Later {
 /// How much of this file's scenario is unsupported.
 pub(super) fn later(file: &str, scenario: &Scenario) -> Later {
     let whole_file = matches!(file, "apply.jsonl" | "crd.jsonl" | "flowcontrol.jsonl");
-    let server = matches!(scenario.server.as_str(), "fairness" | "rbac");
+    let server = scenario.server == "fairness";
     let steps = &scenario.steps;
     let n_later = steps.iter().filter(|step| is_later_step(step)).count();
     let changes = |step: &Step| step.exchange().is_some_and(|e| e.request.method != "GET");
@@ -49,13 +49,9 @@ pub(super) fn is_apply(content_type: Option<&str>) -> bool {
     content_type.is_some_and(|content_type| content_type.starts_with("application/apply-patch"))
 }
 
-/// Custom resources, flow control, and access reviews.
+/// Custom resources, and flow control.
 pub(super) fn is_later_path(path: &str) -> bool {
-    const PATHS: [&str; 3] = [
-        "/apis/apiextensions.k8s.io",
-        "/apis/flowcontrol.apiserver.k8s.io",
-        "/apis/authorization.k8s.io",
-    ];
+    const PATHS: [&str; 2] = ["/apis/apiextensions.k8s.io", "/apis/flowcontrol.apiserver.k8s.io"];
     const DEBUG: &str = "/debug/api_priority_and_fairness";
     PATHS.iter().any(|later| path.starts_with(later)) || path.starts_with(DEBUG)
 }
@@ -99,7 +95,8 @@ mod tests {
             ("pods.jsonl", "default", "/api/v1/nodes", json, Later::Nothing),
             ("pods.jsonl", "dualstack", "/api/v1/nodes", json, Later::Nothing),
             ("crd.jsonl", "default", "/api/v1/nodes", json, Later::All),
-            ("pods.jsonl", "rbac", "/api/v1/nodes", json, Later::All),
+            ("pods.jsonl", "rbac", "/api/v1/nodes", json, Later::Nothing),
+            ("pods.jsonl", "fairness", "/api/v1/nodes", json, Later::All),
             ("pods.jsonl", "default", "/api/v1/nodes", apply, Later::All),
             ("verbs.jsonl", "default", "/apis/apiextensions.k8s.io/v1", json, Later::All),
         ] {

@@ -1,7 +1,7 @@
 //! The servers under test: the seam to the API server.
 //!
 //! Each profile is a server in this process, with the settings of the recorded one: no garbage
-//! collection, no anonymous access, and AlwaysAllow authorization.
+//! collection, no anonymous access, and AlwaysAllow authorization, except for the profile `rbac`.
 //!
 //! `EVENKEEL_APISERVER_URL=http(s)://HOST:PORT` with `EVENKEEL_APISERVER_TOKEN` (and, for https,
 //! `EVENKEEL_APISERVER_CA=FILE`) tests a running server; it replaces the profile `default`, or
@@ -22,7 +22,7 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use evenkeel_apiserver::{Authorization, Features, IpRange, Ready, Settings};
+use evenkeel_apiserver::{Authorization, Features, IpRange, Ready, ServiceAccounts, Settings};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -101,8 +101,10 @@ fn settings(profile: &str, tokens: &Path) -> Result<Settings, String> {
         Ok(IpRange { first, prefix })
     };
     let mut service_ranges = vec![range("10.96.0.0", 12)?];
+    let mut authorization = Authorization::AlwaysAllow;
     match profile {
         "default" | "nocache" => {}
+        "rbac" => authorization = Authorization::Rbac,
         "dualstack" => service_ranges.push(range("fd00:10:96::", 112)?),
         other => return Err(format!("there is no server with the settings {other:?}")),
     }
@@ -114,9 +116,10 @@ fn settings(profile: &str, tokens: &Path) -> Result<Settings, String> {
         features: Features::default(),
         housekeeping: false,
         tokens: Some(tokens.to_owned()),
-        authorization: Authorization::AlwaysAllow,
+        authorization,
         anonymous_health: false,
         sandbox: None,
+        service_accounts: ServiceAccounts::default(),
     })
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use evenkeel_admin::lease;
-use evenkeel_apiserver::{Authorization, Features, IpRange};
+use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
 use evenkeel_controller::{Ready, Settings, WatchSettings, engine};
 use k8s_openapi::api::{
     core::v1::{Node, Pod, Service},
@@ -92,6 +92,7 @@ impl Cluster {
             authorization: Authorization::Rbac,
             anonymous_health: true,
             sandbox: None,
+            service_accounts: ServiceAccounts::default(),
         };
         let (ready, is_ready) = oneshot::channel();
         self.server = Some(Running::spawn(|stop| async move {

@@ -1,6 +1,6 @@
 //! The embedded API server in this process, and a client of it.
 
-use evenkeel_apiserver::{Authorization, Features, IpRange, Settings};
+use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts, Settings};
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
@@ -49,5 +49,6 @@ fn settings() -> Settings {
         authorization: Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
+        service_accounts: ServiceAccounts::default(),
     }
 }

@@ -66,6 +66,7 @@ impl Cluster {
             authorization: evenkeel_apiserver::Authorization::default(),
             anonymous_health: true,
             sandbox,
+            service_accounts: evenkeel_apiserver::ServiceAccounts::default(),
         };
         let (ready, is_ready) = oneshot::channel();
         let server = Running::spawn(|stop| async move {

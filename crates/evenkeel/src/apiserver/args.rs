@@ -11,6 +11,7 @@ use evenkeel_admin::logs;
 use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, Settings};
 use tracing::Level;
 
+use super::tokens::{TokenArgs, service_accounts};
 use crate::{duration::duration, error::Error};
 
 #[derive(Debug, Args)]
@@ -36,9 +37,15 @@ pub(crate) struct ApiserverArgs {
     /// File with bearer tokens, one per line: token,user,uid,"group1,group2"
     #[arg(long, value_name = "FILE")]
     pub token_auth_file: Option<PathBuf>,
+    /// Who may do what: Node,RBAC, or AlwaysAllow, which allows everything to every user that is
+    /// authenticated
+    #[arg(long, value_name = "MODES", default_value = "Node,RBAC")]
+    pub authorization_mode: String,
     /// Serve /healthz, /livez and /readyz without credentials
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
+    #[command(flatten)]
+    pub service_accounts: TokenArgs,
     #[command(flatten)]
     pub sandbox: SandboxArgs,
     #[arg(long, value_enum, default_value_t, help = "Log format")]
@@ -54,8 +61,8 @@ pub(crate) struct ApiserverArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Sandbox")]
 pub(crate) struct SandboxArgs {
-    /// Simulate a scheduler, kubelets and the controllers of Nodes, Deployments, ReplicaSets,
-    /// DaemonSets and ServiceAccounts, so that Pods become ready. No containers run
+    /// Simulate a scheduler, kubelets and the controllers of Nodes, Deployments, ReplicaSets and
+    /// DaemonSets, so that Pods become ready. No containers run
     #[arg(long)]
     pub sandbox: bool,
     /// Time until a Pod is ready; its annotation sandbox.evenkeel.dev/ready-after overrides this
@@ -116,11 +123,22 @@ pub(super) fn settings(args: &ApiserverArgs) -> Result<Settings, Error> {
         node_ports: args.service_node_port_range,
         features: features(&args.feature_gates)?,
         housekeeping: true,
-        authorization: Authorization::default(),
+        authorization: authorization(&args.authorization_mode)?,
         tokens: args.token_auth_file.clone(),
         anonymous_health: args.anonymous_auth,
         sandbox: sandbox(&args.sandbox)?,
+        service_accounts: service_accounts(&args.service_accounts),
     })
+}
+
+/// Kubernetes has each mode alone too. Here `Node` and `RBAC` come together, in either order: what one
+/// of them allows is allowed.
+fn authorization(given: &str) -> Result<Authorization, Error> {
+    match given.split(',').map(str::trim).collect::<Vec<_>>()[..] {
+        ["Node", "RBAC"] | ["RBAC", "Node"] => Ok(Authorization::Rbac),
+        ["AlwaysAllow"] => Ok(Authorization::AlwaysAllow),
+        _ => Err(Error::AuthorizationMode { given: given.to_owned() }),
+    }
 }
 
 fn sandbox(args: &SandboxArgs) -> Result<Option<Sandbox>, Error> {
@@ -311,6 +329,21 @@ mod tests {
             &["--sandbox", "--sandbox-pod-cidr", "10.0.0.0/31"],
         ] {
             assert!(read(wrong).is_err(), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn modes_of_authorization_are_read() {
+        for (given, expected) in [
+            ("Node,RBAC", Some(Authorization::Rbac)),
+            ("RBAC, Node", Some(Authorization::Rbac)),
+            ("AlwaysAllow", Some(Authorization::AlwaysAllow)),
+            ("RBAC", None),
+            ("Node,RBAC,Webhook", None),
+            ("AlwaysAllow,RBAC", None),
+            ("", None),
+        ] {
+            assert_eq!(authorization(given).ok(), expected, "{given:?}");
         }
     }
 

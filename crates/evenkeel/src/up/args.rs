@@ -8,13 +8,16 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use evenkeel_admin::lease;
-use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox};
+use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, ServiceAccounts};
 use evenkeel_controller::{WatchSettings, engine};
 
-use super::unfinished;
+use super::{
+    deployed::{CONTROLLER, PROXY},
+    unfinished,
+};
 use crate::{
     apiserver::{DOMAINS, features},
-    controller::{LEASE_NAME, LEASE_NAMESPACE, is_free},
+    controller::{LEASE_NAME, is_free},
     duration::duration,
     error::Error,
     logging::LogArgs,
@@ -120,7 +123,7 @@ pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
         election: Some(election()),
         listen: Some(controller_listen(args.controller_listen)?),
         watches: WatchSettings::default(),
-        reports: Some(LEASE_NAMESPACE.to_owned()),
+        reports: Some(PROXY.namespace.to_owned()),
         address: None,
     };
     let sample = sample(args.sample, data.as_deref());
@@ -139,6 +142,7 @@ fn api(args: &UpArgs, data: Option<PathBuf>, features: Features) -> evenkeel_api
         authorization: Authorization::default(),
         anonymous_health: true,
         sandbox: Some(sandbox(&args.sandbox)),
+        service_accounts: ServiceAccounts::default(),
     }
 }
 
@@ -157,7 +161,7 @@ fn sandbox(args: &SandboxArgs) -> Sandbox {
 /// lock, so a new one need not wait until the lease of a killed one expires. Other controllers on
 /// the same API server do wait.
 fn election() -> lease::Settings {
-    lease::Settings::new(LEASE_NAMESPACE, LEASE_NAME, "evenkeel-up")
+    lease::Settings::new(CONTROLLER.namespace, LEASE_NAME, "evenkeel-up")
 }
 
 fn controller_listen(given: Option<SocketAddr>) -> Result<SocketAddr, Error> {

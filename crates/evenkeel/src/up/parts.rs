@@ -12,7 +12,10 @@ use kube::Client;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::args::Settings;
+use super::{
+    args::Settings,
+    deployed::{self, Deployed},
+};
 use crate::error::Error;
 
 /// All that uses the API server, in the order in which it is started. Parts stop in the reverse
@@ -22,12 +25,14 @@ pub(super) const PARTS: &[Part] = &[
         name: "controller",
         description: "writes EndpointSlices with hints, conditions and Events; /metrics, /readyz",
         is_wanted: |_| true,
+        identity: &deployed::CONTROLLER,
         run: |context| Box::pin(controller::run(context)),
     },
     Part {
         name: proxy::NAME,
         description: "a network namespace for each Node with its proxy, and a server for each Pod",
         is_wanted: |settings| settings.proxy,
+        identity: &deployed::PROXY,
         run: |context| Box::pin(proxy::run(context)),
     },
 ];
@@ -36,6 +41,7 @@ pub(super) struct Part {
     pub name: &'static str,
     pub description: &'static str,
     pub is_wanted: fn(&Settings) -> bool,
+    pub identity: &'static Deployed,
     /// Runs until `stop` is cancelled. It ends earlier only with an error.
     pub run: fn(Context) -> BoxFuture<'static, Result<(), Error>>,
 }
@@ -44,6 +50,8 @@ pub(super) struct Part {
 pub(super) struct Context {
     pub settings: Arc<Settings>,
     pub cluster: Cluster,
+    /// With the identity of the part.
+    pub client: Client,
     /// Takes the address of the part, once it is ready.
     pub ready: oneshot::Sender<String>,
     pub stop: CancellationToken,
@@ -52,6 +60,7 @@ pub(super) struct Context {
 /// The API that runs here.
 #[derive(Clone)]
 pub(super) struct Cluster {
+    /// The administrator's.
     pub client: Client,
     pub address: String,
     /// Absolute.

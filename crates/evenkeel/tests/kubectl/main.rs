@@ -37,14 +37,28 @@ fn check(topic: &str, steps: &[Step]) {
 
 /// On a server with these flags.
 fn check_with(flags: &[&str], topic: &str, steps: &[Step]) {
+    check_all(topic, flags, |session| session.run(steps));
+}
+
+fn check_all(topic: &str, flags: &[&str], check: impl Fn(&mut Session) -> Vec<String>) {
     let others = env::var("EVENKEEL_KUBECTL").unwrap_or_default();
     let builds = others.split(',').filter(|path| !path.is_empty());
     let mut failures = Vec::new();
     for (n, kubectl) in std::iter::once("kubectl").chain(builds).enumerate() {
         let mut session = Session::start(&format!("{topic}-{n}"), kubectl, flags);
-        failures.extend(session.run(steps));
+        failures.extend(check(&mut session));
     }
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+}
+
+/// Two tables, with a restart of the server between them.
+fn check_restarted(topic: &str, before: &[Step], after: &[Step]) {
+    check_all(topic, &[], |session| {
+        let mut failures = session.run(before);
+        session.restart();
+        failures.extend(session.run(after));
+        failures
+    });
 }
 
 #[test]
@@ -120,4 +134,70 @@ fn in_the_sandbox_pods_follow_the_nodes() {
 #[test]
 fn in_the_sandbox_accounts_have_secrets() {
     check_with(&SANDBOX, "accounts", &steps::sandbox::accounts::steps());
+}
+
+#[test]
+fn users_are_told_who_they_are_and_what_they_may_do() {
+    check("users", &steps::auth::users::steps());
+}
+
+#[test]
+fn an_account_of_one_namespace_sees_just_that() {
+    check("limited", &steps::auth::limited::steps());
+}
+
+#[test]
+fn escalation_by_role() {
+    check("escalation-by-role", &steps::auth::escalation::by_role());
+}
+
+#[test]
+fn escalation_by_cluster_role() {
+    check("escalation-by-cluster-role", &steps::auth::escalation::by_cluster_role());
+}
+
+#[test]
+fn escalation_by_binding() {
+    check("escalation-by-binding", &steps::auth::escalation::by_binding());
+}
+
+#[test]
+fn escalation_by_aggregation() {
+    check("escalation-by-aggregation", &steps::auth::escalation::by_aggregation());
+}
+
+#[test]
+fn escalation_by_impersonation() {
+    check("escalation-by-impersonation", &steps::auth::escalation::by_impersonation());
+}
+
+#[test]
+fn escalation_by_token_of_another_namespace() {
+    check("escalation-by-token", &steps::auth::escalation::by_token_of_another_namespace());
+}
+
+#[test]
+fn escalation_by_node() {
+    check("escalation-by-node", &steps::auth::nodes::steps());
+}
+
+#[test]
+fn the_verbs_bind_and_escalate_allow_it() {
+    check("bind-and-escalate", &steps::auth::escalation::allowed());
+}
+
+#[test]
+fn view_edit_and_admin_allow_what_they_do_in_kubernetes() {
+    check("default-roles", &steps::auth::defaults::steps());
+}
+
+#[test]
+fn auth_reconcile_adds_and_removes() {
+    check("reconcile", &steps::auth::reconcile::steps());
+}
+
+#[test]
+fn default_roles_are_completed_at_the_next_start_unless_switched_off() {
+    use steps::auth::autoupdate;
+    check_restarted("autoupdate", &autoupdate::before(), &autoupdate::after());
 }

@@ -6,6 +6,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
+    time::{Duration, Instant},
 };
 
 use crate::{
@@ -17,13 +18,17 @@ use crate::{
 
 const NAMESPACE: &str = "demo";
 
+/// Longer than it takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
 #[derive(Debug)]
 pub(crate) struct Session {
     kubectl: String,
     name: String,
     dir: PathBuf,
-    #[expect(dead_code, reason = "it runs as long as the session lasts")]
-    server: Server,
+    /// It runs as long as the session lasts.
+    server: Option<Server>,
+    flags: Vec<String>,
     saved: BTreeMap<String, String>,
     /// Of kubectl.
     minor: u32,
@@ -36,19 +41,32 @@ impl Session {
         let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kubectl").join(name);
         let _ = fs::remove_dir_all(&dir);
         fs::create_dir_all(dir.join("home")).unwrap();
-        let server = Server::start(&dir.join("data"), flags);
-        fs::copy(&server.kubeconfig, dir.join("kubeconfig")).unwrap();
+        let flags = flags.iter().map(|&flag| flag.to_owned()).collect();
         let saved = BTreeMap::from([("ns".to_owned(), NAMESPACE.to_owned())]);
         let (kubectl, name, report) = (kubectl.to_owned(), name.to_owned(), String::new());
-        let mut session = Session { kubectl, name, dir, server, saved, minor: 0, report };
+        let server = None;
+        let mut session = Session { kubectl, name, dir, server, flags, saved, minor: 0, report };
+        session.restart();
         let version = session.must("version --client -o json");
         let version: serde_json::Value = serde_json::from_str(&version).unwrap();
         let version = version["clientVersion"]["gitVersion"].as_str().unwrap_or_default();
         session.minor = minor(version);
         session.report = format!("{}: kubectl {version}\n", session.name);
-        session.must("config set-context --current --namespace demo");
         assert_eq!(session.must("create namespace demo"), "namespace/demo created\n");
+        session.until("get sa/default cm/kube-root-ca.crt -n demo");
         session
+    }
+
+    /// Ends the server, if it runs, and starts it on the same data. It has another address then, so the
+    /// kubeconfig is that of the administrator again.
+    pub(crate) fn restart(&mut self) {
+        // Only one at a time can have the folder.
+        drop(self.server.take());
+        let flags: Vec<&str> = self.flags.iter().map(String::as_str).collect();
+        let server = Server::start(&self.dir.join("data"), &flags);
+        fs::copy(&server.kubeconfig, self.dir.join("kubeconfig")).unwrap();
+        self.server = Some(server);
+        self.must("config set-context --current --namespace demo");
     }
 
     /// Returns the differences from the table.
@@ -144,6 +162,14 @@ impl Session {
         let ran = self.kubectl(&run(command, "")).finish();
         assert_eq!(ran.code, Some(0), "{command}: {}", ran.err);
         ran.out
+    }
+
+    /// Repeats a command until it succeeds: what controllers create in a new namespace comes soon.
+    fn until(&self, command: &'static str) {
+        let begun = Instant::now();
+        while self.kubectl(&run(command, "")).finish().code != Some(0) {
+            assert!(begun.elapsed() < PATIENCE, "{command}");
+        }
     }
 
     fn kubectl(&self, step: &Step) -> Running {

@@ -1,6 +1,7 @@
 //! The tables of commands, by topic.
 
 pub(crate) mod apply;
+pub(crate) mod auth;
 pub(crate) mod change;
 pub(crate) mod collect;
 pub(crate) mod create;

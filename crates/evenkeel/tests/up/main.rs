@@ -4,6 +4,7 @@
 
 mod completion;
 mod handover;
+mod identity;
 mod migrate;
 mod plan;
 mod process;

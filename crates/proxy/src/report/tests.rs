@@ -40,6 +40,7 @@ async fn server(stop: &CancellationToken) -> Client {
         authorization: evenkeel_apiserver::Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
+        service_accounts: evenkeel_apiserver::ServiceAccounts::default(),
     };
     let (ready, is_ready) = tokio::sync::oneshot::channel();
     let stopped = stop.clone().cancelled_owned();

@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evenkeel_apiserver::{Authorization, Features, IpRange};
+use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
 use evenkeel_model::Cidr;
 use evenkeel_nft::DetectLocal;
 use evenkeel_proxy::{NetworkNamespace, Settings};
@@ -283,6 +283,7 @@ async fn serve() -> (DropGuard, Config) {
         authorization: Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
+        service_accounts: ServiceAccounts::default(),
     };
     let (ready, is_ready) = oneshot::channel();
     let stop = CancellationToken::new();

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evenkeel_apiserver::{Authorization, Features, IpRange};
+use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
 use evenkeel_k8s::live::{Timeouts, long_lived};
 use evenkeel_testkit::netns::{Namespace, Network, Pod, Port, Server};
 use k8s_openapi::api::{
@@ -133,6 +133,7 @@ async fn serve(folder: &std::path::Path, port: &TcpSocket) -> (JoinHandle<()>, D
         authorization: Authorization::Rbac,
         anonymous_health: true,
         sandbox: None,
+        service_accounts: ServiceAccounts::default(),
     };
     let (ready, is_ready) = oneshot::channel();
     let stop = CancellationToken::new();

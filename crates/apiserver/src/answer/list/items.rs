@@ -11,6 +11,7 @@ use crate::{
     document,
     kinds::Kind,
     negotiate::{Media, Shape},
+    protobuf::ListEncoder,
     table,
 };
 
@@ -22,11 +23,20 @@ pub(super) struct Items {
     view: View,
     /// The text of one item, before printing.
     text: BytesMut,
+    /// If they are sent in protobuf.
+    encoder: Option<ListEncoder>,
 }
 
 impl Items {
     pub(super) fn new(kind: &'static Kind, view: View) -> Items {
-        Items { kind, view, text: BytesMut::new() }
+        let encoder = match (view.format.media, view.format.shape) {
+            (Media::Protobuf, Shape::PartialList(_) | Shape::Partial(_)) => {
+                ListEncoder::new("meta.k8s.io/v1", "PartialObjectMetadata").ok()
+            }
+            (Media::Protobuf, _) => ListEncoder::new(&kind.api_version(), kind.kind).ok(),
+            _ => None,
+        };
+        Items { kind, view, text: BytesMut::new(), encoder }
     }
 
     /// The total length of all items, if known before they are encoded.
@@ -51,7 +61,20 @@ impl Items {
                 self.text = text;
             }
             Media::Json => self.compact(out, object),
+            Media::Protobuf => self.message(out, object),
         }
+    }
+
+    fn message(&mut self, out: &mut BytesMut, object: &Object) {
+        let Some(mut encoder) = self.encoder.take() else { return };
+        let mut text = std::mem::take(&mut self.text);
+        text.clear();
+        self.compact(&mut text, object);
+        if encoder.item(&text, out).is_err() {
+            let shown = encoder.item(self.value(object).to_string().as_bytes(), out);
+            debug_assert!(shown.is_ok(), "what is shown instead is an object of its type");
+        }
+        (self.text, self.encoder) = (text, Some(encoder));
     }
 
     fn compact(&self, out: &mut BytesMut, object: &Object) {

@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 use self::checks::{address, filled, number_invalid, texts};
 pub(crate) use self::{
     checks::{invalid, nonnegative, one_of},
+    resources::quota_resource,
     scheduling::{label_selector, labels, tolerations},
 };
 use crate::{

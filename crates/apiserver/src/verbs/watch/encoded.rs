@@ -1,8 +1,8 @@
-//! Watch events in formats that must be encoded (tables, metadata only, another kind's names),
-//! encoded once for all watchers.
+//! Watch events in formats that must be encoded (protobuf, tables, metadata only, another kind's
+//! names), encoded once for all watchers.
 //!
-//! Whole objects don't need this: their bytes are stored. A bounded cache of the latest lines, by
-//! change and format; later watchers encode their own.
+//! Whole objects in JSON don't need this: their bytes are stored. A bounded cache of the latest
+//! events, by change and format; later watchers encode their own.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,10 @@ use evenkeel_store::Revision;
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
-use crate::{negotiate::Shape, table::IncludeObject};
+use crate::{
+    negotiate::{Media, Shape},
+    table::IncludeObject,
+};
 
 const MOST_LINES: usize = 1024;
 const MOST_BYTES: usize = 8 << 20;
@@ -23,6 +26,7 @@ pub(crate) struct Line {
     pub(crate) plural: &'static str,
     pub(crate) what: &'static str,
     pub(crate) revision: Revision,
+    pub(crate) media: Media,
     pub(crate) shape: Shape,
     pub(crate) include: IncludeObject,
     /// A table without its columns.
@@ -75,6 +79,7 @@ mod tests {
             plural: "pods",
             what: "ADDED",
             revision,
+            media: Media::Json,
             shape: Shape::Partial("v1"),
             include: IncludeObject::Metadata,
             headless: false,

@@ -1,4 +1,5 @@
-//! One line of a watch: `{"type":"ADDED","object":{…}}`.
+//! One event of a watch: a line `{"type":"ADDED","object":{…}}`, or the same in protobuf, after its
+//! length.
 
 use std::sync::{
     Arc,
@@ -13,8 +14,9 @@ use serde_json::{Value, json};
 use crate::{
     answer::{self, View},
     document,
-    kinds::Kind,
-    negotiate::Shape,
+    kinds::{Kind, read::text},
+    negotiate::{Media, Shape},
+    protobuf,
     status::Failure,
     table,
     verbs::watch::{
@@ -28,14 +30,14 @@ use crate::{
 pub(super) struct Frames {
     kind: &'static Kind,
     view: View,
-    encoded: Arc<Encoded>,
+    cache: Arc<Encoded>,
     /// Only the first table of a watch defines its columns.
     headed: AtomicBool,
 }
 
 impl Frames {
     pub(super) fn new(kind: &'static Kind, view: View, encoded: Arc<Encoded>) -> Frames {
-        Frames { kind, view, encoded, headed: AtomicBool::new(false) }
+        Frames { kind, view, cache: encoded, headed: AtomicBool::new(false) }
     }
 
     pub(super) fn kind(&self) -> &'static Kind {
@@ -77,7 +79,7 @@ impl Frames {
             }
             Shape::Partial(version) => table::partial(&object, version),
         };
-        out.put_shared(&value_line("BOOKMARK", &shown));
+        out.put_shared(&self.encoded("BOOKMARK", &shown));
     }
 
     pub(super) fn too_old(&self, out: &mut Lines) {
@@ -87,11 +89,12 @@ impl Frames {
 
     /// The last line of a watch that can't continue.
     pub(super) fn failed(&self, failure: &Failure) -> Bytes {
-        value_line("ERROR", &failure.status())
+        self.encoded("ERROR", &failure.status())
     }
 
     fn line(&self, out: &mut Lines, what: &'static str, object: &Object, revision: Revision) {
-        if self.view.is_as_stored(self.kind) {
+        let media = self.view.format.media;
+        if media == Media::Json && self.view.is_as_stored(self.kind) {
             out.reserve(object.encoded.len() + 192);
             out.put(b"{\"type\":\"");
             out.put(what.as_bytes());
@@ -106,15 +109,23 @@ impl Frames {
             plural: self.kind.plural,
             what,
             revision,
+            media,
             shape: self.view.format.shape,
             include: self.view.include,
             headless: self.without_headers(),
         };
         let headless = line.headless;
-        out.put_shared(&self.encoded.line(line, || self.made(what, object, revision, headless)));
+        out.put_shared(&self.cache.line(line, || self.made(what, object, revision, headless)));
     }
 
     fn made(&self, what: &str, object: &Object, revision: Revision, headless: bool) -> Bytes {
+        if self.view.format.media == Media::Protobuf && self.view.is_as_stored(self.kind) {
+            let json = document::text(self.kind, object, revision);
+            let version = self.kind.api_version();
+            if let Ok(body) = protobuf::object(&version, self.kind.kind, &json) {
+                return protobuf::watch_event(what, &body).into();
+            }
+        }
         let value = match document::value_at(self.kind.stored_kind(), object, revision) {
             Ok(value) => value,
             Err(problem) => return self.failed(&problem.into()),
@@ -131,7 +142,17 @@ impl Frames {
             }
             Shape::Partial(version) => table::partial(&value, version),
         };
-        value_line(what, &shown)
+        self.encoded(what, &shown)
+    }
+
+    fn encoded(&self, what: &str, object: &Value) -> Bytes {
+        if self.view.format.media == Media::Protobuf {
+            let (version, kind) = (text(object, &["apiVersion"]), text(object, &["kind"]));
+            let body = protobuf::object(version, kind, object.to_string().as_bytes());
+            debug_assert!(body.is_ok(), "what a watch shows has a message: {body:?}");
+            return protobuf::watch_event(what, &body.unwrap_or_default()).into();
+        }
+        value_line(what, object)
     }
 
     /// All tables but the first.
@@ -154,12 +175,7 @@ fn value_line(what: &str, object: &Value) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        kinds,
-        negotiate::{Media, ResponseFormat},
-        settings::Features,
-        table::IncludeObject,
-    };
+    use crate::{kinds, negotiate::ResponseFormat, settings::Features, table::IncludeObject};
 
     fn whole(mut lines: Lines) -> Vec<u8> {
         std::iter::from_fn(|| lines.next()).flatten().collect()

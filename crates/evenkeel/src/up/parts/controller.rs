@@ -3,16 +3,17 @@
 use evenkeel_controller::{Ready, Settings};
 
 use super::Context;
-use crate::error::Error;
+use crate::{controller::reports, error::Error};
 
 pub(super) async fn run(context: Context) -> Result<(), Error> {
-    let Context { settings, cluster, ready, stop } = context;
+    let Context { settings, cluster, client, ready, stop } = context;
     let on_ready = |Ready { admin, .. }: Ready| {
         let address = admin.map_or(String::new(), |address| format!("http://{address}"));
         // Nobody receives it during shutdown.
         let _ = ready.send(address);
     };
+    let reports = reports(&client, &settings.controller).await;
     let address = Some(cluster.address);
-    let settings = Settings { address, ..settings.controller.clone() };
-    Ok(evenkeel_controller::run(cluster.client, settings, on_ready, stop.cancelled_owned()).await?)
+    let settings = Settings { address, reports, ..settings.controller.clone() };
+    Ok(evenkeel_controller::run(client, settings, on_ready, stop.cancelled_owned()).await?)
 }

@@ -51,9 +51,9 @@ const GATHER: Duration = Duration::from_millis(20);
 const RETRY: Duration = Duration::from_secs(1);
 
 pub(super) async fn run(context: Context) -> Result<(), Error> {
-    let Context { settings, cluster, ready, stop } = context;
+    let Context { settings, cluster, client, ready, stop } = context;
     let template = template(&settings, &cluster);
-    let mut hosts = block_in_place(|| Hosts::create(&cluster, template))?;
+    let mut hosts = block_in_place(|| Hosts::create(client, template, &cluster.address))?;
     let (mut changes, _watches) = changes(&cluster);
     let mut retry = !renewed(&cluster.client, &mut hosts).await;
     // Nobody receives it during shutdown.

@@ -77,12 +77,15 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn tables() -> Vec<Step> {
     vec![
-        run("get cm", "").warns("No resources found in $ns namespace."),
+        run("get secrets", "").warns("No resources found in $ns namespace."),
         run("create -f -", CREATED).stdin(OBJECTS),
-        run("get cm", "NAME DATA AGE\na 1 {age}\nb 2 {age}"),
+        run("get cm", "NAME DATA AGE\na 1 {age}\nb 2 {age}\nkube-root-ca.crt 1 {age}"),
         run("get cm a --no-headers", "a 1 {age}"),
         run("get cm a --show-labels", "NAME DATA AGE LABELS\na 1 {age} tier=x"),
-        run("get cm -L tier", "NAME DATA AGE TIER\na 1 {age} x\nb 2 {age} w"),
+        run(
+            "get cm -L tier",
+            "NAME DATA AGE TIER\na 1 {age} x\nb 2 {age} w\nkube-root-ca.crt 1 {age}",
+        ),
         run("get cm -A -l tier", "NAMESPACE NAME DATA AGE\n$ns a 1 {age}\n$ns b 2 {age}"),
         run(
             "get svc -o wide",
@@ -95,18 +98,21 @@ fn tables() -> Vec<Step> {
         run("get ns $ns", "NAME STATUS AGE\n$ns Active {age}"),
         run("get svc,deploy", TWO_KINDS),
         run("get all", TWO_KINDS),
-        run("get cm --watch --request-timeout=1s", "NAME DATA AGE\na 1 {age}\nb 2 {age}"),
+        run(
+            "get cm --watch --request-timeout=1s",
+            "NAME DATA AGE\na 1 {age}\nb 2 {age}\nkube-root-ca.crt 1 {age}",
+        ),
         run("get cm a --watch-only --request-timeout=1s", ""),
         run(
             "get cm --output-watch-events --watch --request-timeout=1s",
-            "EVENT NAME DATA AGE\nADDED a 1 {age}\nADDED b 2 {age}",
+            "EVENT NAME DATA AGE\nADDED a 1 {age}\nADDED b 2 {age}\nADDED kube-root-ca.crt 1 {age}",
         ),
     ]
 }
 
 fn forms() -> Vec<Step> {
     vec![
-        run("get cm -o name", "configmap/a\nconfigmap/b"),
+        run("get cm -o name", "configmap/a\nconfigmap/b\nconfigmap/kube-root-ca.crt"),
         run("get cm/a svc/web -o name", "configmap/a\nservice/web"),
         run("get cm b a -o name", "configmap/b\nconfigmap/a"),
         run("get cm a -o yaml", YAML),
@@ -115,10 +121,19 @@ fn forms() -> Vec<Step> {
             "get cm -o yaml",
             "apiVersion: v1\nitems:\n...\nkind: List\nmetadata:\nresourceVersion: \"\"\n?selfLink: \"\"",
         ),
-        run("get cm -o 'jsonpath={.items[*].metadata.name}'", "a b"),
-        run("get cm -o 'go-template={{range .items}}{{.metadata.name}};{{end}}'", "a;b;"),
-        run("get cm -o 'custom-columns=N:.metadata.name,K:.data.k'", "N K\na 2\nb 1"),
-        run("get cm --chunk-size=1 -o name", "configmap/a\nconfigmap/b"),
+        run("get cm -o 'jsonpath={.items[*].metadata.name}'", "a b kube-root-ca.crt"),
+        run(
+            "get cm -o 'go-template={{range .items}}{{.metadata.name}};{{end}}'",
+            "a;b;kube-root-ca.crt;",
+        ),
+        run(
+            "get cm -o 'custom-columns=N:.metadata.name,K:.data.k'",
+            "N K\na 2\nb 1\nkube-root-ca.crt <none>",
+        ),
+        run(
+            "get cm --chunk-size=1 -o name",
+            "configmap/a\nconfigmap/b\nconfigmap/kube-root-ca.crt",
+        ),
         run("get deploy web --subresource=scale -o 'jsonpath={.kind} {.spec.replicas}'", "Scale 1")
             .since(24),
         run("get deploy web --subresource=scale", "NAME DESIRED AVAILABLE AGE\nweb 1 0 {age}")
@@ -130,10 +145,16 @@ fn selections() -> Vec<Step> {
     vec![
         run("get cm -l tier=x -o name", "configmap/a"),
         run("get cm -l 'tier in (w,z)' -o name", "configmap/b"),
-        run("get cm -l 'tier!=x' -o name", "configmap/b"),
+        run("get cm -l 'tier!=x' -o name", "configmap/b\nconfigmap/kube-root-ca.crt"),
         run("get cm --field-selector metadata.name=b -o name", "configmap/b"),
-        run("get cm --sort-by=.data.k -o name", "configmap/b\nconfigmap/a"),
-        run("get cm --sort-by=.data.k", "NAME DATA AGE\nb 2 {age}\na 1 {age}"),
+        run(
+            "get cm --sort-by=.data.k -o name",
+            "configmap/kube-root-ca.crt\nconfigmap/b\nconfigmap/a",
+        ),
+        run(
+            "get cm --sort-by=.data.k",
+            "NAME DATA AGE\nkube-root-ca.crt 1 {age}\nb 2 {age}\na 1 {age}",
+        ),
         run("get pods --field-selector=status.phase=Running", "")
             .warns("No resources found in $ns namespace."),
         run("get cm nope --ignore-not-found", ""),
@@ -160,7 +181,8 @@ fn raw() -> Vec<Step> {
             "get --raw /healthz?verbose",
             "[+]ping ok\n[+]log ok\n[+]etcd ok\n\
              [+]poststarthook/start-system-namespaces-controller ok\n\
-             [+]poststarthook/bootstrap-controller ok\nhealthz check passed",
+             [+]poststarthook/bootstrap-controller ok\n\
+             [+]poststarthook/rbac/bootstrap-roles ok\nhealthz check passed",
         ),
         run("get --raw /metrics", "...\napiserver_request_total{any}verb=\"LIST\"{any}\n..."),
         run("get --raw /api", "{\"kind\":\"APIVersions\",{any}"),

@@ -12,7 +12,7 @@ const DELETED: &str = r#"configmap "a" deleted{? from $ns namespace}"#;
 pub(crate) fn steps() -> Vec<Step> {
     vec![
         run("create configmap a --from-literal=k=1", "configmap/a created"),
-        run("get cm --watch", "NAME DATA AGE\na 1 {age}")
+        run("get cm --watch", "NAME DATA AGE\na 1 {age}\nkube-root-ca.crt 1 {age}")
             .then(run("create configmap b", "configmap/b created"), "b 0 {age}")
             .then(run("label cm b x=1", "configmap/b labeled"), "b 0 {age}")
             .then(run("delete cm b --wait=false", "{any}"), "b 0 {age}"),

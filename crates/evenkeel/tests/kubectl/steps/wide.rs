@@ -138,8 +138,8 @@ pub(crate) fn steps() -> Vec<Step> {
             "NAME DESIRED CURRENT READY AGE CONTAINERS IMAGES SELECTOR\nrs 2 0 0 {age} c img:1 app=rs",
         ),
         run("get secret -o wide", "NAME TYPE DATA AGE\ns Opaque 1 {age}"),
-        run("get sa -o wide", "NAME AGE\nsa {age}"),
-        run("get cm -o wide", "NAME DATA AGE\ncm 1 {age}"),
+        run("get sa -o wide", "NAME AGE\ndefault {age}\nsa {age}"),
+        run("get cm -o wide", "NAME DATA AGE\ncm 1 {age}\nkube-root-ca.crt 1 {age}"),
         run("get ns $ns -o wide", "NAME STATUS AGE\n$ns Active {age}"),
         run(
             "get events -o wide",

@@ -38,6 +38,21 @@ const STANDARD: &[&str] = &[
     "storage",
 ];
 
+/// Standard resources that are not counted in whole numbers.
+const MEASURED: [&str; 11] = [
+    "cpu",
+    "ephemeral-storage",
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+    "requests.storage",
+    "storage",
+];
+
 /// A pod's resource claims, which its containers may name.
 #[derive(Debug)]
 pub(super) struct Claims<'a> {
@@ -238,6 +253,22 @@ fn container_resource(errors: &mut Errors, name: &str, path: &Path) {
     } else if !is_native(name) && !is_extended(name) {
         let message = "doesn't follow extended resource name standard";
         errors.push(FieldError::invalid(path.clone(), &json!(name), message));
+    }
+}
+
+/// A resource that a quota limits, and its amount.
+pub(crate) fn quota_resource(errors: &mut Errors, name: &str, amount: &Value, path: &Path) {
+    resource_name(errors, name, path);
+    let is_huge = is_huge(name) || name.starts_with("requests.hugepages-");
+    if !name.contains('/') && !is_huge && (name == "storage" || !STANDARD.contains(&name)) {
+        let message = "must be a standard resource for quota";
+        errors.push(FieldError::invalid(path.clone(), &json!(name), message));
+    }
+    amount_value(errors, name, amount, path);
+    let is_counted = !name.contains('/') && !is_huge && !MEASURED.contains(&name);
+    if is_counted && quantity(amount).is_some_and(|quantity| !quantity.is_whole()) {
+        let shown = json!(shown_quantity(amount));
+        errors.push(FieldError::invalid(path.clone(), &shown, "must be an integer"));
     }
 }
 

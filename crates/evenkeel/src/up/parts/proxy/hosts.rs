@@ -14,7 +14,6 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    Cluster,
     plan::{Plan, PodPlan},
     proxy,
     server::{Servers, serve},
@@ -74,10 +73,14 @@ struct ClientOf(Client);
 // === impl Hosts ===
 
 impl Hosts {
-    /// The bridge, without Nodes.
-    pub(super) fn create(cluster: &Cluster, template: Settings) -> Result<Hosts, Error> {
+    /// The bridge, without Nodes. `client` is for the proxies.
+    pub(super) fn create(
+        client: Client,
+        template: Settings,
+        address: &str,
+    ) -> Result<Hosts, Error> {
         let folder = Path::new(network::FOLDER);
-        let claim = Claim::take(folder, network::BASE, &cluster.address);
+        let claim = Claim::take(folder, network::BASE, address);
         let claim = claim.map_err(|source| Error::Write { path: folder.to_owned(), source })?;
         let bridge = claim.bridge().to_owned();
         create_namespace(&bridge)?;
@@ -89,7 +92,7 @@ impl Hosts {
             ),
         )?;
         Ok(Hosts {
-            client: ClientOf(cluster.client.clone()),
+            client: ClientOf(client),
             template,
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),

@@ -1,0 +1,149 @@
+//! Objects of every type of the table, encoded and decoded again.
+
+use evenkeel_store::schema::{self, Shape, Type};
+use proptest::{prelude::*, test_runner::TestRng};
+use rand::Rng as _;
+use serde_json::{Map, Value, json};
+
+use crate::{
+    protobuf::{encode, message, wire},
+    types,
+};
+
+/// Objects nest no deeper; what is left out there is optional in protobuf.
+const MOST_LEVELS: usize = 5;
+
+/// Draws an object of a type: each field with a probability of two thirds.
+fn object(of: &Type, rng: &mut TestRng, levels: usize) -> Value {
+    let fields = of.fields.iter().filter(|field| field.number.is_some());
+    let mut object = Map::new();
+    for field in fields {
+        if rng.random_ratio(2, 3)
+            && let Some(value) = value(&field.shape, rng, levels)
+        {
+            object.insert(field.name.to_string(), value);
+        }
+    }
+    Value::Object(object)
+}
+
+fn value(shape: &Shape, rng: &mut TestRng, levels: usize) -> Option<Value> {
+    let times = ["1969-12-31T23:59:59Z", "1970-01-01T00:00:00Z", "2026-02-28T12:34:56Z"];
+    let micro_times = ["1969-12-31T23:59:59.999999Z", "2026-02-28T12:34:56.000001Z"];
+    Some(match shape {
+        Shape::Text(_) | Shape::Duration => text(rng).into(),
+        Shape::Int32 => rng.random::<i32>().into(),
+        Shape::Int64 => rng.random::<i64>().into(),
+        Shape::Float => f64::from(rng.random::<i32>()).into(),
+        Shape::Bool => rng.random::<bool>().into(),
+        Shape::Bytes => pick(&["", "AA==", "/////w=="], rng).into(),
+        Shape::Quantity => pick(&["0", "100m", "1Gi", "-1", "1e3"], rng).into(),
+        Shape::IntOrString => match rng.random::<bool>() {
+            true => text(rng).into(),
+            false => rng.random::<i32>().into(),
+        },
+        Shape::Time => pick(&times, rng).into(),
+        Shape::MicroTime => pick(&micro_times, rng).into(),
+        Shape::Any => json!({"f:a": {".": {}, "é\"": [1, null, "x"]}}),
+        Shape::List(element) => {
+            let n = rng.random_range(1..4);
+            (0..n).map(|_| value(element, rng, levels)).collect::<Option<_>>()?
+        }
+        Shape::Map(element) => {
+            let n = rng.random_range(1..4);
+            let entry =
+                |at: usize| Some((format!("{}{at}", text(rng)), value(element, rng, levels)?));
+            Value::Object((0..n).map(entry).collect::<Option<_>>()?)
+        }
+        Shape::Struct(_) if levels == 0 => return None,
+        Shape::Struct(id) => object(types::schema().of(*id), rng, levels - 1),
+    })
+}
+
+fn text(rng: &mut TestRng) -> String {
+    // The length of the longest takes two bytes.
+    let long = "x".repeat(rng.random_range(126..130));
+    pick(&["", "a", "äöü €", "\"\\\n\u{1}", "\u{1f600}", &long], rng).to_owned()
+}
+
+fn pick<'a>(choices: &[&'a str], rng: &mut TestRng) -> &'a str {
+    choices[rng.random_range(0..choices.len())]
+}
+
+fn canonical(of: &Type, value: &Value) -> Value {
+    let mut value = value.clone();
+    schema::canonical(types::schema(), of, &mut value);
+    value
+}
+
+/// Fields must come in the order of their numbers, as Go writes them.
+fn in_order(bytes: &[u8]) -> bool {
+    let numbers: Vec<u32> = wire::parts(bytes).map(|part| part.unwrap().number).collect();
+    numbers.is_sorted()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
+
+    #[test]
+    fn objects_of_every_type_survive(mut rng in any::<prop::sample::Index>().prop_perturb(|_, rng| rng)) {
+        for of in types::schema().types() {
+            let object = canonical(of, &object(of, &mut rng, MOST_LEVELS));
+            let mut bytes = Vec::new();
+            encode::message(of, object.to_string().as_bytes(), &mut bytes).unwrap();
+            prop_assert!(in_order(&bytes));
+            let decoded = Value::Object(message::object(of, &bytes).unwrap());
+            prop_assert_eq!(canonical(of, &decoded), object, "{}", of.name);
+        }
+    }
+
+    #[test]
+    fn no_text_panics(text in r#"[\[\]{},:"a1.e\- tn\\]{0,24}"#) {
+        for name in ["io.k8s.api.core.v1.Pod", "io.k8s.api.core.v1.ConfigMap"] {
+            let of = types::schema().named(name).unwrap();
+            let is_json = serde_json::from_str::<Value>(&text).is_ok();
+            let encoded = encode::message(of, text.as_bytes(), &mut Vec::new());
+            prop_assert_eq!(encoded.is_ok(), is_json);
+        }
+    }
+}
+
+#[test]
+fn a_value_of_another_type_counts_as_absent() {
+    let of = types::schema().named("io.k8s.api.core.v1.Service").unwrap();
+    let encoded = |object: &Value| {
+        let mut bytes = Vec::new();
+        encode::message(of, object.to_string().as_bytes(), &mut bytes).unwrap();
+        bytes
+    };
+    let nothing = encoded(&json!({}));
+    for other in [
+        json!([]),
+        json!({"spec": 1}),
+        json!({"spec": {"ports": {}, "selector": [], "clusterIP": 1, "sessionAffinity": {}}}),
+        json!({"metadata": {"creationTimestamp": "yesterday", "generation": 1.5, "labels": null}}),
+        json!({"unknown": {"deep": [[{}]]}}),
+    ] {
+        assert_eq!(encoded(&other), nothing, "{other}");
+    }
+    let port = json!({"spec": {"ports": [{"targetPort": true, "port": null}]}});
+    assert_eq!(encoded(&port), encoded(&json!({"spec": {"ports": [{}]}})));
+}
+
+#[test]
+fn time_is_linear_in_the_text() {
+    let of = types::schema().named("io.k8s.api.discovery.v1.EndpointSlice").unwrap();
+    let time = |n: usize| {
+        let endpoint =
+            json!({"addresses": ["10.0.0.1"], "conditions": {"ready": true}, "zone": "a"});
+        let text = json!({"endpoints": vec![endpoint; n]}).to_string();
+        let runs = (0..5).map(|_| {
+            let start = std::time::Instant::now();
+            encode::message(of, text.as_bytes(), &mut Vec::new()).unwrap();
+            start.elapsed()
+        });
+        runs.min().unwrap()
+    };
+    let (some, many) = (time(2_000), time(20_000));
+    assert!(many < some * 40, "{some:?} {many:?}");
+}

@@ -1,0 +1,153 @@
+//! The identities of `deploy/`, compiled in: a part of `up` has the rights here that `deploy/` gives
+//! it in a cluster, from the same manifests.
+//!
+//! As much of kustomize as their kustomizations use: a namespace, and labels.
+
+use std::collections::BTreeMap;
+
+use kube::{
+    api::{ApiResource, DynamicObject},
+    core::GroupVersionKind,
+};
+use serde::Deserialize;
+
+/// A folder of `deploy/`.
+#[derive(Debug)]
+pub(super) struct Deployed {
+    /// The name of its ServiceAccount.
+    pub account: &'static str,
+    pub namespace: &'static str,
+    kustomization: &'static str,
+    manifests: &'static [&'static str],
+}
+
+/// An object as `kubectl apply -k` would send it.
+#[derive(Clone, Debug)]
+pub(super) struct Rendered {
+    pub resource: ApiResource,
+    pub object: DynamicObject,
+}
+
+pub(super) static CONTROLLER: Deployed = Deployed {
+    account: "evenkeel-controller",
+    namespace: "evenkeel-system",
+    kustomization: include_str!("../../../../deploy/base/kustomization.yaml"),
+    manifests: &[
+        include_str!("../../../../deploy/base/namespace.yaml"),
+        include_str!("../../../../deploy/base/identity.yaml"),
+    ],
+};
+
+/// Its reports are read by the controller, if it may.
+pub(super) static PROXY: Deployed = Deployed {
+    account: "evenkeel-proxy",
+    namespace: "evenkeel-proxy",
+    kustomization: include_str!("../../../../deploy/proxy/kustomization.yaml"),
+    manifests: &[
+        include_str!("../../../../deploy/proxy/namespace.yaml"),
+        include_str!("../../../../deploy/proxy/identity.yaml"),
+        include_str!("../../../../deploy/proxy/reports.yaml"),
+    ],
+};
+
+/// The kinds that make an identity, and whether their objects are in a namespace. Other kinds in the
+/// same files are about Pods, which `up` does not need.
+const KINDS: [(&str, bool); 6] = [
+    ("Namespace", false),
+    ("ServiceAccount", true),
+    ("ClusterRole", false),
+    ("ClusterRoleBinding", false),
+    ("Role", true),
+    ("RoleBinding", true),
+];
+
+#[derive(Debug, Deserialize)]
+struct Kustomization {
+    namespace: String,
+    labels: Vec<Labels>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Labels {
+    pairs: BTreeMap<String, String>,
+}
+
+impl Deployed {
+    /// In the order of the files: the Namespace is first.
+    pub(super) fn objects(&self) -> Vec<Rendered> {
+        let kustomization: Kustomization =
+            serde_saphyr::from_str(self.kustomization).expect("it is compiled in, and tested");
+        let documents = self.manifests.iter().flat_map(|text| {
+            let all: Vec<DynamicObject> =
+                serde_saphyr::from_str_multiple(text).expect("it is compiled in, and tested");
+            all
+        });
+        documents.filter_map(|object| rendered(object, &kustomization)).collect()
+    }
+}
+
+/// `None` for a kind that no identity needs.
+fn rendered(mut object: DynamicObject, kustomization: &Kustomization) -> Option<Rendered> {
+    let types = object.types.as_ref()?;
+    let (_, is_namespaced) = KINDS.iter().find(|(kind, _)| *kind == types.kind)?;
+    let resource = ApiResource::from_gvk(&GroupVersionKind::try_from(types).ok()?);
+    object.metadata.namespace = is_namespaced.then(|| kustomization.namespace.clone());
+    let pairs = kustomization.labels.iter().flat_map(|labels| labels.pairs.clone());
+    object.metadata.labels.get_or_insert_default().extend(pairs);
+    Some(Rendered { resource, object })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(deployed: &Deployed) -> Vec<String> {
+        let objects = deployed.objects();
+        let name = |Rendered { resource, object }: &Rendered| {
+            let namespace = object.metadata.namespace.as_deref().unwrap_or("-");
+            let name = object.metadata.name.as_deref().unwrap();
+            assert_eq!(
+                object.metadata.labels.as_ref().unwrap()["app.kubernetes.io/part-of"],
+                "evenkeel"
+            );
+            format!("{} {namespace}/{name}", resource.plural)
+        };
+        objects.iter().map(name).collect()
+    }
+
+    #[test]
+    fn an_identity_is_a_namespace_with_an_account_and_its_roles() {
+        assert_eq!(
+            names(&CONTROLLER),
+            [
+                "namespaces -/evenkeel-system",
+                "serviceaccounts evenkeel-system/evenkeel-controller",
+                "clusterroles -/evenkeel-controller",
+                "clusterrolebindings -/evenkeel-controller",
+                "roles evenkeel-system/evenkeel-controller-lease",
+                "rolebindings evenkeel-system/evenkeel-controller-lease",
+            ]
+        );
+        assert_eq!(
+            names(&PROXY),
+            [
+                "namespaces -/evenkeel-proxy",
+                "serviceaccounts evenkeel-proxy/evenkeel-proxy",
+                "clusterroles -/evenkeel-proxy",
+                "clusterrolebindings -/evenkeel-proxy",
+                "roles evenkeel-proxy/evenkeel-proxy-reports",
+                "rolebindings evenkeel-proxy/evenkeel-proxy-reports",
+                "roles evenkeel-proxy/evenkeel-proxy-reports-reader",
+                "rolebindings evenkeel-proxy/evenkeel-proxy-reports-reader",
+            ]
+        );
+    }
+
+    #[test]
+    fn account_and_namespace_are_those_of_the_manifests() {
+        for deployed in [&CONTROLLER, &PROXY] {
+            let account = format!("serviceaccounts {}/{}", deployed.namespace, deployed.account);
+            assert!(names(deployed).contains(&account), "{account}");
+        }
+    }
+}
