@@ -47,8 +47,6 @@ cargo() {
 kubectl() {
   case "$*" in
     *--watch*) timeout 2 kubectl "$@" || [ $? = 124 ] ;;
-    # The embedded API has no RBAC yet, so that the manifests are only rendered.
-    "apply -k "*) command kubectl kustomize "$3" >/dev/null ;;
     *) command kubectl "$@" ;;
   esac
 }
