@@ -240,8 +240,12 @@ pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View)
     }
 }
 
+/// The format of a failure: a client that accepts something other than whole objects gets JSON.
 fn plain(view: View) -> ResponseFormat {
-    ResponseFormat { shape: Shape::Object, ..view.format }
+    match view.format.shape {
+        Shape::Object => view.format,
+        _ => ResponseFormat { media: Media::Json, shape: Shape::Object, ..view.format },
+    }
 }
 
 fn a_list(kind: &Kind) -> Failure {

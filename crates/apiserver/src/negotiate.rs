@@ -37,6 +37,9 @@ pub(crate) enum Shape {
     PartialList(&'static str),
 }
 
+/// What objects are offered in.
+pub(crate) const ANY: &[Media] = &[Media::Json, Media::Yaml, Media::Protobuf];
+
 const OBJECTS: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 const TEXTS: &str = "application/json, application/yaml";
 const STREAMS: &str =
@@ -49,8 +52,7 @@ pub(crate) struct Offer {
     pub(crate) lists: bool,
     /// Actions and reviews have no columns.
     pub(crate) tables: bool,
-    /// Whether what is there has a message.
-    pub(crate) protobuf: bool,
+    pub(crate) media: &'static [Media],
 }
 
 /// One entry of an `Accept` header.
@@ -89,21 +91,27 @@ pub(crate) fn response_format(
         return Err(Failure::not_acceptable(&format!("{OBJECTS}{streams}")));
     }
     let is_had = |(media, shape): &(Media, Shape)| match media {
-        Media::Protobuf => offer.protobuf && !matches!(shape, Shape::Table(_)),
+        _ if !offer.media.contains(media) => false,
+        Media::Protobuf => !matches!(shape, Shape::Table(_)),
         Media::Json | Media::Yaml => offer.tables || !matches!(shape, Shape::Table(_)),
     };
-    let asked = clauses.iter().filter_map(|clause| Some((media(clause)?, shape(clause)?)));
-    match asked.filter(is_had).next() {
+    let mut asked = clauses.iter().filter_map(|clause| Some((media(clause)?, shape(clause)?)));
+    match asked.find(is_had) {
         Some((media, shape)) => Ok(ResponseFormat { media, shape, pretty }),
-        None if offer.protobuf => Err(Failure::cannot_encode(OBJECTS)),
-        None => Err(Failure::cannot_encode(TEXTS)),
+        None => Err(match offer.media {
+            [Media::Json] => Failure::not_acceptable("application/json"),
+            media if media.contains(&Media::Protobuf) => Failure::cannot_encode(OBJECTS),
+            _ => Failure::cannot_encode(TEXTS),
+        }),
     }
 }
 
-/// The format of a failure, for which the path does not matter. What can't be had is JSON.
+/// The format of a failure: that of the first entry which asks for whole objects, else JSON.
 pub(crate) fn failure_format(headers: &HeaderMap) -> ResponseFormat {
-    let offer = Offer { lists: false, tables: true, protobuf: true };
-    let media = response_format(headers, offer, None).map_or(Media::Json, |format| format.media);
+    let accept = headers.get(http::header::ACCEPT).and_then(|value| value.to_str().ok());
+    let clauses = clauses(accept.unwrap_or_default());
+    let whole = clauses.iter().filter(|clause| shape(clause) == Some(Shape::Object));
+    let media = whole.filter_map(media).next().unwrap_or(Media::Json);
     ResponseFormat { media, shape: Shape::Object, pretty: false }
 }
 

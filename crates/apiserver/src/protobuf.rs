@@ -57,11 +57,6 @@ pub(crate) enum ProtobufError {
     Encoding(String),
 }
 
-/// Whether a kind has a message. Kubernetes' tables have none.
-pub(crate) fn has_message(version: &str, kind: &str) -> bool {
-    self::kind(version, kind).is_some()
-}
-
 /// Decodes a body: its `apiVersion`, its `kind`, and the object as in JSON.
 pub(crate) fn decode(body: &[u8]) -> Result<(String, String, Value), ProtobufError> {
     let envelope = Envelope::read(body.strip_prefix(MAGIC).ok_or(ProtobufError::NoMagic)?)?;

@@ -18,6 +18,7 @@ mod json;
 mod jwt;
 mod key_file;
 mod keys;
+mod kubelet;
 #[cfg(test)]
 mod recorded;
 mod request;

@@ -55,9 +55,10 @@ async fn on_resource(
 ) -> Result<Answer> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let tables = matches!(resource.subresource.as_str(), "" | "status" | "scale");
-    let offer = Offer { lists: resource.name.is_empty(), tables, protobuf: true };
+    let offer = Offer { lists: resource.name.is_empty(), tables, media: negotiate::ANY };
     let view = view(api, parts, &query, offer)?;
-    let failing = ResponseFormat { shape: Shape::Object, ..view.format };
+    let failing = negotiate::failure_format(&parts.headers);
+    let failing = ResponseFormat { pretty: view.format.pretty, ..failing };
     let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
     let _in_flight = api.metrics.in_flight(change);
     let body = if is_read(&parts.method) { Bytes::new() } else { whole(body).await? };
@@ -107,7 +108,8 @@ async fn on_review(
         return on_resource(api, parts, Body::from(bytes), &resource, user).await;
     }
     let query = Query::parse(parts.uri.query().unwrap_or_default());
-    let view = view(api, parts, &query, Offer { lists: false, tables: false, protobuf: true })?;
+    let view =
+        view(api, parts, &query, Offer { lists: false, tables: false, media: negotiate::ANY })?;
     let bytes = whole(body).await?;
     let body = body::Body { content_type: content_type(parts), bytes: &bytes };
     verbs::review(api, ReviewRequest { plural, namespace, user, view, body }).await

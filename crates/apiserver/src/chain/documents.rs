@@ -26,8 +26,8 @@ pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer
         return Err(Failure::method_not_allowed());
     }
     match target {
-        Target::Root => in_text(parts, &discovery::paths()),
-        Target::Version => in_text(parts, &discovery::version()),
+        Target::Root => root(parts),
+        Target::Version => shown(parts, &discovery::version(), &[Media::Json]),
         Target::Metrics => Ok(Answer::new(200, metrics::CONTENT_TYPE, api.metrics_text())),
         Target::Discovery(which) => discovered(parts, which, &api.address.to_string()),
         Target::OpenIdConfiguration => tokens::configuration(api, &parts.headers),
@@ -65,7 +65,7 @@ fn discovered(parts: &Parts, which: &Discovery, address: &str) -> Result<Answer>
         Discovery::Group(group) => discovery::group(group),
         Discovery::Version(group, version) => discovery::resources(group, version),
     };
-    shown(parts, &found.ok_or_else(Failure::unknown_resource)?)
+    shown(parts, &found.ok_or_else(Failure::unknown_resource)?, negotiate::ANY)
 }
 
 fn aggregated_answer(parts: &Parts, document: &Value, media: Media) -> Answer {
@@ -85,21 +85,20 @@ fn aggregated_answer(parts: &Parts, document: &Value, media: Media) -> Answer {
     answer
 }
 
-/// A document in the format that is requested.
-fn shown(parts: &Parts, value: &Value) -> Result<Answer> {
-    Ok(Answer::value(200, value, format(parts, true)?))
+/// In JSON, whatever the client accepts.
+fn root(parts: &Parts) -> Result<Answer> {
+    let mut parts = parts.clone();
+    parts.headers.remove(header::ACCEPT);
+    shown(&parts, &discovery::paths(), &[Media::Json])
 }
 
-/// A document that has no message.
-fn in_text(parts: &Parts, value: &Value) -> Result<Answer> {
-    Ok(Answer::value(200, value, format(parts, false)?))
-}
-
-fn format(parts: &Parts, protobuf: bool) -> Result<ResponseFormat> {
+/// A document in the format that is requested, out of these.
+fn shown(parts: &Parts, value: &Value, media: &'static [Media]) -> Result<Answer> {
+    let offer = Offer { lists: false, tables: true, media };
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let pretty = query.has("pretty").then(|| query.text("pretty"));
-    let offer = Offer { lists: false, tables: true, protobuf };
-    negotiate::response_format(&parts.headers, offer, pretty)
+    let format = negotiate::response_format(&parts.headers, offer, pretty)?;
+    Ok(Answer::value(200, value, format))
 }
 
 fn described(parts: &Parts, document: &'static Document) -> Answer {

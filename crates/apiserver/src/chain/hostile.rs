@@ -105,7 +105,9 @@ async fn a_kubelet_gets_only_tokens_bound_to_its_own_pods() {
     server.create(accounts, &json!({"metadata": {"name": "web"}})).await;
     let pod = |name: &str, node: &str| {
         json!({"metadata": {"name": name}, "spec": {"nodeName": node,
-        "serviceAccountName": "web", "containers": [{"name": "c", "image": "i"}]}})
+        "serviceAccountName": "web",
+                "volumes": [{"name": "t", "projected": {"sources": [
+                    {"serviceAccountToken": {"path": "t", "audience": "a"}}]}}], "containers": [{"name": "c", "image": "i"}]}})
     };
     let pods = "/api/v1/namespaces/default/pods";
     let mut uids = Vec::new();
@@ -121,6 +123,18 @@ async fn a_kubelet_gets_only_tokens_bound_to_its_own_pods() {
     };
     let own = bound("mine", &uids[0]);
     assert_eq!(server.ask_as(&kubelet, Method::POST, &path, &own).await.0, 201);
+    let mut other = own.clone();
+    other["spec"]["audiences"] = json!(["b"]);
+    let (code, refused) = server.ask_as(&kubelet, Method::POST, &path, &other).await;
+    let words = "serviceaccounts \"web\" is forbidden: system:node:n1 is not authorized to request \
+                 tokens for audience \"b\"";
+    assert_eq!((code, &refused["message"]), (403, &json!(words)));
+    let may = json!({"verbs": ["request-serviceaccounts-token-audience"], "apiGroups": [""],
+        "resources": ["b"], "resourceNames": ["web"]});
+    grant(&server, "audience", &[may], &kubelet.name).await;
+    assert_eq!(server.ask_as(&kubelet, Method::POST, &path, &other).await.0, 201);
+    other["spec"]["audiences"] = json!(["a", "b"]);
+    assert_eq!(server.ask_as(&kubelet, Method::POST, &path, &other).await.0, 403);
     let why = "serviceaccounts \"web\" is forbidden: node requested token";
     for (body, words) in [
         (json!({"spec": {"audiences": ["a"]}}), "not bound to a pod"),

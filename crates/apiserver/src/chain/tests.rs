@@ -199,7 +199,12 @@ async fn escalation_by_node() {
             "spec": {
                 "nodeName": name, "serviceAccountName": name,
                 "containers": [{"name": "c", "image": "i"}],
-                "volumes": [{"name": "v", "secret": {"secretName": name}}],
+                "volumes": [
+                    {"name": "v", "secret": {"secretName": name}},
+                    {"name": "t", "projected": {"sources": [
+                        {"serviceAccountToken": {"path": "token"}},
+                    ]}},
+                ],
             },
         });
         server.create(PODS, &pod).await;

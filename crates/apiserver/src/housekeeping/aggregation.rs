@@ -57,6 +57,8 @@ pub(crate) async fn aggregate_roles(api: Arc<Api>) {
 async fn write_all(api: &Api, roles: &mut Roles) -> bool {
     let mut failed = BTreeSet::new();
     for name in roles.concerned() {
+        // Each looks at all roles.
+        tokio::task::yield_now().await;
         let Some(rules) = aggregate::rules(&name, &roles.all) else { continue };
         if roles.all.get(&name).is_some_and(|role| role.rules == rules) {
             continue;

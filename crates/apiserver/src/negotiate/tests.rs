@@ -2,12 +2,12 @@ use http::{HeaderMap, HeaderValue, header};
 
 use super::*;
 
-const OBJECT: Offer = Offer { lists: false, tables: true, protobuf: true };
+const OBJECT: Offer = Offer { lists: false, tables: true, media: ANY };
 
 fn asked(accept: &'static str) -> Result<ResponseFormat> {
     let mut headers = HeaderMap::new();
     headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
-    response_format(&headers, Offer { lists: true, tables: true, protobuf: true }, None)
+    response_format(&headers, Offer { lists: true, tables: true, media: ANY }, None)
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn what_cannot_be_had_is_refused_in_two_wordings() {
 
 #[test]
 fn what_has_no_message_is_not_offered_in_protobuf() {
-    let offer = Offer { lists: true, tables: true, protobuf: false };
+    let offer = Offer { lists: true, tables: true, media: &[Media::Json, Media::Yaml] };
     let asked = |accept: &'static str| {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));
@@ -89,9 +89,12 @@ fn what_has_no_message_is_not_offered_in_protobuf() {
 #[test]
 fn a_failure_has_the_format_of_the_answer_it_is_sent_for() {
     for (accept, media) in [
+        ("application/vnd.kubernetes.protobuf", Media::Protobuf),
+        ("", Media::Json),
+        ("application/json;as=Table;v=v1;g=meta.k8s.io,application/yaml", Media::Yaml),
         (
             "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-            Media::Protobuf,
+            Media::Json,
         ),
         ("application/yaml", Media::Yaml),
         ("text/html", Media::Json),
@@ -115,7 +118,7 @@ fn browsers_get_indented_responses_by_default() {
 
 #[test]
 fn where_there_are_no_tables_the_next_best_is_given_or_nothing() {
-    let offer = Offer { lists: false, tables: false, protobuf: true };
+    let offer = Offer { lists: false, tables: false, media: ANY };
     let asked = |accept: &'static str| {
         let mut headers = HeaderMap::new();
         headers.insert(header::ACCEPT, HeaderValue::from_static(accept));

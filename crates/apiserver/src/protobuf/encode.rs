@@ -49,6 +49,7 @@ struct Embedded(Option<(u32, usize)>);
 
 type Step<T = ()> = Result<T, ProtobufError>;
 
+#[expect(clippy::needless_pass_by_value, reason = "the form of `map_err`")]
 fn syntax(error: evenkeel_store::schema::DecodeError) -> ProtobufError {
     ProtobufError::Json(error.to_string())
 }

@@ -1,3 +1,4 @@
+mod recorded;
 mod round_trip;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};

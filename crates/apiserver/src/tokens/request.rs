@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::{
     claims::{BoundClaims, NewToken, ObjectClaim},
     jwt::MAX_LENGTH,
+    kubelet::{self, Requested},
 };
 use crate::{
     answer::Answer,
@@ -22,7 +23,6 @@ use crate::{
         read::{at, entry, number, text},
     },
     random,
-    registry::NodeWrite,
     settings::ServiceAccounts,
     status::{Failure, Result},
     verbs,
@@ -66,18 +66,12 @@ pub(crate) async fn create(api: &Api, call: &Call<'_>) -> Result<Answer> {
     check_namespace(&read.value, namespace)?;
     let registry = call.registry(api, options.dry_run);
     registry.check_namespace(kind, namespace, name)?;
-    registry.restrict_node(NodeWrite {
-        verb: "create",
-        kind,
-        subresource: "token",
-        key: &call.key(name),
-        before: None,
-        after: Some(&read.value),
-    })?;
     let find = |kind: &Kind, key: &str| {
         let object = api.storage.object(kind, key)?;
         document::value(kind, &object).ok()
     };
+    let requested = Requested { kind, key: &call.key(name), request: &read.value };
+    kubelet::restrict(&registry, requested, |pod| find(&POD, &call.key(pod)))?;
     let settings = &api.settings.service_accounts;
     let mut accepted = accept(read.value, (namespace, name), settings, call.now(), find)?;
     accepted.warnings.splice(0..0, read.warnings);
