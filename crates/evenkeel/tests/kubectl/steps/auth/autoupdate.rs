@@ -12,7 +12,7 @@ pub(crate) fn before() -> Vec<Step> {
         run(
             "annotate clusterrole system:public-info-viewer --overwrite \
              rbac.authorization.kubernetes.io/autoupdate=false",
-            "clusterrole.rbac.authorization.k8s.io/system:public-info-viewer annotated",
+            "clusterrole.rbac.authorization.k8s.io/system:public-info-viewer annotate{?d}",
         ),
         run(
             "patch clusterrole system:public-info-viewer --type=merge -p '{\"rules\":[]}'",
@@ -38,7 +38,7 @@ pub(crate) fn after() -> Vec<Step> {
         run("auth can-i list pods --as=bob", "yes"),
         run("auth can-i create selfsubjectreviews.authentication.k8s.io --as=bob", "yes")
             .warns("?Warning: {any}\n?"),
-        run("get clusterrole system:public-info-viewer -o 'jsonpath={.rules}'", "null"),
+        run("get clusterrole system:public-info-viewer -o 'jsonpath={.rules[*].verbs}'", ""),
         run(
             "get clusterrole system:public-info-viewer -o jsonpath='{.metadata.annotations}'",
             "{\"rbac.authorization.kubernetes.io/autoupdate\":\"false\"}",

@@ -180,7 +180,7 @@ pub(crate) fn by_impersonation() -> Vec<Step> {
             "create clusterrolebinding as-dave --clusterrole=as-dave --serviceaccount=$ns:bot",
             "clusterrolebinding.rbac.authorization.k8s.io/as-dave created",
         ),
-        run("--context=bot auth whoami --as=dave", "ATTRIBUTE VALUE\nUsername dave\nGroups [system:authenticated]").since(27),
+        run("--context=bot auth whoami --as=dave", "ATTRIBUTE VALUE\nUsername dave\nGroups [system:authenticated]").since(28),
         fails(
             "--context=bot get secrets --as=dave",
             "Error from server (Forbidden): secrets is forbidden: User \"dave\" cannot list resource \

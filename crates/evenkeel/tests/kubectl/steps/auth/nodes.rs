@@ -37,7 +37,7 @@ fn own() -> Vec<Step> {
     vec![
         run(
             "annotate node node-a a=b --as=system:node:node-a --as-group=system:nodes",
-            "node/node-a annotated",
+            "node/node-a annotate{?d}",
         ),
         run(
             "get secret of-web -o name --as=system:node:node-a --as-group=system:nodes",

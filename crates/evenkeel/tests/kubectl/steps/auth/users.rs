@@ -56,9 +56,9 @@ pub(crate) fn steps() -> Vec<Step> {
 
 fn whoami() -> Vec<Step> {
     vec![
-        run("auth whoami", WHOAMI).since(27),
+        run("auth whoami", WHOAMI).since(28),
         run("auth whoami --as=bob --as-group=devs --as-group=ops --as-uid=u-1", WHOAMI_BOB)
-            .since(27),
+            .since(28),
     ]
 }
 
