@@ -154,7 +154,8 @@ impl Pieces {
         if self.made.is_empty() {
             self.make();
         }
-        let piece = std::mem::take(&mut self.made).freeze();
+        let length = if self.made.len() > 2 * PIECE { PIECE } else { self.made.len() };
+        let piece = self.made.split_to(length).freeze();
         debug_assert!(self.left.is_none_or(|left| piece.len() <= left), "no more than was told");
         self.left = self.left.map(|left| left.saturating_sub(piece.len()));
         (!piece.is_empty()).then_some(piece)

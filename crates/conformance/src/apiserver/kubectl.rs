@@ -12,7 +12,6 @@
 //!   compared, and it is dropped.
 //! - 304 was the response to an `ETag` in kubectl's cache, so the request is sent twice, the second
 //!   time with the tag of the first response.
-//! - kubectl accepts JSON where it prefers protobuf, so JSON is correct where protobuf is recorded.
 
 mod found;
 mod masks;
@@ -161,17 +160,11 @@ impl Request {
             return Some(format!("{what}: status {} for {}: {body}", got.status, self.status));
         }
         let (expected, real) = (self.response_content_type.as_deref(), got.content_type.as_deref());
-        if self.status == 304 || is_as_good(expected, real) {
+        if self.status == 304 || expected == real {
             return None;
         }
         Some(format!("{what}: content type\n  - {expected:?}\n  + {real:?}"))
     }
-}
-
-fn is_as_good(expected: Option<&str>, real: Option<&str>) -> bool {
-    let is_protobuf =
-        expected.is_some_and(|t| t.starts_with("application/vnd.kubernetes.protobuf"));
-    expected == real || (is_protobuf && real == Some("application/json"))
 }
 
 /// The headers of `--as` and `--as-group`.
@@ -192,14 +185,6 @@ fn impersonation(command: &str) -> Vec<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn json_is_as_good_as_protobuf_and_nothing_else_is() {
-        let protobuf = Some("application/vnd.kubernetes.protobuf");
-        let json = Some("application/json");
-        assert!(is_as_good(protobuf, json) && is_as_good(protobuf, protobuf));
-        assert!(!is_as_good(json, protobuf) && !is_as_good(protobuf, None));
-    }
 
     #[test]
     fn flags_of_another_user_become_headers() {

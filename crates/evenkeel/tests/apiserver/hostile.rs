@@ -3,6 +3,7 @@
 mod answers;
 mod bodies;
 mod connections;
+mod formats;
 mod frames;
 pub(crate) mod h2;
 mod housekeeping;

@@ -49,6 +49,7 @@ async fn what_was_answered_is_there_after_each_kill() {
     let mut watching = Watching::default();
     for round in 0..setting("EVENKEEL_ROUNDS", 20) {
         let server = Server::start(&data);
+        server.settled().await;
         check(&server, &mut models, &mut watching)
             .await
             .unwrap_or_else(|problem| panic!("round {round}: {problem}"));

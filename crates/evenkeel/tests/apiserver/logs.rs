@@ -30,6 +30,7 @@ async fn a_request_s_log_line_names_its_user() {
 async fn requests_and_commits_are_spans() {
     let data = folder("log-spans");
     let server = Server::start_with(&data, &["-v", "--log-format", "json"]);
+    server.settled().await;
     let path = "/api/v1/namespaces/default/configmaps";
     let body = br#"{"metadata":{"name":"a"}}"#;
     let answer = send(&server, &format!("POST {path}"), "application/json", body).await;

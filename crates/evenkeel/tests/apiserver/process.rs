@@ -7,13 +7,21 @@ use std::{
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     sync::atomic::{AtomicU16, Ordering},
+    time::{Duration, Instant},
 };
 
-use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::api::{
+    core::v1::{ConfigMap, ServiceAccount},
+    rbac::v1::ClusterRole,
+};
 use kube::{
     Api, Client, Config,
+    api::ListParams,
     config::{KubeConfigOptions, Kubeconfig},
 };
+
+/// Maximum time until the objects exist that the server makes by itself.
+const SETTLING: Duration = Duration::from_secs(30);
 
 /// A server that runs until it is killed, stopped or dropped.
 pub(crate) struct Server {
@@ -71,6 +79,34 @@ impl Server {
         let options = KubeConfigOptions::default();
         let config = Config::from_custom_kubeconfig(file, &options).await.unwrap();
         Client::try_from(config).unwrap()
+    }
+
+    /// Waits until all objects exist that the server makes by itself.
+    pub(crate) async fn settled(&self) {
+        let begin = Instant::now();
+        let client = self.client().await;
+        let certificates: Api<ConfigMap> = Api::all(client.clone());
+        let accounts: Api<ServiceAccount> = Api::all(client.clone());
+        let roles: Api<ClusterRole> = Api::all(client);
+        // One in each namespace.
+        let published = ListParams::default().fields("metadata.name=kube-root-ca.crt");
+        let default = ListParams::default().fields("metadata.name=default");
+        loop {
+            let of_aggregated = async |name| roles.get(name).await.unwrap().rules;
+            let n_published = certificates.list(&published).await.unwrap().items.len();
+            let n_accounts = accounts.list(&default).await.unwrap().items.len();
+            let mut rules = Vec::new();
+            for name in ["admin", "edit", "view"] {
+                rules.push(of_aggregated(name).await.unwrap_or_default().len());
+            }
+            // The rules of these roles are in one another.
+            let is_aggregated = rules[2] > 0 && rules[1] > rules[2] && rules[0] > rules[1];
+            if n_published == 4 && n_accounts == 4 && is_aggregated {
+                return;
+            }
+            assert!(begin.elapsed() < SETTLING, "{n_published}, {n_accounts}, {rules:?}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     pub(crate) async fn config_maps(&self) -> Api<ConfigMap> {

@@ -7,6 +7,7 @@ use crate::{
     answer,
     kinds::{self, SERVICE},
     negotiate::Shape,
+    protobuf,
     settings::Features,
     table::IncludeObject,
 };
@@ -99,6 +100,7 @@ async fn what_a_list_makes_at_once_does_not_grow_with_it() {
         (Media::Json, Shape::Object, true),
         (Media::Json, Shape::Table("v1"), false),
         (Media::Yaml, Shape::Object, false),
+        (Media::Protobuf, Shape::Object, false),
     ] {
         let page = evenkeel_store::Page {
             items: objects(20_000, 0),
@@ -131,5 +133,36 @@ async fn an_object_that_cannot_be_read_spoils_no_list() {
     for media in [Media::Json, Media::Yaml] {
         let (_, text) = text(kind, items.clone(), view(media, Shape::Object, true)).await;
         assert!(!text.is_empty());
+    }
+    for encoded in ["[", "\"name\":1}}"] {
+        items[1] = Arc::new(Object { encoded: encoded.into(), ..(*items[1]).clone() });
+        let (_, body) =
+            text(kind, items.clone(), view(Media::Protobuf, Shape::Object, false)).await;
+        let (_, _, list) = protobuf::decode(&body).unwrap();
+        assert_eq!(list["items"].as_array().map(Vec::len), Some(3), "{encoded}");
+        assert_eq!(list["items"][2]["metadata"]["name"], "2");
+    }
+}
+
+#[tokio::test]
+async fn a_list_in_protobuf_is_the_one_in_json() {
+    let config_maps = kinds::named("", "configmaps").unwrap();
+    let events = kinds::named("events.k8s.io", "events").unwrap();
+    for (kind, shape, n, size) in [
+        (config_maps, Shape::Object, 0, 0),
+        (config_maps, Shape::Object, 3, 10),
+        (config_maps, Shape::PartialList("v1"), 3, 10),
+        (events, Shape::Object, 3, 10),
+        (events, Shape::PartialList("v1"), 1_000, 10),
+        // More than is kept, so that some are encoded again.
+        (config_maps, Shape::Object, 10_000, 500),
+        (config_maps, Shape::Object, 3, 5 << 20),
+    ] {
+        let (_, json) = text(kind, objects(n, size), view(Media::Json, shape, false)).await;
+        let value: Value = serde_json::from_slice(&json).unwrap();
+        let version = value["apiVersion"].as_str().unwrap();
+        let expected = protobuf::object(version, value["kind"].as_str().unwrap(), &json).unwrap();
+        let (_, body) = text(kind, objects(n, size), view(Media::Protobuf, shape, false)).await;
+        assert!(body == expected, "{n} of {size}, {shape:?}");
     }
 }

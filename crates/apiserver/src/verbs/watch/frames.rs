@@ -243,6 +243,38 @@ mod tests {
     }
 
     #[test]
+    fn events_in_protobuf_follow_their_length() {
+        let kind = kinds::named("", "configmaps").unwrap();
+        let mut value = json!({"metadata": {"name": "a", "namespace": "n"}, "data": {"k": "v"}});
+        document::canonical(kind, &mut value);
+        let new = document::stored(kind, &value);
+        let (labels, fields, encoded) = (new.labels, new.fields, new.encoded);
+        let object = Arc::new(Object { key: "n/a".into(), revision: 7, labels, fields, encoded });
+        let unreadable = Object { encoded: "]".into(), ..(*object).clone() };
+        for (shape, kind_shown) in
+            [(Shape::Object, "ConfigMap"), (Shape::Partial("v1"), "PartialObjectMetadata")]
+        {
+            let format = ResponseFormat { media: Media::Protobuf, shape, pretty: false };
+            let (include, now) = (IncludeObject::Metadata, Timestamp::UNIX_EPOCH);
+            let view = View { format, include, now, features: Features::default() };
+            let frames = Frames::new(kind, view, Arc::default());
+            let mut out = Lines::default();
+            frames.added(&mut out, &object);
+            frames.bookmark(&mut out, 9, true);
+            frames.event(&mut out, Seen::Modified(&Arc::new(unreadable.clone())), 8);
+            let mut rest = &whole(out)[..];
+            let mut kinds = Vec::new();
+            while let Some((length, after)) = rest.split_first_chunk::<4>() {
+                let (frame, after) = after.split_at(u32::from_be_bytes(*length) as usize);
+                let body = frame.windows(4).position(|four| four == b"k8s\0").unwrap();
+                kinds.push(protobuf::decode(&frame[body..]).unwrap().1);
+                rest = after;
+            }
+            assert_eq!(kinds, [kind_shown, kind_shown, "Status"]);
+        }
+    }
+
+    #[test]
     fn a_bookmark_as_a_table_has_its_annotation_in_a_row() {
         for include in [IncludeObject::None, IncludeObject::Metadata, IncludeObject::Object] {
             let bookmark = &lines(include)[2]["object"];
