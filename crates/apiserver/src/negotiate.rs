@@ -95,8 +95,8 @@ pub(crate) fn response_format(
         Media::Protobuf => !matches!(shape, Shape::Table(_)),
         Media::Json | Media::Yaml => offer.tables || !matches!(shape, Shape::Table(_)),
     };
-    let asked = clauses.iter().filter_map(|clause| Some((media(clause)?, shape(clause)?)));
-    match asked.filter(is_had).next() {
+    let mut asked = clauses.iter().filter_map(|clause| Some((media(clause)?, shape(clause)?)));
+    match asked.find(is_had) {
         Some((media, shape)) => Ok(ResponseFormat { media, shape, pretty }),
         None => Err(match offer.media {
             [Media::Json] => Failure::not_acceptable("application/json"),

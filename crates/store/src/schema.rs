@@ -60,6 +60,8 @@ pub struct Type {
     pub package: Box<str>,
     /// In the order of declaration, embedded ones in place.
     pub fields: Vec<Field>,
+    /// Its index in the table.
+    pub id: TypeId,
     /// Treated as a whole (`x-kubernetes-map-type: atomic`).
     pub atomic: bool,
     /// `x-kubernetes-unions`.

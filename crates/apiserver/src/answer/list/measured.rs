@@ -14,7 +14,7 @@ use std::{
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use evenkeel_store::Object;
-use http_body::{Body as _, Frame, SizeHint};
+use http_body::{Frame, SizeHint};
 use serde_json::{Map, Value};
 
 use super::{PIECE, Pieces, items::Items};
@@ -42,7 +42,7 @@ struct Measuring {
 
 enum List {
     Measuring(Box<Measuring>),
-    Sending(Pieces),
+    Sending(Box<Pieces>),
     Sent,
 }
 
@@ -119,13 +119,13 @@ impl http_body::Body for List {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         *self = match std::mem::replace(&mut *self, List::Sent) {
             List::Measuring(mut list) => match list.measure() {
-                true => List::Sending(list.finish()),
+                true => List::Sending(Box::new(list.finish())),
                 false => List::Measuring(list),
             },
             other => other,
         };
         match &mut *self {
-            List::Sending(pieces) => Pin::new(pieces).poll_frame(context),
+            List::Sending(pieces) => Pin::new(&mut **pieces).poll_frame(context),
             List::Sent => Poll::Ready(None),
             List::Measuring(_) => {
                 context.waker().wake_by_ref();

@@ -2,7 +2,6 @@
 
 use evenkeel_store::schema::{self, Shape, Type};
 use proptest::{prelude::*, test_runner::TestRng};
-use rand::Rng as _;
 use serde_json::{Map, Value, json};
 
 use crate::{
