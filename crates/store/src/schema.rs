@@ -23,7 +23,7 @@ pub use self::{
     decode::{any_json, check, check_within, decode, levels, type_meta, untyped},
     parse::SchemaError,
     scan::{Literal, Scanner, check_syntax, quoted},
-    time::{Precision, canonical_time},
+    time::{Precision, canonical_time, unix_time},
 };
 
 /// Maximum nesting of objects and lists in stored values, including the outermost. The one limit
