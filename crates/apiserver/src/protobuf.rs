@@ -16,7 +16,7 @@ mod special;
 mod wire;
 mod write;
 
-use evenkeel_store::schema::Type;
+use evenkeel_store::schema::{DecodeError, Type};
 use serde_json::Value;
 
 pub(crate) use self::write::{END, ListEncoder, list_head, object, watch_event};
@@ -53,6 +53,9 @@ pub(crate) enum ProtobufError {
     JsonTooDeep(String),
     #[error("no kind {kind:?} is registered for version {version:?}")]
     UnknownKind { version: String, kind: String },
+    /// In a text to be encoded.
+    #[error(transparent)]
+    Text(#[from] DecodeError),
     #[error("the object is encoded as {0:?}, not as protobuf")]
     Encoding(String),
 }

@@ -23,7 +23,7 @@ pub use self::{
     decode::{any_json, check, check_within, decode, levels, type_meta, untyped},
     parse::SchemaError,
     scan::{Literal, Scanner, check_syntax, quoted},
-    time::{Precision, canonical_time},
+    time::{Precision, canonical_time, unix_time},
 };
 
 /// Maximum nesting of objects and lists in stored values, including the outermost. The one limit
@@ -60,6 +60,8 @@ pub struct Type {
     pub package: Box<str>,
     /// In the order of declaration, embedded ones in place.
     pub fields: Vec<Field>,
+    /// Its index in the table.
+    pub id: TypeId,
     /// Treated as a whole (`x-kubernetes-map-type: atomic`).
     pub atomic: bool,
     /// `x-kubernetes-unions`.

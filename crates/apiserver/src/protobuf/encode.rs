@@ -8,10 +8,11 @@
 //! Only the syntax of a text can be wrong: a value of another type than the table's counts as absent,
 //! since the decoder of the client would refuse the whole object.
 
-use std::sync::LazyLock;
+mod plan;
 
-use evenkeel_store::schema::{Field, FieldNumber, Scanner, Shape, Type};
+use evenkeel_store::schema::{Field, Scanner, Shape, Type};
 
+use self::plan::{Embedded, Plan, plan, put_zero, wire_type};
 use super::{
     ProtobufError,
     message::{ITEMS, MAX_DEPTH},
@@ -24,7 +25,7 @@ use crate::types;
 pub(super) fn message(of: &Type, json: &[u8], out: &mut Vec<u8>) -> Result<(), ProtobufError> {
     let mut encoder = Encoder { scanner: Scanner::new(json), out, spans: Vec::new(), depth: 0 };
     encoder.object(of)?;
-    encoder.scanner.end().map_err(syntax)
+    Ok(encoder.scanner.end()?)
 }
 
 struct Encoder<'j, 'o> {
@@ -37,22 +38,13 @@ struct Encoder<'j, 'o> {
 
 /// Where the value of a field is in the output, without its tag and length.
 struct Span {
-    /// The index of the field in its type.
-    field: usize,
+    /// The position of the field in the message.
+    rank: usize,
     start: usize,
     end: usize,
 }
 
-/// The embedded struct whose fields are being written: its number, and where it starts.
-#[derive(Default)]
-struct Embedded(Option<(u32, usize)>);
-
 type Step<T = ()> = Result<T, ProtobufError>;
-
-#[expect(clippy::needless_pass_by_value, reason = "the form of `map_err`")]
-fn syntax(error: evenkeel_store::schema::DecodeError) -> ProtobufError {
-    ProtobufError::Json(error.to_string())
-}
 
 // === impl Encoder ===
 
@@ -63,52 +55,52 @@ impl Encoder<'_, '_> {
             return Err(ProtobufError::TooDeep);
         }
         self.depth += 1;
-        let (start, first) = (self.out.len(), self.spans.len());
+        let (start, first, plan) = (self.out.len(), self.spans.len(), plan(of));
         if self.opens(b'{')? {
             let mut is_first = true;
-            while let Some(key) = self.scanner.key(is_first).map_err(syntax)? {
+            while let Some(key) = self.scanner.key(is_first)? {
                 is_first = false;
-                match of.position(&key) {
-                    Some(at) if of.fields[at].number.is_some() => self.field(at, &of.fields[at])?,
-                    _ => self.scanner.skip().map_err(syntax)?,
+                match of.position(&key).and_then(|at| Some((plan.rank(at)?, &of.fields[at]))) {
+                    Some((rank, field)) => self.field(rank, field)?,
+                    None => self.scanner.skip()?,
                 }
             }
         }
-        self.arrange(of, start, first);
+        self.arrange(plan, start, first);
         self.depth -= 1;
         Ok(())
     }
 
-    fn field(&mut self, at: usize, field: &Field) -> Step {
+    fn field(&mut self, rank: usize, field: &Field) -> Step {
         let mut is_first = true;
         match &field.shape {
             Shape::List(element) => {
                 if !self.opens(b'[')? {
                     return Ok(());
                 }
-                while self.scanner.element(is_first).map_err(syntax)? {
+                while self.scanner.element(is_first)? {
                     is_first = false;
                     let start = self.out.len();
                     self.element(element)?;
-                    self.spans.push(Span { field: at, start, end: self.out.len() });
+                    self.spans.push(Span { rank, start, end: self.out.len() });
                 }
             }
             Shape::Map(element) => {
                 if !self.opens(b'{')? {
                     return Ok(());
                 }
-                while let Some(key) = self.scanner.key(is_first).map_err(syntax)? {
+                while let Some(key) = self.scanner.key(is_first)? {
                     is_first = false;
                     let start = self.out.len();
                     put_counted(self.out, 1, key.as_bytes());
                     self.map_value(element)?;
-                    self.spans.push(Span { field: at, start, end: self.out.len() });
+                    self.spans.push(Span { rank, start, end: self.out.len() });
                 }
             }
             shape => {
                 let start = self.out.len();
                 if self.value(shape)? {
-                    self.spans.push(Span { field: at, start, end: self.out.len() });
+                    self.spans.push(Span { rank, start, end: self.out.len() });
                 }
             }
         }
@@ -117,11 +109,11 @@ impl Encoder<'_, '_> {
 
     /// Consumes the bracket if it is next, else the value that is there instead.
     fn opens(&mut self, bracket: u8) -> Step<bool> {
-        if self.scanner.peek().map_err(syntax)? == bracket {
-            self.scanner.open().map_err(syntax)?;
+        if self.scanner.peek()? == bracket {
+            self.scanner.open()?;
             return Ok(true);
         }
-        self.scanner.skip().map_err(syntax)?;
+        self.scanner.skip()?;
         Ok(false)
     }
 
@@ -154,7 +146,7 @@ impl Encoder<'_, '_> {
             return Ok(());
         }
         let mut is_first = true;
-        while self.scanner.element(is_first).map_err(syntax)? {
+        while self.scanner.element(is_first)? {
             is_first = false;
             let start = self.out.len();
             self.element(element)?;
@@ -165,29 +157,29 @@ impl Encoder<'_, '_> {
 
     /// Appends a value without tag and length; false if it is null or of another type.
     fn value(&mut self, shape: &Shape) -> Step<bool> {
-        let first = self.scanner.peek().map_err(syntax)?;
+        let first = self.scanner.peek()?;
         match (shape, first) {
             (Shape::Struct(id), b'{') => self.object(types::schema().of(*id))?,
-            (Shape::Any, b'n') => self.scanner.skip().map_err(syntax)?,
+            (Shape::Any, b'n') => self.scanner.skip()?,
             (Shape::Any, _) => {
-                let start = self.scanner.start().map_err(syntax)?;
-                self.scanner.skip().map_err(syntax)?;
+                let start = self.scanner.start()?;
+                self.scanner.skip()?;
                 put_counted(self.out, 1, self.scanner.since(start));
             }
             (Shape::Bool, b't' | b'f') => {
-                self.scanner.skip().map_err(syntax)?;
+                self.scanner.skip()?;
                 self.out.push(u8::from(first == b't'));
             }
             (_, b'"') => {
-                let text = self.scanner.text().map_err(syntax)?;
+                let text = self.scanner.text()?;
                 return Ok(special::put_text(self.out, shape, &text));
             }
             (_, b'-' | b'0'..=b'9') => {
-                let number = self.scanner.number().map_err(syntax)?;
+                let number = self.scanner.number()?;
                 return Ok(special::put_number(self.out, shape, number));
             }
             _ => {
-                self.scanner.skip().map_err(syntax)?;
+                self.scanner.skip()?;
                 return Ok(false);
             }
         }
@@ -195,122 +187,26 @@ impl Encoder<'_, '_> {
     }
 
     /// Puts the fields of an object in the order of their numbers.
-    fn arrange(&mut self, of: &Type, start: usize, first: usize) {
+    fn arrange(&mut self, plan: &Plan, start: usize, first: usize) {
         let unordered = self.out.len();
-        let spans = &mut self.spans[first..];
-        spans.sort_by_key(|span| span.field);
+        self.spans[first..].sort_by_key(|span| span.rank);
+        let mut spans = self.spans[first..].iter().peekable();
         let mut embedded = Embedded::default();
-        for (number, at, field) in of.by_number() {
-            embedded.enter(self.out, number);
-            let from = spans.partition_point(|span| span.field < at);
-            let own = spans[from..].iter().take_while(|span| span.field == at);
-            let mut is_absent = true;
-            for span in own {
-                is_absent = false;
-                put_header(self.out, number.number, &field.shape, span.end - span.start);
-                self.out.extend_from_within(span.start..span.end);
+        for (rank, slot) in plan.slots().iter().enumerate() {
+            embedded.enter(self.out, slot.number);
+            if spans.peek().is_none_or(|span| span.rank != rank) {
+                self.out.extend_from_slice(&slot.absent);
             }
-            if is_absent {
-                put_absent(self.out, number.number, field, |id| &ZEROS[id]);
+            while let Some(span) = spans.next_if(|span| span.rank == rank) {
+                put_tag(self.out, slot.number.number, slot.wire);
+                if slot.wire == COUNTED {
+                    put_varint(self.out, (span.end - span.start) as u64);
+                }
+                self.out.extend_from_within(span.start..span.end);
             }
         }
         embedded.leave(self.out);
         self.out.drain(start..unordered);
         self.spans.truncate(first);
-    }
-}
-
-// === impl Embedded ===
-
-impl Embedded {
-    /// Before a field: ends the embedded struct that it is not in.
-    fn enter(&mut self, out: &mut Vec<u8>, number: FieldNumber) {
-        if self.0.map(|(within, _)| within) != number.within {
-            self.leave(out);
-            self.0 = number.within.map(|within| (within, out.len()));
-        }
-    }
-
-    fn leave(&mut self, out: &mut Vec<u8>) {
-        if let Some((within, start)) = self.0.take() {
-            wrap(out, within, start);
-        }
-    }
-}
-
-// === Zero values ===
-
-/// The message of each type without any fields set.
-static ZEROS: LazyLock<Vec<Box<[u8]>>> =
-    LazyLock::new(|| types::schema().types().map(zero).collect());
-
-fn zero(of: &Type) -> Box<[u8]> {
-    let mut out = Vec::new();
-    let mut embedded = Embedded::default();
-    let all: Vec<&Type> = types::schema().types().collect();
-    for (number, _, field) in of.by_number() {
-        embedded.enter(&mut out, number);
-        // A struct that is no pointer can't contain itself, so that this ends.
-        put_absent(&mut out, number.number, field, |id| zero(all[id]));
-    }
-    embedded.leave(&mut out);
-    out.into()
-}
-
-/// A field that is absent: Go writes the zero value of all but pointers, lists and maps.
-fn put_absent<Z: AsRef<[u8]>>(
-    out: &mut Vec<u8>,
-    number: u32,
-    field: &Field,
-    zero: impl FnOnce(usize) -> Z,
-) {
-    if field.pointer {
-        return;
-    }
-    match &field.shape {
-        Shape::List(_) | Shape::Map(_) | Shape::Bytes | Shape::Duration => {}
-        Shape::Struct(id) => put_counted(out, number, zero(id.index()).as_ref()),
-        shape => {
-            let (wire, start) = (wire_type(shape), out.len());
-            if wire == COUNTED {
-                put_zero(out, shape);
-                wrap(out, number, start);
-            } else {
-                put_tag(out, number, wire);
-                put_zero(out, shape);
-            }
-        }
-    }
-}
-
-/// The zero value, without tag and length.
-fn put_zero(out: &mut Vec<u8>, shape: &Shape) {
-    match shape {
-        Shape::Bool | Shape::Int32 | Shape::Int64 => out.push(0),
-        Shape::Float => out.extend([0; 8]),
-        Shape::Quantity => drop(special::put_text(out, shape, "0")),
-        Shape::IntOrString => drop(special::put_number(out, shape, "0")),
-        Shape::Struct(id) => out.extend_from_slice(&ZEROS[id.index()]),
-        _ => {}
-    }
-}
-
-fn put_header(out: &mut Vec<u8>, number: u32, shape: &Shape, length: usize) {
-    let shape = match shape {
-        Shape::List(element) => element,
-        shape => shape,
-    };
-    let wire = wire_type(shape);
-    put_tag(out, number, wire);
-    if wire == COUNTED {
-        put_varint(out, length as u64);
-    }
-}
-
-fn wire_type(shape: &Shape) -> u8 {
-    match shape {
-        Shape::Bool | Shape::Int32 | Shape::Int64 => 0,
-        Shape::Float => 1,
-        _ => COUNTED,
     }
 }

@@ -1,7 +1,7 @@
 //! Values whose JSON is not an object of their fields.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use evenkeel_store::schema::{self, DecodeError, Shape};
+use evenkeel_store::schema::{self, DecodeError, Precision, Shape};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -88,7 +88,8 @@ pub(super) fn put_text(out: &mut Vec<u8>, shape: &Shape, text: &str) -> bool {
             out.extend([1 << 3, 1, 2 << 3, 0]);
             put_counted(out, 3, text.as_bytes());
         }
-        Shape::Time | Shape::MicroTime => return put_timestamp(out, text),
+        Shape::Time => return put_timestamp(out, text, Precision::Seconds),
+        Shape::MicroTime => return put_timestamp(out, text, Precision::Micros),
         _ => return false,
     }
     true
@@ -113,15 +114,12 @@ pub(super) fn put_number(out: &mut Vec<u8>, shape: &Shape, number: &str) -> bool
     true
 }
 
-fn put_timestamp(out: &mut Vec<u8>, text: &str) -> bool {
-    let Ok(at) = text.parse::<Timestamp>() else { return false };
-    // Go counts the nanoseconds from the second before.
-    let nanos = at.subsec_nanosecond();
-    let before = i64::from(nanos < 0);
+fn put_timestamp(out: &mut Vec<u8>, text: &str, precision: Precision) -> bool {
+    let Some((seconds, micros)) = schema::unix_time(text, precision) else { return false };
     put_tag(out, 1, 0);
-    put_varint(out, (at.as_second() - before).cast_unsigned());
+    put_varint(out, seconds.cast_unsigned());
     put_tag(out, 2, 0);
-    put_varint(out, (i64::from(nanos) + before * 1_000_000_000).cast_unsigned());
+    put_varint(out, u64::from(micros) * 1000);
     true
 }
 

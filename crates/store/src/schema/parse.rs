@@ -139,7 +139,7 @@ fn declare<'a>(
             (Some("type"), Some(name), _) => {
                 let id = TypeId(u16::try_from(schema.types.len()).map_err(|_| failed("too many"))?);
                 names.structs.insert(format!("{}.{name}", package.short), id);
-                let new = head(package, name, text).map_err(failed)?;
+                let new = head(package, name, id, text).map_err(failed)?;
                 if schema.by_name.insert(new.name.clone(), id).is_some() {
                     return Err(failed("declared twice"));
                 }
@@ -152,12 +152,13 @@ fn declare<'a>(
 }
 
 /// A type without its fields.
-fn head(package: &Package<'_>, name: &str, text: &str) -> Result<Type, Problem> {
+fn head(package: &Package<'_>, name: &str, id: TypeId, text: &str) -> Result<Type, Problem> {
     let mut new = Type {
         name: format!("{}.{name}", package.prefix).into(),
         go: name.into(),
         package: package.go.into(),
         fields: Vec::new(),
+        id,
         atomic: false,
         unions: None,
         by_name: FxHashMap::default(),

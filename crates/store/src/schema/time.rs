@@ -33,6 +33,14 @@ pub fn canonical_time(text: &str, precision: Precision) -> Result<Option<String>
     Ok(Some(format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}{fraction}Z")))
 }
 
+/// Seconds since 1970, and microseconds; `None` if it is not a time, or Go's zero time.
+pub fn unix_time(text: &str, precision: Precision) -> Option<(i64, u32)> {
+    let time = Walk { text, rest: text, precision }.time().ok()?;
+    let (days, second) = time.utc();
+    let is_zero = days == days_from(1, 1, 1) && second == 0 && time.micros == 0;
+    (!is_zero).then_some((days * 86_400 + second, time.micros))
+}
+
 /// The common case: all digits in position, every day valid in any month, UTC.
 fn is_canonical(text: &[u8], precision: Precision) -> bool {
     let form: &[u8] = match precision {
@@ -268,6 +276,19 @@ mod tests {
             ),
         ] {
             assert_eq!(canonical_time(text, precision), Ok(expected.map(str::to_owned)), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_counted_from_1970() {
+        for (text, precision, expected) in [
+            ("1970-01-01T00:00:01Z", Precision::Seconds, Some((1, 0))),
+            ("2020-02-29T23:30:00-01:00", Precision::Seconds, Some((1_583_022_600, 0))),
+            ("1969-12-31T23:59:59.999999Z", Precision::Micros, Some((-1, 999_999))),
+            ("0001-01-01T00:00:00Z", Precision::Seconds, None),
+            ("yesterday", Precision::Seconds, None),
+        ] {
+            assert_eq!(unix_time(text, precision), expected, "{text}");
         }
     }
 

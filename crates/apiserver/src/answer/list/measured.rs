@@ -125,7 +125,7 @@ impl http_body::Body for List {
             other => other,
         };
         match &mut *self {
-            List::Sending(pieces) => Pin::new(pieces).poll_frame(context),
+            List::Sending(pieces) => Pin::new(&mut **pieces).poll_frame(context),
             List::Sent => Poll::Ready(None),
             List::Measuring(_) => {
                 context.waker().wake_by_ref();
