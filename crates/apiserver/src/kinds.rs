@@ -13,6 +13,8 @@ mod endpointslice;
 pub(crate) mod event;
 #[cfg(test)]
 pub(crate) mod facts;
+mod flowcontrol;
+mod flowschema;
 mod json_text;
 mod lease;
 #[cfg(test)]
@@ -24,6 +26,7 @@ mod node;
 pub(crate) mod pod;
 mod poddisruptionbudget;
 mod podtemplate;
+mod prioritylevelconfiguration;
 pub(crate) mod read;
 #[cfg(test)]
 mod recorded;
@@ -47,12 +50,14 @@ pub(crate) use self::{
     deployment::DEPLOYMENT,
     endpointslice::ENDPOINT_SLICE,
     event::EVENT,
+    flowschema::FLOW_SCHEMA,
     lease::LEASE,
     namespace::NAMESPACE,
     node::NODE,
     pod::POD,
     poddisruptionbudget::POD_DISRUPTION_BUDGET,
     podtemplate::POD_TEMPLATE,
+    prioritylevelconfiguration::PRIORITY_LEVEL_CONFIGURATION,
     replicaset::REPLICA_SET,
     resourcequota::RESOURCE_QUOTA,
     role::{CLUSTER_ROLE, ROLE},
@@ -88,6 +93,8 @@ pub(crate) static KINDS: &[&Kind] = &[
     &CLUSTER_ROLE_BINDING,
     &POD_DISRUPTION_BUDGET,
     &RESOURCE_QUOTA,
+    &FLOW_SCHEMA,
+    &PRIORITY_LEVEL_CONFIGURATION,
 ];
 
 /// The verbs of most kinds.
@@ -233,6 +240,11 @@ pub(crate) trait Strategy: std::fmt::Debug + Sync {
     /// Stored fields that are not shown, because their feature is off.
     fn hidden(&self, _features: Features) -> &'static [&'static [&'static str]] {
         &[]
+    }
+
+    /// The rows of a table are sorted by this number; by default they are in the list's order.
+    fn row_rank(&self) -> Option<fn(&Value) -> i64> {
+        None
     }
 
     /// Texts for `Warning` headers.

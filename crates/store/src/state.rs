@@ -25,8 +25,8 @@ pub struct State {
     collections: Vec<Tree<Arc<Object>>>,
     revision: Revision,
     history: History,
-    /// Total encoded size of all objects.
-    bytes: usize,
+    /// Total encoded size of the objects of each resource.
+    bytes: Vec<usize>,
 }
 
 impl State {
@@ -35,7 +35,7 @@ impl State {
             collections: vec![Tree::default(); n_resources],
             revision: 0,
             history: History::new(n_resources, limits),
-            bytes: 0,
+            bytes: vec![0; n_resources],
         }
     }
 
@@ -46,7 +46,12 @@ impl State {
 
     /// Total encoded size of all objects.
     pub fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes.iter().sum()
+    }
+
+    /// Total encoded size of the objects of a resource.
+    pub fn bytes_of(&self, resource: ResourceId) -> usize {
+        self.bytes.get(usize::from(resource.0)).copied().unwrap_or_default()
     }
 
     pub fn history(&self) -> &History {
@@ -115,8 +120,9 @@ impl State {
                 self.history.forget_up_to(revision);
             }
             Replayed::Object(resource, object) => {
-                self.bytes += object.encoded.len();
-                if let Some(objects) = self.collections.get_mut(usize::from(resource.0)) {
+                let index = usize::from(resource.0);
+                if let Some(objects) = self.collections.get_mut(index) {
+                    self.bytes[index] += object.encoded.len();
                     objects.insert(Arc::new(object));
                 }
             }
@@ -140,16 +146,17 @@ impl State {
 
     /// Applies a change and returns the history's entry; `None` if there was nothing to delete.
     fn apply(&mut self, change: &Change) -> Option<Event> {
-        let objects = self.collections.get_mut(usize::from(change.resource.0))?;
+        let index = usize::from(change.resource.0);
+        let objects = self.collections.get_mut(index)?;
         let before = match &change.object {
             Some(object) => {
-                self.bytes += object.encoded.len();
+                self.bytes[index] += object.encoded.len();
                 objects.insert(object.clone())
             }
             None => Some(objects.remove((&change.key, 0))?),
         };
         if let Some(gone) = &before {
-            self.bytes -= gone.encoded.len();
+            self.bytes[index] -= gone.encoded.len();
         }
         Some(Event { revision: change.revision, object: change.object.clone(), before })
     }

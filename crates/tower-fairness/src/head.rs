@@ -69,28 +69,6 @@ impl<'r> Head<'r> {
         }
     }
 
-    /// Calls `then` with those of the named headers that the request has and that are text. Of a
-    /// repeated header, the first value is used.
-    pub(crate) fn with_headers<T>(
-        self,
-        names: &[HeaderName],
-        then: impl FnOnce(&[(&str, &str)]) -> T,
-    ) -> T {
-        let text = |name: &HeaderName| std::str::from_utf8(self.headers.get(name)?.as_bytes()).ok();
-        let mut found = names.iter().filter_map(|name| Some((name.as_str(), text(name)?)));
-        if names.len() > FEW {
-            return then(&found.collect::<Vec<_>>());
-        }
-        let mut few = [("", ""); FEW];
-        let mut n = 0;
-        for slot in &mut few {
-            let Some(header) = found.next() else { break };
-            *slot = header;
-            n += 1;
-        }
-        then(&few[..n])
-    }
-
     /// Whether the connection is used for another protocol after the response.
     pub fn upgrades(self) -> bool {
         self.method == Method::CONNECT || self.headers.contains_key(header::UPGRADE)
@@ -100,6 +78,28 @@ impl<'r> Head<'r> {
         let content = self.headers.get(header::CONTENT_TYPE);
         content.is_some_and(|content| content.as_bytes().starts_with(b"application/grpc"))
     }
+}
+
+/// Calls `then` with those of the named headers that are there and are text. Of a repeated header, the
+/// first value is used.
+pub(crate) fn with_headers<T>(
+    headers: &HeaderMap,
+    names: &[HeaderName],
+    then: impl FnOnce(&[(&str, &str)]) -> T,
+) -> T {
+    let text = |name: &HeaderName| std::str::from_utf8(headers.get(name)?.as_bytes()).ok();
+    let mut found = names.iter().filter_map(|name| Some((name.as_str(), text(name)?)));
+    if names.len() > FEW {
+        return then(&found.collect::<Vec<_>>());
+    }
+    let mut few = [("", ""); FEW];
+    let mut n = 0;
+    for slot in &mut few {
+        let Some(header) = found.next() else { break };
+        *slot = header;
+        n += 1;
+    }
+    then(&few[..n])
 }
 
 impl Kind {
@@ -160,9 +160,9 @@ mod tests {
         request.headers_mut().insert("x-binary", binary);
         let names = ["x-none", "x-a", "x-binary"].map(HeaderName::from_static);
         let head = Head::of(&request);
-        head.with_headers(&names, |headers| assert_eq!(headers, [("x-a", "1")]));
+        with_headers(head.headers, &names, |headers| assert_eq!(headers, [("x-a", "1")]));
         let many: Vec<_> = names.iter().cycle().take(30).cloned().collect();
-        head.with_headers(&many, |headers| assert_eq!(headers, [("x-a", "1"); 10]));
+        with_headers(head.headers, &many, |headers| assert_eq!(headers, [("x-a", "1"); 10]));
     }
 
     #[test]

@@ -6,15 +6,16 @@ use std::{
 
 use bytes::Bytes;
 use evenkeel_fairness::{
-    Request as Attributes, Settings,
+    Request as Attributes, Settings, Time,
     config::Config,
     dispatcher::Dispatcher,
     flow::{FlowHash, FlowKey},
 };
-use http::Response;
+use http::{HeaderMap, Response};
 use tower_layer::Layer;
 
 use crate::{
+    admit::{self, Admission, Arrival, Rejected},
     error::ConfigureError,
     head::Head,
     kubernetes,
@@ -22,7 +23,7 @@ use crate::{
     policy::{self, BodyPolicy, Estimate, LongRunning, Policy},
     rejection::Rejection,
     service::Fairness,
-    shared::Shared,
+    shared::{Destination, Shared},
     top_flows::{LevelFlows, top_flows},
 };
 
@@ -60,6 +61,32 @@ impl FairnessLayer {
     /// the old one stays in force.
     pub fn configure(&self, config: Config, server_limit: u32) -> Result<(), ConfigureError> {
         self.shared.configure(config, server_limit)
+    }
+
+    /// Admits a request of a server that does not use [`Fairness`], because it has a handler chain of
+    /// its own. `estimate` gives its cost when its destination is known. The policies of the builder
+    /// are not asked.
+    pub fn admit(
+        &self,
+        arrival: Arrival<'_>,
+        estimate: impl Fn(&Destination) -> Estimate,
+    ) -> Result<Admission, Rejected> {
+        admit::admit(&self.shared, arrival, estimate)
+    }
+
+    /// Calls `then` with those headers of a request that the configuration in force looks at, for
+    /// the attributes of an [`Arrival`].
+    pub fn with_headers<T>(
+        &self,
+        headers: &HeaderMap,
+        then: impl FnOnce(&[(&str, &str)]) -> T,
+    ) -> T {
+        self.shared.with_headers(headers, then)
+    }
+
+    /// The layer's clock, in which dumps give times.
+    pub fn now(&self) -> Time {
+        self.shared.clock.now()
     }
 
     /// The metrics, to be registered with

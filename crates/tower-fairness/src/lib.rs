@@ -29,6 +29,7 @@
 //! the queue or releases the seats at once. No task and no timer belongs to a single request. A request
 //! that does not wait costs two short locks of its level, three if it has a body, and no allocation.
 
+mod admit;
 mod body;
 mod clock;
 mod driver;
@@ -50,6 +51,7 @@ mod watch_counts;
 pub use evenkeel_fairness;
 
 pub use crate::{
+    admit::{Admission, Arrival, Rejected, Waiting},
     body::ResponseBody,
     error::ConfigureError,
     future::ResponseFuture,
@@ -58,6 +60,8 @@ pub use crate::{
     metrics::Metrics,
     policy::{BodyPolicy, Estimate, LongRunning},
     rejection::{Rejection, RejectionId, detailed_rejection_response, rejection_response},
+    seat::Seat,
     service::Fairness,
+    shared::Destination,
     top_flows::{FlowWeight, LevelFlows},
 };

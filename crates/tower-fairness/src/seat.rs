@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, task::Waker};
 
-use evenkeel_fairness::queues::Verdict;
+use evenkeel_fairness::queues::{Ticket, Verdict};
 use http::{Method, StatusCode};
 
 use crate::{
@@ -12,9 +12,14 @@ use crate::{
     shared::{Destination, RequestHandle, Shared},
 };
 
+/// The place of a request in its queue, and then its seats; from [`FairnessLayer::admit`] it always
+/// has its seats.
+///
 /// Dropping it leaves the queue or frees the seats, and wakes the requests that are dispatched next.
+///
+/// [`FairnessLayer::admit`]: crate::FairnessLayer::admit
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub struct Seat {
     shared: Arc<Shared>,
     /// None after it has left.
     handle: Option<RequestHandle>,
@@ -72,8 +77,13 @@ impl Seat {
         &self.shared
     }
 
-    pub(crate) fn destination(&self) -> Option<&Destination> {
+    /// The flow schema and the level of the request.
+    pub fn destination(&self) -> Option<&Destination> {
         self.handle.as_ref().map(|handle| &*handle.destination)
+    }
+
+    pub(crate) fn destination_handle(&self) -> Option<&Arc<Destination>> {
+        self.handle.as_ref().map(|handle| &handle.destination)
     }
 
     /// The state of a request that waited, and after how many seconds to retry if it was rejected.
@@ -99,8 +109,14 @@ impl Seat {
         (verdict, retry_after)
     }
 
-    /// The head of the response is sent and its body has not ended.
-    pub(crate) fn respond(&self) {
+    /// Identifies the request in a dump of its level.
+    pub fn ticket(&self) -> Option<Ticket> {
+        self.handle.as_ref().map(RequestHandle::ticket)
+    }
+
+    /// The head of the response is sent and its body has not ended: from now on the seats are held
+    /// for [`Settings::response_hold`](evenkeel_fairness::Settings) at most.
+    pub fn respond(&self) {
         let Some(handle) = &self.handle else { return };
         if self.shared.dispatcher.settings().response_hold.is_none() {
             return;

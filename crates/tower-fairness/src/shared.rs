@@ -6,6 +6,7 @@ use std::{
         atomic::{AtomicU64, Ordering, fence},
     },
     task::Waker,
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
@@ -16,15 +17,16 @@ use evenkeel_fairness::{
     dispatcher::{self, Admission, Cost, Dispatcher},
     queues::stats::RejectReason,
 };
-use http::{HeaderName, Method, Response, header};
+use http::{HeaderMap, HeaderName, Method, Response, header};
 use parking_lot::Mutex;
 use tokio::{runtime, sync::Notify};
 
 use crate::{
+    admit::Rejected,
     clock::Clock,
     driver,
     error::{ConfigureError, check},
-    head::{Head, Kind, verb},
+    head::{Head, Kind, verb, with_headers},
     in_flight::{InFlight, Phase},
     policy::{Estimate, LongRunning, Policy, is_watch},
     rejection::{Rejection, RejectionIds, set_kubernetes_headers},
@@ -32,7 +34,8 @@ use crate::{
     watch_counts::WatchCounts,
 };
 
-pub(crate) type Destination = dispatcher::Destination<Waker>;
+/// The flow schema and the level of a request.
+pub type Destination = dispatcher::Destination<Waker>;
 pub(crate) type Level = dispatcher::Level<Waker>;
 pub(crate) type RequestHandle = dispatcher::RequestHandle<Waker>;
 
@@ -65,6 +68,24 @@ pub(crate) enum Entry {
     /// With its flow, for a reason that may come later.
     Waiting(Seat, Box<str>),
     Rejected(Response<Bytes>),
+}
+
+/// A request that asks for a seat.
+#[derive(Clone, Copy)]
+pub(crate) struct Arriving<'r> {
+    pub(crate) attributes: &'r Attributes<'r>,
+    /// What it has used up of its limit already.
+    pub(crate) waited: Duration,
+    pub(crate) wait_limit: Duration,
+    pub(crate) watch: bool,
+    pub(crate) hold_until: HoldUntil,
+}
+
+/// Where a request that was not rejected is.
+pub(crate) enum Placed {
+    Seated(Seat),
+    /// With its flow, for a reason that may come later.
+    Waiting(Seat, Box<str>),
 }
 
 impl Shared {
@@ -124,7 +145,7 @@ impl Shared {
     pub(crate) fn enter(self: &Arc<Self>, head: Head<'_>) -> Entry {
         let verb = verb(head.method);
         let names = self.headers.load();
-        head.with_headers(&names, |headers| {
+        with_headers(head.headers, &names, |headers| {
             let plain = Attributes { headers, ..head.attributes(&verb) };
             match &self.policy.identify {
                 Some(identify) => self.admit(head, &identify(head, plain)),
@@ -133,18 +154,53 @@ impl Shared {
         })
     }
 
+    /// Calls `then` with the headers that the configuration looks at.
+    pub(crate) fn with_headers<T>(
+        &self,
+        headers: &HeaderMap,
+        then: impl FnOnce(&[(&str, &str)]) -> T,
+    ) -> T {
+        with_headers(headers, &self.headers.load(), then)
+    }
+
     fn admit(self: &Arc<Self>, head: Head<'_>, attributes: &Attributes<'_>) -> Entry {
         let long_running = self.policy.long_running(head, attributes);
         if long_running == Some(LongRunning::Bypass) {
             return Entry::Bypass;
         }
-        let hold_until = HoldUntil::of(head, long_running);
+        let arriving = Arriving {
+            attributes,
+            waited: Duration::ZERO,
+            wait_limit: self.policy.wait_limit(head),
+            watch: long_running.is_some() && is_watch(attributes),
+            hold_until: HoldUntil::of(head, long_running),
+        };
+        let estimate = |destination: &Destination| self.estimate(head, attributes, destination);
+        match self.seat(&arriving, estimate) {
+            Ok(Placed::Seated(seat)) => Entry::Seated(seat),
+            Ok(Placed::Waiting(seat, flow)) => Entry::Waiting(seat, flow),
+            Err(Rejected { destination, flow, reason, retry_after }) => {
+                Entry::Rejected(self.reject(head, &destination, &flow, reason, retry_after))
+            }
+        }
+    }
+
+    /// Takes a seat or a place in a queue.
+    pub(crate) fn seat(
+        self: &Arc<Self>,
+        arriving: &Arriving<'_>,
+        estimate: impl Fn(&Destination) -> Estimate,
+    ) -> Result<Placed, Rejected> {
+        let Arriving { attributes, waited, wait_limit, watch, hold_until } = *arriving;
         let now = self.clock.now();
         driver::ensure(self, now);
-        let wait_until = now + self.policy.wait_limit(head);
+        let wait_until = now + wait_limit.saturating_sub(waited);
         let cost = |destination: &Destination| {
-            let width = self.estimate(head, attributes, destination).width;
-            Cost { width, wait_until, watch: long_running.is_some() && is_watch(attributes) }
+            let Estimate { width, watches } = estimate(destination);
+            if let Some(watches) = watches {
+                self.watch_counts.observe(&destination.level.name, &destination.schema, watches);
+            }
+            Cost { width, wait_until, watch }
         };
         let mut woken = Vec::new();
         // The task's own waker replaces this one when the response is first polled.
@@ -157,14 +213,15 @@ impl Shared {
             self.in_flight.enter(now, phase, kind);
             Seat::new(self, handle, phase, kind, hold_until)
         };
+        let flow = admitted.flow.distinguisher;
         match admitted.admission {
-            Admission::Dispatched(handle) => Entry::Seated(seat(handle, Phase::Executing)),
+            Admission::Dispatched(handle) => Ok(Placed::Seated(seat(handle, Phase::Executing))),
             Admission::Waiting(handle) => {
-                Entry::Waiting(seat(handle, Phase::Waiting), admitted.flow.distinguisher.into())
+                Ok(Placed::Waiting(seat(handle, Phase::Waiting), flow.into()))
             }
             Admission::Rejected { reason, retry_after } => {
-                let flow = admitted.flow.distinguisher;
-                Entry::Rejected(self.reject(head, &admitted.destination, flow, reason, retry_after))
+                let destination = admitted.destination;
+                Err(Rejected { destination, flow: flow.into(), reason, retry_after })
             }
         }
     }
@@ -175,12 +232,10 @@ impl Shared {
         attributes: &Attributes<'_>,
         destination: &Destination,
     ) -> Estimate {
-        let Some(estimate) = &self.policy.estimate else { return Estimate::default() };
-        let estimate = estimate(head, attributes, destination.max_seats);
-        if let Some(watches) = estimate.watches {
-            self.watch_counts.observe(&destination.level.name, &destination.schema, watches);
-        }
+        let estimate = self.policy.estimate.as_ref();
         estimate
+            .map(|estimate| estimate(head, attributes, destination.max_seats))
+            .unwrap_or_default()
     }
 
     pub(crate) fn reject(

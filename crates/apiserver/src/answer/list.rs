@@ -62,6 +62,7 @@ pub(super) fn body(
     view: View,
 ) -> Body {
     let print = Items::new(kind, view);
+    let items = print.ordered(items);
     if view.format.media == Media::Protobuf {
         return measured::body(print, items, shell);
     }

@@ -15,7 +15,7 @@ use crate::report::{Outcome, diff};
 
 pub(super) fn validation(case: Value) -> Outcome {
     let case: ValidationCase = serde_json::from_value(case)?;
-    let (spec, errors) = match case.kind.as_str() {
+    let (spec, mut errors) = match case.kind.as_str() {
         "FlowSchema" => {
             let mut schema: FlowSchema = serde_json::from_value(case.object)?;
             schema.spec.set_defaults();
@@ -27,6 +27,7 @@ pub(super) fn validation(case: Value) -> Outcome {
             (serde_json::to_value(&level.spec)?, validate_priority_level(&level))
         }
     };
+    errors.sort_by(|a, b| a.field.cmp(&b.field));
     let got = json!({
         "defaulted_spec": spec,
         "valid": errors.is_empty(),

@@ -122,6 +122,11 @@ fn what_the_server_offers_is_discovered_and_explained() {
 }
 
 #[test]
+fn flow_schemas_and_priority_levels_are_kept_and_shown() {
+    check("flowcontrol", &steps::flowcontrol::steps());
+}
+
+#[test]
 fn in_the_sandbox_deployments_are_rolled_out_and_back() {
     check_with(&SANDBOX, "rollouts", &steps::sandbox::rollouts::steps());
 }

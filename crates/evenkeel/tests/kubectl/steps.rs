@@ -8,6 +8,7 @@ pub(crate) mod create;
 pub(crate) mod delete;
 pub(crate) mod describe;
 pub(crate) mod discover;
+pub(crate) mod flowcontrol;
 pub(crate) mod get;
 pub(crate) mod sandbox;
 pub(crate) mod templates;

@@ -85,7 +85,7 @@ pub enum Fault {
          proposal's; use one of them"
     )]
     MixedDialects { kubernetes: Box<Location>, proposal: Box<Location> },
-    #[error("{kind}: {detail}")]
+    #[error("{kind}{}", Prefixed(.detail))]
     Invalid { kind: FieldErrorKind, detail: String },
     #[error(transparent)]
     Proposal(#[from] proposal::Fault),

@@ -48,6 +48,13 @@ pub struct RequestHandle<W> {
     ticket: Ticket,
 }
 
+impl<W> RequestHandle<W> {
+    /// Identifies the request in a dump of its level.
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+}
+
 impl<W> Dispatcher<W> {
     /// Admits a request. `cost` is called when its destination is known; `waker` if it has to wait.
     pub fn admit<'r>(

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::exchange::Claims;
 use crate::{
     Time,
-    queues::{QueueSet, SeatLimit, stats::SchemaStats},
+    queues::{QueueSet, RequestDump, SeatLimit, stats::SchemaStats},
     top_flows::TopFlows,
 };
 
@@ -157,6 +157,12 @@ impl<W> LevelState<W> {
 }
 
 impl<W> LevelView<'_, W> {
+    /// The requests that wait or run, each with the name of its schema.
+    pub fn requests(&self) -> Vec<(Arc<str>, RequestDump)> {
+        let name = |number: u32| self.schemas.get(number as usize).cloned().unwrap_or_default();
+        self.set.requests().into_iter().map(|request| (name(request.schema), request)).collect()
+    }
+
     /// What is counted for each schema, with its name.
     pub fn schemas(&self) -> impl Iterator<Item = (&Arc<str>, &SchemaStats)> {
         self.schemas.iter().zip(self.set.schemas())

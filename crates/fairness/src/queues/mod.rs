@@ -50,7 +50,7 @@ use std::collections::BTreeSet;
 
 pub use self::{
     arrive::{Arrival, Outcome, Verdict},
-    dump::{LevelDump, QueueDump},
+    dump::{LevelDump, QueueDump, RequestDump},
     slots::Ticket,
     slow::SlowFlowsDump,
     work::Work,

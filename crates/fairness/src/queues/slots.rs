@@ -154,6 +154,12 @@ impl<W> Slots<W> {
         live.then_some(ticket.slot)
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Ticket, &Slot<W>)> {
+        let ticket = |index, slot: &Slot<W>| Ticket { slot: index, generation: slot.generation };
+        let all = (0..).zip(&self.slots).filter(|(_, slot)| slot.state != State::Free);
+        all.map(move |(index, slot)| (ticket(index, slot), slot))
+    }
+
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Slot<W>> {
         self.slots.iter_mut().filter(|slot| slot.state != State::Free)
     }

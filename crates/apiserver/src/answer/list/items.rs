@@ -39,6 +39,16 @@ impl Items {
         Items { kind, view, text: BytesMut::new(), encoder }
     }
 
+    /// The rows of a table in their order, everything else as it is.
+    pub(super) fn ordered(&self, mut items: Vec<Arc<Object>>) -> Vec<Arc<Object>> {
+        if let (Shape::Table(_), Some(rank)) =
+            (self.view.format.shape, self.kind.strategy.row_rank())
+        {
+            items.sort_by_cached_key(|item| rank(&self.parsed(item)));
+        }
+        items
+    }
+
     /// The total length of all items, if known before they are encoded.
     pub(super) fn lengths(&self, items: &[Arc<Object>]) -> Option<usize> {
         let known = self.view.is_stored_text(self.kind);

@@ -75,6 +75,27 @@ async fn a_list_for_people_is_the_plain_one_with_lines() {
 }
 
 #[tokio::test]
+async fn rows_of_flow_schemas_are_in_the_order_of_their_precedence() {
+    let kind = kinds::named("flowcontrol.apiserver.k8s.io", "flowschemas").unwrap();
+    let object = |(name, precedence): (&str, u32)| {
+        let encoded = format!(
+            r#""name":"{name}"}},"spec":{{"matchingPrecedence":{precedence}}},"status":{{}}}}"#
+        );
+        let (labels, fields) = (Box::default(), Box::default());
+        Arc::new(Object { key: name.into(), revision: 9, labels, fields, encoded: encoded.into() })
+    };
+    let objects = || [("a", 9000), ("b", 50), ("c", 9000), ("d", 7)].map(object).to_vec();
+    let (_, rows) = text(kind, objects(), view(Media::Json, Shape::Table("v1"), false)).await;
+    let rows: Value = serde_json::from_slice(&rows).unwrap();
+    let names: Vec<_> =
+        rows["rows"].as_array().unwrap().iter().map(|row| &row["cells"][0]).collect();
+    assert_eq!(names, ["d", "b", "a", "c"]);
+    let (_, list) = text(kind, objects(), view(Media::Json, Shape::Object, false)).await;
+    let list: Value = serde_json::from_slice(&list).unwrap();
+    assert_eq!(list["items"][0]["metadata"]["name"], "a");
+}
+
+#[tokio::test]
 async fn a_list_is_the_same_in_all_forms() {
     let kind = kinds::named("", "configmaps").unwrap();
     for (shape, name) in [

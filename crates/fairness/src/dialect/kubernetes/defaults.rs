@@ -52,8 +52,13 @@ pub(super) fn mandatory_schema(name: &str) -> Option<&'static FlowSchema> {
 }
 
 impl FlowSchemaSpec {
+    /// Whether Kubernetes considers the two equal.
+    pub fn means_the_same(&self, other: &FlowSchemaSpec) -> bool {
+        self.normalized() == other.normalized()
+    }
+
     /// With empty lists as absent ones: they mean the same.
-    pub(super) fn normalized(&self) -> FlowSchemaSpec {
+    fn normalized(&self) -> FlowSchemaSpec {
         fn absent<T>(list: &mut Option<Vec<T>>) {
             list.take_if(|list| list.is_empty());
         }

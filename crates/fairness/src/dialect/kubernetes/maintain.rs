@@ -114,7 +114,7 @@ impl Maintained for FlowSchema {
     }
 
     fn has_spec_of(&self, default: &Self) -> bool {
-        self.spec.normalized() == default.spec.normalized()
+        self.spec.means_the_same(&default.spec)
     }
 
     fn take_spec_of(&mut self, default: &Self) {

@@ -19,7 +19,9 @@ pub use self::{
         PriorityLevelConfiguration, PriorityLevelSpec, QueuingConfiguration, Reference,
         ResourcePolicyRule, ServiceAccount, Subject,
     },
-    validation::{FieldError, FieldErrorKind, validate_flow_schema, validate_priority_level},
+    validation::{
+        BadValue, FieldError, FieldErrorKind, validate_flow_schema, validate_priority_level,
+    },
 };
 pub(super) use self::{defaults::CATCH_ALL, fields::unknown_fields};
 use super::{Fault, Located, Problem};
@@ -58,7 +60,7 @@ fn accept<T>(
 ) -> bool {
     let errors = validate(&located.object);
     let accepted = errors.is_empty();
-    problems.extend(errors.into_iter().map(|FieldError { field, kind, detail }| {
+    problems.extend(errors.into_iter().map(|FieldError { field, kind, detail, .. }| {
         Problem::at(&located.location, field, Fault::Invalid { kind, detail })
     }));
     accepted

@@ -1,6 +1,6 @@
-//! Specs of priority levels.
+//! Specs of priority levels, except what `declared` checks.
 
-use super::Errors;
+use super::{BadValue, Errors};
 use crate::{
     dialect::kubernetes::{
         defaults::EXEMPT,
@@ -13,29 +13,24 @@ use crate::{
 const MAX_QUEUES: i32 = 10_000_000;
 
 pub(super) fn spec(name: &str, spec: &PriorityLevelSpec, errors: &mut Errors) {
-    if (name == EXEMPT) != (spec.r#type == "Exempt") {
-        errors.invalid("spec.type", "the level named exempt is of type Exempt, and no other is");
+    let type_ = spec.r#type.as_str();
+    if (name == EXEMPT) != (type_ == "Exempt") {
+        let detail = "must be 'Exempt' if and only if `name` is 'exempt'";
+        errors.invalid("spec.type", BadValue::json(type_), detail);
     }
-    match spec.r#type.as_str() {
+    match type_ {
         "Exempt" => {
-            if spec.limited.is_some() {
-                errors.forbidden("spec.limited", "only for type Limited");
-            }
             if let Some(exempt) = &spec.exempt {
                 self::exempt(exempt, errors);
             }
         }
         "Limited" => {
-            if spec.exempt.is_some() {
-                errors.forbidden("spec.exempt", "only for type Exempt");
-            }
-            match &spec.limited {
-                Some(limited) => self::limited(limited, errors),
-                None => errors.required("spec.limited", "needed for type Limited"),
+            if let Some(limited) = &spec.limited {
+                self::limited(limited, errors);
             }
         }
-        "" => errors.required("spec.type", "Exempt or Limited"),
-        _ => errors.not_supported("spec.type", &["Exempt", "Limited"]),
+        "" => {}
+        _ => errors.not_supported("spec.type", BadValue::json(type_), &["Exempt", "Limited"]),
     }
 }
 
@@ -48,60 +43,61 @@ fn limited(limited: &Limited, errors: &mut Errors) {
     shares("spec.limited", limited.nominal_concurrency_shares, errors);
     response(&limited.limit_response, errors);
     lendable("spec.limited", limited.lendable_percent, errors);
-    if limited.borrowing_limit_percent.is_some_and(|percent| percent < 0) {
-        errors.invalid("spec.limited.borrowingLimitPercent", "must not be negative");
+    if let Some(percent) = limited.borrowing_limit_percent.filter(|percent| *percent < 0) {
+        let detail = "if specified, must be a non-negative integer";
+        errors.invalid("spec.limited.borrowingLimitPercent", BadValue::json(&percent), detail);
     }
 }
 
 fn shares(of: &str, shares: Option<i32>, errors: &mut Errors) {
-    if shares.is_some_and(|shares| shares < 0) {
-        errors.invalid(format!("{of}.nominalConcurrencyShares"), "must not be negative");
+    if let Some(shares) = shares.filter(|shares| *shares < 0) {
+        let field = format!("{of}.nominalConcurrencyShares");
+        errors.invalid(field, BadValue::json(&shares), "must be a non-negative integer");
     }
 }
 
 fn lendable(of: &str, percent: Option<i32>, errors: &mut Errors) {
-    if percent.is_some_and(|percent| !(0..=100).contains(&percent)) {
-        errors.invalid(format!("{of}.lendablePercent"), "must be from 0 to 100");
+    if let Some(percent) = percent.filter(|percent| !(0..=100).contains(percent)) {
+        let field = format!("{of}.lendablePercent");
+        errors.invalid(field, BadValue::json(&percent), "must be between 0 and 100, inclusive");
     }
 }
 
 fn response(response: &LimitResponse, errors: &mut Errors) {
-    const FIELD: &str = "spec.limited.limitResponse";
     match (response.r#type.as_str(), &response.queuing) {
-        ("Reject", Some(_)) => {
-            errors.forbidden(format!("{FIELD}.queuing"), "only for type Queue");
-        }
-        ("Reject", None) => {}
         ("Queue", Some(queuing)) => self::queuing(queuing, errors),
-        ("Queue", None) => {
-            errors.required(format!("{FIELD}.queuing"), "needed for type Queue");
+        ("" | "Reject" | "Queue", _) => {}
+        (other, _) => {
+            let field = "spec.limited.limitResponse.type";
+            errors.not_supported(field, BadValue::json(other), &["Queue", "Reject"]);
         }
-        ("", _) => errors.required(format!("{FIELD}.type"), "Queue or Reject"),
-        _ => errors.not_supported(format!("{FIELD}.type"), &["Queue", "Reject"]),
     }
 }
 
 fn queuing(queuing: &QueuingConfiguration, errors: &mut Errors) {
-    const FIELD: &str = "spec.limited.limitResponse.queuing";
     let QueuingConfiguration { queues, hand_size, queue_length_limit } = *queuing;
+    let mut invalid = |name: &str, value: i32, detail: String| {
+        let field = format!("spec.limited.limitResponse.queuing.{name}");
+        errors.invalid(field, BadValue::json(&value), detail);
+    };
     if queue_length_limit <= 0 {
-        errors.invalid(format!("{FIELD}.queueLengthLimit"), "must be positive");
+        invalid("queueLengthLimit", queue_length_limit, "must be positive".to_owned());
     }
     if queues <= 0 {
-        errors.invalid(format!("{FIELD}.queues"), "must be positive");
+        invalid("queues", queues, "must be positive".to_owned());
     } else if queues > MAX_QUEUES {
-        errors.invalid(format!("{FIELD}.queues"), format!("must be at most {MAX_QUEUES}"));
+        invalid("queues", queues, format!("must not be greater than {MAX_QUEUES}"));
     }
-    let hand = if hand_size <= 0 {
-        "must be positive"
+    if hand_size <= 0 {
+        invalid("handSize", hand_size, "must be positive".to_owned());
     } else if hand_size > queues {
-        "must not be greater than queues"
+        invalid("handSize", hand_size, format!("should not be greater than queues ({queues})"));
     } else if needs_too_many_bits(queues, hand_size) {
-        "log2(queues) * handSize must be at most 60"
-    } else {
-        return;
-    };
-    errors.invalid(format!("{FIELD}.handSize"), hand);
+        let detail = format!(
+            "required entropy bits of deckSize {queues} and handSize {hand_size} should not be greater than 60"
+        );
+        invalid("handSize", hand_size, detail);
+    }
 }
 
 /// Asked only of a hand within the deck. A deck beyond those that are dealt from is rejected

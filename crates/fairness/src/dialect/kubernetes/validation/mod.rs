@@ -1,132 +1,82 @@
-//! Kubernetes' validation, with its errors: the path of the field and the type of the error.
-//! The words are ours.
+//! Kubernetes' validation, with its errors in its order and its words.
+//!
+//! Sources: `pkg/apis/flowcontrol/validation` and the checks generated from the types in
+//! `pkg/apis/flowcontrol/v1/zz_generated.validations.go`.
 
+mod declared;
+mod errors;
 mod level;
 mod names;
+mod printed;
 mod schema;
 
-use std::fmt;
-
+use self::errors::Errors;
+pub use self::errors::{BadValue, FieldError, FieldErrorKind};
 use super::{
     defaults,
     object::{FlowSchema, Metadata, PriorityLevelConfiguration},
 };
 
-/// What is wrong with one field.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct FieldError {
-    pub field: String,
-    pub kind: FieldErrorKind,
-    pub detail: String,
-}
-
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum FieldErrorKind {
-    Invalid,
-    Required,
-    NotSupported,
-    Forbidden,
-}
-
-/// The errors of a schema, by field. Expects defaults to be filled in.
+/// The errors of a schema. Expects defaults to be filled in.
 pub fn validate_flow_schema(schema: &FlowSchema) -> Vec<FieldError> {
     let mut errors = Errors::default();
+    let name = &schema.metadata.name;
     metadata(&schema.metadata, &mut errors);
-    schema::spec(&schema.metadata.name, &schema.spec, &mut errors);
-    if let Some(mandatory) = defaults::mandatory_schema(&schema.metadata.name)
-        && schema.spec.normalized() != mandatory.spec.normalized()
+    schema::spec(name, &schema.spec, &mut errors);
+    if let Some(mandatory) = defaults::mandatory_schema(name)
+        && !schema.spec.means_the_same(&mandatory.spec)
     {
-        errors.invalid("spec", "the spec of this schema is fixed");
+        let detail = format!("spec of '{name}' must equal the fixed value");
+        errors.invalid("spec", printed::flow_schema(&schema.spec), detail);
     }
-    errors.by_field()
+    errors.0
 }
 
-/// The errors of a level, by field. Expects defaults to be filled in.
+/// The errors of a level. Expects defaults to be filled in.
 pub fn validate_priority_level(level: &PriorityLevelConfiguration) -> Vec<FieldError> {
     let mut errors = Errors::default();
+    let name = &level.metadata.name;
     metadata(&level.metadata, &mut errors);
     if level.metadata.annotations.contains_key(PRESERVE_ZERO) {
-        errors.forbidden("metadata.annotations", "has an annotation of v1beta3");
+        let detail = format!("annotation '{PRESERVE_ZERO}' is forbidden");
+        errors.forbidden("metadata.annotations", detail);
     }
-    level::spec(&level.metadata.name, &level.spec, &mut errors);
-    if let Some(mandatory) = defaults::mandatory_level(&level.metadata.name) {
-        let mut spec = level.spec.clone();
-        if level.metadata.name == defaults::EXEMPT {
-            spec.exempt.clone_from(&mandatory.spec.exempt);
-        }
-        if spec != mandatory.spec {
-            errors.invalid("spec", "the spec of this level is fixed");
-        }
-    }
-    errors.by_field()
+    level::spec(name, &level.spec, &mut errors);
+    mandatory_level(level, &mut errors);
+    declared::spec(&level.spec, &mut errors);
+    errors.0
 }
 
 const PRESERVE_ZERO: &str = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares";
 
+/// The spec of a mandatory level is fixed, except what the exempt level is given.
+fn mandatory_level(level: &PriorityLevelConfiguration, errors: &mut Errors) {
+    let name = &level.metadata.name;
+    let Some(mandatory) = defaults::mandatory_level(name) else { return };
+    let mut spec = level.spec.clone();
+    let except = if name == defaults::EXEMPT {
+        spec.exempt.clone_from(&mandatory.spec.exempt);
+        " except the 'spec.exempt' field"
+    } else {
+        ""
+    };
+    if spec != mandatory.spec {
+        let detail = format!("spec of '{name}'{except} must equal the fixed value");
+        errors.invalid("spec", printed::priority_level(&level.spec), detail);
+    }
+}
+
 fn metadata(metadata: &Metadata, errors: &mut Errors) {
     if metadata.name.is_empty() {
-        errors.required("metadata.name", "an object needs a name");
+        errors.required("metadata.name", "name or generateName is required");
     } else {
         names::subdomain("metadata.name", &metadata.name, errors);
     }
-    if metadata.generation < 0 {
-        errors.invalid("metadata.generation", "must not be negative");
-    }
     if !metadata.namespace.is_empty() {
-        errors.forbidden("metadata.namespace", "objects of this kind are in no namespace");
+        errors.forbidden("metadata.namespace", "not allowed on this type");
     }
-}
-
-#[derive(Debug, Default)]
-struct Errors(Vec<FieldError>);
-
-impl Errors {
-    fn invalid(&mut self, field: impl Into<String>, detail: impl Into<String>) {
-        self.add(field, FieldErrorKind::Invalid, detail);
-    }
-
-    fn required(&mut self, field: impl Into<String>, detail: impl Into<String>) {
-        self.add(field, FieldErrorKind::Required, detail);
-    }
-
-    fn forbidden(&mut self, field: impl Into<String>, detail: impl Into<String>) {
-        self.add(field, FieldErrorKind::Forbidden, detail);
-    }
-
-    fn not_supported(&mut self, field: impl Into<String>, supported: &[&str]) {
-        let detail = format!("must be one of {}", supported.join(", "));
-        self.add(field, FieldErrorKind::NotSupported, detail);
-    }
-
-    fn add(&mut self, field: impl Into<String>, kind: FieldErrorKind, detail: impl Into<String>) {
-        self.0.push(FieldError { field: field.into(), kind, detail: detail.into() });
-    }
-
-    fn by_field(mut self) -> Vec<FieldError> {
-        self.0.sort_by(|a, b| a.field.cmp(&b.field));
-        self.0
-    }
-}
-
-impl FieldErrorKind {
-    /// As in the causes of an API status.
-    pub fn code(self) -> &'static str {
-        match self {
-            FieldErrorKind::Invalid => "FieldValueInvalid",
-            FieldErrorKind::Required => "FieldValueRequired",
-            FieldErrorKind::NotSupported => "FieldValueNotSupported",
-            FieldErrorKind::Forbidden => "FieldValueForbidden",
-        }
-    }
-}
-
-impl fmt::Display for FieldErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            FieldErrorKind::Invalid => "invalid",
-            FieldErrorKind::Required => "required",
-            FieldErrorKind::NotSupported => "not supported",
-            FieldErrorKind::Forbidden => "forbidden",
-        })
+    if metadata.generation < 0 {
+        let value = BadValue::json(&metadata.generation);
+        errors.invalid("metadata.generation", value, "must be greater than or equal to 0");
     }
 }

@@ -1,6 +1,6 @@
 //! Specs of flow schemas.
 
-use super::{Errors, names};
+use super::{BadValue, Errors, names, printed};
 use crate::dialect::kubernetes::{
     defaults::EXEMPT,
     object::{
@@ -19,12 +19,13 @@ pub(super) fn spec(name: &str, spec: &FlowSchemaSpec, errors: &mut Errors) {
     if let Some(method) = &spec.distinguisher_method
         && !matches!(method.r#type.as_str(), "ByUser" | "ByNamespace")
     {
-        errors.not_supported("spec.distinguisherMethod.type", &["ByNamespace", "ByUser"]);
+        let value = printed::distinguisher(method);
+        errors.not_supported("spec.distinguisherMethod.type", value, &["ByNamespace", "ByUser"]);
     }
     let level = &spec.priority_level_configuration.name;
     let field = "spec.priorityLevelConfiguration.name";
     if level.is_empty() {
-        errors.required(field, "a schema points at a priority level");
+        errors.required(field, "must reference a priority level");
     } else {
         names::subdomain(field, level, errors);
     }
@@ -34,28 +35,32 @@ pub(super) fn spec(name: &str, spec: &FlowSchemaSpec, errors: &mut Errors) {
 }
 
 fn precedence(name: &str, precedence: i32, errors: &mut Errors) {
-    let field = "spec.matchingPrecedence";
+    let mut invalid = |detail: String| {
+        errors.invalid("spec.matchingPrecedence", BadValue::json(&precedence), detail);
+    };
     if precedence <= 0 {
-        errors.invalid(field, "must be positive");
+        invalid("must be a positive value".to_owned());
     }
     if precedence > MAX_PRECEDENCE {
-        errors.invalid(field, format!("must be at most {MAX_PRECEDENCE}"));
+        invalid(format!("must not be greater than {MAX_PRECEDENCE}"));
     }
     if precedence == 1 && name != EXEMPT {
-        errors.invalid(field, "only the schema named exempt may have precedence 1");
+        invalid("only the schema named 'exempt' may have matchingPrecedence 1".to_owned());
     }
 }
 
 fn rule(field: &str, rule: &PolicyRules, errors: &mut Errors) {
     let subjects = rule.subjects.as_deref().unwrap_or_default();
     if subjects.is_empty() {
-        errors.required(format!("{field}.subjects"), "a rule needs a subject");
+        let detail = "subjects must contain at least one value";
+        errors.required(format!("{field}.subjects"), detail);
     }
     for (i, subject) in subjects.iter().enumerate() {
         self::subject(&format!("{field}.subjects[{i}]"), subject, errors);
     }
     if rule.resource_rules.is_empty() && rule.non_resource_rules.is_empty() {
-        errors.required(field, "a rule needs resourceRules or nonResourceRules");
+        let detail = "at least one of resourceRules and nonResourceRules has to be non-empty";
+        errors.required(field, detail);
     }
     for (i, rule) in rule.resource_rules.iter().enumerate() {
         resource_rule(&format!("{field}.resourceRules[{i}]"), rule, errors);
@@ -70,34 +75,47 @@ fn rule(field: &str, rule: &PolicyRules, errors: &mut Errors) {
 fn subject(field: &str, subject: &Subject, errors: &mut Errors) {
     let Subject { kind, user, group, service_account } = subject;
     match kind.as_str() {
-        "User" => named(&format!("{field}.user"), user.as_ref(), errors),
-        "Group" => named(&format!("{field}.group"), group.as_ref(), errors),
+        "User" => named(field, "user", kind, user.as_ref(), errors),
+        "Group" => named(field, "group", kind, group.as_ref(), errors),
         "ServiceAccount" => {
             let field = format!("{field}.serviceAccount");
             self::service_account(&field, service_account.as_ref(), errors);
         }
         _ => {
             let kinds = ["Group", "ServiceAccount", "User"];
-            return errors.not_supported(format!("{field}.kind"), &kinds);
+            let field = format!("{field}.kind");
+            return errors.not_supported(field, BadValue::json(kind), &kinds);
         }
     }
+    // Of the other two members, Kubernetes looks at the service account first and the group last.
     let members = [
+        ("ServiceAccount", "serviceAccount", service_account.is_some()),
         ("User", "user", user.is_some()),
         ("Group", "group", group.is_some()),
-        ("ServiceAccount", "serviceAccount", service_account.is_some()),
     ];
     for (of, member, present) in members {
         if present && of != kind {
-            errors.forbidden(format!("{field}.{member}"), format!("only for kind {of}"));
+            let detail = format!("{member} is forbidden when subject kind is not '{of}'");
+            errors.forbidden(format!("{field}.{member}"), detail);
         }
     }
 }
 
-fn named(field: &str, reference: Option<&Reference>, errors: &mut Errors) {
+fn named(
+    field: &str,
+    member: &str,
+    kind: &str,
+    reference: Option<&Reference>,
+    errors: &mut Errors,
+) {
+    let field = format!("{field}.{member}");
     match reference {
-        None => errors.required(field, "needed for this kind of subject"),
+        None => {
+            let detail = format!("{member} is required when subject kind is '{kind}'");
+            errors.required(field, detail);
+        }
         Some(reference) if reference.name.is_empty() => {
-            errors.required(format!("{field}.name"), "must not be empty");
+            errors.required(format!("{field}.name"), "");
         }
         Some(_) => {}
     }
@@ -105,41 +123,51 @@ fn named(field: &str, reference: Option<&Reference>, errors: &mut Errors) {
 
 fn service_account(field: &str, account: Option<&ServiceAccount>, errors: &mut Errors) {
     let Some(ServiceAccount { namespace, name }) = account else {
-        return errors.required(field, "needed for kind ServiceAccount");
+        let detail = "serviceAccount is required when subject kind is 'ServiceAccount'";
+        return errors.required(field, detail);
     };
     match name.as_str() {
-        "" => errors.required(format!("{field}.name"), "must not be empty"),
+        "" => errors.required(format!("{field}.name"), ""),
         "*" => {}
         _ => names::subdomain(&format!("{field}.name"), name, errors),
     }
     let field = format!("{field}.namespace");
     if namespace.is_empty() {
-        errors.required(field, "a service account is in a namespace");
+        errors.required(field, "must specify namespace for service account");
     } else {
-        names::label(&field, namespace, errors);
+        names::label(&field, namespace, "", errors);
     }
 }
 
 // === Rules ===
 
+const NAMESPACE_INTRO: &str = "each member of this list must be '*' or a DNS-1123 label; ";
+
 fn resource_rule(field: &str, rule: &ResourcePolicyRule, errors: &mut Errors) {
     verbs(field, rule.verbs.as_deref(), errors);
-    for (list, name) in [(&rule.api_groups, "apiGroups"), (&rule.resources, "resources")] {
+    for (list, name, one, all) in [
+        (&rule.api_groups, "apiGroups", "api group", "api groups"),
+        (&rule.resources, "resources", "resource", "resources"),
+    ] {
         let field = format!("{field}.{name}");
         match list.as_deref().unwrap_or_default() {
-            [] => errors.required(field, "must have at least one entry"),
-            list => sole_wildcard(field, list, errors),
+            [] => {
+                errors.required(field, format!("resource rules must supply at least one {one}"));
+            }
+            list => sole_wildcard(field, list, all, errors),
         }
     }
     let field = format!("{field}.namespaces");
     let namespaces = rule.namespaces.as_deref().unwrap_or_default();
     if namespaces.is_empty() && !rule.cluster_scope {
-        errors.required(field, "needed without clusterScope");
+        let detail =
+            "resource rules that are not cluster scoped must supply at least one namespace";
+        errors.required(field, detail);
     } else if has_wildcard(namespaces) {
-        sole_wildcard(field, namespaces, errors);
+        sole_wildcard(field, namespaces, "namespaces", errors);
     } else {
         for (i, namespace) in namespaces.iter().enumerate() {
-            names::label(&format!("{field}[{i}]"), namespace, errors);
+            names::label(&format!("{field}[{i}]"), namespace, NAMESPACE_INTRO, errors);
         }
     }
 }
@@ -148,8 +176,8 @@ fn non_resource_rule(field: &str, rule: &NonResourcePolicyRule, errors: &mut Err
     verbs(field, rule.verbs.as_deref(), errors);
     let field = format!("{field}.nonResourceURLs");
     match rule.non_resource_urls.as_deref().unwrap_or_default() {
-        [] => errors.required(field, "must have at least one entry"),
-        urls if has_wildcard(urls) => sole_wildcard(field, urls, errors),
+        [] => errors.required(field, "nonResourceURLs must contain at least one value"),
+        urls if has_wildcard(urls) => sole_wildcard(field, urls, "non-resource URLs", errors),
         urls => {
             for (i, url) in urls.iter().enumerate() {
                 names::path(&format!("{field}[{i}]"), url, errors);
@@ -161,18 +189,19 @@ fn non_resource_rule(field: &str, rule: &NonResourcePolicyRule, errors: &mut Err
 fn verbs(field: &str, verbs: Option<&[String]>, errors: &mut Errors) {
     let field = format!("{field}.verbs");
     match verbs.unwrap_or_default() {
-        [] => errors.required(field, "must have at least one entry"),
-        verbs if has_wildcard(verbs) => sole_wildcard(field, verbs, errors),
+        [] => errors.required(field, "verbs must contain at least one value"),
+        verbs if has_wildcard(verbs) => sole_wildcard(field, verbs, "verbs", errors),
         verbs if !verbs.iter().all(|verb| VERBS.contains(&verb.as_str())) => {
-            errors.not_supported(field, &VERBS);
+            errors.not_supported(field, BadValue::json(verbs), &VERBS);
         }
         _ => {}
     }
 }
 
-fn sole_wildcard(field: String, list: &[String], errors: &mut Errors) {
+fn sole_wildcard(field: String, list: &[String], of: &str, errors: &mut Errors) {
     if list.len() > 1 && has_wildcard(list) {
-        errors.invalid(field, "`*` stands for everything, and so stands alone");
+        let detail = format!("if '*' is present, must not specify other {of}");
+        errors.invalid(field, BadValue::json(list), detail);
     }
 }
 
