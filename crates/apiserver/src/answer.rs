@@ -37,6 +37,8 @@ pub(crate) struct Answer {
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     /// The response has no end of its own.
     pub(crate) long_running: bool,
+    /// A part of the body is encoded when the client reads it.
+    pub(crate) encodes_while_sent: bool,
     /// A response that needs no further encoding.
     whole: Option<Response>,
 }
@@ -83,6 +85,7 @@ impl Answer {
             warnings: Vec::new(),
             headers: Vec::new(),
             long_running: false,
+            encodes_while_sent: false,
             whole: None,
         }
     }
@@ -138,13 +141,16 @@ impl Answer {
             // As Go's `http.Error` does: a path must not be rendered as a page.
             let nosniff = HeaderValue::from_static("nosniff");
             answer.headers.push((header::X_CONTENT_TYPE_OPTIONS, nosniff));
-            return answer;
+            return answer.retry_after(failure);
         }
-        let mut answer = Answer::value(failure.code, &failure.status(), format);
+        Answer::value(failure.code, &failure.status(), format).retry_after(failure)
+    }
+
+    fn retry_after(mut self, failure: &Failure) -> Answer {
         if let Some(seconds) = failure.retry_after {
-            answer.headers.push((header::RETRY_AFTER, seconds.into()));
+            self.headers.push((header::RETRY_AFTER, seconds.into()));
         }
-        answer
+        self
     }
 
     pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Answer {
@@ -153,7 +159,8 @@ impl Answer {
     }
 
     pub(crate) fn into_response(self) -> Response {
-        if let Some(whole) = self.whole {
+        if let Some(mut whole) = self.whole {
+            whole.headers_mut().extend(self.headers);
             return whole;
         }
         let mut response = Response::new(self.body);
@@ -232,12 +239,13 @@ pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View)
         }
     };
     let shell = shell.as_object_mut().map(std::mem::take).unwrap_or_default();
-    let body = list::body(kind, page.items, (&shell, name), view);
-    match view.format.media {
+    let (body, encodes_while_sent) = list::body(kind, page.items, (&shell, name), view);
+    let answer = match view.format.media {
         Media::Yaml => Answer::new(200, "application/yaml", body),
         Media::Json => Answer::json(200, body),
         Media::Protobuf => Answer::new(200, PROTOBUF, body),
-    }
+    };
+    Answer { encodes_while_sent, ..answer }
 }
 
 /// The format of a failure: a client that accepts something other than whole objects gets JSON.

@@ -19,6 +19,7 @@ use crate::{
     answer::View,
     authorizer::Authorizer,
     body::Body,
+    fairness::{Fairness, HeldSeat},
     identity::{Attributes, Tokens, User},
     journal::Writable,
     kinds::{Admission, KINDS, Kind, names},
@@ -42,6 +43,7 @@ use crate::{
 pub(crate) struct Api {
     pub(crate) storage: Storage,
     pub(crate) authorizer: Authorizer,
+    pub(crate) fairness: Fairness,
     pub(crate) pools: Arc<Pools>,
     pub(crate) settings: Settings,
     pub(crate) tokens: Tokens,
@@ -80,6 +82,8 @@ pub(crate) struct Call<'a> {
     /// Aborts the response if its client does not read it.
     pub(crate) kill: &'a Kill,
     pub(crate) user: &'a User,
+    /// The seat of the request.
+    pub(crate) seat: &'a HeldSeat,
 }
 
 impl Api {

@@ -1,15 +1,17 @@
 //! The handler chain of every request, in Kubernetes' order.
 //!
 //! ```text
-//! serve ─► identify: authentication, request info, impersonation ─► authorize ─► dispatch ─► verb
-//!                                              actor ─────────────────┴────────► registry
+//! serve ─► identify: authentication, request info, impersonation ─► admit ─► authorize ─► dispatch ─► verb
+//!                                                        actor ──────┴───────────┴───────► registry
 //! ```
 //!
 //! A failure at any layer becomes a response in one place, with the same metrics, request log and
-//! audit id as an answer. The server's own actors enter behind identification (`actor`). Source:
+//! audit id as an answer. The server's own actors enter behind identification (`actor`). The seat
+//! that `admit` gives a request is held until its work ends. Source:
 //! `k8s.io/apiserver/pkg/server/config.go`, `DefaultBuildHandlerChain`.
 
 pub(crate) mod actor;
+mod admit;
 mod authorize;
 mod dispatch;
 mod documents;
@@ -21,16 +23,18 @@ use std::{
     pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use axum::{body::Body, response::Response};
 use http::{Method, Request, request::Parts};
 use tower_service::Service;
 
+use self::admit::Incoming;
 use crate::{
     answer::Answer,
     api::Api,
+    fairness::HeldSeat,
     logs::RequestSpan,
     negotiate,
     request::{
@@ -67,13 +71,15 @@ impl Service<Request<Body>> for Chain {
 }
 
 async fn handle(api: Arc<Api>, request: Request<Body>) -> Response {
-    let started = std::time::Instant::now();
+    let started = Instant::now();
     let (parts, body) = request.into_parts();
     let target = request::target(parts.uri.path());
-    let answer = match answered(&api, &parts, body, &target).await {
+    let held = HeldSeat::default();
+    let answer = match answered(&api, &parts, body, &target, started, &held).await {
         Ok(answer) => answer,
         Err(failure) => Answer::failure(&failure, negotiate::failure_format(&parts.headers)),
     };
+    let answer = held.finish(answer);
     let requests = api.meters.of(target.as_ref().ok());
     let verb = metric_verb(&parts, target.as_ref().ok());
     let dry_run = parts.uri.query().is_some_and(|query| query.contains("dryRun=All"));
@@ -87,8 +93,10 @@ async fn answered(
     parts: &Parts,
     body: Body,
     target: &Result<Target>,
+    received: Instant,
+    held: &HeldSeat,
 ) -> Result<Answer> {
-    let info = RequestInfo::of(parts);
+    let info = RequestInfo::new(&parts.method, &parts.uri);
     let attributes = info.attributes();
     if let Some(span) = parts.extensions.get::<RequestSpan>() {
         span.attributes(&attributes);
@@ -99,8 +107,11 @@ async fn answered(
     };
     let work = pin!(async {
         let user = identify::user(api, parts, &attributes)?;
-        authorize::check(api, &user, &attributes)?;
-        dispatch::dispatch(api, parts, body, target, &user).await
+        let (attributes, query) = (&attributes, &info.query);
+        let incoming = Incoming { parts, query, attributes, received, timeout: limit };
+        admit::client(api, &user, incoming, held).await?;
+        authorize::check(api, &user, attributes)?;
+        dispatch::dispatch(api, parts, body, target, &user, held).await
     });
     match limit.filter(|_| is_read(&parts.method)) {
         Some(limit) => within(limit, work).await.unwrap_or_else(|| Err(Failure::timed_out())),

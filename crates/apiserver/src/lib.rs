@@ -1,9 +1,9 @@
 //! The embedded Kubernetes API: the protocol of kube-apiserver over one machine's memory and disk.
 //!
 //! ```text
-//! serve (TLS, HTTP) ─► chain (identify, authorize) ─► verbs ─► registry (admit) ─► writer
-//!                                                      │                              │
-//!                                                      ◄─ storage (memory) ◄─ journal ┘
+//! serve (TLS, HTTP) ─► chain (identify, admit, authorize) ─► verbs ─► registry ─► writer
+//!                                                             │                      │
+//!                                                             ◄─ storage ◄─ journal ─┘
 //! ```
 //!
 //! Discovery, OpenAPI, tables, selectors and patches are all derived from the table of kinds
@@ -18,6 +18,7 @@ mod certificates;
 mod chain;
 mod discovery;
 mod document;
+mod fairness;
 #[cfg(test)]
 mod faults;
 mod follow;
@@ -57,8 +58,12 @@ pub mod writer;
 
 pub use crate::{
     certificates::{CertificateError, FolderError},
+    fairness::FileError,
     identity::TokenFileError,
     server::{Error, Ready, run},
-    settings::{Authorization, Features, IpRange, Sandbox, ServiceAccounts, Settings},
+    settings::{
+        Authorization, FairnessProfile, FairnessSettings, Features, IpRange, Sandbox,
+        ServiceAccounts, Settings,
+    },
     tokens::TokenKeyError,
 };

@@ -68,6 +68,14 @@ impl RequestSpan {
         }
     }
 
+    /// The request is classified: the names of its flow schema and its priority level.
+    pub(crate) fn destination(&self, schema: &str, level: &str) {
+        if !self.span.is_disabled() {
+            self.span.record("apf_fs", schema);
+            self.span.record("apf_pl", level);
+        }
+    }
+
     /// The request is authenticated.
     pub(crate) fn user(&self, user: &Arc<User>) {
         self.span.record("user", &*user.name);
@@ -93,6 +101,8 @@ impl Trace {
             verb = Empty,
             resource = Empty,
             user = Empty,
+            apf_fs = Empty,
+            apf_pl = Empty,
         );
         let user: Arc<OnceLock<Arc<User>>> = Arc::default();
         request.extensions_mut().insert(AuditId(audit_id.clone()));

@@ -191,6 +191,11 @@ impl Metrics {
         metrics
     }
 
+    /// Adds the metrics of priority and fairness.
+    pub(crate) fn include(&mut self, fairness: tower_fairness::Metrics) {
+        self.registry.register_collector(Box::new(fairness));
+    }
+
     fn register(&mut self) {
         let Metrics {
             registry,

@@ -14,6 +14,7 @@ use percent_encoding::percent_decode_str;
 
 pub(crate) use crate::request::query::Query;
 use crate::{
+    fairness,
     kinds::{self, Kind},
     status::{Failure, Result},
     tokens,
@@ -34,6 +35,8 @@ pub(crate) enum Target {
     Health(String),
     Version,
     Metrics,
+    /// `/debug/api_priority_and_fairness/`, and the name of a dump.
+    FairnessDump(&'static str),
     /// `/.well-known/openid-configuration`.
     OpenIdConfiguration,
     /// `/openid/v1/jwks`.
@@ -93,6 +96,7 @@ pub(crate) fn target(path: &str) -> Result<Target> {
         "/" => return Ok(Target::Root),
         "/version" => return Ok(Target::Version),
         "/metrics" => return Ok(Target::Metrics),
+        _ if path.starts_with(fairness::DUMPS.0) => return fairness_dump(path),
         tokens::OPENID_PATH => return Ok(Target::OpenIdConfiguration),
         tokens::JWKS_PATH => return Ok(Target::Jwks),
         "/openapi/v2" => return Ok(Target::OpenApiV2),
@@ -122,6 +126,13 @@ pub(crate) fn target(path: &str) -> Result<Target> {
         return Ok(Target::Discovery(Discovery::Group(group.to_owned())));
     }
     in_group(group, rest)
+}
+
+fn fairness_dump(path: &str) -> Result<Target> {
+    let (below, names) = fairness::DUMPS;
+    let asked = path.strip_prefix(below);
+    let known = names.into_iter().find(|name| asked == Some(*name));
+    known.map(Target::FairnessDump).ok_or_else(Failure::unknown_path)
 }
 
 pub(crate) fn knows_group(group: &str) -> bool {

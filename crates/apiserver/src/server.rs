@@ -30,6 +30,7 @@ use crate::{
         kubeconfig, names, tls, write_secret,
     },
     chain::Chain,
+    fairness::{self, FileError},
     housekeeping,
     identity::{TokenFileError, Tokens},
     repair, sandbox,
@@ -72,6 +73,8 @@ pub enum Error {
     Writer(io::Error),
     #[error("can't create the built-in objects: {0}")]
     Builtin(String),
+    #[error(transparent)]
+    Fairness(#[from] FileError),
 }
 
 impl Error {
@@ -172,6 +175,7 @@ pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
         supervised(api, "journal", probe_journal),
         supervised(api, "address-repair", repair::repair),
         supervised(api, "token-keys", tokens::keep_rotated),
+        supervised(api, "flow-control", fairness::keep_configured),
     ];
     if api.settings.housekeeping {
         tasks.push(supervised(api, "housekeeping", housekeeping::run));

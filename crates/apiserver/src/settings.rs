@@ -28,6 +28,37 @@ pub struct Settings {
     /// Simulate a scheduler, kubelets and controllers, so that objects behave as in a real cluster.
     pub sandbox: Option<Sandbox>,
     pub service_accounts: ServiceAccounts,
+    pub fairness: FairnessSettings,
+}
+
+/// How many requests the server runs at once, and in which order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FairnessSettings {
+    /// Classify and queue requests, as for `--enable-priority-and-fairness`. Otherwise only the two
+    /// limits below apply, each to its own requests.
+    pub enabled: bool,
+    pub profile: FairnessProfile,
+    /// With [`max_mutating_requests_inflight`](Self::max_mutating_requests_inflight), the seats of
+    /// the server. 0 for both is an error.
+    pub max_requests_inflight: u32,
+    pub max_mutating_requests_inflight: u32,
+    /// The longest time that a request waits; `None`: a quarter of the time that it may take, as in
+    /// Kubernetes.
+    pub queue_wait_limit: Option<Duration>,
+    /// A folder with the configuration in the proposal's dialect. `None`: the stored FlowSchemas and
+    /// PriorityLevelConfigurations.
+    pub files: Option<PathBuf>,
+}
+
+/// Whose algorithm is used where they differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FairnessProfile {
+    #[default]
+    Evenkeel,
+    /// As kube-apiserver, to compare.
+    Kubernetes,
+    /// As the proposal of 2019.
+    Proposal,
 }
 
 /// Settings of the tokens of ServiceAccounts.
@@ -90,6 +121,26 @@ pub struct Features {
     pub traffic_distribution_domains: bool,
 }
 
+/// Kubernetes' default ranges, in memory, on a free port of the loopback address, without sandbox.
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            data: None,
+            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            service_ranges: vec![IpRange { first: [10, 96, 0, 0].into(), prefix: 12 }],
+            node_ports: (30000, 32767),
+            features: Features::default(),
+            housekeeping: true,
+            tokens: None,
+            authorization: Authorization::default(),
+            anonymous_health: true,
+            sandbox: None,
+            service_accounts: ServiceAccounts::default(),
+            fairness: FairnessSettings::default(),
+        }
+    }
+}
+
 impl Default for Sandbox {
     fn default() -> Sandbox {
         Sandbox {
@@ -101,6 +152,26 @@ impl Default for Sandbox {
             pod_cidr: IpRange { first: IpAddr::V4(Ipv4Addr::new(10, 244, 0, 0)), prefix: 16 },
             second_pod_cidr: None,
         }
+    }
+}
+
+impl Default for FairnessSettings {
+    fn default() -> FairnessSettings {
+        FairnessSettings {
+            enabled: true,
+            profile: FairnessProfile::default(),
+            max_requests_inflight: 400,
+            max_mutating_requests_inflight: 200,
+            queue_wait_limit: None,
+            files: None,
+        }
+    }
+}
+
+impl FairnessSettings {
+    /// The seats of the server.
+    pub fn limit(&self) -> u32 {
+        self.max_requests_inflight.saturating_add(self.max_mutating_requests_inflight)
     }
 }
 

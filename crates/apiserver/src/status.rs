@@ -259,6 +259,13 @@ impl Failure {
         Failure::new(422, "Invalid", message).with(json!({}))
     }
 
+    /// Priority and fairness rejects the request, in plain text as in Kubernetes.
+    pub(crate) fn too_many_requests(retry_after: u32) -> Failure {
+        let message = "Too many requests, please try again later.\n";
+        let retry_after = Some(retry_after);
+        Failure { plain: true, retry_after, ..Failure::new(429, "TooManyRequests", message) }
+    }
+
     /// A server error, or what Kubernetes reports as one.
     pub(crate) fn internal(message: impl Into<String>) -> Failure {
         Failure::new(500, "", message)
@@ -357,6 +364,7 @@ impl From<Error> for Failure {
             Error::Refused(message) => Failure::internal(message),
             Error::Internal(message) => Failure::internal_error(&message),
             Error::NoSpace(message) => Failure::no_space(message),
+            Error::TooManyRequests { retry_after } => Failure::too_many_requests(retry_after),
             Error::ShuttingDown => Failure::unavailable("the server is shutting down"),
         }
     }

@@ -1,6 +1,7 @@
 //! `evenkeel apiserver`: the embedded Kubernetes API, until a signal ends it.
 
 mod args;
+mod fairness;
 mod tokens;
 
 use std::path::Path;
@@ -9,7 +10,10 @@ use evenkeel_admin::{logs, signals::Signals};
 use evenkeel_apiserver::Ready;
 use tokio::runtime::Builder;
 
-pub(crate) use self::args::{ApiserverArgs, DOMAINS, EXAMPLES, LogFormat, LogLevel, features};
+pub(crate) use self::{
+    args::{ApiserverArgs, DOMAINS, EXAMPLES, LogFormat, LogLevel, features},
+    fairness::{FairnessArgs, fairness},
+};
 use crate::{error::Error, logging::SHUTTING_DOWN, printer};
 
 pub(crate) fn run(args: &ApiserverArgs) -> Result<(), Error> {

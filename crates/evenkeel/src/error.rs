@@ -90,6 +90,17 @@ pub(crate) enum Error {
     Identity { what: String, source: Box<kube::Error> },
     #[error("--authorization-mode {given:?}: there are Node,RBAC and AlwaysAllow")]
     AuthorizationMode { given: String },
+    #[error(
+        "--fairness-dialect evenkeel needs a folder with its objects: --fairness-config FOLDER"
+    )]
+    FairnessConfigMissing,
+    #[error(
+        "--fairness-config is for --fairness-dialect evenkeel; objects of Kubernetes' dialect are \
+         applied with kubectl"
+    )]
+    FairnessConfigUnused,
+    #[error("--max-requests-inflight and --max-mutating-requests-inflight must not both be 0")]
+    NoSeats,
     #[error("cannot create the sample: {what}: {source}")]
     Sample { what: String, source: Box<kube::Error> },
     #[error("--replicas {given:?}: expected SERVICE=N with N from 0 to 100000")]

@@ -11,7 +11,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
+use evenkeel_apiserver::IpRange;
 use evenkeel_proxy::{NetworkNamespace, Settings};
 use evenkeel_testkit::{
     netns::Network,
@@ -66,17 +66,9 @@ async fn the_roles_grant_what_is_asked_for_and_no_more() {
 /// The embedded API server in this process, and a client of it.
 async fn server(stop: &CancellationToken) -> Client {
     let settings = evenkeel_apiserver::Settings {
-        data: None,
-        listen: "127.0.0.1:0".parse().unwrap(),
         service_ranges: vec![IpRange { first: "10.96.0.0".parse().unwrap(), prefix: 16 }],
-        node_ports: (30000, 32767),
-        features: Features::default(),
         housekeeping: false,
-        tokens: None,
-        authorization: Authorization::Rbac,
-        anonymous_health: true,
-        sandbox: None,
-        service_accounts: ServiceAccounts::default(),
+        ..evenkeel_apiserver::Settings::default()
     };
     let (ready, is_ready) = oneshot::channel();
     let stopped = stop.clone().cancelled_owned();

@@ -76,7 +76,7 @@ pub(crate) fn admit(
 
 impl Waiting {
     /// The flow schema and the level of the request.
-    pub fn destination(&self) -> Option<&Destination> {
+    pub fn destination(&self) -> Option<&Arc<Destination>> {
         self.seat.as_ref().and_then(Seat::destination)
     }
 
@@ -105,7 +105,7 @@ impl Future for Waiting {
         Poll::Ready(match reason {
             None => Ok(seat),
             Some(reason) => {
-                let destination = seat.destination_handle().expect("it has not left yet").clone();
+                let destination = seat.destination().expect("it has not left yet").clone();
                 Err(Rejected { destination, flow, reason, retry_after })
             }
         })

@@ -78,11 +78,7 @@ impl Seat {
     }
 
     /// The flow schema and the level of the request.
-    pub fn destination(&self) -> Option<&Destination> {
-        self.handle.as_ref().map(|handle| &*handle.destination)
-    }
-
-    pub(crate) fn destination_handle(&self) -> Option<&Arc<Destination>> {
+    pub fn destination(&self) -> Option<&Arc<Destination>> {
         self.handle.as_ref().map(|handle| &handle.destination)
     }
 

@@ -7,7 +7,6 @@ mod deaf;
 use std::{path::PathBuf, time::Duration};
 
 use evenkeel_admin::lease::{self, Settings};
-use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::{
     Api, Client, Config,
@@ -37,17 +36,8 @@ struct Elector {
 impl Server {
     async fn start() -> Server {
         let settings = evenkeel_apiserver::Settings {
-            data: None,
-            listen: "127.0.0.1:0".parse().unwrap(),
-            service_ranges: vec![IpRange { first: "10.96.0.0".parse().unwrap(), prefix: 12 }],
-            node_ports: (30000, 32767),
-            features: Features::default(),
             housekeeping: false,
-            tokens: None,
-            authorization: Authorization::default(),
-            anonymous_health: true,
-            sandbox: None,
-            service_accounts: ServiceAccounts::default(),
+            ..evenkeel_apiserver::Settings::default()
         };
         let stop = CancellationToken::new();
         let (tell, told) = oneshot::channel();

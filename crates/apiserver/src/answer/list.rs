@@ -54,13 +54,14 @@ struct Pieces {
     left: Option<usize>,
 }
 
-/// `shell` is the list without its items, which go into its field `name`.
+/// `shell` is the list without its items, which go into its field `name`. Returns the body, and
+/// whether a part of it is encoded while it is sent.
 pub(super) fn body(
     kind: &'static Kind,
     items: Vec<Arc<Object>>,
     (shell, name): (&Map<String, Value>, &str),
     view: View,
-) -> Body {
+) -> (Body, bool) {
     let print = Items::new(kind, view);
     let items = print.ordered(items);
     if view.format.media == Media::Protobuf {
@@ -139,11 +140,11 @@ impl Pieces {
         }
     }
 
-    fn into_body(self) -> Body {
+    fn into_body(self) -> (Body, bool) {
         match self.is_made() {
             // Its length is known and it is ready.
-            true => Body::from(self.made.freeze()),
-            false => Body::new(self),
+            true => (Body::from(self.made.freeze()), false),
+            false => (Body::new(self), true),
         }
     }
 

@@ -1,13 +1,16 @@
 //! The server's own actors: garbage collection, namespace deletion, built-in objects, the sandbox.
 //!
 //! They enter the chain behind identification: an identity, the attributes of the request, an
-//! operation. Then they are authorized like a client, and write through the registry.
+//! operation. Then they wait for a seat and are authorized like a client, and write through the
+//! registry.
+
+use std::sync::Arc;
 
 use evenkeel_store::Revision;
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::authorize;
+use super::{admit, authorize};
 use crate::{
     api::Api,
     identity::{Attributes, On, User},
@@ -21,12 +24,12 @@ use crate::{
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Actor<'a> {
     pub(crate) api: &'a Api,
-    pub(crate) user: &'a User,
+    pub(crate) user: &'a Arc<User>,
     pub(crate) now: Timestamp,
 }
 
 impl<'a> Actor<'a> {
-    pub(crate) fn new(api: &'a Api, user: &'a User) -> Actor<'a> {
+    pub(crate) fn new(api: &'a Api, user: &'a Arc<User>) -> Actor<'a> {
         Actor { api, user, now: Timestamp::now() }
     }
 
@@ -96,7 +99,9 @@ impl<'a> Actor<'a> {
         };
         let (group, resource) = (kind.group, kind.plural);
         let on = On::Resource { group, resource, subresource, namespace, name };
-        authorize::check(self.api, self.user, &Attributes { verb, on, field_selector: "" })?;
+        let attributes = Attributes { verb, on, field_selector: "" };
+        let _seat = admit::actor(self.api, self.user, &attributes).await?;
+        authorize::check(self.api, self.user, &attributes)?;
         operation.await
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     answer::{Answer, View},
     api::{Api, Call},
     body,
+    fairness::HeldSeat,
     identity::User,
     metrics::Change,
     negotiate::{self, Offer, ResponseFormat, Shape},
@@ -35,12 +36,15 @@ pub(super) async fn dispatch(
     body: Body,
     target: &Result<Target>,
     user: &User,
+    seat: &HeldSeat,
 ) -> Result<Answer> {
     match target {
         Err(failure) => Err(failure.clone()),
-        Ok(Target::Resource(resource)) => on_resource(api, parts, body, resource, user).await,
+        Ok(Target::Resource(resource)) => {
+            on_resource(api, parts, body, resource, (user, seat)).await
+        }
         Ok(Target::Review { plural, namespace, .. }) => {
-            on_review(api, parts, body, plural, namespace.as_deref(), user).await
+            on_review(api, parts, body, plural, namespace.as_deref(), (user, seat)).await
         }
         Ok(document) => documents::answer(api, parts, document),
     }
@@ -51,7 +55,7 @@ async fn on_resource(
     parts: &Parts,
     body: Body,
     resource: &Resource,
-    user: &User,
+    (user, seat): (&User, &HeldSeat),
 ) -> Result<Answer> {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let tables = matches!(resource.subresource.as_str(), "" | "status" | "scale");
@@ -79,6 +83,7 @@ async fn on_resource(
         view,
         kill: &peer.kill,
         user,
+        seat,
     };
     match verbs::carry_out(api, &call).await {
         Ok(answer) => Ok(answer),
@@ -92,7 +97,7 @@ async fn on_review(
     body: Body,
     plural: &'static str,
     namespace: Option<&str>,
-    user: &User,
+    (user, seat): (&User, &HeldSeat),
 ) -> Result<Answer> {
     if parts.method != Method::POST {
         return Err(Failure::method_not_allowed());
@@ -105,7 +110,7 @@ async fn on_review(
         let namespace = namespace.map(str::to_owned);
         let resource =
             Resource { kind, namespace, name, subresource: "binding".into(), watch: false };
-        return on_resource(api, parts, Body::from(bytes), &resource, user).await;
+        return on_resource(api, parts, Body::from(bytes), &resource, (user, seat)).await;
     }
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let view =

@@ -8,7 +8,7 @@ use crate::{
     answer::Answer,
     api::Api,
     discovery::{self, DiscoveryFormat},
-    metrics,
+    fairness, metrics,
     negotiate::{self, Media, Offer, ResponseFormat, Shape},
     openapi::{self, Document, DocumentRequest, Reply},
     request::{Discovery, Query, Target},
@@ -29,6 +29,7 @@ pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer
         Target::Root => root(parts),
         Target::Version => shown(parts, &discovery::version(), &[Media::Json]),
         Target::Metrics => Ok(Answer::new(200, metrics::CONTENT_TYPE, api.metrics_text())),
+        Target::FairnessDump(name) => dumped(api, parts, name),
         Target::Discovery(which) => discovered(parts, which, &api.address.to_string()),
         Target::OpenIdConfiguration => tokens::configuration(api, &parts.headers),
         Target::Jwks => tokens::jwks(api, &parts.headers),
@@ -42,6 +43,13 @@ pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer
             Err(Failure::unknown_path())
         }
     }
+}
+
+fn dumped(api: &Api, parts: &Parts, name: &str) -> Result<Answer> {
+    let query = Query::parse(parts.uri.query().unwrap_or_default());
+    let details = !query.text("includeRequestDetails").is_empty();
+    let dump = fairness::dump(&api.fairness, name, details).ok_or_else(Failure::unknown_path)?;
+    Ok(Answer::text(200, dump))
 }
 
 fn discovered(parts: &Parts, which: &Discovery, address: &str) -> Result<Answer> {

@@ -82,6 +82,11 @@ pub(crate) enum Error {
     Internal(String),
     /// The disk is full.
     NoSpace(String),
+    /// There was no seat for the operation, however often it was tried.
+    TooManyRequests {
+        /// In seconds.
+        retry_after: u32,
+    },
     ShuttingDown,
 }
 

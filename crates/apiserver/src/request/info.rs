@@ -12,7 +12,7 @@
 use std::borrow::Cow;
 
 use evenkeel_store::selector::FieldSelector;
-use http::{Method, request::Parts};
+use http::{Method, Uri};
 use percent_encoding::percent_decode_str;
 
 use super::Query;
@@ -36,12 +36,12 @@ pub(crate) struct RequestInfo<'a> {
 }
 
 impl<'a> RequestInfo<'a> {
-    pub(crate) fn of(parts: &'a Parts) -> RequestInfo<'a> {
+    pub(crate) fn new(method: &'a Method, uri: &'a Uri) -> RequestInfo<'a> {
         RequestInfo {
-            method: &parts.method,
-            method_verb: lowercase(&parts.method),
-            path: decoded(parts.uri.path()),
-            query: Query::parse(parts.uri.query().unwrap_or_default()),
+            method,
+            method_verb: lowercase(method),
+            path: decoded(uri.path()),
+            query: Query::parse(uri.query().unwrap_or_default()),
         }
     }
 
@@ -141,7 +141,7 @@ fn verb(method: &Method) -> &'static str {
 }
 
 /// The name that a field selector requires, if any.
-fn named<'a>(query: &'a Query<'_>) -> &'a str {
+pub(crate) fn named<'a>(query: &'a Query<'_>) -> &'a str {
     let mut exact = FieldSelector::required(query.text("fieldSelector"), "metadata.name");
     let is_name =
         |name: &&str| !matches!(*name, "" | "." | "..") && !name.contains(['/', '%', '\\']);

@@ -149,7 +149,7 @@ proptest! {
         let path = [root, &segments.join("/")].join("/");
         let request = http::Request::builder().method(method).uri(format!("{path}?{query}"));
         let (parts, ()) = request.body(()).unwrap().into_parts();
-        let asked = info::RequestInfo::of(&parts);
+        let asked = info::RequestInfo::new(&parts.method, &parts.uri);
         let Attributes { verb, on, .. } = asked.attributes();
         match target(parts.uri.path()) {
             Ok(Target::Resource(to)) => {
@@ -184,7 +184,7 @@ proptest! {
         let _ = target(&path);
         if let Ok(uri) = format!("{path}?{query}").parse::<http::Uri>() {
             let (parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();
-            let _ = info::RequestInfo::of(&parts).attributes();
+            let _ = info::RequestInfo::new(&parts.method, &parts.uri).attributes();
         }
         let query = Query::parse(&query);
         let _ = timeout::asked(&query);

@@ -1,7 +1,7 @@
 //! Executes the actions of parts, each under the identity of the component that it simulates, on
 //! the same path as a client's writes.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use evenkeel_store::{Revision, patch};
 use futures_util::{StreamExt as _, stream};
@@ -90,7 +90,7 @@ struct Target<'a> {
 }
 
 impl By<'_> {
-    fn user(&self, kind: &'static Kind, patch: Option<&Value>) -> Cow<'static, User> {
+    fn user(&self, kind: &'static Kind, patch: Option<&Value>) -> Arc<User> {
         let (part, key) = self.id;
         identity::of(*part, key, Written { kind, patch }, &self.api.storage)
     }

@@ -1,6 +1,6 @@
 //! Under which identity a part acts: that of the component it simulates.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -20,21 +20,17 @@ pub(super) struct Written<'a> {
 }
 
 /// The identity of a write of a part, which examined the object at `key`.
-pub(super) fn of(
-    part: Part,
-    key: &str,
-    written: Written<'_>,
-    storage: &Storage,
-) -> Cow<'static, User> {
-    Cow::Borrowed(match part {
-        Part::Node if is_kubelets(written) => return Cow::Owned(actors::kubelet(key)),
+pub(super) fn of(part: Part, key: &str, written: Written<'_>, storage: &Storage) -> Arc<User> {
+    let actor = match part {
+        Part::Node if is_kubelets(written) => return actors::kubelet(key),
         Part::Node | Part::Eviction => &actors::NODE_CONTROLLER,
         Part::Deployment => &actors::DEPLOYMENT_CONTROLLER,
         Part::ReplicaSet => &actors::REPLICA_SET_CONTROLLER,
         Part::DaemonSet => &actors::DAEMON_SET_CONTROLLER,
         Part::Scheduler => &actors::SCHEDULER,
-        Part::Kubelet => return Cow::Owned(actors::kubelet(&node_of(key, storage))),
-    })
+        Part::Kubelet => return actors::kubelet(&node_of(key, storage)),
+    };
+    Arc::clone(actor)
 }
 
 /// Leases, and what a kubelet reports about its Node. Taints are the node controller's, and so is

@@ -15,6 +15,7 @@ use tokio::sync::watch;
 use crate::{
     api::Api,
     authorizer::Authorizer,
+    fairness::Fairness,
     identity::Tokens,
     journal::FileJournal,
     kinds::{self, KINDS, SERVICE},
@@ -51,7 +52,9 @@ pub(crate) fn assemble(
     known: Known,
     ending: &Stop,
 ) -> Result<(Arc<Api>, Writer), Error> {
-    let metrics = Metrics::new();
+    let fairness = Fairness::new(settings.fairness.clone())?;
+    let mut metrics = Metrics::new();
+    metrics.include(fairness.metrics());
     let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
     let mut writable = watch::channel(Ok(())).1;
     let (state, writer, writes) = match data {
@@ -80,6 +83,7 @@ pub(crate) fn assemble(
         health,
         storage: Storage::new(state, writes, notifier),
         authorizer: Authorizer::new(settings.authorization),
+        fairness,
         pools,
         meters: Meters::new(&metrics),
         metrics,
@@ -151,6 +155,7 @@ mod tests {
         hooks.namespaces();
         hooks.kubernetes();
         hooks.roles();
+        hooks.flow_control();
         let health = health(&stop, move || !writes.is_closed(), writable, &hooks, &supervisor);
         let code = |path| health.answer(path, None).unwrap().status().as_u16();
         assert_eq!(["/livez", "/readyz", "/livez/etcd"].map(code), [200; 3]);

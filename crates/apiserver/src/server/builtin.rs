@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     api::{Api, key, name_of},
     chain::actor::Actor,
-    document,
+    document, fairness,
     identity::actors,
     kinds::{
         self, ENDPOINT_SLICE, Kind, NAMESPACE, Part, SERVICE,
@@ -31,6 +31,7 @@ pub(crate) async fn create(api: &Api) -> Result<()> {
     api.started.kubernetes();
     roles(api).await?;
     api.started.roles();
+    fairness::start(api).await;
     note_gates(api).await
 }
 

@@ -22,6 +22,7 @@ struct Hooks {
     namespaces: AtomicBool,
     kubernetes: AtomicBool,
     roles: AtomicBool,
+    flow_control: AtomicBool,
 }
 
 impl Started {
@@ -38,6 +39,11 @@ impl Started {
     /// The default roles and bindings exist.
     pub(super) fn roles(&self) {
         self.0.roles.store(true, Ordering::Release);
+    }
+
+    /// The default FlowSchemas and PriorityLevelConfigurations exist.
+    pub(crate) fn flow_control(&self) {
+        self.0.flow_control.store(true, Ordering::Release);
     }
 }
 
@@ -85,6 +91,11 @@ pub(super) fn health(
             CheckScope::Everywhere,
             hook(|hooks| &hooks.roles),
         )
+        .with(
+            "poststarthook/priority-and-fairness-config-producer",
+            CheckScope::Everywhere,
+            hook(|hooks| &hooks.flow_control),
+        )
         .with_tasks(supervisor)
         .with("shutdown", CheckScope::Readiness, is_ready)
 }
@@ -108,9 +119,11 @@ mod tests {
         started.namespaces();
         started.kubernetes();
         started.roles();
+        started.flow_control();
         let hooks = "[+]poststarthook/start-system-namespaces-controller ok\n\
                      [+]poststarthook/bootstrap-controller ok\n\
-                     [+]poststarthook/rbac/bootstrap-roles ok\n";
+                     [+]poststarthook/rbac/bootstrap-roles ok\n\
+                     [+]poststarthook/priority-and-fairness-config-producer ok\n";
         let live = format!("[+]ping ok\n[+]log ok\n[+]etcd ok\n{hooks}livez check passed\n");
         let ready = |journal: &str, end: &str| {
             format!(

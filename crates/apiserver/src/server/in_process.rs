@@ -18,7 +18,7 @@ use crate::{
     chain::Chain,
     identity::{Certificate, MASTERS, Tokens, User},
     serve::Peer,
-    settings::{Authorization, Features, IpRange, ServiceAccounts, Settings},
+    settings::Settings,
     shutdown::Stop,
     tokens::Keys,
     writer::Writer,
@@ -32,19 +32,8 @@ pub(crate) struct InProcess {
 
 /// Kubernetes' default ranges, no sandbox, no housekeeping.
 pub(crate) fn settings() -> Settings {
-    Settings {
-        data: None,
-        listen: ([127, 0, 0, 1], 6443).into(),
-        service_ranges: vec![IpRange { first: [10, 96, 0, 0].into(), prefix: 12 }],
-        node_ports: (30000, 32767),
-        features: Features::default(),
-        housekeeping: false,
-        tokens: None,
-        authorization: Authorization::default(),
-        anonymous_health: true,
-        sandbox: None,
-        service_accounts: ServiceAccounts::default(),
-    }
+    let listen = ([127, 0, 0, 1], 6443).into();
+    Settings { listen, housekeeping: false, ..Settings::default() }
 }
 
 /// The certificate of a member of `system:masters`.

@@ -24,10 +24,12 @@ use tokio::time::{Instant, sleep_until};
 use crate::{
     answer::Answer,
     api::{Api, Call},
+    fairness::SeatGuard,
     kinds::Kind,
     metrics::Raised,
     negotiate::Media,
     registry::hooks_of,
+    request::info,
     status::{Failure, Result},
     verbs::watch::{
         frames::Frames,
@@ -35,7 +37,7 @@ use crate::{
         lines::Lines,
         start::{Start, watch_options},
     },
-    watchers::Watcher,
+    watchers::{Scope, Watcher},
 };
 
 /// Beyond these, a watcher that had caught up is ended.
@@ -73,6 +75,8 @@ struct Watch {
     bookmark: Option<Instant>,
     registered: Watcher,
     sent: Counter,
+    /// Until the initial objects are sent.
+    seat: Option<SeatGuard>,
     _running: Raised,
     over: bool,
 }
@@ -110,7 +114,14 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     let now = Instant::now();
     // Until the initial objects are sent a watcher can't be behind.
     let behind_from = if initial.is_some() { Revision::MAX } else { cursor };
-    let registered = api.watchers.register(kind.id(), behind_from, call.kill.clone());
+    let scope = Scope { resource: kind.id(), namespace: call.namespace(), name: name(call) };
+    let registered = api.watchers.register(scope, behind_from, call.kill.clone());
+    // With nothing to send the work ends here; otherwise a client that does not read holds the seat
+    // for a limited time.
+    let seat = initial.is_some().then(|| call.seat.take()).flatten();
+    if let Some(seat) = &seat {
+        seat.respond();
+    }
     let watch = Watch {
         api: api.clone(),
         kind,
@@ -124,6 +135,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         bookmark: options.bookmarks.then(|| next_bookmark(now, now + timeout)).flatten(),
         registered,
         sent: api.metrics.watch_events(kind.resource()),
+        seat,
         _running: api.meters.of_resource(call.resource).long_running("WATCH"),
         over: false,
     };
@@ -134,6 +146,14 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     let mut answer = Answer::new(200, content_type, Body::from_stream(pieces));
     answer.long_running = true;
     Ok(answer)
+}
+
+/// The name of the only object that is watched, if it is one; otherwise empty.
+fn name<'c>(call: &'c Call<'_>) -> &'c str {
+    match call.resource.name.as_str() {
+        "" => info::named(call.query),
+        name => name,
+    }
 }
 
 /// Periodically, and finally shortly before the end, so that a client that reconnects misses
@@ -173,9 +193,13 @@ impl Watch {
         let (lines, frames, storage) = (&mut self.lines, &self.frames, &self.api.storage);
         match initial.write(lines, frames, &self.selector, || storage.view(frames.kind().id())) {
             Ok(true) => self.initial = Some(initial),
-            Ok(false) => self.registered.at(self.cursor),
+            Ok(false) => {
+                self.registered.at(self.cursor);
+                self.seat = None;
+            }
             Err(_) => {
                 self.over = true;
+                self.seat = None;
                 self.frames.too_old(&mut self.lines);
             }
         }

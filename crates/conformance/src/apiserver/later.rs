@@ -23,14 +23,11 @@ pub(super) enum Later {
 /// How much of this file's scenario is unsupported.
 pub(super) fn later(file: &str, scenario: &Scenario) -> Later {
     let whole_file = matches!(file, "apply.jsonl" | "crd.jsonl");
-    // Needs priority and fairness switched on: built-in objects and their maintenance, headers that
-    // name the schema and the level, conditions, dumps.
-    let server = scenario.server == "fairness";
     let steps = &scenario.steps;
     let n_later = steps.iter().filter(|step| is_later_step(step)).count();
     let changes = |step: &Step| step.exchange().is_some_and(|e| e.request.method != "GET");
     let hang_together = n_later == steps.len() || steps.iter().any(changes);
-    if whole_file || server || (n_later > 0 && hang_together) {
+    if whole_file || (n_later > 0 && hang_together) {
         return Later::All;
     }
     let mut bodies = steps.iter().filter_map(|step| step.exchange()?.response.body.as_ref());
@@ -51,10 +48,9 @@ pub(super) fn is_apply(content_type: Option<&str>) -> bool {
     content_type.is_some_and(|content_type| content_type.starts_with("application/apply-patch"))
 }
 
-/// Custom resources, and the dumps of priority and fairness.
+/// Custom resources.
 pub(super) fn is_later_path(path: &str) -> bool {
-    const PATHS: [&str; 2] = ["/apis/apiextensions.k8s.io", "/debug/api_priority_and_fairness"];
-    PATHS.iter().any(|later| path.starts_with(later))
+    path.starts_with("/apis/apiextensions.k8s.io")
 }
 
 /// A discovery or OpenAPI response without the groups that are not served.
@@ -99,11 +95,11 @@ mod tests {
             ("pods.jsonl", "dualstack", "/api/v1/nodes", json, Later::Nothing),
             ("crd.jsonl", "default", "/api/v1/nodes", json, Later::All),
             ("pods.jsonl", "rbac", "/api/v1/nodes", json, Later::Nothing),
-            ("pods.jsonl", "fairness", "/api/v1/nodes", json, Later::All),
+            ("pods.jsonl", "fairness", "/api/v1/nodes", json, Later::Nothing),
             ("pods.jsonl", "default", "/api/v1/nodes", apply, Later::All),
             ("verbs.jsonl", "default", "/apis/apiextensions.k8s.io/v1", json, Later::All),
             ("flowcontrol.jsonl", "default", FLOW_SCHEMAS, json, Later::Nothing),
-            ("flowcontrol.jsonl", "fairness", FLOW_SCHEMAS, json, Later::All),
+            ("flowcontrol.jsonl", "fairness", FLOW_SCHEMAS, json, Later::Nothing),
         ] {
             assert_eq!(later(file, &scenario(server, path, content_type)), expected);
         }

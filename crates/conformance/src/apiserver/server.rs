@@ -10,7 +10,7 @@
 
 use std::{
     env, fs,
-    net::{IpAddr, Ipv4Addr, SocketAddr, ToSocketAddrs},
+    net::{IpAddr, ToSocketAddrs},
     path::{Path, PathBuf},
     process,
     sync::{
@@ -22,7 +22,9 @@ use std::{
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
-use evenkeel_apiserver::{Authorization, Features, IpRange, Ready, ServiceAccounts, Settings};
+use evenkeel_apiserver::{
+    Authorization, FairnessProfile, FairnessSettings, IpRange, Ready, Settings,
+};
 use rustls::{
     ClientConfig, RootCertStore,
     pki_types::{CertificateDer, pem::PemObject},
@@ -102,24 +104,26 @@ fn settings(profile: &str, tokens: &Path) -> Result<Settings, String> {
     };
     let mut service_ranges = vec![range("10.96.0.0", 12)?];
     let mut authorization = Authorization::AlwaysAllow;
+    let mut fairness = FairnessSettings {
+        enabled: false,
+        profile: FairnessProfile::Kubernetes,
+        ..FairnessSettings::default()
+    };
     match profile {
         "default" | "nocache" => {}
+        "fairness" => fairness.enabled = true,
         "rbac" => authorization = Authorization::Rbac,
         "dualstack" => service_ranges.push(range("fd00:10:96::", 112)?),
         other => return Err(format!("there is no server with the settings {other:?}")),
     }
     Ok(Settings {
-        data: None,
-        listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         service_ranges,
-        node_ports: (30000, 32767),
-        features: Features::default(),
         housekeeping: false,
         tokens: Some(tokens.to_owned()),
         authorization,
         anonymous_health: false,
-        sandbox: None,
-        service_accounts: ServiceAccounts::default(),
+        fairness,
+        ..Settings::default()
     })
 }
 

@@ -7,7 +7,7 @@ use std::{
 };
 
 use evenkeel_admin::lease;
-use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
+use evenkeel_apiserver::IpRange;
 use evenkeel_controller::{Ready, Settings, WatchSettings, engine};
 use k8s_openapi::api::{
     core::v1::{Node, Pod, Service},
@@ -85,14 +85,8 @@ impl Cluster {
             data: Some(self.folder.clone()),
             listen: self.address,
             service_ranges: vec![IpRange { first: [10, 96, 0, 0].into(), prefix: 16 }],
-            node_ports: (30000, 32767),
-            features: Features::default(),
             housekeeping: false,
-            tokens: None,
-            authorization: Authorization::Rbac,
-            anonymous_health: true,
-            sandbox: None,
-            service_accounts: ServiceAccounts::default(),
+            ..evenkeel_apiserver::Settings::default()
         };
         let (ready, is_ready) = oneshot::channel();
         self.server = Some(Running::spawn(|stop| async move {

@@ -1,6 +1,6 @@
 //! The embedded API server in this process, and a client of it.
 
-use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts, Settings};
+use evenkeel_apiserver::{IpRange, Settings};
 use kube::{
     Client, Config,
     config::{KubeConfigOptions, Kubeconfig},
@@ -39,16 +39,8 @@ impl Server {
 
 fn settings() -> Settings {
     Settings {
-        data: None,
-        listen: "127.0.0.1:0".parse().unwrap(),
         service_ranges: vec![IpRange { first: "10.96.0.0".parse().unwrap(), prefix: 16 }],
-        node_ports: (30000, 32767),
-        features: Features::default(),
         housekeeping: false,
-        tokens: None,
-        authorization: Authorization::Rbac,
-        anonymous_health: true,
-        sandbox: None,
-        service_accounts: ServiceAccounts::default(),
+        ..Settings::default()
     }
 }

@@ -53,20 +53,9 @@ impl Cluster {
 
     async fn with(sandbox: Option<Sandbox>, housekeeping: bool) -> Cluster {
         let settings = evenkeel_apiserver::Settings {
-            data: None,
-            listen: "127.0.0.1:0".parse().unwrap(),
-            service_ranges: vec![evenkeel_apiserver::IpRange {
-                first: "10.96.0.0".parse().unwrap(),
-                prefix: 12,
-            }],
-            node_ports: (30000, 32767),
-            features: evenkeel_apiserver::Features::default(),
             housekeeping,
-            tokens: None,
-            authorization: evenkeel_apiserver::Authorization::default(),
-            anonymous_health: true,
             sandbox,
-            service_accounts: evenkeel_apiserver::ServiceAccounts::default(),
+            ..evenkeel_apiserver::Settings::default()
         };
         let (ready, is_ready) = oneshot::channel();
         let server = Running::spawn(|stop| async move {

@@ -11,7 +11,10 @@ use evenkeel_admin::logs;
 use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, Settings};
 use tracing::Level;
 
-use super::tokens::{TokenArgs, service_accounts};
+use super::{
+    fairness::{FairnessArgs, fairness},
+    tokens::{TokenArgs, service_accounts},
+};
 use crate::{duration::duration, error::Error};
 
 #[derive(Debug, Args)]
@@ -46,6 +49,8 @@ pub(crate) struct ApiserverArgs {
     pub anonymous_auth: bool,
     #[command(flatten)]
     pub service_accounts: TokenArgs,
+    #[command(flatten)]
+    pub fairness: FairnessArgs,
     #[command(flatten)]
     pub sandbox: SandboxArgs,
     #[arg(long, value_enum, default_value_t, help = "Log format")]
@@ -128,6 +133,7 @@ pub(super) fn settings(args: &ApiserverArgs) -> Result<Settings, Error> {
         anonymous_health: args.anonymous_auth,
         sandbox: sandbox(&args.sandbox)?,
         service_accounts: service_accounts(&args.service_accounts),
+        fairness: fairness(&args.fairness)?,
     })
 }
 

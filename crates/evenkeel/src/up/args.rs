@@ -8,7 +8,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use evenkeel_admin::lease;
-use evenkeel_apiserver::{Authorization, Features, IpRange, Sandbox, ServiceAccounts};
+use evenkeel_apiserver::{Features, Sandbox};
 use evenkeel_controller::{WatchSettings, engine};
 
 use super::{
@@ -16,7 +16,7 @@ use super::{
     unfinished,
 };
 use crate::{
-    apiserver::{DOMAINS, features},
+    apiserver::{DOMAINS, FairnessArgs, fairness, features},
     controller::{LEASE_NAME, is_free},
     duration::duration,
     error::Error,
@@ -54,6 +54,8 @@ pub(crate) struct UpArgs {
     pub feature_gates: Vec<String>,
     #[command(flatten)]
     pub sandbox: SandboxArgs,
+    #[command(flatten)]
+    pub fairness: FairnessArgs,
     #[command(flatten)]
     pub log: LogArgs,
 }
@@ -127,23 +129,22 @@ pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
         address: None,
     };
     let sample = sample(args.sample, data.as_deref());
-    Ok(Settings { api: api(args, data, features), controller, sample, proxy: args.proxy })
+    Ok(Settings { api: api(args, data, features)?, controller, sample, proxy: args.proxy })
 }
 
-fn api(args: &UpArgs, data: Option<PathBuf>, features: Features) -> evenkeel_apiserver::Settings {
-    evenkeel_apiserver::Settings {
+fn api(
+    args: &UpArgs,
+    data: Option<PathBuf>,
+    features: Features,
+) -> Result<evenkeel_apiserver::Settings, Error> {
+    Ok(evenkeel_apiserver::Settings {
         data,
         listen: args.listen,
-        service_ranges: vec![IpRange { first: [10, 96, 0, 0].into(), prefix: 12 }],
-        node_ports: (30000, 32767),
         features,
-        housekeeping: true,
-        tokens: None,
-        authorization: Authorization::default(),
-        anonymous_health: true,
         sandbox: Some(sandbox(&args.sandbox)),
-        service_accounts: ServiceAccounts::default(),
-    }
+        fairness: fairness(&args.fairness)?,
+        ..evenkeel_apiserver::Settings::default()
+    })
 }
 
 fn sandbox(args: &SandboxArgs) -> Sandbox {

@@ -27,20 +27,8 @@ fn in_force(services: &str, slices: &str) -> InForce {
 /// The embedded API server in this process, and a client of it.
 async fn server(stop: &CancellationToken) -> Client {
     let settings = evenkeel_apiserver::Settings {
-        data: None,
-        listen: "127.0.0.1:0".parse().unwrap(),
-        service_ranges: vec![evenkeel_apiserver::IpRange {
-            first: "10.96.0.0".parse().unwrap(),
-            prefix: 16,
-        }],
-        node_ports: (30000, 32767),
-        features: evenkeel_apiserver::Features::default(),
         housekeeping: false,
-        tokens: None,
-        authorization: evenkeel_apiserver::Authorization::Rbac,
-        anonymous_health: true,
-        sandbox: None,
-        service_accounts: evenkeel_apiserver::ServiceAccounts::default(),
+        ..evenkeel_apiserver::Settings::default()
     };
     let (ready, is_ready) = tokio::sync::oneshot::channel();
     let stopped = stop.clone().cancelled_owned();

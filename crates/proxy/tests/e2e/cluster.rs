@@ -18,7 +18,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
+use evenkeel_apiserver::IpRange;
 use evenkeel_model::Cidr;
 use evenkeel_nft::DetectLocal;
 use evenkeel_proxy::{NetworkNamespace, Settings};
@@ -273,17 +273,9 @@ fn ports() -> Vec<Port> {
 async fn serve() -> (DropGuard, Config) {
     let range = |first: &str, prefix| IpRange { first: first.parse().unwrap(), prefix };
     let settings = evenkeel_apiserver::Settings {
-        data: None,
-        listen: "127.0.0.1:0".parse().unwrap(),
         service_ranges: vec![range("10.96.0.0", 16), range("fd00:96::", 112)],
-        node_ports: (30000, 32767),
-        features: Features::default(),
         housekeeping: false,
-        tokens: None,
-        authorization: Authorization::Rbac,
-        anonymous_health: true,
-        sandbox: None,
-        service_accounts: ServiceAccounts::default(),
+        ..evenkeel_apiserver::Settings::default()
     };
     let (ready, is_ready) = oneshot::channel();
     let stop = CancellationToken::new();

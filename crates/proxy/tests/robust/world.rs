@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evenkeel_apiserver::{Authorization, Features, IpRange, ServiceAccounts};
+use evenkeel_apiserver::IpRange;
 use evenkeel_k8s::live::{Timeouts, long_lived};
 use evenkeel_testkit::netns::{Namespace, Network, Pod, Port, Server};
 use k8s_openapi::api::{
@@ -126,14 +126,8 @@ async fn serve(folder: &std::path::Path, port: &TcpSocket) -> (JoinHandle<()>, D
         data: Some(folder.to_owned()),
         listen: port.local_addr().unwrap(),
         service_ranges: vec![IpRange { first: [10, 96, 0, 0].into(), prefix: 16 }],
-        node_ports: (30000, 32767),
-        features: Features::default(),
         housekeeping: false,
-        tokens: None,
-        authorization: Authorization::Rbac,
-        anonymous_health: true,
-        sandbox: None,
-        service_accounts: ServiceAccounts::default(),
+        ..evenkeel_apiserver::Settings::default()
     };
     let (ready, is_ready) = oneshot::channel();
     let stop = CancellationToken::new();

@@ -47,7 +47,11 @@ enum List {
 }
 
 /// `shell` is the list without its items.
-pub(super) fn body(print: Items, items: Vec<Arc<Object>>, shell: &Map<String, Value>) -> Body {
+pub(super) fn body(
+    print: Items,
+    items: Vec<Arc<Object>>,
+    shell: &Map<String, Value>,
+) -> (Body, bool) {
     let mut list = Measuring {
         print,
         items,
@@ -59,7 +63,7 @@ pub(super) fn body(print: Items, items: Vec<Arc<Object>>, shell: &Map<String, Va
     };
     match list.measure() {
         true => list.finish().into_body(),
-        false => Body::new(List::Measuring(Box::new(list))),
+        false => (Body::new(List::Measuring(Box::new(list))), true),
     }
 }
 

@@ -3,6 +3,8 @@
 //! Sources: `pkg/controller/serviceaccount` for the account `default` and the Secrets,
 //! `pkg/controller/certificates/rootcacertpublisher` for the CA certificate.
 
+use std::sync::Arc;
+
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
@@ -145,7 +147,7 @@ fn is_dying(object: &Value) -> bool {
 
 impl Change {
     /// Who makes it, as in Kubernetes.
-    pub(super) fn user(&self) -> &'static User {
+    pub(super) fn user(&self) -> &'static Arc<User> {
         match self {
             Change::CreateAccount => &actors::SERVICE_ACCOUNT_CONTROLLER,
             Change::CreateRoot(_) | Change::RestoreRoot => &actors::ROOT_CA_PUBLISHER,

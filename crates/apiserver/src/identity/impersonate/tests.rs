@@ -148,7 +148,7 @@ fn answered(recorded: &recorded::Recorded, case: &Value) -> Result<Option<User>,
     let path = or("path", "/api/v1/namespaces/rv/pods");
     let request = http::Request::builder().method(or("method", "GET").as_str()).uri(path);
     let (parts, ()) = request.body(()).unwrap().into_parts();
-    let info = RequestInfo::of(&parts);
+    let info = RequestInfo::new(&parts.method, &parts.uri);
     let attributes = info.attributes();
     let user = recorded.user(text(case, &["user"]));
     impersonate(user, &headers(&given), &attributes, |user, attributes| {
