@@ -2,7 +2,7 @@
 //!
 //! A change is in force within milliseconds. Objects that change all the time cost a tenth of a
 //! core at most: after each pass, the next one waits nine times as long as the last one took. What
-//! the pass found to write (default objects, conditions) is written at most twice a second.
+//! the pass found to write (default objects, conditions) is written five times a second at most.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +27,7 @@ use crate::{
 /// Least and longest pause between two passes.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(2));
 /// Pause between two rounds of writes, and before a failed one is repeated.
-const BETWEEN_WRITES: Duration = Duration::from_millis(500);
+const BETWEEN_WRITES: Duration = Duration::from_millis(200);
 
 /// The stored objects, as far as they can be read.
 #[derive(Debug, Default)]
