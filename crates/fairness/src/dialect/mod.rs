@@ -2,6 +2,7 @@
 //! proposal of 2019. Both compile into [`Config`].
 
 mod condition;
+mod files;
 pub mod kubernetes;
 pub mod lint;
 mod load;
@@ -10,6 +11,7 @@ pub mod proposal;
 
 pub use self::{
     condition::{Condition, ConditionReason, ConditionType},
+    files::compile_files,
     lint::{Finding, Severity},
     load::load,
     problem::{Fault, Located, Location, Problem},
