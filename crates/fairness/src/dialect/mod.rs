@@ -1,6 +1,8 @@
 //! The two languages configurations are written in: today's Kubernetes objects, and those of the
 //! proposal of 2019. Both compile into [`Config`].
 
+mod condition;
+mod files;
 pub mod kubernetes;
 pub mod lint;
 mod load;
@@ -8,6 +10,8 @@ mod problem;
 pub mod proposal;
 
 pub use self::{
+    condition::{Condition, ConditionReason, ConditionType},
+    files::compile_files,
     lint::{Finding, Severity},
     load::load,
     problem::{Fault, Located, Location, Problem},
@@ -28,6 +32,9 @@ pub struct Objects {
 pub struct Compiled {
     pub config: Config,
     pub findings: Vec<Finding>,
+    /// Of the proposal's dialect; by kind, then in the order of the objects. Those that are true are
+    /// among the findings.
+    pub conditions: Vec<Condition>,
     dialect: lint::Dialect,
 }
 

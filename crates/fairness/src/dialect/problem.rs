@@ -8,6 +8,7 @@ use super::{
     kubernetes::{API_VERSION, FieldErrorKind},
     proposal,
 };
+use crate::limits::nominal::NoShares;
 
 /// Where an object was found.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -85,6 +86,14 @@ pub enum Fault {
          proposal's; use one of them"
     )]
     MixedDialects { kubernetes: Box<Location>, proposal: Box<Location> },
+    #[error(
+        "an object of Kubernetes' dialect, which is not read here; write it as {}, or use the other \
+         dialect and create it in the API",
+        super::proposal::API_VERSION
+    )]
+    OtherDialect,
+    #[error(transparent)]
+    NoShares(#[from] NoShares),
     #[error("{kind}{}", Prefixed(.detail))]
     Invalid { kind: FieldErrorKind, detail: String },
     #[error(transparent)]

@@ -1,6 +1,7 @@
 //! The proposal's dialect: the blocks it prints load as they are printed, and its rules hold.
 
 mod bad_input;
+mod conditions;
 mod defaults;
 mod rules;
 

@@ -5,9 +5,7 @@ use evenkeel_fairness::{
     dialect::Finding,
 };
 
-use super::{
-    EVERYTHING, QUEUES, a_level, a_schema, codes, compile, problems, schema, schema_names,
-};
+use super::{EVERYTHING, QUEUES, a_level, a_schema, codes, compile, schema, schema_names};
 
 #[test]
 fn matching_priority_is_1000_unless_given_and_ties_go_by_name() {
@@ -175,13 +173,6 @@ fn findings_are_written_with_their_code() {
         assert_eq!(serde_json::to_value(&finding).unwrap()["code"], finding.code());
         assert!(!finding.to_string().is_empty());
     }
-}
-
-#[test]
-fn at_most_one_level_is_exempt_and_the_second_is_named() {
-    let told = problems([&*a_level("a", "exempt: true"), &*a_level("b", "exempt: true")]);
-    assert_eq!(told.len(), 1);
-    assert_eq!((told[0].location.name.as_str(), told[0].field.as_str()), ("b", "spec.exempt"));
 }
 
 /// In such a configuration one client starves the others, and nothing looks wrong.

@@ -62,7 +62,7 @@ pub fn compile<'o>(
     let fallback = fallback.expect("a schema of this name is implied where there is none");
     let config = Config { levels, schemas, fallback };
     findings.extend(lint::lint(&config, lint::Dialect::Kubernetes));
-    Compiled { config, findings, dialect: lint::Dialect::Kubernetes }
+    Compiled { config, findings, conditions: Vec::new(), dialect: lint::Dialect::Kubernetes }
 }
 
 /// The first of each name.

@@ -13,11 +13,6 @@ const COMPARED: usize = 500;
 
 pub(in crate::dialect) fn lint(config: &Config, dialect: Dialect) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let fallback = &config.schemas[config.fallback];
-    if dialect == Dialect::Proposal && fallback.implied {
-        let level = config.level_of(fallback).name.to_string();
-        findings.push(Finding::NoCatchAllFlowSchema { level });
-    }
     findings.extend(config.levels.iter().filter_map(zero_shares));
     findings.extend(config.levels.iter().filter_map(hand_of_all_queues));
     findings.extend(unused(config, dialect));

@@ -64,6 +64,10 @@ pub enum Finding {
     PriorityLevelNameMismatch { schema: String, level: String },
     /// The level does not tell flows apart.
     UnusedDistinguisher { schema: String, level: String, why: NoEffect },
+    /// The proposal does not allow a distinguisher for such a level. The schema is in force without.
+    DistinguisherIgnored { schema: String, level: String, why: NoEffect },
+    /// There should be at most one exempt level. All of them are exempt.
+    SeveralExemptLevels { level: String, first: String },
     /// All requests of the schema are one flow, in a level that could tell flows apart.
     MissingDistinguisher { schema: String, level: String },
     /// Every flow may use every queue of the level.
@@ -105,6 +109,8 @@ impl Finding {
             Finding::ZeroShares { .. } => "ZeroShares",
             Finding::PriorityLevelNameMismatch { .. } => "PriorityLevelNameMismatch",
             Finding::UnusedDistinguisher { .. } => "UnusedDistinguisher",
+            Finding::DistinguisherIgnored { .. } => "DistinguisherIgnored",
+            Finding::SeveralExemptLevels { .. } => "SeveralExemptLevels",
             Finding::MissingDistinguisher { .. } => "MissingDistinguisher",
             Finding::HandCoversAllQueues { .. } => "HandCoversAllQueues",
             Finding::NamespaceDistinguisherWithoutNamespace { .. } => {
@@ -133,6 +139,8 @@ impl Finding {
             | Finding::ExemptCatchAll { .. }
             | Finding::ZeroShares { .. }
             | Finding::PriorityLevelNameMismatch { .. }
+            | Finding::DistinguisherIgnored { .. }
+            | Finding::SeveralExemptLevels { .. }
             | Finding::MissingDistinguisher { .. }
             | Finding::HandCoversAllQueues { .. }
             | Finding::LiteralWildcard { .. }
@@ -205,10 +213,18 @@ impl fmt::Display for Finding {
                 excerpt(level),
                 schema = excerpt(schema),
             ),
-            Finding::UnusedDistinguisher { schema, level, why } => write!(
+            Finding::UnusedDistinguisher { schema, level, why }
+            | Finding::DistinguisherIgnored { schema, level, why } => write!(
                 f,
                 "the distinguisher of flow schema {} has no effect: priority level {} {why}",
                 excerpt(schema),
+                excerpt(level)
+            ),
+            Finding::SeveralExemptLevels { level, first } => write!(
+                f,
+                "priority levels {} and {} are both exempt from all limits; there should be only \
+                 one",
+                excerpt(first),
                 excerpt(level)
             ),
             Finding::MissingDistinguisher { schema, level } => write!(

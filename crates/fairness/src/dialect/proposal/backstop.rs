@@ -8,7 +8,7 @@ use crate::{
     config::{
         Conjunction, Distinguisher, Field, Handling, Level, Op, Predicate, Schema, Source, Test,
     },
-    dialect::{Located, Location, lint::Finding},
+    dialect::{Condition, ConditionReason, Located, Location},
 };
 
 /// Tried after all others.
@@ -28,26 +28,52 @@ pub(super) fn imply_levels(known: &mut Vec<Known>) {
         let level = level::compile(&Located { location: Location::default(), object });
         let level = level.expect("exhibited levels are sound");
         let name = free_name(name, |name| known.iter().any(|k| *k.level.name == *name));
-        known.push(Known { level: Level { name, implied: true, ..level }, catch_all });
+        let level = Level { name, implied: true, ..level };
+        known.push(Known { level, catch_all, location: None });
     }
 }
 
 /// Which level the backstop for everything points at: one that says it catches all, the first by
-/// name and rather one with limits; if none says so, the first with limits.
-pub(super) fn catch_all(known: &[Known], findings: &mut Vec<Finding>) -> usize {
+/// name and rather one with limits; if none says so, the first with limits. The reason holds while
+/// the backstop exists.
+pub(super) fn catch_all(known: &[Known]) -> (usize, ConditionReason) {
     let first = |fits: &dyn Fn(&Known) -> bool| known.iter().position(fits);
+    let name = |level: usize| known[level].level.name.to_string();
     let limited = |known: &Known| known.level.handling != Handling::Exempt;
     if let Some(level) = first(&|k| k.catch_all && limited(k)) {
-        return level;
+        return (level, ConditionReason::NoCatchAllFlowSchema { level: name(level) });
     }
     if let Some(level) = first(&|k| k.catch_all) {
-        let name = known[level].level.name.to_string();
-        findings.push(Finding::ExemptCatchAll { level: name });
-        return level;
+        return (level, ConditionReason::ExemptCatchAll { level: name(level) });
     }
     let level = first(&limited).expect("a level with limits is implied where there is none");
-    findings.push(Finding::NoCatchAllPriorityLevel { level: known[level].level.name.to_string() });
-    level
+    (level, ConditionReason::NoCatchAllPriorityLevel { level: name(level) })
+}
+
+/// `why` is the reason for which `catch_all` is the level of the backstop.
+pub(super) fn conditions(
+    known: &[Known],
+    catch_all: usize,
+    why: ConditionReason,
+    fallback: &Schema,
+) -> Vec<Condition> {
+    let mut conditions = Vec::new();
+    if fallback.implied {
+        conditions.push(Condition { object: known[catch_all].location.clone(), reason: why });
+    }
+    for (i, Known { catch_all: says_so, location, .. }) in known.iter().enumerate() {
+        let Some(location) = location.as_ref().filter(|_| *says_so) else { continue };
+        let reason = match fallback.implied {
+            true if i == catch_all => continue,
+            true => {
+                let level = known[catch_all].level.name.to_string();
+                ConditionReason::OtherCatchAll { level }
+            }
+            false => ConditionReason::FlowSchemaCatchesAll { schema: fallback.name.to_string() },
+        };
+        conditions.push(Condition::of(location, reason));
+    }
+    conditions
 }
 
 /// Adds the backstops where some request may match no schema, and says which schema takes what

@@ -31,6 +31,10 @@ pub fn exhibited() -> &'static Exhibited {
 /// Which of the exhibited objects are to be created beside those that exist: the levels while no
 /// level is exempt, the schemas while none refers to an exempt level, and in either case only
 /// those whose names are free. A schema that refers to a level about to be created counts.
+///
+/// This is for a server that stores objects, to be carried out whenever one changes; it comes to an
+/// end, since what is created has its name in use from then on. Until then, and where objects are
+/// files that the server does not write, the backstops apply.
 pub fn missing(levels: &[RequestPriority], schemas: &[FlowSchema]) -> Exhibited {
     let mut missing = Exhibited::default();
     let is_exempt = |level: &RequestPriority| level.spec.exempt;
@@ -112,6 +116,37 @@ mod tests {
         assert_eq!(names(&missing(&[top.clone()], &[schema.clone()])).1, others);
         schema.spec.request_priority.name = Some("root".to_owned());
         assert_eq!(missing(&[top], &[schema]), Exhibited::default());
+    }
+
+    /// Every subset of levels, exempt or not, and of schemas at any level: what is created is enough.
+    #[test]
+    fn creation_comes_to_an_end_whatever_exists() {
+        let subset = |of: usize, i: usize| of >> i & 1 == 1;
+        for bits in 0..1 << 12 {
+            let (levels, schemas) = (bits & 63, bits >> 6);
+            let mut there = Exhibited::default();
+            for (i, level) in exhibited().levels.iter().enumerate().filter(|l| subset(levels, l.0))
+            {
+                // One of the names is taken by a level that is not exempt, if bit 5 says so.
+                let same = if subset(levels, 5) { &exhibited().levels[1] } else { level };
+                let mut level = RequestPriority { spec: same.spec.clone(), ..level.clone() };
+                level.metadata.uid = i.to_string();
+                there.levels.push(level);
+            }
+            for (_, schema) in
+                exhibited().schemas.iter().enumerate().filter(|s| subset(schemas, s.0))
+            {
+                let mut schema = schema.clone();
+                if subset(schemas, 5) {
+                    schema.spec.request_priority.name = Some("system-top".to_owned());
+                }
+                there.schemas.push(schema);
+            }
+            let Exhibited { levels, schemas } = missing(&there.levels, &there.schemas);
+            there.levels.extend(levels);
+            there.schemas.extend(schemas);
+            assert_eq!(missing(&there.levels, &there.schemas), Exhibited::default(), "{bits:b}");
+        }
     }
 
     #[test]

@@ -22,16 +22,8 @@ pub enum Fault {
     Undealable { queues: u32, hand_size: u32 },
     #[error("must be at most {limit}, not {queues}")]
     TooManyQueues { queues: u32, limit: u32 },
-    #[error("only one level can be exempt, and {first} already is")]
-    SecondExempt { first: String },
     #[error("required: the name of a priority level")]
     NoLevel,
-    #[error("priority level {level} is missing")]
-    UnknownLevel { level: String },
-    #[error("priority level {level} is invalid")]
-    BrokenLevel { level: String },
-    #[error("has no effect, because priority level {level} {why}; remove it")]
-    DistinguisherWithoutUse { level: String, why: NoEffect },
     #[error(
         "match[{conjunction}] accepts requests that are not for a resource, and they have no \
          namespace; test for a resource or a namespace there"

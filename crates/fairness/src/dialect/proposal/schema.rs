@@ -15,20 +15,32 @@ use crate::{
         Conjunction, Distinguisher, Field, Handling, Level, Op, Predicate, Schema, Source, Test,
         Transform,
     },
-    dialect::{Located, Problem, lint::Finding},
+    dialect::{Condition, ConditionReason, Located, Problem, lint::Finding},
 };
 
-/// The schema, or what is wrong with it. What is wrong with an exhibited one is a finding only.
-pub(super) fn compile(
-    located: &Located<FlowSchema>,
-    (level, levels): (usize, &[Level]),
+/// A schema that is valid by itself; its level is not known yet.
+#[derive(Debug)]
+pub(super) struct Draft<'o> {
+    pub(super) located: &'o Located<FlowSchema>,
+    conjunctions: Vec<Conjunction>,
+    distinguisher: Option<Distinguisher>,
+}
+
+/// The schema, or what is wrong with it by itself. An exhibited one may distinguish by namespace
+/// where it should not; that is a finding only.
+pub(super) fn draft<'o>(
+    located: &'o Located<FlowSchema>,
     patterns: &mut Patterns,
     findings: &mut Vec<Finding>,
-) -> Result<Schema, Vec<Problem>> {
+) -> Result<Draft<'o>, Vec<Problem>> {
     let FlowSchema { metadata, spec, prose } = &located.object;
     let mut faults = Vec::new();
     if metadata.name.is_empty() {
         faults.push(("metadata.name".to_owned(), Fault::EmptyName));
+    }
+    let level = spec.request_priority.name.as_deref().unwrap_or_default();
+    if level.is_empty() && !prose.contains(&Prose::RequestPriority) {
+        faults.push(("spec.requestPriority.name".to_owned(), Fault::NoLevel));
     }
     let conjunctions = conjunctions(spec, patterns, &mut faults);
     let distinguisher = spec.flow_distinguisher.as_ref().and_then(|distinguishing| {
@@ -38,36 +50,55 @@ pub(super) fn compile(
             })
             .ok()
     });
-    if let Some(Distinguisher { source, .. }) = &distinguisher {
-        let misuse = misuse(source, &levels[level], &conjunctions);
+    let source = distinguisher.as_ref().map(|distinguisher| &distinguisher.source);
+    if let Some(conjunction) = without_namespace(source, &conjunctions) {
         if is_exhibited(&located.object) {
-            let namespace = misuse.iter().filter_map(|(_, fault)| match fault {
-                Fault::NamespaceWithoutResource { conjunction } => {
-                    let (schema, conjunction) = (metadata.name.clone(), *conjunction);
-                    Some(Finding::NamespaceDistinguisherWithoutNamespace { schema, conjunction })
-                }
-                _ => None,
-            });
-            findings.extend(namespace);
+            let schema = metadata.name.clone();
+            findings.push(Finding::NamespaceDistinguisherWithoutNamespace { schema, conjunction });
         } else {
-            faults.extend(misuse);
+            let fault = Fault::NamespaceWithoutResource { conjunction };
+            faults.push(("spec.flowDistinguisher.source".to_owned(), fault));
         }
     }
     if !faults.is_empty() {
         let at = |(field, fault)| Problem::at(&located.location, field, fault);
         return Err(faults.into_iter().map(at).collect());
     }
-    findings.extend(prose.iter().map(|prose| told(*prose, &metadata.name, &levels[level])));
-    let vague = prose.contains(&Prose::MatchingPriority);
-    Ok(Schema {
-        name: metadata.name.as_str().into(),
-        uid: metadata.uid.as_str().into(),
-        precedence: if vague { LAST } else { spec.matching_priority() },
-        level,
-        distinguisher,
-        predicate: Predicate::Match(conjunctions),
-        implied: false,
-    })
+    Ok(Draft { located, conjunctions, distinguisher })
+}
+
+impl Draft<'_> {
+    /// The schema for this level. A distinguisher that the level has no use for is left out.
+    pub(super) fn refer_to(
+        self,
+        (level, levels): (usize, &[Level]),
+        conditions: &mut Vec<Condition>,
+        findings: &mut Vec<Finding>,
+    ) -> Schema {
+        let Draft { located, conjunctions, distinguisher } = self;
+        let FlowSchema { metadata, spec, prose } = &located.object;
+        findings.extend(prose.iter().map(|prose| told(*prose, &metadata.name, &levels[level])));
+        let without_use = meaningless(&levels[level]);
+        if distinguisher.is_some() {
+            let example = || is_exhibited(&located.object);
+            let level = levels[level].name.to_string();
+            let reason = match without_use {
+                Some(why) => ConditionReason::LevelIgnoresFlows { level, why, example: example() },
+                None => ConditionReason::LevelDistinguishesFlows { level },
+            };
+            conditions.push(Condition::of(&located.location, reason));
+        }
+        let vague = prose.contains(&Prose::MatchingPriority);
+        Schema {
+            name: metadata.name.as_str().into(),
+            uid: metadata.uid.as_str().into(),
+            precedence: if vague { LAST } else { spec.matching_priority() },
+            level,
+            distinguisher: distinguisher.filter(|_| without_use.is_none()),
+            predicate: Predicate::Match(conjunctions),
+            implied: false,
+        }
+    }
 }
 
 type Faults = Vec<(String, Fault)>;
@@ -148,22 +179,11 @@ fn distinguisher(
     Ok(Distinguisher { source, transform })
 }
 
-/// Where the proposal does not allow a distinguisher.
-fn misuse(source: &Source, level: &Level, conjunctions: &[Conjunction]) -> Faults {
-    let mut faults = Vec::new();
-    if let Some(why) = meaningless(level) {
-        let level = level.name.to_string();
-        let fault = Fault::DistinguisherWithoutUse { level, why };
-        faults.push(("spec.flowDistinguisher".to_owned(), fault));
-    }
-    let accepts_others = |conjunction: &Conjunction| !conjunction.is_for_resources_only();
-    if *source == Source::Namespace
-        && let Some(conjunction) = conjunctions.iter().position(accepts_others)
-    {
-        let fault = Fault::NamespaceWithoutResource { conjunction };
-        faults.push(("spec.flowDistinguisher.source".to_owned(), fault));
-    }
-    faults
+/// The first conjunction that is true for requests which have no namespace, although namespaces
+/// distinguish flows.
+fn without_namespace(source: Option<&Source>, conjunctions: &[Conjunction]) -> Option<usize> {
+    source.filter(|source| **source == Source::Namespace)?;
+    conjunctions.iter().position(|conjunction| !conjunction.is_for_resources_only())
 }
 
 fn meaningless(level: &Level) -> Option<NoEffect> {
