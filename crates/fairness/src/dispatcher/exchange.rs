@@ -76,7 +76,7 @@ impl<W> Dispatcher<W> {
         let exchange = claimed.then(|| self.claims.exchange());
         let ceding = if exchange.is_some() { self.claimed() } else { 0 };
         let (ceded, mut earlier, claims_more) = {
-            let state = &mut *level.state.lock();
+            let state = &mut *level.lock();
             let claim = level.claim.load(Ordering::Relaxed);
             let ceded = call(&mut state.set, ceding, woken);
             let earlier = level.publish(state, &self.claims);
@@ -187,7 +187,7 @@ impl<W> Dispatcher<W> {
     /// Returns how many seats it gave up; this and the next two with the level's deadline if that is
     /// earlier than before.
     fn cede(&self, now: Time, level: &Level<W>, wanted: u32) -> (u32, Option<Time>) {
-        let state = &mut *level.state.lock();
+        let state = &mut *level.lock();
         let ceded = state.set.cede(now, wanted);
         (ceded, level.publish(state, &self.claims))
     }
@@ -203,7 +203,7 @@ impl<W> Dispatcher<W> {
         if seats == 0 {
             return (0, None);
         }
-        let state = &mut *level.state.lock();
+        let state = &mut *level.lock();
         let left = state.set.grant(now, seats, woken);
         (left, level.publish(state, &self.claims))
     }
@@ -218,7 +218,7 @@ impl<W> Dispatcher<W> {
         if seats == 0 {
             return None;
         }
-        let state = &mut *level.state.lock();
+        let state = &mut *level.lock();
         let SeatLimit { limit, nominal } = state.set.seats();
         let limit = limit.saturating_add(seats);
         state.set.set_seats(now, SeatLimit { limit, nominal }, woken);
@@ -290,7 +290,7 @@ mod tests {
         };
         let seats = SeatLimit { limit: 0, nominal: 1 };
         let in_force = dispatcher.in_force();
-        in_force.levels[1].state.lock().set.set_seats(Time(0), seats, &mut Vec::new());
+        in_force.levels[1].lock().set.set_seats(Time(0), seats, &mut Vec::new());
         let mut woken = Vec::new();
         dispatcher.admit(Time(1), &Request::default(), wide, || (), &mut woken);
         assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
@@ -314,7 +314,7 @@ mod tests {
         let late = Time(60_000_000_000);
         dispatcher.tick(late, &reject, &mut woken);
         let seats = SeatLimit { limit: 0, nominal: 1 };
-        reject.state.lock().set.set_seats(late, seats, &mut Vec::new());
+        reject.lock().set.set_seats(late, seats, &mut Vec::new());
         dispatcher.admit(late, &Request::default(), one, || (), &mut woken);
         assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
         dispatcher.configure(late, config(vec![queue]), 2, &mut woken).unwrap();
@@ -329,7 +329,7 @@ mod tests {
         let dispatcher =
             Dispatcher::<()>::new(Time(0), config(three.into()), 3, Settings::default()).unwrap();
         for (level, limit) in dispatcher.in_force().levels.iter().zip([1, 2, 0]) {
-            let state = &mut *level.state.lock();
+            let state = &mut *level.lock();
             state.set.set_seats(Time(0), SeatLimit { limit, nominal: 1 }, &mut Vec::new());
             level.publish(state, &dispatcher.claims);
         }

@@ -1,11 +1,14 @@
 //! One level and its lock.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, AtomicU64, Ordering},
+use std::{
+    hint,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::exchange::Claims;
@@ -15,11 +18,14 @@ use crate::{
     top_flows::TopFlows,
 };
 
+/// How often a lock that is taken is tried before its thread may sleep: a few microseconds in all.
+const SPINS: u32 = 100;
+
 /// A priority level with its requests.
 #[derive(Debug)]
 pub struct Level<W> {
     pub name: Arc<str>,
-    pub(super) state: Mutex<LevelState<W>>,
+    state: Mutex<LevelState<W>>,
     /// Seats of its own that it lacks. Written under the lock, read without; so are the others.
     pub(super) claim: AtomicU32,
     /// Seats it has borrowed and does not use.
@@ -96,9 +102,21 @@ impl<W> Level<W> {
         self.borrowed.load(Ordering::Relaxed) > 0
     }
 
+    /// Whoever holds the lock does so for a fraction of a microsecond, which is less than a system call
+    /// takes. So those who find it taken try for a while before they let the mutex yield and sleep.
+    pub(super) fn lock(&self) -> MutexGuard<'_, LevelState<W>> {
+        for _ in 0..SPINS {
+            if let Some(guard) = self.state.try_lock() {
+                return guard;
+            }
+            hint::spin_loop();
+        }
+        self.state.lock()
+    }
+
     /// Looks at the level under its lock; requests of this level wait meanwhile.
     pub fn view<T>(&self, look: impl FnOnce(LevelView<'_, W>) -> T) -> T {
-        let state = &mut *self.state.lock();
+        let state = &mut *self.lock();
         look(LevelView {
             set: &mut state.set,
             top_flows: &state.top_flows,
