@@ -15,6 +15,7 @@ use super::exchange::Claims;
 use crate::{
     Time,
     queues::{QueueSet, RequestDump, SeatLimit, stats::SchemaStats},
+    stripes,
     top_flows::TopFlows,
 };
 
@@ -105,13 +106,10 @@ impl<W> Level<W> {
     /// Whoever holds the lock does so for a fraction of a microsecond, which is less than a system call
     /// takes. So those who find it taken try for a while before they let the mutex yield and sleep.
     pub(super) fn lock(&self) -> MutexGuard<'_, LevelState<W>> {
-        for _ in 0..SPINS {
-            if let Some(guard) = self.state.try_lock() {
-                return guard;
-            }
-            hint::spin_loop();
-        }
-        self.state.lock()
+        let spun = (0..SPINS).find_map(|_| self.state.try_lock().or_else(pause));
+        let mut guard = spun.unwrap_or_else(|| self.state.lock());
+        guard.set.use_stripe(stripes::stripe());
+        guard
     }
 
     /// Looks at the level under its lock; requests of this level wait meanwhile.
@@ -150,7 +148,8 @@ impl<W> LevelState<W> {
         let wanted: FxHashSet<&str> = schemas.iter().map(|schema| &**schema).collect();
         let known: FxHashMap<Arc<str>, usize> =
             self.schemas.iter().cloned().zip(0..).filter(|(s, _)| wanted.contains(&**s)).collect();
-        let idle = |number: &usize| self.set.schemas()[*number].is_idle();
+        let counted = self.set.schemas();
+        let idle = |number: &usize| counted[*number].is_idle();
         let free = (0..self.schemas.len()).filter(|n| !wanted.contains(&*self.schemas[*n]));
         let mut free: Vec<usize> = free.filter(idle).collect();
         let mut number = |schema: &Arc<str>| {
@@ -169,7 +168,7 @@ impl<W> LevelState<W> {
             self.set.schemas_mut().push(SchemaStats::default());
         }
         self.schemas[number] = schema.clone();
-        self.set.schemas_mut()[number] = SchemaStats::default();
+        self.set.reset_schema(number);
         number
     }
 }
@@ -182,9 +181,14 @@ impl<W> LevelView<'_, W> {
     }
 
     /// What is counted for each schema, with its name.
-    pub fn schemas(&self) -> impl Iterator<Item = (&Arc<str>, &SchemaStats)> {
+    pub fn schemas(&self) -> impl Iterator<Item = (&Arc<str>, SchemaStats)> {
         self.schemas.iter().zip(self.set.schemas())
     }
+}
+
+fn pause<T>() -> Option<T> {
+    hint::spin_loop();
+    None
 }
 
 fn store_if_changed(cell: &AtomicU32, value: u32) {

@@ -31,6 +31,7 @@
 //! Calls never wake requests: they return the wakers, so that the caller can release its lock first.
 
 mod arrive;
+mod counts;
 mod dispatch;
 mod dump;
 mod expire;
@@ -43,6 +44,7 @@ mod slots;
 mod slow;
 mod slow_lane;
 pub mod stats;
+mod utilization;
 mod virtual_time;
 mod work;
 
@@ -56,6 +58,7 @@ pub use self::{
     work::Work,
 };
 use self::{
+    counts::Counts,
     expire::Timer,
     order::Order,
     queue::Queue,
@@ -114,7 +117,7 @@ pub struct QueueSet<W> {
     demand: Demand,
     retry_after: RetryAfter,
     stats: LevelStats,
-    schemas: Vec<SchemaStats>,
+    counts: Counts,
 }
 
 /// How many seats a level may use now, and how many are its own.
@@ -160,7 +163,7 @@ impl<W> QueueSet<W> {
             demand: Demand::new(now),
             retry_after: RetryAfter::default(),
             stats: LevelStats::new(now),
-            schemas: Vec::new(),
+            counts: Counts::default(),
         };
         set.handle(handling, seats);
         set
@@ -209,13 +212,29 @@ impl<W> QueueSet<W> {
         self.retry_after.seconds()
     }
 
-    /// What is counted for each schema, by the number that [`Arrival::schema`] gives.
-    pub fn schemas(&self) -> &[SchemaStats] {
-        &self.schemas
+    /// What is counted for each schema, by the number that [`Arrival::schema`] gives: the sum of all
+    /// stripes. Bound: O(schemas + requests).
+    pub fn schemas(&self) -> Vec<SchemaStats> {
+        let mut schemas = self.counts.merged();
+        for (_, slot) in self.slots.iter() {
+            slot.count(&mut schemas[slot.schema as usize]);
+        }
+        schemas
     }
 
+    /// Add one for each schema.
     pub fn schemas_mut(&mut self) -> &mut Vec<SchemaStats> {
-        &mut self.schemas
+        &mut self.counts.first
+    }
+
+    /// Begins to count anew for a schema, of which nothing may wait or run.
+    pub(crate) fn reset_schema(&mut self, number: usize) {
+        self.counts.reset(number);
+    }
+
+    /// What is counted from now on is counted in this [`stripe`](crate::stripes).
+    pub(crate) fn use_stripe(&mut self, stripe: usize) {
+        self.counts.use_stripe(stripe);
     }
 
     /// Those who would be woken, were it their turn.
@@ -224,9 +243,12 @@ impl<W> QueueSet<W> {
     }
 
     /// What is counted for all, up to `now`.
-    pub fn stats(&mut self, now: Time) -> &LevelStats {
-        self.stats.catch_up(now);
-        &self.stats
+    pub fn stats(&mut self, now: Time) -> LevelStats {
+        self.stats.catch_up(now.max(self.now));
+        let mut stats = self.stats.clone();
+        let fill = self.counts.merged_fill();
+        (stats.fill, stats.fill_sum) = (fill.counts, fill.sum);
+        stats
     }
 
     /// The demand for seats since the last call.
@@ -265,8 +287,8 @@ impl<W> QueueSet<W> {
         self.stats.set(self.now, load);
     }
 
+    /// Where the schema of a request is counted.
     fn schema(&mut self, index: u32) -> &mut SchemaStats {
-        let schema = self.slots[index].schema;
-        &mut self.schemas[schema as usize]
+        self.counts.of(self.slots[index].schema)
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::{Deref, DerefMut, Index, IndexMut};
 
-use super::work::Work;
+use super::{stats::SchemaStats, work::Work};
 use crate::{Time, seats::Width};
 
 /// Identifies a request of one level from its arrival until it has left.
@@ -162,6 +162,26 @@ impl<W> Slots<W> {
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Slot<W>> {
         self.slots.iter_mut().filter(|slot| slot.state != State::Free)
+    }
+}
+
+impl<W> Slot<W> {
+    /// Adds it to those of its schema that wait or run.
+    pub(super) fn count(&self, stats: &mut SchemaStats) {
+        let seats = u64::from(self.width.max_seats());
+        match self.state {
+            State::Waiting => {
+                stats.waiting += 1;
+                stats.seats_waiting += seats;
+            }
+            State::Executing | State::Responding => {
+                stats.executing += 1;
+                stats.seats_executing += seats;
+            }
+            State::Lingering => stats.seats_executing += seats,
+            State::Detached => stats.detached += 1,
+            State::TimedOut | State::Free => {}
+        }
     }
 }
 
