@@ -92,7 +92,7 @@ impl<W> Dispatcher<W> {
         let in_force = self.in_force.load();
         let matched = in_force.classifier.classify(request);
         let flow = in_force.classifier.flow(matched, request);
-        (in_force.destinations[matched.schema].clone(), flow)
+        (in_force.destinations[matched.schema].own().clone(), flow)
     }
 
     /// None: the level is retired.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Destination, InForce, Level, exchange::Claims};
+use super::{Destination, InForce, Level, exchange::Claims, level::Copies};
 use crate::{
     Settings, Time,
     classify::Classifier,
@@ -106,7 +106,7 @@ impl<W> Control<W> {
         let mut numbers: Vec<_> = (0..levels.len()).map(|n| self.numbers(&config, n)).collect();
         let destinations = config.schemas.iter().map(|schema| {
             let governed = &self.governed[schema.level];
-            Arc::new(Destination {
+            Copies::new(Destination {
                 schema: schema.name.clone(),
                 schema_uid: schema.uid.clone(),
                 level: governed.level.clone(),
@@ -157,7 +157,7 @@ impl<W> Governed<W> {
         let mut state = self.level.lock();
         state.retired = state.set.is_idle();
         if state.retired {
-            claims.change(&self.level.claim, 0);
+            claims.change(&self.level.published.claim, 0);
         }
         state.retired
     }

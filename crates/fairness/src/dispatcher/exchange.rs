@@ -77,10 +77,10 @@ impl<W> Dispatcher<W> {
         let ceding = if exchange.is_some() { self.claimed() } else { 0 };
         let (ceded, mut earlier, claims_more) = {
             let state = &mut *level.lock();
-            let claim = level.claim.load(Ordering::Relaxed);
+            let claim = level.published.claim.load(Ordering::Relaxed);
             let ceded = call(&mut state.set, ceding, woken);
             let earlier = level.publish(state, &self.claims);
-            (ceded, earlier, level.claim.load(Ordering::Relaxed) > claim)
+            (ceded, earlier, level.published.claim.load(Ordering::Relaxed) > claim)
         };
         if let Some(exchange) = exchange {
             earlier = earliest(earlier, self.hand_over(now, level, ceded, &exchange, woken).1);
@@ -97,7 +97,7 @@ impl<W> Dispatcher<W> {
     /// the other to have seen it. Returns what [`Self::free`] does.
     pub(super) fn offer(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) -> Option<Time> {
         let mut earlier = None;
-        while level.spare.load(Ordering::SeqCst) > 0 && self.claimed() > 0 {
+        while level.published.spare.load(Ordering::SeqCst) > 0 && self.claimed() > 0 {
             let exchange = self.claims.exchange();
             let (ceded, own) = self.cede(now, level, self.claimed());
             let (left, others) = self.hand_over(now, level, ceded, &exchange, woken);
@@ -119,7 +119,7 @@ impl<W> Dispatcher<W> {
     /// A level claims seats, or more than before: those that others have borrowed and don't use are
     /// its own again. Returns what [`Self::free`] does.
     pub(super) fn reclaim(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) -> Option<Time> {
-        if !self.settings.reclaim_at_once || level.claim.load(Ordering::Relaxed) == 0 {
+        if !self.settings.reclaim_at_once || level.published.claim.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let _exchange = self.claims.exchange();
@@ -139,8 +139,8 @@ impl<W> Dispatcher<W> {
         woken: &mut Vec<W>,
     ) -> Option<Time> {
         let mut earlier = None;
-        while from.spare.load(Ordering::SeqCst) > 0 {
-            let wanted = to.claim.load(Ordering::Relaxed);
+        while from.published.spare.load(Ordering::SeqCst) > 0 {
+            let wanted = to.published.claim.load(Ordering::Relaxed);
             if wanted == 0 {
                 break;
             }
@@ -234,8 +234,8 @@ pub(super) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
 /// Which level lacks the largest part of its nominal seats; ties by name.
 fn neediest<W>(levels: &[Arc<Level<W>>]) -> Option<&Level<W>> {
     let lack = |level: &Level<W>| {
-        let claim = level.claim.load(Ordering::Relaxed);
-        f64::from(claim) / f64::from(level.nominal.load(Ordering::Relaxed).max(1))
+        let claim = level.published.claim.load(Ordering::Relaxed);
+        f64::from(claim) / f64::from(level.published.nominal.load(Ordering::Relaxed).max(1))
     };
     let claimants = levels.iter().map(|level| (lack(level), &**level));
     let claimants = claimants.filter(|(lack, _)| *lack > 0.0);
@@ -375,7 +375,7 @@ mod tests {
         let claim = |woken: &mut Vec<()>| {
             dispatcher.admit(Time(1), &Request::default(), one, || (), woken);
         };
-        let claims = || c.claim.load(Ordering::SeqCst) == 1;
+        let claims = || c.published.claim.load(Ordering::SeqCst) == 1;
         let woken = while_a_seat_is_on_its_way(&dispatcher, claim, claims);
         assert_eq!(woken, 1, "c waits beside b's idle seat");
     }

@@ -3,7 +3,7 @@
 use std::{
     hint,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
@@ -15,27 +15,38 @@ use super::exchange::Claims;
 use crate::{
     Time,
     queues::{QueueSet, RequestDump, SeatLimit, stats::SchemaStats},
-    stripes,
+    stripes::{self, STRIPES},
     top_flows::TopFlows,
 };
 
-/// How often a lock that is taken is tried before its thread may sleep: a few microseconds in all.
-const SPINS: u32 = 100;
+/// How often a lock that is taken is tried before its thread may sleep.
+const TRIES: u32 = 24;
+
+/// The most pauses of the processor between two tries.
+const MAX_PAUSES: u32 = 256;
 
 /// A priority level with its requests.
 #[derive(Debug)]
 pub struct Level<W> {
     pub name: Arc<str>,
     state: Mutex<LevelState<W>>,
-    /// Seats of its own that it lacks. Written under the lock, read without; so are the others.
+    pub(super) published: Published,
+}
+
+/// What others read without the lock. It is written under the lock if it changes, which is seldom; so
+/// it is on other cache lines than the lock.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(super) struct Published {
+    /// Seats of its own that it lacks.
     pub(super) claim: AtomicU32,
     /// Seats it has borrowed and does not use.
     pub(super) spare: AtomicU32,
     /// Seats it has borrowed.
     borrowed: AtomicU32,
+    pub(super) nominal: AtomicU32,
     /// Its next deadline.
     deadline: AtomicU64,
-    pub(super) nominal: AtomicU32,
 }
 
 /// What the lock guards.
@@ -51,8 +62,9 @@ pub(super) struct LevelState<W> {
     pub(super) retired: bool,
 }
 
-/// The schema and level of a request.
+/// The schema and level of a request. Its references are counted on a cache line of their own.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Destination<W> {
     pub schema: Arc<str>,
     pub schema_uid: Arc<str>,
@@ -63,6 +75,14 @@ pub struct Destination<W> {
     /// Requests don't wait there.
     pub(super) rejects: bool,
     pub(super) number: u32,
+}
+
+/// The destination of a schema. Every request holds a reference to it, and counting those would be a
+/// write to one cache line by all threads: there is a copy for each stripe, made when it is first needed.
+#[derive(Debug)]
+pub(super) struct Copies<W> {
+    first: Arc<Destination<W>>,
+    others: [OnceLock<Arc<Destination<W>>>; STRIPES - 1],
 }
 
 /// A level, seen under its lock.
@@ -84,32 +104,46 @@ impl<W> Level<W> {
                 quiescing: false,
                 retired: false,
             }),
-            claim: AtomicU32::new(0),
-            spare: AtomicU32::new(0),
-            borrowed: AtomicU32::new(0),
-            deadline: AtomicU64::new(u64::MAX),
-            nominal: AtomicU32::new(0),
+            published: Published {
+                claim: AtomicU32::new(0),
+                spare: AtomicU32::new(0),
+                borrowed: AtomicU32::new(0),
+                nominal: AtomicU32::new(0),
+                deadline: AtomicU64::new(u64::MAX),
+            },
         }
     }
 
     /// When [`Dispatcher::tick`](super::Dispatcher::tick) must be called for it; read without its
     /// lock.
     pub fn deadline(&self) -> Option<Time> {
-        Some(Time(self.deadline.load(Ordering::Acquire))).filter(|time| *time < Time::MAX)
+        Some(Time(self.published.deadline.load(Ordering::Acquire))).filter(|time| *time < Time::MAX)
     }
 
     /// Whether it has seats that others lent; read without its lock.
     pub(super) fn borrows(&self) -> bool {
-        self.borrowed.load(Ordering::Relaxed) > 0
+        self.published.borrowed.load(Ordering::Relaxed) > 0
     }
 
     /// Whoever holds the lock does so for a fraction of a microsecond, which is less than a system call
     /// takes. So those who find it taken try for a while before they let the mutex yield and sleep.
     pub(super) fn lock(&self) -> MutexGuard<'_, LevelState<W>> {
-        let spun = (0..SPINS).find_map(|_| self.state.try_lock().or_else(pause));
-        let mut guard = spun.unwrap_or_else(|| self.state.lock());
+        let mut guard = self.state.try_lock().unwrap_or_else(|| self.lock_contended());
         guard.set.use_stripe(stripes::stripe());
         guard
+    }
+
+    #[cold]
+    fn lock_contended(&self) -> MutexGuard<'_, LevelState<W>> {
+        let mut pauses = 1;
+        for _ in 0..TRIES {
+            (0..pauses).for_each(|_| hint::spin_loop());
+            if let Some(guard) = self.state.try_lock() {
+                return guard;
+            }
+            pauses = (pauses * 2).min(MAX_PAUSES);
+        }
+        self.state.lock()
     }
 
     /// Looks at the level under its lock; requests of this level wait meanwhile.
@@ -125,16 +159,16 @@ impl<W> Level<W> {
     /// Publishes what others read without the lock, which the caller holds. Returns the level's
     /// deadline if it is earlier than before.
     pub(super) fn publish(&self, state: &LevelState<W>, claims: &Claims) -> Option<Time> {
-        let set = &state.set;
-        claims.change(&self.claim, if state.quiescing { 0 } else { set.claim() });
-        store_if_changed(&self.spare, set.spare());
+        let (set, published) = (&state.set, &self.published);
+        claims.change(&published.claim, if state.quiescing { 0 } else { set.claim() });
+        store_if_changed(&published.spare, set.spare());
         let SeatLimit { limit, nominal } = set.seats();
-        store_if_changed(&self.borrowed, limit.saturating_sub(nominal));
-        store_if_changed(&self.nominal, nominal);
+        store_if_changed(&published.borrowed, limit.saturating_sub(nominal));
+        store_if_changed(&published.nominal, nominal);
         let deadline = set.next_deadline().map_or(u64::MAX, |time| time.0);
-        let old = self.deadline.load(Ordering::Relaxed);
+        let old = self.published.deadline.load(Ordering::Relaxed);
         if deadline != old {
-            self.deadline.store(deadline, Ordering::Release);
+            self.published.deadline.store(deadline, Ordering::Release);
         }
         (deadline < old).then_some(Time(deadline))
     }
@@ -173,6 +207,32 @@ impl<W> LevelState<W> {
     }
 }
 
+impl<W> Copies<W> {
+    pub(super) fn new(destination: Destination<W>) -> Self {
+        Copies { first: Arc::new(destination), others: Default::default() }
+    }
+
+    /// That of this thread's stripe.
+    pub(super) fn own(&self) -> &Arc<Destination<W>> {
+        match stripes::stripe().checked_sub(1) {
+            None => &self.first,
+            Some(other) => self.others[other].get_or_init(|| Arc::new(self.first.copy())),
+        }
+    }
+}
+
+impl<W> Destination<W> {
+    fn copy(&self) -> Self {
+        Destination {
+            schema: self.schema.clone(),
+            schema_uid: self.schema_uid.clone(),
+            level: self.level.clone(),
+            level_uid: self.level_uid.clone(),
+            ..*self
+        }
+    }
+}
+
 impl<W> LevelView<'_, W> {
     /// The requests that wait or run, each with the name of its schema.
     pub fn requests(&self) -> Vec<(Arc<str>, RequestDump)> {
@@ -184,11 +244,6 @@ impl<W> LevelView<'_, W> {
     pub fn schemas(&self) -> impl Iterator<Item = (&Arc<str>, SchemaStats)> {
         self.schemas.iter().zip(self.set.schemas())
     }
-}
-
-fn pause<T>() -> Option<T> {
-    hint::spin_loop();
-    None
 }
 
 fn store_if_changed(cell: &AtomicU32, value: u32) {

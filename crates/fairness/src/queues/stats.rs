@@ -102,19 +102,20 @@ pub struct SchemaStats {
 
 /// The statistics of a level.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct LevelStats {
-    /// Queue lengths times 100 found by arrivals, against [`FILL_BOUNDS`] times the limit.
-    pub fill: [u64; FILL_BOUNDS.len() + 1],
-    pub fill_sum: u64,
-    pub seats: Utilization,
-    pub executing: Utilization,
-    pub waiting: Utilization,
-    pub demand: Utilization,
-    pub epochs: u64,
     /// R at the last dispatch from a queue.
     pub dispatch_r: Work,
     /// The virtual start of the request dispatched last from a queue.
     pub latest_start: Work,
+    pub epochs: u64,
+    pub seats: Utilization,
+    pub executing: Utilization,
+    pub demand: Utilization,
+    pub waiting: Utilization,
+    /// Queue lengths times 100 found by arrivals, against [`FILL_BOUNDS`] times the limit.
+    pub fill: [u64; FILL_BOUNDS.len() + 1],
+    pub fill_sum: u64,
     /// Up to when they were read: what happened before that, by another thread's clock, happens then.
     /// Otherwise a sum that was read could become smaller.
     read: Time,
