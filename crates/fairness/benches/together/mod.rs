@@ -32,7 +32,7 @@ pub(crate) fn both<F: FnMut()>(n: u64, make: impl Fn(usize) -> F + Sync) -> Dura
         took: one.took.max(other.took),
         disturbed: one.disturbed || other.disturbed,
     });
-    typical(slower.collect()).mul_f64(n as f64 / BURST as f64)
+    typical(&slower.collect::<Vec<_>>()).mul_f64(n as f64 / BURST as f64)
 }
 
 #[derive(Clone, Copy)]
@@ -54,7 +54,7 @@ fn bursts(line: &StartLine, rounds: u64, mut work: impl FnMut()) -> Vec<Burst> {
 }
 
 /// The median of those that were not disturbed.
-fn typical(bursts: Vec<Burst>) -> Duration {
+fn typical(bursts: &[Burst]) -> Duration {
     let mut quiet: Vec<_> = bursts.iter().filter(|b| !b.disturbed).map(|b| b.took).collect();
     quiet.sort_unstable();
     let median = quiet.get(quiet.len() / 2).copied();

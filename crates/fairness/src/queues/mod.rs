@@ -236,7 +236,7 @@ impl<W> QueueSet<W> {
     }
 
     /// The [`stripe`](crate::stripes) of the thread that makes the next calls.
-    pub(crate) fn use_stripe(&mut self, stripe: usize) {
+    pub fn use_stripe(&mut self, stripe: usize) {
         self.counts.use_stripe(stripe);
         self.slots.use_stripe(stripe);
     }

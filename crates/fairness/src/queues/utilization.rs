@@ -106,3 +106,60 @@ impl Utilization {
         (self.bucket, self.least, self.most) = (bucket, least, most);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::queues::stats::SEAT_UTILIZATION_BOUNDS as BOUNDS;
+
+    /// What happens after so many nanoseconds.
+    #[derive(Clone, Copy, Debug)]
+    enum Event {
+        Set(u64),
+        Denominator(u32),
+        Read,
+    }
+
+    fn event() -> impl Strategy<Value = (u64, Event)> {
+        let event = prop_oneof![
+            6 => (0..40_u64).prop_map(Event::Set),
+            1 => (1..30_u32).prop_map(Event::Denominator),
+            1 => Just(Event::Read),
+        ];
+        (0..1_000_u64, event)
+    }
+
+    proptest! {
+        #[test]
+        fn it_agrees_with_adding_up_each_period(
+            events in proptest::collection::vec(event(), 1..60),
+        ) {
+            let mut utilization = Utilization::new(Time(5), BOUNDS);
+            let (mut now, mut value, mut denominator) = (5, 0, 1.0);
+            let (mut nanos, mut sum) = ([0; MAX_BUCKETS], 0.0);
+            for (elapsed, event) in events {
+                now += elapsed;
+                let ratio = value as f64 / denominator;
+                let bucket = BOUNDS.iter().position(|bound| ratio <= *bound);
+                nanos[bucket.unwrap_or(BOUNDS.len())] += elapsed;
+                sum += ratio * elapsed as f64;
+                match event {
+                    Event::Set(to) => {
+                        utilization.set(Time(now), to);
+                        value = to;
+                    }
+                    Event::Denominator(to) => {
+                        denominator = f64::from(to);
+                        utilization.set_denominator(Time(now), denominator);
+                    }
+                    Event::Read => utilization.catch_up(Time(now)),
+                }
+            }
+            utilization.catch_up(Time(now));
+            prop_assert_eq!(utilization.nanos(), &nanos[..=BOUNDS.len()]);
+            prop_assert!((utilization.sum() - sum).abs() <= 1e-9 * (1.0 + sum));
+        }
+    }
+}
