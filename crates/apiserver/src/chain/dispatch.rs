@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use axum::body::Body;
 use bytes::Bytes;
 use http::{Method, request::Parts};
-use http_body_util::{BodyExt as _, Limited};
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use jiff::Timestamp;
 
 use super::{documents, is_read};
@@ -29,6 +29,9 @@ use crate::{
 
 /// Timeout for reading a request body.
 const BODY_TIME: Duration = Duration::from_secs(60);
+/// Timeout for each piece of it: a client that sends nothing must not hold its seat, for which
+/// others wait 15 seconds at most.
+const BODY_PAUSE: Duration = Duration::from_secs(10);
 
 pub(super) async fn dispatch(
     api: &Arc<Api>,
@@ -135,17 +138,34 @@ fn view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<Vie
 
 /// The body, if it is within the size limit and arrives in time.
 async fn whole(body: Body) -> Result<Bytes> {
-    let read = Limited::new(body, body::LIMIT).collect();
-    match tokio::time::timeout(BODY_TIME, read).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(problem)) if problem.is::<http_body_util::LengthLimitError>() => {
-            Err(Failure::too_large(body::LIMIT))
-        }
-        Ok(Err(problem)) => {
-            Err(Failure::bad_request(format!("request body ended early: {problem}")))
-        }
-        Err(_) => Err(Failure::bad_request("timed out reading the request body")),
+    let read = pieces(Limited::new(body, body::LIMIT));
+    let read = tokio::time::timeout(BODY_TIME, read).await;
+    let mut pieces = read.unwrap_or_else(|_| Err(timed_out()))?;
+    match pieces.len() {
+        0 | 1 => Ok(pieces.pop().unwrap_or_default()),
+        _ => Ok(pieces.concat().into()),
     }
+}
+
+async fn pieces(mut body: Limited<Body>) -> Result<Vec<Bytes>> {
+    let mut pieces = Vec::new();
+    loop {
+        match tokio::time::timeout(BODY_PAUSE, body.frame()).await {
+            Ok(Some(Ok(frame))) => pieces.extend(frame.into_data()),
+            Ok(None) => return Ok(pieces),
+            Ok(Some(Err(problem))) if problem.is::<LengthLimitError>() => {
+                return Err(Failure::too_large(body::LIMIT));
+            }
+            Ok(Some(Err(problem))) => {
+                return Err(Failure::bad_request(format!("request body ended early: {problem}")));
+            }
+            Err(_) => return Err(timed_out()),
+        }
+    }
+}
+
+fn timed_out() -> Failure {
+    Failure::bad_request("timed out reading the request body")
 }
 
 fn content_type(parts: &Parts) -> &str {

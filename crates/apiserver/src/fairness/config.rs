@@ -10,9 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use evenkeel_fairness::dialect::{
-    Compiled,
-    kubernetes::{self, FlowSchema, PriorityLevelConfiguration},
+use evenkeel_fairness::{
+    config::Config,
+    dialect::{
+        Compiled,
+        kubernetes::{self, FlowSchema, PriorityLevelConfiguration},
+    },
 };
 use serde::de::DeserializeOwned;
 
@@ -22,6 +25,7 @@ use crate::{
     document,
     follow::{Follower, News},
     kinds::{self, FLOW_SCHEMA, PRIORITY_LEVEL_CONFIGURATION},
+    settings::FairnessProfile,
 };
 
 /// Least and longest pause between two passes.
@@ -107,9 +111,22 @@ impl Fairness {
     /// Puts a configuration in force; the last one stays if it can't be used.
     pub(super) fn configure(&self, compiled: &Compiled) {
         let limit = self.settings.limit();
-        if let Err(error) = self.layer.configure(compiled.config.clone(), limit) {
+        let mut config = compiled.config.clone();
+        if self.settings.profile == FairnessProfile::Proposal {
+            fix_limits(&mut config);
+        }
+        if let Err(error) = self.layer.configure(config, limit) {
             tracing::warn!(%error, "ignoring invalid flow control configuration");
         }
+    }
+}
+
+/// The proposal has no lending. With it, a level that lent all its seats would serve nobody until
+/// the next adjustment, up to ten seconds later.
+fn fix_limits(config: &mut Config) {
+    for level in &mut config.levels {
+        level.lendable_percent = 0;
+        level.borrowing_limit_percent = Some(0);
     }
 }
 
