@@ -1,26 +1,20 @@
 //! How many requests wait and run, separately for reads and writes, as a ratio weighted by time:
 //! `apiserver_flowcontrol_read_vs_write_current_requests`.
 //!
-//! This is the only metric counted across levels. What all threads count together would be a cache line
-//! that all of them write, so each stripe (`evenkeel_fairness::stripes`) has a log of changes instead.
-//! When a log is full, and for a scrape, all of them are replayed in the order of their times. A change
-//! whose time was read before a replay and which is logged after it counts from the latest time that was
-//! replayed: by as much time is the metric inexact, its counts and the sum of all times are not.
-//!
-//! Bound: a change is one addition to a log; a replay sorts as many changes as the logs hold.
+//! This is the only metric counted across levels, so it must not need a lock. A gauge is one word: the
+//! number of requests in the lower bits and when it last changed, in microseconds, in the upper
+//! ones. Whoever changes the word owns the time since its last change and adds it to the bucket of
+//! the number that held until then. Differences of times are modulo 2⁴², so it runs for 50 days
+//! between two changes or scrapes. Readings of the clock by two threads may come in the wrong
+//! order: then no time has passed.
 
-use std::{
-    array,
-    sync::atomic::{AtomicU32, Ordering::Relaxed},
-};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
 use evenkeel_fairness::{
     Time,
     config::{Config, Handling},
     limits::nominal,
-    stripes::{STRIPES, stripe},
 };
-use parking_lot::{Mutex, MutexGuard};
 
 use crate::head::Kind;
 
@@ -28,8 +22,9 @@ use crate::head::Kind;
 pub(crate) const BOUNDS: [f64; 15] =
     [0.0, 0.001, 0.01, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99, 1.0];
 
-/// How many changes a log holds.
-const LOG: usize = 128;
+const COUNT_BITS: u32 = 22;
+const COUNT: u64 = (1 << COUNT_BITS) - 1;
+const MICROS: u64 = u64::MAX >> COUNT_BITS;
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Phase {
@@ -37,11 +32,10 @@ pub(crate) enum Phase {
     Executing,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    /// By stripe.
-    logs: [Log; STRIPES],
-    counted: Mutex<Counted>,
+    /// By [`Phase`] and [`Kind`].
+    gauges: [[Gauge; 2]; 2],
     max_waiting: AtomicU32,
     max_executing: AtomicU32,
 }
@@ -56,46 +50,13 @@ pub(crate) struct Reading {
 }
 
 /// On its own cache lines, as other cores write to its neighbours.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 #[repr(align(128))]
-struct Log(Mutex<Vec<Change>>);
-
-#[derive(Clone, Copy, Debug)]
-struct Change {
-    at: Time,
-    phase: Phase,
-    kind: Kind,
-    by: i8,
-}
-
-/// What the logs came to.
-#[derive(Debug)]
-struct Counted {
-    /// By [`Phase`] and [`Kind`].
-    gauges: [[Gauge; 2]; 2],
-    /// Room for a replay.
-    changes: Vec<Change>,
-}
-
-#[derive(Clone, Copy, Debug)]
 struct Gauge {
-    /// Below zero if a request that left was replayed before it entered: the rest is on its way.
-    count: i64,
-    since: Time,
-    reading: Reading,
-}
-
-impl Default for InFlight {
-    fn default() -> Self {
-        let reading = Reading { nanos: [0; BOUNDS.len() + 1], sum: 0.0 };
-        let gauges = [[Gauge { count: 0, since: Time(0), reading }; 2]; 2];
-        InFlight {
-            logs: array::from_fn(|_| Log(Mutex::new(Vec::with_capacity(LOG)))),
-            counted: Mutex::new(Counted { gauges, changes: Vec::with_capacity(STRIPES * LOG) }),
-            max_waiting: AtomicU32::new(0),
-            max_executing: AtomicU32::new(0),
-        }
-    }
+    word: AtomicU64,
+    micros: [AtomicU64; BOUNDS.len() + 1],
+    /// Ratio times nanoseconds.
+    sum: AtomicU64,
 }
 
 impl InFlight {
@@ -107,71 +68,66 @@ impl InFlight {
             }
             _ => 0,
         });
+        self.max_waiting.store(u32::try_from(room.sum::<u64>()).unwrap_or(u32::MAX), Relaxed);
         let limits = nominal::limits(config.levels.iter(), server_limit).unwrap_or_default();
         let seats: u64 = limits.iter().map(|limits| u64::from(limits.nominal)).sum();
-        let _counted = self.replay();
-        self.max_waiting.store(u32::try_from(room.sum::<u64>()).unwrap_or(u32::MAX), Relaxed);
         self.max_executing.store(u32::try_from(seats).unwrap_or(u32::MAX), Relaxed);
     }
 
     pub(crate) fn enter(&self, now: Time, phase: Phase, kind: Kind) {
-        self.log(Change { at: now, phase, kind, by: 1 });
+        self.change(now, phase, kind, |count| (count + 1).min(COUNT));
     }
 
     pub(crate) fn leave(&self, now: Time, phase: Phase, kind: Kind) {
-        self.log(Change { at: now, phase, kind, by: -1 });
+        self.change(now, phase, kind, |count| count.saturating_sub(1));
     }
 
     pub(crate) fn read(&self, now: Time, phase: Phase, kind: Kind) -> Reading {
-        let gauge = &mut self.replay().gauges[phase as usize][kind as usize];
-        gauge.pass(now, self.most(phase));
-        gauge.reading
-    }
-
-    fn log(&self, change: Change) {
-        let mut log = self.logs[stripe()].0.lock();
-        log.push(change);
-        let full = log.len() >= LOG;
-        drop(log);
-        if full {
-            drop(self.replay());
+        self.change(now, phase, kind, |count| count);
+        let gauge = &self.gauges[phase as usize][kind as usize];
+        Reading {
+            nanos: std::array::from_fn(|i| gauge.micros[i].load(Relaxed).saturating_mul(1000)),
+            sum: gauge.sum.load(Relaxed) as f64,
         }
     }
 
-    /// Counts what is in the logs.
-    fn replay(&self) -> MutexGuard<'_, Counted> {
-        let mut counted = self.counted.lock();
-        let Counted { gauges, changes } = &mut *counted;
-        self.logs.iter().for_each(|log| changes.append(&mut log.0.lock()));
-        changes.sort_unstable_by_key(|change| change.at);
-        for Change { at, phase, kind, by } in changes.drain(..) {
-            let gauge = &mut gauges[phase as usize][kind as usize];
-            gauge.pass(at, self.most(phase));
-            gauge.count += i64::from(by);
-        }
-        counted
-    }
-
-    fn most(&self, phase: Phase) -> u32 {
-        match phase {
-            Phase::Waiting => self.max_waiting.load(Relaxed),
-            Phase::Executing => self.max_executing.load(Relaxed),
-        }
+    fn change(&self, now: Time, phase: Phase, kind: Kind, to: impl Fn(u64) -> u64) {
+        let most = match phase {
+            Phase::Waiting => &self.max_waiting,
+            Phase::Executing => &self.max_executing,
+        };
+        self.gauges[phase as usize][kind as usize].change(now, most.load(Relaxed), to);
     }
 }
 
 impl Gauge {
-    /// Counts the time until `now` at the number that held.
-    fn pass(&mut self, now: Time, most: u32) {
-        let elapsed = now.0.saturating_sub(self.since.0);
+    fn change(&self, now: Time, most: u32, to: impl Fn(u64) -> u64) {
+        let now = (now.0 / 1000) & MICROS;
+        let mut old = self.word.load(Relaxed);
+        loop {
+            let (since, count) = (old >> COUNT_BITS, old & COUNT);
+            let elapsed = now.wrapping_sub(since) & MICROS;
+            // The upper half are negative differences.
+            let (at, elapsed) = if elapsed > MICROS / 2 { (since, 0) } else { (now, elapsed) };
+            let new = at << COUNT_BITS | to(count);
+            match self.word.compare_exchange_weak(old, new, Relaxed, Relaxed) {
+                Ok(_) => return self.add(count, elapsed, most),
+                Err(changed) => old = changed,
+            }
+        }
+    }
+
+    /// Adds a period with a constant number of requests.
+    fn add(&self, count: u64, elapsed: u64, most: u32) {
         if elapsed == 0 {
             return;
         }
-        self.since = now;
-        let ratio = self.count.max(0) as f64 / f64::from(most.max(1));
+        let ratio = count as f64 / f64::from(most.max(1));
         let bucket = BOUNDS.iter().position(|bound| ratio <= *bound).unwrap_or(BOUNDS.len());
-        self.reading.nanos[bucket] += elapsed;
-        self.reading.sum += ratio * elapsed as f64;
+        self.micros[bucket].fetch_add(elapsed, Relaxed);
+        if count > 0 {
+            self.sum.fetch_add((ratio * 1e3 * elapsed as f64).round() as u64, Relaxed);
+        }
     }
 }
 
@@ -221,6 +177,6 @@ mod tests {
         let end = Time(SECOND);
         let total: u64 = in_flight.read(end, phase, kind).nanos.iter().sum();
         assert_eq!(total, SECOND);
-        assert_eq!(in_flight.counted.lock().gauges[1][0].count, 0);
+        assert_eq!(in_flight.gauges[1][0].word.load(Relaxed) & COUNT, 0);
     }
 }

@@ -19,11 +19,13 @@ use crate::{
     top_flows::TopFlows,
 };
 
-/// How often a lock that is taken is tried before its thread may sleep.
-const TRIES: u32 = 24;
+/// How often a lock that is taken is tried before its thread may sleep: for about 20 microseconds, in case
+/// the thread that holds it was interrupted.
+const TRIES: u32 = 16;
 
-/// The most pauses of the processor between two tries.
-const MAX_PAUSES: u32 = 256;
+/// The most pauses of the processor between two tries: one or two microseconds, in which the other thread
+/// does several things to the level while all of it is in the cache of its core.
+const MAX_PAUSES: u32 = 64;
 
 /// A priority level with its requests.
 #[derive(Debug)]
@@ -126,7 +128,8 @@ impl<W> Level<W> {
     }
 
     /// Whoever holds the lock does so for a fraction of a microsecond, which is less than a system call
-    /// takes. So those who find it taken try for a while before they let the mutex yield and sleep.
+    /// takes. So those who find it taken try again, after longer and longer pauses, before they let the
+    /// mutex yield and sleep.
     pub(super) fn lock(&self) -> MutexGuard<'_, LevelState<W>> {
         let mut guard = self.state.try_lock().unwrap_or_else(|| self.lock_contended());
         guard.set.use_stripe(stripes::stripe());

@@ -55,6 +55,10 @@ impl Counts {
         }
     }
 
+    pub(super) fn stripe(&self) -> usize {
+        self.stripe
+    }
+
     /// Where a schema is counted.
     ///
     /// # Panics

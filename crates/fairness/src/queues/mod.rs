@@ -248,8 +248,7 @@ impl<W> QueueSet<W> {
 
     /// What is counted for all, up to `now`.
     pub fn stats(&mut self, now: Time) -> LevelStats {
-        self.stats.catch_up(now.max(self.now));
-        let mut stats = self.stats.clone();
+        let mut stats = self.stats.read(now.max(self.now));
         let fill = self.counts.merged_fill();
         (stats.fill, stats.fill_sum) = (fill.counts, fill.sum);
         stats
@@ -288,7 +287,7 @@ impl<W> QueueSet<W> {
             waiting: self.waiting.into(),
             demand,
         };
-        self.stats.set(self.now, load);
+        self.stats.set(self.now, self.counts.stripe(), load);
     }
 
     /// Where the schema of a request is counted.

@@ -231,20 +231,26 @@ impl LevelStats {
         }
     }
 
-    /// Accounts for the time up to `now`.
-    pub(super) fn catch_up(&mut self, now: Time) {
+    /// A copy as of `now`, for those who read it.
+    pub(super) fn read(&mut self, now: Time) -> Self {
         self.read = self.read.max(now);
         let now = self.read;
-        self.utilizations().into_iter().for_each(|utilization| utilization.catch_up(now));
+        LevelStats {
+            seats: self.seats.read(now),
+            executing: self.executing.read(now),
+            demand: self.demand.read(now),
+            waiting: self.waiting.read(now),
+            ..*self
+        }
     }
 
     /// Sets the load from now on.
-    pub(super) fn set(&mut self, now: Time, load: Load) {
+    pub(super) fn set(&mut self, now: Time, stripe: usize, load: Load) {
         let now = now.max(self.read);
-        self.seats.set(now, load.seats);
-        self.executing.set(now, load.executing);
-        self.waiting.set(now, load.waiting);
-        self.demand.set(now, load.demand);
+        self.seats.set(now, stripe, load.seats);
+        self.executing.set(now, stripe, load.executing);
+        self.waiting.set(now, stripe, load.waiting);
+        self.demand.set(now, stripe, load.demand);
     }
 
     /// Sets the denominators of the ratios from now on: the nominal seats, and the room in the queues.
@@ -254,10 +260,6 @@ impl LevelStats {
             utilization.set_denominator(now, f64::from(nominal.max(1)));
         }
         self.waiting.set_denominator(now, room);
-    }
-
-    fn utilizations(&mut self) -> [&mut Utilization; 4] {
-        [&mut self.seats, &mut self.executing, &mut self.waiting, &mut self.demand]
     }
 }
 
@@ -271,9 +273,9 @@ mod tests {
         stats.set_denominators(Time(0), 4, 1.0);
         let load = |seats| Load { seats, executing: 0, waiting: 0, demand: 0 };
         for (at, seats) in [(10, 2), (30, 4), (60, 5), (100, 1), (150, 0)] {
-            stats.set(Time(at), load(seats));
+            stats.set(Time(at), at as usize % 8, load(seats));
         }
-        stats.catch_up(Time(160));
+        let stats = stats.read(Time(160));
         // Bounds 0, 0.3 (a quarter), 0.5, 1, and above.
         let nanos = [(0, 20), (3, 50), (5, 20), (12, 30), (13, 40)];
         let counted: Vec<_> = (0..).zip(stats.seats.nanos()).filter(|(_, n)| **n > 0).collect();
@@ -285,9 +287,9 @@ mod tests {
     #[test]
     fn a_change_of_the_denominator_keeps_what_was_counted() {
         let mut stats = LevelStats::new(Time(0));
-        stats.set(Time(0), Load { seats: 1, executing: 0, waiting: 0, demand: 0 });
+        stats.set(Time(0), 0, Load { seats: 1, executing: 0, waiting: 0, demand: 0 });
         stats.set_denominators(Time(10), 2, 1.0);
-        stats.catch_up(Time(20));
+        let stats = stats.read(Time(20));
         assert!((stats.seats.sum() - 15.0).abs() < 1e-9);
         assert_eq!((stats.seats.nanos()[12], stats.seats.nanos()[5]), (10, 10));
     }

@@ -3,12 +3,12 @@
 //! The ratio is kept as its numerator. Its integral needs no visit while the numerator stays the same:
 //! the integral of a step function up to T is its last value times T, less the sum over its steps of
 //! height times time. So a change adds one product to that sum. The time in a bucket is added up when the
-//! bucket is left, and that is known by two comparisons. What a change reads and writes is on one cache
-//! line.
+//! bucket is left, which is known by two comparisons, and in the stripe of the thread (`stripes.rs`).
+//! So a change writes to one cache line that other threads write to.
 //!
 //! Bound: O(1) for a change within a bucket; O(buckets) between them.
 
-use crate::{Time, time::nanos};
+use crate::{Time, stripes::STRIPES, time::nanos};
 
 /// The maximum number of buckets of any histogram, including that above all bounds.
 pub(super) const MAX_BUCKETS: usize = 14;
@@ -27,13 +27,21 @@ pub struct Utilization {
     /// Up to when the time in it was added up.
     since: Time,
 
-    // All below is looked at when the bucket changes.
-    nanos: [u64; MAX_BUCKETS],
+    // All below is only read when the numerator changes.
     pub bounds: &'static [f64],
+    /// The largest numerators that are below each bound.
+    mosts: [u64; MAX_BUCKETS],
+    denominator: f64,
     /// Of ratio times nanoseconds, with earlier denominators.
     sum: f64,
-    denominator: f64,
+    /// By stripe; in a copy for a reader all of it is in the first.
+    nanos: Vec<Nanos>,
 }
+
+/// By bucket.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(align(128))]
+struct Nanos([u64; MAX_BUCKETS]);
 
 impl Utilization {
     pub(super) fn new(now: Time, bounds: &'static [f64]) -> Self {
@@ -44,18 +52,19 @@ impl Utilization {
             most: 0,
             bucket: 0,
             since: now,
-            nanos: [0; MAX_BUCKETS],
             bounds,
-            sum: 0.0,
+            mosts: [0; MAX_BUCKETS],
             denominator: 1.0,
+            sum: 0.0,
+            nanos: vec![Nanos::default(); STRIPES],
         };
-        utilization.find_bucket();
+        utilization.set_denominator(now, 1.0);
         utilization
     }
 
     /// By bucket: one more than bounds, the last for all that is above them.
     pub fn nanos(&self) -> &[u64] {
-        &self.nanos[..=self.bounds.len()]
+        &self.nanos[0].0[..=self.bounds.len()]
     }
 
     /// Of ratio times nanoseconds.
@@ -66,44 +75,54 @@ impl Utilization {
 
     /// Sets the numerator from now on.
     #[inline]
-    pub(super) fn set(&mut self, now: Time, value: u64) {
+    pub(super) fn set(&mut self, now: Time, stripe: usize, value: u64) {
         if value == self.value {
             return;
         }
         self.steps += (i128::from(self.value) - i128::from(value)) * i128::from(now.0);
         self.value = value;
         if value < self.least || value > self.most {
-            self.catch_up(now);
+            self.catch_up(now, stripe);
             self.find_bucket();
         }
     }
 
     pub(super) fn set_denominator(&mut self, now: Time, denominator: f64) {
-        self.catch_up(now);
+        self.catch_up(now, 0);
         self.sum = self.sum();
         self.steps = -i128::from(self.value) * i128::from(self.since.0);
         self.denominator = denominator;
+        let most = |bound: &f64| {
+            let most = (bound * denominator) as u64;
+            // The product may have been rounded down.
+            most + u64::from((most + 1) as f64 / denominator <= *bound)
+        };
+        self.mosts.iter_mut().zip(self.bounds).for_each(|(slot, bound)| *slot = most(bound));
         self.find_bucket();
     }
 
-    /// Accounts for the time until now: [`Self::nanos`] and [`Self::sum`] are as of then.
-    pub(super) fn catch_up(&mut self, now: Time) {
-        self.nanos[self.bucket] += nanos(now - self.since);
+    /// A copy as of now, for those who read it.
+    pub(super) fn read(&mut self, now: Time) -> Self {
+        self.catch_up(now, 0);
+        let mut sum = Nanos::default();
+        for stripe in &self.nanos {
+            sum.0.iter_mut().zip(&stripe.0).for_each(|(sum, nanos)| *sum += nanos);
+        }
+        Utilization { nanos: vec![sum], ..*self }
+    }
+
+    /// Adds up the time until now.
+    fn catch_up(&mut self, now: Time, stripe: usize) {
+        self.nanos[stripe].0[self.bucket] += nanos(now - self.since);
         self.since = self.since.max(now);
     }
 
     fn find_bucket(&mut self) {
-        let most = |bound: f64| {
-            let most = (bound * self.denominator) as u64;
-            // The product may have been rounded down.
-            most + u64::from((most + 1) as f64 / self.denominator <= bound)
-        };
-        let bucket = self.bounds.iter().position(|bound| self.value <= most(*bound));
-        let bucket = bucket.unwrap_or(self.bounds.len());
-        let below = bucket.checked_sub(1).and_then(|below| self.bounds.get(below));
-        let least = below.map_or(0, |bound| most(*bound) + 1);
-        let most = self.bounds.get(bucket).map_or(u64::MAX, |bound| most(*bound));
-        (self.bucket, self.least, self.most) = (bucket, least, most);
+        let mosts = &self.mosts[..self.bounds.len()];
+        let bucket = mosts.iter().position(|most| self.value <= *most).unwrap_or(mosts.len());
+        self.bucket = bucket;
+        self.least = if bucket == 0 { 0 } else { mosts[bucket - 1] + 1 };
+        self.most = mosts.get(bucket).copied().unwrap_or(u64::MAX);
     }
 }
 
@@ -117,14 +136,14 @@ mod tests {
     /// What happens after so many nanoseconds.
     #[derive(Clone, Copy, Debug)]
     enum Event {
-        Set(u64),
+        Set(usize, u64),
         Denominator(u32),
         Read,
     }
 
     fn event() -> impl Strategy<Value = (u64, Event)> {
         let event = prop_oneof![
-            6 => (0..40_u64).prop_map(Event::Set),
+            6 => (0..STRIPES, 0..40_u64).prop_map(|(stripe, to)| Event::Set(stripe, to)),
             1 => (1..30_u32).prop_map(Event::Denominator),
             1 => Just(Event::Read),
         ];
@@ -146,18 +165,18 @@ mod tests {
                 nanos[bucket.unwrap_or(BOUNDS.len())] += elapsed;
                 sum += ratio * elapsed as f64;
                 match event {
-                    Event::Set(to) => {
-                        utilization.set(Time(now), to);
+                    Event::Set(stripe, to) => {
+                        utilization.set(Time(now), stripe, to);
                         value = to;
                     }
                     Event::Denominator(to) => {
                         denominator = f64::from(to);
                         utilization.set_denominator(Time(now), denominator);
                     }
-                    Event::Read => utilization.catch_up(Time(now)),
+                    Event::Read => drop(utilization.read(Time(now))),
                 }
             }
-            utilization.catch_up(Time(now));
+            let utilization = utilization.read(Time(now));
             prop_assert_eq!(utilization.nanos(), &nanos[..=BOUNDS.len()]);
             prop_assert!((utilization.sum() - sum).abs() <= 1e-9 * (1.0 + sum));
         }
