@@ -65,6 +65,7 @@ pub(crate) const BENCHES: &[Bench] = &[
             Target::new("tower-fairness", "layer"),
         ],
     },
+    Bench { name: "overload", needs: &[], targets: &[Target::new("evenkeel", "overload")] },
     Bench {
         name: "proxy",
         // Network namespaces.
