@@ -10,7 +10,7 @@ use crate::{
     seats::{NARROW, Narrow, SEATS, hostile, never_more_than_configured},
 };
 
-const TIME: Duration = Duration::from_millis(1500);
+const TIME: Duration = Duration::from_millis(1000);
 const CONNECTIONS: usize = 50;
 
 #[tokio::test]

@@ -24,12 +24,12 @@ const SEATS: [&str; 4] = ["--max-requests-inflight", "4", "--max-mutating-reques
 const NAMESPACES: [&str; 3] = ["acme", "bank", "shop"];
 pub(crate) const NODES: usize = 5;
 /// Of somebody who runs amok.
-const CONNECTIONS: usize = 40;
+const CONNECTIONS: usize = 32;
 /// How long each of their requests holds its seat: many times longer than it takes the server, so that
 /// seats are what they wait for, on a busy machine too.
 const HOLD: Duration = Duration::from_millis(20);
 
-const TIME: Duration = Duration::from_millis(1200);
+const TIME: Duration = Duration::from_millis(800);
 const FLOW_CONTROL: &str = "/apis/flowcontrol.apiserver.k8s.io/v1";
 /// Within which a configuration is in force.
 const PATIENCE: Duration = Duration::from_secs(20);

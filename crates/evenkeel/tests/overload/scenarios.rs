@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// Of callers who do something now and then.
-const PERIOD: Duration = Duration::from_millis(60);
+const PERIOD: Duration = Duration::from_millis(40);
 
 fn alice() -> User {
     User::new("alice", &[STAFF])

@@ -12,7 +12,7 @@ use crate::{
     scenario::PROFILES,
 };
 
-const TIME: Duration = Duration::from_millis(2500);
+const TIME: Duration = Duration::from_millis(2000);
 /// Much longer than anybody waits who does not stand in a queue, even on a busy machine.
 const LONG: Duration = Duration::from_secs(1);
 

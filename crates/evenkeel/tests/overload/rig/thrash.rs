@@ -21,7 +21,7 @@ use super::{
 /// Few enough that queues form.
 pub(crate) const SEATS: [&str; 4] =
     ["--max-requests-inflight", "8", "--max-mutating-requests-inflight", "4"];
-pub(crate) const CONNECTIONS: usize = 120;
+pub(crate) const CONNECTIONS: usize = 80;
 
 const NODES: usize = 4;
 const HEARTBEAT: Duration = Duration::from_millis(100);
