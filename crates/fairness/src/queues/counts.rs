@@ -1,7 +1,6 @@
 //! What is counted for the schemas of a level, by stripe: see `stripes.rs`.
 //!
-//! A thread adds to the numbers of its own stripe, so that they stay in the cache of its core, where adding
-//! takes a nanosecond. It does so while it holds the level's lock, which it needs anyway: the numbers are
+//! A thread adds to the numbers of its own stripe, so that they stay in the cache of its core. It does so while it holds the level's lock, which it needs anyway: the numbers are
 //! plain, and a scrape, which holds the lock too, adds up the stripes and is exact. How many requests wait
 //! and run is not counted at all: a scrape finds it from the requests.
 //!
