@@ -3,6 +3,7 @@
 //!
 //! Each returns whether the input was accepted. Input may be rejected, but nothing may panic.
 
+mod admissions;
 mod authorizations;
 mod server;
 mod tokens;
@@ -15,7 +16,9 @@ use evenkeel_store::{
 };
 use serde_json::Value;
 
-pub use self::{authorizations::Authorizations, server::Server, tokens::Tokens};
+pub use self::{
+    admissions::Admissions, authorizations::Authorizations, server::Server, tokens::Tokens,
+};
 use crate::{
     document,
     kinds::{self, Kind, names},

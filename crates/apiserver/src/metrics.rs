@@ -4,6 +4,8 @@
 //! no value from a request becomes one. A served resource has its [`Requests`], looked up once:
 //! recording a request is then one lookup in a small table.
 
+mod prior;
+
 use std::{
     borrow::Cow,
     fmt,
@@ -290,6 +292,8 @@ impl Metrics {
     pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         encode(&mut text, &self.registry).expect("a String takes all that is written to it");
+        let end = text.rfind("# EOF").unwrap_or(text.len());
+        text.insert_str(end, &prior::prior(&text));
         text
     }
 }

@@ -8,14 +8,14 @@
 mod bind;
 mod compare;
 mod cut;
-mod http;
+pub(crate) mod http;
 mod kubectl;
 mod later;
 mod openapi_facts;
 mod replay;
 mod scenario;
 mod send;
-mod server;
+pub(crate) mod server;
 #[cfg(test)]
 mod tests;
 mod watch;

@@ -1,10 +1,10 @@
 //! What a request costs from the door to its end: classify, hash, queue, seat, leave, with
 //! Kubernetes' default objects, a real clock and all that is counted; alone and from two threads.
 
+mod together;
+
 use std::{
     hint::black_box,
-    sync::Barrier,
-    thread,
     time::{Duration, Instant},
 };
 
@@ -33,6 +33,9 @@ const ACCOUNT: Request<'static> = Request {
     method: "GET",
     headers: &[],
 };
+
+const OTHER_ACCOUNT: Request<'static> =
+    Request { user: "system:serviceaccount:shop:cart", ..ACCOUNT };
 
 const NODE: Request<'static> = Request {
     user: "system:node:node-1",
@@ -83,32 +86,26 @@ fn one_thread(c: &mut Criterion) {
     group.finish();
 }
 
-/// The time that each of two threads needs for a request while the other does the same, in the same
-/// level and in different ones.
+/// The time that each of two threads needs for a request while the other does the same: as one flow, as
+/// two flows of one level, and in two levels.
 fn two_threads(c: &mut Criterion) {
     let mut group = c.benchmark_group("admit to leave, two threads");
-    for (name, requests) in [("one level", [ACCOUNT, ACCOUNT]), ("two levels", [ACCOUNT, NODE])] {
+    let rows = [
+        ("one flow", [ACCOUNT, ACCOUNT]),
+        ("one level", [ACCOUNT, OTHER_ACCOUNT]),
+        ("two levels", [ACCOUNT, NODE]),
+    ];
+    for (name, requests) in rows {
         let server = Server::new();
+        let work = |thread: usize| {
+            let (server, request, mut woken) = (&server, &requests[thread], Vec::new());
+            move || server.serve(black_box(request), &mut woken)
+        };
         group.bench_function(BenchmarkId::from_parameter(name), |b| {
-            b.iter_custom(|n| both(&server, &requests, n));
+            b.iter_custom(|n| together::both(n, work));
         });
     }
     group.finish();
-}
-
-fn both(server: &Server, requests: &[Request<'static>; 2], n: u64) -> Duration {
-    let barrier = Barrier::new(2);
-    let run = |request: &Request<'static>| {
-        let mut woken = Vec::new();
-        barrier.wait();
-        let start = Instant::now();
-        (0..n).for_each(|_| server.serve(black_box(request), &mut woken));
-        start.elapsed()
-    };
-    thread::scope(|scope| {
-        let other = scope.spawn(|| run(&requests[1]));
-        run(&requests[0]).max(other.join().expect("it does not panic"))
-    })
 }
 
 criterion_group!(benches, one_thread, two_threads);

@@ -49,6 +49,7 @@ mod seats;
 mod settings;
 pub mod shard;
 pub mod simulate;
+pub mod stripes;
 mod time;
 pub mod top_flows;
 pub mod width;

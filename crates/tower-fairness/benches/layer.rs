@@ -1,5 +1,8 @@
 //! The whole layer around a handler that does nothing, under Kubernetes' default configuration.
 
+#[path = "../../fairness/benches/together/mod.rs"]
+mod together;
+
 use std::{
     cell::Cell,
     convert::Infallible,
@@ -8,11 +11,10 @@ use std::{
     pin::pin,
     rc::Rc,
     task::{Context, Poll, Waker},
-    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
-use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use criterion::{Criterion, criterion_group, criterion_main};
 use http::{Request, Response};
 use http_body_util::{BodyExt, Empty, Full};
 use tower::{Layer, Service};
@@ -25,10 +27,10 @@ fn request(user: usize) -> Request<()> {
     Request::get("/api/v1/namespaces/shop/pods").extension(user).body(()).expect("a request")
 }
 
-/// How long `n` requests take, one after the other, through what `wrap` makes of the handler.
+/// Sends a request through what `wrap` makes of the handler, each time it is called.
 ///
 /// The handler gives the request back, so that making and freeing it is not measured.
-fn serve<B, S, R>(n: u64, user: usize, body: B, wrap: impl FnOnce(Handler<B>) -> S) -> Duration
+fn sender<B, S, R>(user: usize, body: B, wrap: impl FnOnce(Handler<B>) -> S) -> impl FnMut()
 where
     B: Clone,
     S: Service<Request<()>, Response = Response<R>, Error = Infallible>,
@@ -36,16 +38,14 @@ where
 {
     let back = Rc::new(Cell::new(Some(request(user))));
     let mut service = wrap(Handler { back: back.clone(), body });
-    let mut cx = Context::from_waker(Waker::noop());
-    let began = Instant::now();
-    for _ in 0..n {
+    move || {
+        let mut cx = Context::from_waker(Waker::noop());
         let request = back.take().expect("the handler gave it back");
         let mut response = pin!(service.call(request));
         let Poll::Ready(Ok(response)) = response.as_mut().poll(&mut cx) else { panic!("it waits") };
         let mut body = pin!(response.into_body().collect());
         assert!(black_box(body.as_mut().poll(&mut cx)).is_ready());
     }
-    began.elapsed()
 }
 
 #[derive(Clone)]
@@ -69,7 +69,7 @@ impl<B: Clone> Service<Request<()>> for Handler<B> {
     }
 }
 
-fn one_worker(c: &mut Criterion) {
+fn one_thread(c: &mut Criterion) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let _entered = runtime.enter();
     let empty = Empty::<Bytes>::new();
@@ -80,43 +80,51 @@ fn one_worker(c: &mut Criterion) {
     let headers =
         headers.build(kubernetes::defaults().compile().config, 600).expect("a configuration");
     let mut group = c.benchmark_group("layer");
-    group.bench_function("bare", |b| b.iter_custom(|n| serve(n, 0, empty, |handler| handler)));
+    group.bench_function("bare", |b| b.iter(sender(0, empty, |handler| handler)));
     group.bench_function("empty-body", |b| {
-        b.iter_custom(|n| serve(n, 0, empty, |handler| layer.layer(handler)));
+        b.iter(sender(0, empty, |handler| layer.layer(handler)));
     });
     group.bench_function("full-body", |b| {
-        b.iter_custom(|n| serve(n, 0, full.clone(), |handler| layer.layer(handler)));
+        b.iter(sender(0, full.clone(), |handler| layer.layer(handler)));
     });
     group.bench_function("kubernetes-headers", |b| {
-        b.iter_custom(|n| serve(n, 0, empty, |handler| headers.layer(handler)));
+        b.iter(sender(0, empty, |handler| headers.layer(handler)));
     });
     group.finish();
 }
 
-/// Time per request while all workers send, each for its own user.
-fn workers(c: &mut Criterion) {
+/// The time that each of two threads needs for a request while the other does the same in the same
+/// level, each for its own user.
+fn two_threads(c: &mut Criterion) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let layer =
         FairnessLayer::new(kubernetes::defaults().compile().config, 600).expect("a configuration");
-    let worker = |n, user| {
-        let _entered = runtime.enter();
-        serve(n, user, Empty::<Bytes>::new(), |handler| layer.layer(handler))
-    };
-    let mut group = c.benchmark_group("workers");
-    for n_workers in [1, 2] {
-        group.bench_function(BenchmarkId::from_parameter(n_workers), |b| {
-            b.iter_custom(|n| {
-                std::thread::scope(|scope| {
-                    let workers = (0..n_workers).map(|user| scope.spawn(move || worker(n, user)));
-                    let workers: Vec<_> = workers.collect();
-                    let times = workers.into_iter().map(|w| w.join().expect("a worker"));
-                    times.max().unwrap_or_default()
-                })
-            });
-        });
-    }
+    let mut group = c.benchmark_group("layer, two threads");
+    let full = Full::new(Bytes::from_static(b"text"));
+    group.bench_function("empty-body", |b| {
+        let work = |user| {
+            let entered = runtime.enter();
+            let mut send = sender(user, Empty::<Bytes>::new(), |handler| layer.layer(handler));
+            move || {
+                let _entered = &entered;
+                send();
+            }
+        };
+        b.iter_custom(|n| together::both(n, work));
+    });
+    group.bench_function("full-body", |b| {
+        let work = |user| {
+            let entered = runtime.enter();
+            let mut send = sender(user, full.clone(), |handler| layer.layer(handler));
+            move || {
+                let _entered = &entered;
+                send();
+            }
+        };
+        b.iter_custom(|n| together::both(n, work));
+    });
     group.finish();
 }
 
-criterion_group!(benches, one_worker, workers);
+criterion_group!(benches, one_thread, two_threads);
 criterion_main!(benches);

@@ -17,7 +17,8 @@ use crate::{
     driver,
     policy::Estimate,
     seat::{HoldUntil, Seat},
-    shared::{Arriving, Destination, Placed, Shared},
+    shared::{Arriving, Destination, Placed},
+    striped::Striped,
 };
 
 /// A request, and what its server decides about it.
@@ -61,7 +62,7 @@ pub struct Rejected {
 }
 
 pub(crate) fn admit(
-    shared: &Arc<Shared>,
+    shared: &Striped,
     arrival: Arrival<'_>,
     estimate: impl Fn(&Destination) -> Estimate,
 ) -> Result<Admission, Rejected> {

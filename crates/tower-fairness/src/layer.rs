@@ -24,6 +24,7 @@ use crate::{
     rejection::Rejection,
     service::Fairness,
     shared::{Destination, Shared},
+    striped::Striped,
     top_flows::{LevelFlows, top_flows},
 };
 
@@ -35,7 +36,7 @@ use crate::{
 /// and response is dropped.
 #[derive(Clone, Debug)]
 pub struct FairnessLayer {
-    shared: Arc<Shared>,
+    shared: Striped,
 }
 
 /// Configures a [`FairnessLayer`].
@@ -232,7 +233,7 @@ impl Builder {
             settings.flow_hash = FlowHash::Keyed(Some(draw_key()));
         }
         let shared = Shared::new(config, server_limit, settings, policy)?;
-        Ok(FairnessLayer { shared: Arc::new(shared) })
+        Ok(FairnessLayer { shared: Striped::new(shared) })
     }
 }
 

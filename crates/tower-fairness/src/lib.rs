@@ -45,6 +45,7 @@ mod rejection;
 mod seat;
 mod service;
 mod shared;
+mod striped;
 mod top_flows;
 mod watch_counts;
 

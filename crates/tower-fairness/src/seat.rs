@@ -10,6 +10,7 @@ use crate::{
     in_flight::Phase,
     policy::{BodyPolicy, LongRunning},
     shared::{Destination, RequestHandle, Shared},
+    striped::Reference,
 };
 
 /// The place of a request in its queue, and then its seats; from [`FairnessLayer::admit`] it always
@@ -20,7 +21,7 @@ use crate::{
 /// [`FairnessLayer::admit`]: crate::FairnessLayer::admit
 #[derive(Debug)]
 pub struct Seat {
-    shared: Arc<Shared>,
+    shared: Arc<Reference>,
     /// None after it has left.
     handle: Option<RequestHandle>,
     phase: Phase,
@@ -54,7 +55,7 @@ impl HoldUntil {
 
 impl Seat {
     pub(crate) fn new(
-        shared: &Arc<Shared>,
+        shared: &Arc<Reference>,
         handle: RequestHandle,
         phase: Phase,
         kind: Kind,

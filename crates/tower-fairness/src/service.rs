@@ -1,19 +1,13 @@
 //! The middleware itself.
 
-use std::{
-    sync::Arc,
-    task::{Context, Poll},
-};
+use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::{Request, Response};
 use tower_service::Service;
 
 use crate::{
-    body::ResponseBody,
-    future::ResponseFuture,
-    head::Head,
-    shared::{Entry, Shared},
+    body::ResponseBody, future::ResponseFuture, head::Head, shared::Entry, striped::Striped,
 };
 
 /// Calls the inner service when a request is dispatched; created by
@@ -26,11 +20,11 @@ use crate::{
 #[derive(Clone, Debug)]
 pub struct Fairness<S> {
     inner: S,
-    shared: Arc<Shared>,
+    shared: Striped,
 }
 
 impl<S> Fairness<S> {
-    pub(crate) fn new(inner: S, shared: Arc<Shared>) -> Self {
+    pub(crate) fn new(inner: S, shared: Striped) -> Self {
         Fairness { inner, shared }
     }
 }

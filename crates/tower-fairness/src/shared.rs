@@ -31,6 +31,7 @@ use crate::{
     policy::{Estimate, LongRunning, Policy, is_watch},
     rejection::{Rejection, RejectionIds, set_kubernetes_headers},
     seat::{HoldUntil, Seat},
+    striped::Striped,
     watch_counts::WatchCounts,
 };
 
@@ -141,19 +142,6 @@ impl Shared {
         Ok(())
     }
 
-    /// Classifies a request and admits it.
-    pub(crate) fn enter(self: &Arc<Self>, head: Head<'_>) -> Entry {
-        let verb = verb(head.method);
-        let names = self.headers.load();
-        with_headers(head.headers, &names, |headers| {
-            let plain = Attributes { headers, ..head.attributes(&verb) };
-            match &self.policy.identify {
-                Some(identify) => self.admit(head, &identify(head, plain)),
-                None => self.admit(head, &plain),
-            }
-        })
-    }
-
     /// Calls `then` with the headers that the configuration looks at.
     pub(crate) fn with_headers<T>(
         &self,
@@ -161,69 +149,6 @@ impl Shared {
         then: impl FnOnce(&[(&str, &str)]) -> T,
     ) -> T {
         with_headers(headers, &self.headers.load(), then)
-    }
-
-    fn admit(self: &Arc<Self>, head: Head<'_>, attributes: &Attributes<'_>) -> Entry {
-        let long_running = self.policy.long_running(head, attributes);
-        if long_running == Some(LongRunning::Bypass) {
-            return Entry::Bypass;
-        }
-        let arriving = Arriving {
-            attributes,
-            waited: Duration::ZERO,
-            wait_limit: self.policy.wait_limit(head),
-            watch: long_running.is_some() && is_watch(attributes),
-            hold_until: HoldUntil::of(head, long_running),
-        };
-        let estimate = |destination: &Destination| self.estimate(head, attributes, destination);
-        match self.seat(&arriving, estimate) {
-            Ok(Placed::Seated(seat)) => Entry::Seated(seat),
-            Ok(Placed::Waiting(seat, flow)) => Entry::Waiting(seat, flow),
-            Err(Rejected { destination, flow, reason, retry_after }) => {
-                Entry::Rejected(self.reject(head, &destination, &flow, reason, retry_after))
-            }
-        }
-    }
-
-    /// Takes a seat or a place in a queue.
-    pub(crate) fn seat(
-        self: &Arc<Self>,
-        arriving: &Arriving<'_>,
-        estimate: impl Fn(&Destination) -> Estimate,
-    ) -> Result<Placed, Rejected> {
-        let Arriving { attributes, waited, wait_limit, watch, hold_until } = *arriving;
-        let now = self.clock.now();
-        driver::ensure(self, now);
-        let wait_until = now + wait_limit.saturating_sub(waited);
-        let cost = |destination: &Destination| {
-            let Estimate { width, watches } = estimate(destination);
-            if let Some(watches) = watches {
-                self.watch_counts.observe(&destination.level.name, &destination.schema, watches);
-            }
-            Cost { width, wait_until, watch }
-        };
-        let mut woken = Vec::new();
-        // The task's own waker replaces this one when the response is first polled.
-        let waker = || Waker::noop().clone();
-        let admitted = self.dispatcher.admit(now, attributes, cost, waker, &mut woken);
-        wake(woken);
-        self.notify_if_earlier(admitted.earlier_deadline);
-        let kind = Kind::of(attributes);
-        let seat = |handle, phase| {
-            self.in_flight.enter(now, phase, kind);
-            Seat::new(self, handle, phase, kind, hold_until)
-        };
-        let flow = admitted.flow.distinguisher;
-        match admitted.admission {
-            Admission::Dispatched(handle) => Ok(Placed::Seated(seat(handle, Phase::Executing))),
-            Admission::Waiting(handle) => {
-                Ok(Placed::Waiting(seat(handle, Phase::Waiting), flow.into()))
-            }
-            Admission::Rejected { reason, retry_after } => {
-                let destination = admitted.destination;
-                Err(Rejected { destination, flow: flow.into(), reason, retry_after })
-            }
-        }
     }
 
     fn estimate(
@@ -290,6 +215,84 @@ impl Shared {
         fence(Ordering::SeqCst);
         if deadline < Time(self.next_wakeup.load(Ordering::Relaxed)) {
             self.drivers.notify_waiters();
+        }
+    }
+}
+
+impl Striped {
+    /// Classifies a request and admits it.
+    pub(crate) fn enter(&self, head: Head<'_>) -> Entry {
+        let verb = verb(head.method);
+        let names = self.headers.load();
+        with_headers(head.headers, &names, |headers| {
+            let plain = Attributes { headers, ..head.attributes(&verb) };
+            match &self.policy.identify {
+                Some(identify) => self.admit(head, &identify(head, plain)),
+                None => self.admit(head, &plain),
+            }
+        })
+    }
+
+    fn admit(&self, head: Head<'_>, attributes: &Attributes<'_>) -> Entry {
+        let long_running = self.policy.long_running(head, attributes);
+        if long_running == Some(LongRunning::Bypass) {
+            return Entry::Bypass;
+        }
+        let arriving = Arriving {
+            attributes,
+            waited: Duration::ZERO,
+            wait_limit: self.policy.wait_limit(head),
+            watch: long_running.is_some() && is_watch(attributes),
+            hold_until: HoldUntil::of(head, long_running),
+        };
+        let estimate = |destination: &Destination| self.estimate(head, attributes, destination);
+        match self.seat(&arriving, estimate) {
+            Ok(Placed::Seated(seat)) => Entry::Seated(seat),
+            Ok(Placed::Waiting(seat, flow)) => Entry::Waiting(seat, flow),
+            Err(Rejected { destination, flow, reason, retry_after }) => {
+                Entry::Rejected(self.reject(head, &destination, &flow, reason, retry_after))
+            }
+        }
+    }
+
+    /// Takes a seat or a place in a queue.
+    pub(crate) fn seat(
+        &self,
+        arriving: &Arriving<'_>,
+        estimate: impl Fn(&Destination) -> Estimate,
+    ) -> Result<Placed, Rejected> {
+        let Arriving { attributes, waited, wait_limit, watch, hold_until } = *arriving;
+        let now = self.clock.now();
+        driver::ensure(self, now);
+        let wait_until = now + wait_limit.saturating_sub(waited);
+        let cost = |destination: &Destination| {
+            let Estimate { width, watches } = estimate(destination);
+            if let Some(watches) = watches {
+                self.watch_counts.observe(&destination.level.name, &destination.schema, watches);
+            }
+            Cost { width, wait_until, watch }
+        };
+        let mut woken = Vec::new();
+        // The task's own waker replaces this one when the response is first polled.
+        let waker = || Waker::noop().clone();
+        let admitted = self.dispatcher.admit(now, attributes, cost, waker, &mut woken);
+        wake(woken);
+        self.notify_if_earlier(admitted.earlier_deadline);
+        let kind = Kind::of(attributes);
+        let seat = |handle, phase| {
+            self.in_flight.enter(now, phase, kind);
+            Seat::new(self.own(), handle, phase, kind, hold_until)
+        };
+        let flow = admitted.flow.distinguisher;
+        match admitted.admission {
+            Admission::Dispatched(handle) => Ok(Placed::Seated(seat(handle, Phase::Executing))),
+            Admission::Waiting(handle) => {
+                Ok(Placed::Waiting(seat(handle, Phase::Waiting), flow.into()))
+            }
+            Admission::Rejected { reason, retry_after } => {
+                let destination = admitted.destination;
+                Err(Rejected { destination, flow: flow.into(), reason, retry_after })
+            }
         }
     }
 }

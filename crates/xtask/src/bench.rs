@@ -63,6 +63,7 @@ pub(crate) const BENCHES: &[Bench] = &[
             Target::new("fairness", "queues"),
             Target::new("fairness", "dispatcher"),
             Target::new("tower-fairness", "layer"),
+            Target::new("apiserver", "fairness"),
         ],
     },
     Bench { name: "overload", needs: &[], targets: &[Target::new("evenkeel", "overload")] },

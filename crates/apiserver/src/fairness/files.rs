@@ -231,12 +231,27 @@ impl Told {
     }
 
     fn log(&self) {
-        let Told { object, file, r#type, reason, message, is_info } = self;
+        // `message` is the field of the event's own text.
+        let Told { object, file, r#type, reason, message: detail, is_info } = self;
         let file = &**file;
         match is_info {
-            true => tracing::info!(object, file, r#type, reason, message, "flow control condition"),
+            true => tracing::info!(
+                object,
+                file,
+                r#type,
+                reason,
+                detail,
+                "flow control object has a condition"
+            ),
             false => {
-                tracing::warn!(object, file, r#type, reason, message, "flow control condition");
+                tracing::warn!(
+                    object,
+                    file,
+                    r#type,
+                    reason,
+                    detail,
+                    "flow control object has a condition"
+                );
             }
         }
     }

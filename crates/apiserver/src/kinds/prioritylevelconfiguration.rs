@@ -123,7 +123,7 @@ fn of(part: &Value, name: &str) -> Value {
 mod tests {
     use super::{super::facts, *};
 
-    fn created(name: &str, spec: Value) -> (Value, Vec<String>) {
+    fn created(name: &str, spec: &Value) -> (Value, Vec<String>) {
         let mut object = json!({"metadata": {"name": name}, "spec": spec});
         let (strategy, at) = (PRIORITY_LEVEL_CONFIGURATION.strategy, facts::admission());
         strategy.default(&mut object, &at);
@@ -173,14 +173,14 @@ mod tests {
                 ],
             ),
         ] {
-            assert_eq!(created(name, spec).1, expected);
+            assert_eq!(created(name, &spec).1, expected);
         }
     }
 
     #[test]
     fn the_exempt_level_may_be_given_shares() {
         let spec = json!({"type": "Exempt", "exempt": {"nominalConcurrencyShares": 5}});
-        let (object, errors) = created("exempt", spec);
+        let (object, errors) = created("exempt", &spec);
         assert_eq!(errors, [""; 0]);
         let exempt = json!({"nominalConcurrencyShares": 5, "lendablePercent": 0});
         assert_eq!(object["spec"]["exempt"], exempt);
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn a_limit_of_zero_is_not_an_absent_one() {
         let reject = json!({"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}});
-        let (old, _) = created("a", reject);
+        let (old, _) = created("a", &reject);
         let mut new = old.clone();
         new["spec"]["limited"]["borrowingLimitPercent"] = json!(0);
         let strategy = PRIORITY_LEVEL_CONFIGURATION.strategy;
@@ -204,8 +204,8 @@ mod tests {
             columns.map(|column| (column.cell)(object, facts::admission().now)).collect()
         };
         let queue = json!({"type": "Limited", "limited": {"limitResponse": {"type": "Queue", "queuing": {}}}});
-        assert_eq!(json!(cells(&created("a", queue).0)), json!(["Limited", 30, 64, 8, 50]));
-        let exempt = created("exempt", json!({"type": "Exempt"})).0;
+        assert_eq!(json!(cells(&created("a", &queue).0)), json!(["Limited", 30, 64, 8, 50]));
+        let exempt = created("exempt", &json!({"type": "Exempt"})).0;
         let none = "<none>";
         assert_eq!(json!(cells(&exempt)), json!(["Exempt", none, none, none, none]));
     }

@@ -17,27 +17,27 @@ const PATIENCE: Duration = Duration::from_secs(70);
 
 /// The address of a server, and how to connect.
 #[derive(Clone, Debug)]
-pub(super) struct Target {
-    pub(super) address: SocketAddr,
+pub(crate) struct Target {
+    pub(crate) address: SocketAddr,
     /// The name in the `Host` header and in the certificate.
-    pub(super) host: String,
-    pub(super) tls: Option<Arc<ClientConfig>>,
+    pub(crate) host: String,
+    pub(crate) tls: Option<Arc<ClientConfig>>,
 }
 
 /// The raw request.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Message {
-    pub(super) method: String,
+pub(crate) struct Message {
+    pub(crate) method: String,
     /// Path and query.
-    pub(super) target: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Option<Vec<u8>>,
+    pub(crate) target: String,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Option<Vec<u8>>,
 }
 
 /// The head of a response, and its body to be read.
-pub(super) struct Answer {
-    pub(super) status: u16,
-    pub(super) headers: Vec<(String, String)>,
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
     body: Body,
     /// The start of a chunk header.
     line: Vec<u8>,
@@ -60,10 +60,34 @@ enum Body {
 }
 
 /// Sends a request and reads the head of its response.
-pub(super) fn send(target: &Target, message: &Message) -> io::Result<Answer> {
-    let mut connection = connect(target)?;
+pub(crate) fn send(target: &Target, message: &Message) -> io::Result<Answer> {
+    over(BufReader::new(connect(target)?), target, message, "close")
+}
+
+/// Sends requests one after the other over one connection, and returns their status codes.
+pub(crate) fn send_each(
+    target: &Target,
+    messages: impl Iterator<Item = Message>,
+) -> io::Result<Vec<u16>> {
+    let mut connection = BufReader::new(connect(target)?);
+    let mut codes = Vec::new();
+    for message in messages {
+        let mut answer = over(connection, target, &message, "keep-alive")?;
+        answer.read_all()?;
+        codes.push(answer.status);
+        connection = answer.from;
+    }
+    Ok(codes)
+}
+
+fn over(
+    mut connection: BufReader<Connection>,
+    target: &Target,
+    message: &Message,
+    then: &str,
+) -> io::Result<Answer> {
     let mut head = format!("{} {} HTTP/1.1\r\n", message.method, message.target);
-    head.push_str(&format!("Host: {}\r\nConnection: close\r\n", target.host));
+    head.push_str(&format!("Host: {}\r\nConnection: {then}\r\n", target.host));
     for (name, value) in &message.headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -74,8 +98,9 @@ pub(super) fn send(target: &Target, message: &Message) -> io::Result<Answer> {
     let mut bytes = head.into_bytes();
     bytes.extend_from_slice(message.body.as_deref().unwrap_or_default());
     // A server may respond and close before it has read a body that is too long.
-    let sent = connection.write_all(&bytes).and_then(|()| connection.flush());
-    let mut from = BufReader::new(connection);
+    let to = connection.get_mut();
+    let sent = to.write_all(&bytes).and_then(|()| to.flush());
+    let mut from = connection;
     let (status, headers) = read_head(&mut from).map_err(|read| sent.err().unwrap_or(read))?;
     let body = if message.method == "HEAD" { Body::Length(0) } else { body_of(status, &headers) };
     Ok(Answer { status, headers, body, line: Vec::new(), from })
@@ -143,19 +168,19 @@ fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
 }
 
 impl Answer {
-    pub(super) fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         header(&self.headers, name)
     }
 
     /// The whole body.
-    pub(super) fn read_all(&mut self) -> io::Result<Vec<u8>> {
+    pub(crate) fn read_all(&mut self) -> io::Result<Vec<u8>> {
         let mut all = Vec::new();
         while self.read_more(&mut all)? {}
         Ok(all)
     }
 
     /// Appends received bytes; waits for some until `limit`. False at the end of the body.
-    pub(super) fn read_within(&mut self, limit: Duration, into: &mut Vec<u8>) -> io::Result<bool> {
+    pub(crate) fn read_within(&mut self, limit: Duration, into: &mut Vec<u8>) -> io::Result<bool> {
         let limit = limit.max(Duration::from_millis(1));
         self.from.get_ref().stream().set_read_timeout(Some(limit))?;
         self.read_more(into)

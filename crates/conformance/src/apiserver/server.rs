@@ -35,31 +35,31 @@ use tokio::{runtime::Builder, sync::oneshot};
 use super::http::Target;
 
 /// Drops a server's whole history.
-pub(super) type Compact = Box<dyn Fn() + Send + Sync>;
+pub(crate) type Compact = Box<dyn Fn() + Send + Sync>;
 
 /// The bearer token of `admin` on our own servers; a recorded TokenReview contains it.
 const TOKEN: &str = "admintoken";
 
 /// A running server; one of ours is stopped on drop.
-pub(super) struct Server {
-    pub(super) target: Target,
+pub(crate) struct Server {
+    pub(crate) target: Target,
     /// The bearer token of `admin`, in the group `system:masters`.
-    pub(super) token: String,
+    pub(crate) token: String,
     /// Absent if it can't be triggered from outside.
-    pub(super) compact: Option<Compact>,
+    pub(crate) compact: Option<Compact>,
     #[expect(dead_code, reason = "what is dropped with the rest")]
-    pub(super) running: Option<Running>,
+    pub(crate) running: Option<Running>,
 }
 
 /// A server in a thread of this process.
-pub(super) struct Running {
+pub(crate) struct Running {
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<Result<(), String>>>,
     tokens: PathBuf,
 }
 
 /// Starts a server with the settings of this name.
-pub(super) fn start(profile: &str) -> Result<Server, String> {
+pub(crate) fn start(profile: &str) -> Result<Server, String> {
     let suffix = match profile {
         "default" => String::new(),
         other => format!("_{}", other.to_uppercase()),

@@ -1,11 +1,13 @@
 //! Cases of Kubernetes' API Priority and Fairness, in the profile `kubernetes`; those whose file
-//! begins with `seed` follow the proposal.
+//! begins with `seed` follow the proposal. Those about requests are also sent to a running API server
+//! (`over_http`).
 
 mod classify;
 mod config;
 mod dispatch;
 mod flow;
 mod limits;
+mod over_http;
 mod retry_after;
 mod shard;
 mod width;
@@ -30,5 +32,7 @@ const RUNNERS: &[Runner] = &[
 
 /// Runs all files of the suite.
 pub fn run(dir: &Path) -> Result<Report, String> {
-    Report::run_dir(dir, RUNNERS)
+    let mut report = Report::run_dir(dir, RUNNERS)?;
+    over_http::run(dir, &mut report)?;
+    Ok(report)
 }

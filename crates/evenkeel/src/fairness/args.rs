@@ -16,7 +16,7 @@ pub(crate) enum FairnessCommand {
     /// The queues are those that Kubernetes deals. A server with the default profile uses a secret
     /// random key, so its queues can't be predicted.
     #[command(after_help = MATCH_EXAMPLES)]
-    Match(MatchArgs),
+    Match(Box<MatchArgs>),
     /// Check configurations for errors and for settings that don't do what they appear to
     #[command(after_help = LINT_EXAMPLES)]
     Lint(LintArgs),
@@ -48,6 +48,16 @@ pub(crate) struct SimulateArgs {
 pub(crate) struct MatchArgs {
     #[command(flatten)]
     pub configuration: ConfigurationArgs,
+    /// Use the flow schemas and priority levels of the cluster
+    #[arg(long, conflicts_with_all = ["filename", "defaults"])]
+    pub live: bool,
+    /// With --live, the kubeconfig of the cluster [default: $KUBECONFIG, ./.evenkeel/kubeconfig,
+    /// ~/.kube/config, the Pod's service account]
+    #[arg(long, value_name = "FILE", requires = "live")]
+    pub kubeconfig: Option<PathBuf>,
+    /// With --live, the kubeconfig's context to use
+    #[arg(long, value_name = "NAME", requires = "live")]
+    pub context: Option<String>,
     /// Request file in YAML: user, groups, verb, resource, namespace, path, headers, …
     #[arg(long, value_name = "FILE", conflicts_with_all = ["user", "group", "verb", "resource",
         "namespace", "path", "api_group", "name", "header"])]
@@ -184,6 +194,7 @@ Examples:
   evenkeel fairness match --user system:node:n1 --group system:nodes --resource nodes/status --name n1
   evenkeel fairness match -f flows.yaml --user alice --path /healthz -o json
   evenkeel fairness match --default proposal --request request.yaml
+  evenkeel fairness match --live --user alice --resource pods       # the objects of the cluster
 
 A request:
   {user: alice, groups: [system:authenticated], verb: list, resource: pods, namespace: shop}";

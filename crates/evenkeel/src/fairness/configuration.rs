@@ -4,11 +4,14 @@ use std::{path::PathBuf, sync::Arc};
 
 use evenkeel_fairness::{
     config::Config,
-    dialect::{Compiled, Located, Location, Objects, Problem, kubernetes, proposal},
+    dialect::{Compiled, Located, Location, Objects, Problem, Severity, kubernetes, proposal},
 };
 
 use super::args::{ConfigurationArgs, Defaults};
-use crate::{error::Error, input};
+use crate::{error::Error, input, printer};
+
+/// The most notes about one configuration.
+const MAX_NOTES: usize = 5;
 
 /// The configuration that the command line names.
 pub(super) fn of_args(args: &ConfigurationArgs) -> Result<Compiled, Error> {
@@ -73,11 +76,31 @@ fn add<T: Clone>(to: &mut Vec<Located<T>>, defaults: &[T], location: impl Fn(&T)
 }
 
 pub(super) fn compile(objects: Objects) -> Result<Compiled, Error> {
-    objects.compile().map_err(|problems: Vec<Problem>| {
+    let compiled = objects.compile().map_err(|problems: Vec<Problem>| {
         let more = problems.len().saturating_sub(1);
         let first = problems.into_iter().next().expect("what does not compile has a problem");
         Error::Configuration { first: first.into(), more }
-    })
+    })?;
+    tell(&compiled);
+    Ok(compiled)
+}
+
+/// Notes about objects that are not in force, or not as they were written. `lint` tells the rest.
+pub(super) fn tell(compiled: &Compiled) {
+    let conditions = compiled.conditions.iter();
+    let conditions = conditions.filter(|c| c.severity() >= Some(Severity::Warning));
+    let mut notes: Vec<String> = conditions.map(ToString::to_string).collect();
+    // Kubernetes' dialect has findings in place of conditions.
+    if compiled.conditions.is_empty() {
+        let errors = compiled.findings.iter().filter(|f| f.severity() == Severity::Error);
+        notes.extend(errors.map(ToString::to_string));
+    }
+    for note in notes.iter().take(MAX_NOTES) {
+        printer::note(note);
+    }
+    if let Some(more @ 1..) = notes.len().checked_sub(MAX_NOTES) {
+        printer::note(format_args!("{more} more; see `evenkeel fairness lint`"));
+    }
 }
 
 pub(super) fn config(objects: Objects) -> Result<Config, Error> {

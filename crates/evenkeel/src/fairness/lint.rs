@@ -1,6 +1,8 @@
 //! `evenkeel fairness lint`.
 
-use evenkeel_fairness::dialect::{self, Finding, Objects, Problem};
+use std::collections::HashMap;
+
+use evenkeel_fairness::dialect::{self, Compiled, Condition, Finding, Objects, Problem};
 use serde::Serialize;
 
 use super::{args::LintArgs, configuration};
@@ -38,12 +40,8 @@ pub(crate) fn run(args: &LintArgs) -> Result<Exit, Error> {
         configuration::add_defaults(&mut objects, defaults);
     }
     let (compiled, problems) = objects.compile_valid();
-    let findings = compiled.map_or_else(Vec::new, |compiled| {
-        let of_seats = compiled.lint_seats(args.concurrency_limit);
-        compiled.findings.into_iter().chain(of_seats).collect()
-    });
     let mut lines: Vec<Line> = problems.iter().map(Line::of_problem).collect();
-    lines.extend(findings.iter().map(Line::of_finding));
+    lines.extend(compiled.iter().flat_map(|compiled| found(compiled, args.concurrency_limit)));
     lines.sort_by_key(|line| std::cmp::Reverse(line.severity));
     let text = match args.output {
         ReportOutput::Table => render(&lines, args.concurrency_limit),
@@ -54,6 +52,23 @@ pub(crate) fn run(args: &LintArgs) -> Result<Exit, Error> {
         true => Exit::of(lines.iter().map(Line::severity), args.fail_on),
         false => Exit::BadInput,
     })
+}
+
+fn found(compiled: &Compiled, concurrency_limit: u32) -> Vec<Line> {
+    let of_condition = |condition| Some((condition, Condition::finding(condition)?.to_string()));
+    let conditions: HashMap<String, &Condition> = compiled
+        .conditions
+        .iter()
+        .filter_map(of_condition)
+        .map(|(condition, sentence)| (sentence, condition))
+        .collect();
+    let of_seats = compiled.lint_seats(concurrency_limit);
+    let all = compiled.findings.iter().chain(&of_seats);
+    all.map(|finding| match conditions.get(&finding.to_string()) {
+        Some(condition) => Line::of_condition(finding, condition),
+        None => Line::of_finding(finding),
+    })
+    .collect()
 }
 
 fn render(lines: &[Line], concurrency_limit: u32) -> String {
@@ -92,6 +107,16 @@ impl Line {
             object: Some(problem.location.to_string()),
             field: Some(problem.field.clone()).filter(|field| !field.is_empty()),
             message: problem.fault.to_string(),
+        }
+    }
+
+    /// The location is known, so that the sentence need not name the object.
+    fn of_condition(finding: &Finding, condition: &Condition) -> Self {
+        Line {
+            object: condition.object.as_ref().map(ToString::to_string),
+            field: condition.object.as_ref().map(|_| condition.field().to_owned()),
+            message: condition.reason.to_string(),
+            ..Line::of_finding(finding)
         }
     }
 

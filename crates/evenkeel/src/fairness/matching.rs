@@ -10,7 +10,7 @@ use evenkeel_fairness::{
 };
 use serde::Serialize;
 
-use super::{args::MatchArgs, attributes::RequestSpec, configuration, scenario};
+use super::{args::MatchArgs, attributes::RequestSpec, configuration, live, scenario};
 use crate::{
     cli::ReportOutput,
     error::Error,
@@ -35,7 +35,10 @@ struct Answer {
 
 pub(crate) fn run(args: &MatchArgs) -> Result<(), Error> {
     let attributes = request(args)?.attributes();
-    let config = configuration::of_args(&args.configuration)?.config;
+    let config = match args.live {
+        true => live::read(args)?.config,
+        false => configuration::of_args(&args.configuration)?.config,
+    };
     let answer = answer(&config, &attributes);
     let text = match args.output {
         ReportOutput::Table => render(&answer, &attributes, &config),

@@ -5,6 +5,7 @@ mod attributes;
 mod collisions;
 mod configuration;
 mod lint;
+mod live;
 mod matching;
 mod scenario;
 mod simulate;

@@ -35,6 +35,7 @@ pub(super) static CONTROLLER: Deployed = Deployed {
     manifests: &[
         include_str!("../../../../deploy/base/namespace.yaml"),
         include_str!("../../../../deploy/base/identity.yaml"),
+        include_str!("../../../../deploy/flowcontrol/controller/flowschemas.yaml"),
     ],
 };
 
@@ -47,18 +48,20 @@ pub(super) static PROXY: Deployed = Deployed {
         include_str!("../../../../deploy/proxy/namespace.yaml"),
         include_str!("../../../../deploy/proxy/identity.yaml"),
         include_str!("../../../../deploy/proxy/reports.yaml"),
+        include_str!("../../../../deploy/flowcontrol/proxy/flowschemas.yaml"),
     ],
 };
 
-/// The kinds that make an identity, and whether their objects are in a namespace. Other kinds in the
+/// The kinds that make an identity and decide where its requests wait, and whether their objects are in a namespace. Other kinds in the
 /// same files are about Pods, which `up` does not need.
-const KINDS: [(&str, bool); 6] = [
+const KINDS: [(&str, bool); 7] = [
     ("Namespace", false),
     ("ServiceAccount", true),
     ("ClusterRole", false),
     ("ClusterRoleBinding", false),
     ("Role", true),
     ("RoleBinding", true),
+    ("FlowSchema", false),
 ];
 
 #[derive(Debug, Deserialize)]
@@ -116,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_is_a_namespace_with_an_account_and_its_roles() {
+    fn an_identity_is_a_namespace_with_an_account_its_roles_and_flow_schemas() {
         assert_eq!(
             names(&CONTROLLER),
             [
@@ -126,6 +129,8 @@ mod tests {
                 "clusterrolebindings -/evenkeel-controller",
                 "roles evenkeel-system/evenkeel-controller-lease",
                 "rolebindings evenkeel-system/evenkeel-controller-lease",
+                "flowschemas -/evenkeel-controller-leader-election",
+                "flowschemas -/evenkeel-controller",
             ]
         );
         assert_eq!(
@@ -139,6 +144,7 @@ mod tests {
                 "rolebindings evenkeel-proxy/evenkeel-proxy-reports",
                 "roles evenkeel-proxy/evenkeel-proxy-reports-reader",
                 "rolebindings evenkeel-proxy/evenkeel-proxy-reports-reader",
+                "flowschemas -/evenkeel-proxy",
             ]
         );
     }

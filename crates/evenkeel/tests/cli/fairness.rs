@@ -460,6 +460,67 @@ fn lint_prints_a_table() {
     assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
 }
 
+const PROPOSAL: &str = "
+apiVersion: evenkeel.dev/v1alpha1
+kind: RequestPriority
+metadata: {name: narrow}
+spec: {catchAll: true, assuredConcurrencyShares: 1, queues: 1, queueLengthLimit: 9}
+---
+apiVersion: evenkeel.dev/v1alpha1
+kind: FlowSchema
+metadata: {name: by-user}
+spec:
+  requestPriority: {name: narrow}
+  flowDistinguisher: {source: user}
+  match: [{and: []}]
+---
+apiVersion: evenkeel.dev/v1alpha1
+kind: FlowSchema
+metadata: {name: lost}
+spec: {requestPriority: {name: nowhere}, match: [{and: []}]}
+";
+
+/// Rules of the proposal about several objects are no errors of one of them.
+#[test]
+fn lint_tells_conditions_with_object_and_field() {
+    let ran = lint("conditions.yaml", PROPOSAL, &["-o", "json"]);
+    assert_eq!(ran.code, 1, "{} {}", ran.stdout, ran.stderr);
+    let lines: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let of = |code: &str| {
+        let line = lines.as_array().unwrap().iter().find(|line| line["code"] == code).unwrap();
+        let object = line["object"].as_str().unwrap().rsplit_once("yaml, ").unwrap().1.to_owned();
+        (line["severity"].clone(), object, line["field"].clone())
+    };
+    let lost = (
+        "error".into(),
+        "document 3, FlowSchema lost".to_owned(),
+        "spec.requestPriority.name".into(),
+    );
+    assert_eq!(of("MissingPriorityLevel"), lost);
+    let ignored = (
+        "warning".into(),
+        "document 2, FlowSchema by-user".to_owned(),
+        "spec.flowDistinguisher".into(),
+    );
+    assert_eq!(of("DistinguisherIgnored"), ignored);
+}
+
+#[test]
+fn match_and_simulate_note_conditions_and_use_what_is_in_force() {
+    let path = file("noted.yaml", PROPOSAL);
+    let path = path.to_str().unwrap();
+    let matched = evenkeel(&["fairness", "match", "-f", path, "--user", "a", "--path", "/x"], b"");
+    let rest = format!("configurations: [{{name: x, files: [{path:?}]}}]");
+    let simulated = small("noted-scenario", "", &rest);
+    for ran in [matched, simulated] {
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+        assert!(ran.stdout.contains("narrow"), "{}", ran.stdout);
+        for words in ["FlowSchema lost: spec.requestPriority.name: ", "has one queue; remove it"] {
+            assert!(ran.stderr.contains(words), "{words:?} is not in {}", ran.stderr);
+        }
+    }
+}
+
 // === collisions ===
 
 #[test]

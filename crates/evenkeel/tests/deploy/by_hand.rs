@@ -3,9 +3,10 @@
 
 use serde_json::Value;
 
-use crate::rendered::{documents, path, strings, text};
-
-const WITHOUT_NAMESPACE: [&str; 3] = ["ClusterRole", "ClusterRoleBinding", "Namespace"];
+use crate::{
+    kinds,
+    rendered::{documents, path, strings, text},
+};
 
 pub(crate) fn render(folder: &str) -> Vec<Value> {
     let kustomization = documents(&format!("{folder}/kustomization.yaml")).remove(0);
@@ -22,7 +23,7 @@ pub(crate) fn render(folder: &str) -> Vec<Value> {
 }
 
 fn own(kustomization: &Value, object: &mut Value) {
-    let is_namespaced = !WITHOUT_NAMESPACE.contains(&text(&object["kind"]));
+    let is_namespaced = kinds::is_namespaced(object);
     if let (Some(namespace), true) = (kustomization.get("namespace"), is_namespaced) {
         object["metadata"]["namespace"] = namespace.clone();
     }

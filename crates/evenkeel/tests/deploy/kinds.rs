@@ -3,13 +3,17 @@
 use k8s_openapi::api::{
     apps::v1::{DaemonSet, Deployment},
     core::v1::{Namespace, ResourceQuota, Service, ServiceAccount},
+    flowcontrol::v1::FlowSchema,
     policy::v1::PodDisruptionBudget,
     rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
 };
 use serde_json::Value;
 
+pub(crate) const WITHOUT_NAMESPACE: [&str; 4] =
+    ["ClusterRole", "ClusterRoleBinding", "FlowSchema", "Namespace"];
+
 pub(crate) fn is_namespaced(object: &Value) -> bool {
-    !["Namespace", "ClusterRole", "ClusterRoleBinding"].iter().any(|kind| object["kind"] == *kind)
+    !WITHOUT_NAMESPACE.iter().any(|kind| object["kind"] == *kind)
 }
 
 /// Paths of fields that get lost when the object is read as its type: mistyped ones.
@@ -19,6 +23,7 @@ pub(crate) fn unknown_fields(object: &Value) -> Vec<String> {
         Some("ClusterRoleBinding") => again::<ClusterRoleBinding>(object),
         Some("DaemonSet") => again::<DaemonSet>(object),
         Some("Deployment") => again::<Deployment>(object),
+        Some("FlowSchema") => again::<FlowSchema>(object),
         Some("Namespace") => again::<Namespace>(object),
         Some("PodDisruptionBudget") => again::<PodDisruptionBudget>(object),
         Some("ResourceQuota") => again::<ResourceQuota>(object),

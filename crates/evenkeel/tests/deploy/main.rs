@@ -5,6 +5,7 @@
 
 mod alerts;
 mod by_hand;
+mod flow_control;
 mod kinds;
 mod proxy;
 mod readme;

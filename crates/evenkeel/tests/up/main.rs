@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod completion;
+mod flow_control;
 mod handover;
 mod identity;
 mod migrate;

@@ -66,7 +66,7 @@ impl<W> Control<W> {
             .governed
             .iter_mut()
             .map(|governed| {
-                let set = &mut governed.level.state.lock().set;
+                let set = &mut governed.level.lock().set;
                 // Seats may have changed hands since the last adjustment.
                 governed.adjusted.limits.current = set.seats().limit;
                 set.take_demand(now)
@@ -88,7 +88,7 @@ impl<W> Control<W> {
 impl<W> Governed<W> {
     fn set_limit(&self, now: Time, claims: &Claims, woken: &mut Vec<W>) {
         let Limits { current, nominal, .. } = self.adjusted.limits;
-        let state = &mut *self.level.state.lock();
+        let state = &mut *self.level.lock();
         let seats = SeatLimit { limit: current, nominal };
         state.set.reconfigure(now, self.config.handling, seats, woken);
         self.level.publish(state, claims);

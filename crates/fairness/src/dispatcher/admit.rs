@@ -92,7 +92,7 @@ impl<W> Dispatcher<W> {
         let in_force = self.in_force.load();
         let matched = in_force.classifier.classify(request);
         let flow = in_force.classifier.flow(matched, request);
-        (in_force.destinations[matched.schema].clone(), flow)
+        (in_force.destinations[matched.schema].own().clone(), flow)
     }
 
     /// None: the level is retired.
@@ -108,14 +108,14 @@ impl<W> Dispatcher<W> {
         let Cost { width, wait_until, watch } = cost;
         let level = &*destination.level;
         let mut earlier = None;
-        let mut state = level.state.lock();
+        let mut state = level.lock();
         if destination.rejects && self.settings.reclaim_at_once && state.set.want(width.max_seats())
         {
             // It can't wait for the seats that its level lent, so they are asked for first.
             let own = level.publish(&state, &self.claims);
             drop(state);
             earlier = earliest(own, self.reclaim(now, level, woken));
-            state = level.state.lock();
+            state = level.lock();
         }
         let state = &mut *state;
         if state.retired {
@@ -146,7 +146,7 @@ impl<W> Dispatcher<W> {
         handle: &RequestHandle<W>,
         waker: impl FnOnce(Option<W>) -> W,
     ) -> (Verdict, u32) {
-        let state = &mut *handle.destination.level.state.lock();
+        let state = &mut *handle.destination.level.lock();
         (state.set.verdict(handle.ticket, waker), state.set.retry_after())
     }
 
@@ -154,7 +154,7 @@ impl<W> Dispatcher<W> {
     /// Returns the level's deadline if it is earlier than before.
     pub fn respond(&self, now: Time, handle: &RequestHandle<W>) -> Option<Time> {
         let level = &*handle.destination.level;
-        let state = &mut *level.state.lock();
+        let state = &mut *level.lock();
         state.set.respond(now, handle.ticket);
         level.publish(state, &self.claims)
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Destination, InForce, Level, exchange::Claims};
+use super::{Destination, InForce, Level, exchange::Claims, level::Copies};
 use crate::{
     Settings, Time,
     classify::Classifier,
@@ -106,7 +106,7 @@ impl<W> Control<W> {
         let mut numbers: Vec<_> = (0..levels.len()).map(|n| self.numbers(&config, n)).collect();
         let destinations = config.schemas.iter().map(|schema| {
             let governed = &self.governed[schema.level];
-            Arc::new(Destination {
+            Copies::new(Destination {
                 schema: schema.name.clone(),
                 schema_uid: schema.uid.clone(),
                 level: governed.level.clone(),
@@ -126,7 +126,7 @@ impl<W> Control<W> {
     fn numbers(&self, config: &Config, level: usize) -> impl Iterator<Item = u32> + use<W> {
         let of_level = config.schemas.iter().filter(|schema| schema.level == level);
         let names: Vec<_> = of_level.map(|schema| schema.name.clone()).collect();
-        self.governed[level].level.state.lock().numbers(&names).into_iter()
+        self.governed[level].level.lock().numbers(&names).into_iter()
     }
 
     /// Levels that are no longer configured go once they are idle. One that was idle, but got a
@@ -150,14 +150,14 @@ impl<W> Control<W> {
 impl<W> Governed<W> {
     fn quiesce(&mut self, quiescing: bool) {
         self.quiescing = quiescing;
-        self.level.state.lock().quiescing = quiescing;
+        self.level.lock().quiescing = quiescing;
     }
 
     fn retire_if_idle(&self, claims: &Claims) -> bool {
-        let mut state = self.level.state.lock();
+        let mut state = self.level.lock();
         state.retired = state.set.is_idle();
         if state.retired {
-            claims.change(&self.level.claim, 0);
+            claims.change(&self.level.published.claim, 0);
         }
         state.retired
     }

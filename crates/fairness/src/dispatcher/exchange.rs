@@ -76,11 +76,11 @@ impl<W> Dispatcher<W> {
         let exchange = claimed.then(|| self.claims.exchange());
         let ceding = if exchange.is_some() { self.claimed() } else { 0 };
         let (ceded, mut earlier, claims_more) = {
-            let state = &mut *level.state.lock();
-            let claim = level.claim.load(Ordering::Relaxed);
+            let state = &mut *level.lock();
+            let claim = level.published.claim.load(Ordering::Relaxed);
             let ceded = call(&mut state.set, ceding, woken);
             let earlier = level.publish(state, &self.claims);
-            (ceded, earlier, level.claim.load(Ordering::Relaxed) > claim)
+            (ceded, earlier, level.published.claim.load(Ordering::Relaxed) > claim)
         };
         if let Some(exchange) = exchange {
             earlier = earliest(earlier, self.hand_over(now, level, ceded, &exchange, woken).1);
@@ -97,7 +97,7 @@ impl<W> Dispatcher<W> {
     /// the other to have seen it. Returns what [`Self::free`] does.
     pub(super) fn offer(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) -> Option<Time> {
         let mut earlier = None;
-        while level.spare.load(Ordering::SeqCst) > 0 && self.claimed() > 0 {
+        while level.published.spare.load(Ordering::SeqCst) > 0 && self.claimed() > 0 {
             let exchange = self.claims.exchange();
             let (ceded, own) = self.cede(now, level, self.claimed());
             let (left, others) = self.hand_over(now, level, ceded, &exchange, woken);
@@ -119,7 +119,7 @@ impl<W> Dispatcher<W> {
     /// A level claims seats, or more than before: those that others have borrowed and don't use are
     /// its own again. Returns what [`Self::free`] does.
     pub(super) fn reclaim(&self, now: Time, level: &Level<W>, woken: &mut Vec<W>) -> Option<Time> {
-        if !self.settings.reclaim_at_once || level.claim.load(Ordering::Relaxed) == 0 {
+        if !self.settings.reclaim_at_once || level.published.claim.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let _exchange = self.claims.exchange();
@@ -139,8 +139,8 @@ impl<W> Dispatcher<W> {
         woken: &mut Vec<W>,
     ) -> Option<Time> {
         let mut earlier = None;
-        while from.spare.load(Ordering::SeqCst) > 0 {
-            let wanted = to.claim.load(Ordering::Relaxed);
+        while from.published.spare.load(Ordering::SeqCst) > 0 {
+            let wanted = to.published.claim.load(Ordering::Relaxed);
             if wanted == 0 {
                 break;
             }
@@ -187,7 +187,7 @@ impl<W> Dispatcher<W> {
     /// Returns how many seats it gave up; this and the next two with the level's deadline if that is
     /// earlier than before.
     fn cede(&self, now: Time, level: &Level<W>, wanted: u32) -> (u32, Option<Time>) {
-        let state = &mut *level.state.lock();
+        let state = &mut *level.lock();
         let ceded = state.set.cede(now, wanted);
         (ceded, level.publish(state, &self.claims))
     }
@@ -203,7 +203,7 @@ impl<W> Dispatcher<W> {
         if seats == 0 {
             return (0, None);
         }
-        let state = &mut *level.state.lock();
+        let state = &mut *level.lock();
         let left = state.set.grant(now, seats, woken);
         (left, level.publish(state, &self.claims))
     }
@@ -218,7 +218,7 @@ impl<W> Dispatcher<W> {
         if seats == 0 {
             return None;
         }
-        let state = &mut *level.state.lock();
+        let state = &mut *level.lock();
         let SeatLimit { limit, nominal } = state.set.seats();
         let limit = limit.saturating_add(seats);
         state.set.set_seats(now, SeatLimit { limit, nominal }, woken);
@@ -234,8 +234,8 @@ pub(super) fn earliest(a: Option<Time>, b: Option<Time>) -> Option<Time> {
 /// Which level lacks the largest part of its nominal seats; ties by name.
 fn neediest<W>(levels: &[Arc<Level<W>>]) -> Option<&Level<W>> {
     let lack = |level: &Level<W>| {
-        let claim = level.claim.load(Ordering::Relaxed);
-        f64::from(claim) / f64::from(level.nominal.load(Ordering::Relaxed).max(1))
+        let claim = level.published.claim.load(Ordering::Relaxed);
+        f64::from(claim) / f64::from(level.published.nominal.load(Ordering::Relaxed).max(1))
     };
     let claimants = levels.iter().map(|level| (lack(level), &**level));
     let claimants = claimants.filter(|(lack, _)| *lack > 0.0);
@@ -290,7 +290,7 @@ mod tests {
         };
         let seats = SeatLimit { limit: 0, nominal: 1 };
         let in_force = dispatcher.in_force();
-        in_force.levels[1].state.lock().set.set_seats(Time(0), seats, &mut Vec::new());
+        in_force.levels[1].lock().set.set_seats(Time(0), seats, &mut Vec::new());
         let mut woken = Vec::new();
         dispatcher.admit(Time(1), &Request::default(), wide, || (), &mut woken);
         assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
@@ -314,7 +314,7 @@ mod tests {
         let late = Time(60_000_000_000);
         dispatcher.tick(late, &reject, &mut woken);
         let seats = SeatLimit { limit: 0, nominal: 1 };
-        reject.state.lock().set.set_seats(late, seats, &mut Vec::new());
+        reject.lock().set.set_seats(late, seats, &mut Vec::new());
         dispatcher.admit(late, &Request::default(), one, || (), &mut woken);
         assert_eq!(dispatcher.claimed(), 1, "nobody has a seat to give");
         dispatcher.configure(late, config(vec![queue]), 2, &mut woken).unwrap();
@@ -329,7 +329,7 @@ mod tests {
         let dispatcher =
             Dispatcher::<()>::new(Time(0), config(three.into()), 3, Settings::default()).unwrap();
         for (level, limit) in dispatcher.in_force().levels.iter().zip([1, 2, 0]) {
-            let state = &mut *level.state.lock();
+            let state = &mut *level.lock();
             state.set.set_seats(Time(0), SeatLimit { limit, nominal: 1 }, &mut Vec::new());
             level.publish(state, &dispatcher.claims);
         }
@@ -375,7 +375,7 @@ mod tests {
         let claim = |woken: &mut Vec<()>| {
             dispatcher.admit(Time(1), &Request::default(), one, || (), woken);
         };
-        let claims = || c.claim.load(Ordering::SeqCst) == 1;
+        let claims = || c.published.claim.load(Ordering::SeqCst) == 1;
         let woken = while_a_seat_is_on_its_way(&dispatcher, claim, claims);
         assert_eq!(woken, 1, "c waits beside b's idle seat");
     }

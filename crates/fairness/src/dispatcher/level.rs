@@ -1,34 +1,54 @@
 //! One level and its lock.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU32, AtomicU64, Ordering},
+use std::{
+    hint,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicU32, AtomicU64, Ordering},
+    },
 };
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::exchange::Claims;
 use crate::{
     Time,
     queues::{QueueSet, RequestDump, SeatLimit, stats::SchemaStats},
+    stripes::{self, STRIPES},
     top_flows::TopFlows,
 };
+
+/// How often a lock that is taken is tried before its thread may sleep: for about 20 microseconds, in case
+/// the thread that holds it was interrupted.
+const TRIES: u32 = 16;
+
+/// The most pauses of the processor between two tries: one or two microseconds, in which the other thread
+/// does several things to the level while all of it is in the cache of its core.
+const MAX_PAUSES: u32 = 64;
 
 /// A priority level with its requests.
 #[derive(Debug)]
 pub struct Level<W> {
     pub name: Arc<str>,
-    pub(super) state: Mutex<LevelState<W>>,
-    /// Seats of its own that it lacks. Written under the lock, read without; so are the others.
+    state: Mutex<LevelState<W>>,
+    pub(super) published: Published,
+}
+
+/// What others read without the lock. It is written under the lock if it changes, which is seldom; so
+/// it is on other cache lines than the lock.
+#[derive(Debug)]
+#[repr(align(128))]
+pub(super) struct Published {
+    /// Seats of its own that it lacks.
     pub(super) claim: AtomicU32,
     /// Seats it has borrowed and does not use.
     pub(super) spare: AtomicU32,
     /// Seats it has borrowed.
     borrowed: AtomicU32,
+    pub(super) nominal: AtomicU32,
     /// Its next deadline.
     deadline: AtomicU64,
-    pub(super) nominal: AtomicU32,
 }
 
 /// What the lock guards.
@@ -44,8 +64,9 @@ pub(super) struct LevelState<W> {
     pub(super) retired: bool,
 }
 
-/// The schema and level of a request.
+/// The schema and level of a request. Its references are counted on a cache line of their own.
 #[derive(Debug)]
+#[repr(align(128))]
 pub struct Destination<W> {
     pub schema: Arc<str>,
     pub schema_uid: Arc<str>,
@@ -56,6 +77,14 @@ pub struct Destination<W> {
     /// Requests don't wait there.
     pub(super) rejects: bool,
     pub(super) number: u32,
+}
+
+/// The destination of a schema. Every request holds a reference to it, and counting those would be a
+/// write to one cache line by all threads: there is a copy for each stripe, made when it is first needed.
+#[derive(Debug)]
+pub(super) struct Copies<W> {
+    first: Arc<Destination<W>>,
+    others: [OnceLock<Arc<Destination<W>>>; STRIPES - 1],
 }
 
 /// A level, seen under its lock.
@@ -77,28 +106,52 @@ impl<W> Level<W> {
                 quiescing: false,
                 retired: false,
             }),
-            claim: AtomicU32::new(0),
-            spare: AtomicU32::new(0),
-            borrowed: AtomicU32::new(0),
-            deadline: AtomicU64::new(u64::MAX),
-            nominal: AtomicU32::new(0),
+            published: Published {
+                claim: AtomicU32::new(0),
+                spare: AtomicU32::new(0),
+                borrowed: AtomicU32::new(0),
+                nominal: AtomicU32::new(0),
+                deadline: AtomicU64::new(u64::MAX),
+            },
         }
     }
 
     /// When [`Dispatcher::tick`](super::Dispatcher::tick) must be called for it; read without its
     /// lock.
     pub fn deadline(&self) -> Option<Time> {
-        Some(Time(self.deadline.load(Ordering::Acquire))).filter(|time| *time < Time::MAX)
+        Some(Time(self.published.deadline.load(Ordering::Acquire))).filter(|time| *time < Time::MAX)
     }
 
     /// Whether it has seats that others lent; read without its lock.
     pub(super) fn borrows(&self) -> bool {
-        self.borrowed.load(Ordering::Relaxed) > 0
+        self.published.borrowed.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whoever holds the lock does so for a fraction of a microsecond, which is less than a system call
+    /// takes. So those who find it taken try again, after longer and longer pauses, before they let the
+    /// mutex yield and sleep.
+    pub(super) fn lock(&self) -> MutexGuard<'_, LevelState<W>> {
+        let mut guard = self.state.try_lock().unwrap_or_else(|| self.lock_contended());
+        guard.set.use_stripe(stripes::stripe());
+        guard
+    }
+
+    #[cold]
+    fn lock_contended(&self) -> MutexGuard<'_, LevelState<W>> {
+        let mut pauses = 1;
+        for _ in 0..TRIES {
+            (0..pauses).for_each(|_| hint::spin_loop());
+            if let Some(guard) = self.state.try_lock() {
+                return guard;
+            }
+            pauses = (pauses * 2).min(MAX_PAUSES);
+        }
+        self.state.lock()
     }
 
     /// Looks at the level under its lock; requests of this level wait meanwhile.
     pub fn view<T>(&self, look: impl FnOnce(LevelView<'_, W>) -> T) -> T {
-        let state = &mut *self.state.lock();
+        let state = &mut *self.lock();
         look(LevelView {
             set: &mut state.set,
             top_flows: &state.top_flows,
@@ -109,16 +162,16 @@ impl<W> Level<W> {
     /// Publishes what others read without the lock, which the caller holds. Returns the level's
     /// deadline if it is earlier than before.
     pub(super) fn publish(&self, state: &LevelState<W>, claims: &Claims) -> Option<Time> {
-        let set = &state.set;
-        claims.change(&self.claim, if state.quiescing { 0 } else { set.claim() });
-        store_if_changed(&self.spare, set.spare());
+        let (set, published) = (&state.set, &self.published);
+        claims.change(&published.claim, if state.quiescing { 0 } else { set.claim() });
+        store_if_changed(&published.spare, set.spare());
         let SeatLimit { limit, nominal } = set.seats();
-        store_if_changed(&self.borrowed, limit.saturating_sub(nominal));
-        store_if_changed(&self.nominal, nominal);
+        store_if_changed(&published.borrowed, limit.saturating_sub(nominal));
+        store_if_changed(&published.nominal, nominal);
         let deadline = set.next_deadline().map_or(u64::MAX, |time| time.0);
-        let old = self.deadline.load(Ordering::Relaxed);
+        let old = self.published.deadline.load(Ordering::Relaxed);
         if deadline != old {
-            self.deadline.store(deadline, Ordering::Release);
+            self.published.deadline.store(deadline, Ordering::Release);
         }
         (deadline < old).then_some(Time(deadline))
     }
@@ -132,7 +185,8 @@ impl<W> LevelState<W> {
         let wanted: FxHashSet<&str> = schemas.iter().map(|schema| &**schema).collect();
         let known: FxHashMap<Arc<str>, usize> =
             self.schemas.iter().cloned().zip(0..).filter(|(s, _)| wanted.contains(&**s)).collect();
-        let idle = |number: &usize| self.set.schemas()[*number].is_idle();
+        let counted = self.set.schemas();
+        let idle = |number: &usize| counted[*number].is_idle();
         let free = (0..self.schemas.len()).filter(|n| !wanted.contains(&*self.schemas[*n]));
         let mut free: Vec<usize> = free.filter(idle).collect();
         let mut number = |schema: &Arc<str>| {
@@ -151,8 +205,34 @@ impl<W> LevelState<W> {
             self.set.schemas_mut().push(SchemaStats::default());
         }
         self.schemas[number] = schema.clone();
-        self.set.schemas_mut()[number] = SchemaStats::default();
+        self.set.reset_schema(number);
         number
+    }
+}
+
+impl<W> Copies<W> {
+    pub(super) fn new(destination: Destination<W>) -> Self {
+        Copies { first: Arc::new(destination), others: Default::default() }
+    }
+
+    /// That of this thread's stripe.
+    pub(super) fn own(&self) -> &Arc<Destination<W>> {
+        match stripes::stripe().checked_sub(1) {
+            None => &self.first,
+            Some(other) => self.others[other].get_or_init(|| Arc::new(self.first.copy())),
+        }
+    }
+}
+
+impl<W> Destination<W> {
+    fn copy(&self) -> Self {
+        Destination {
+            schema: self.schema.clone(),
+            schema_uid: self.schema_uid.clone(),
+            level: self.level.clone(),
+            level_uid: self.level_uid.clone(),
+            ..*self
+        }
     }
 }
 
@@ -164,7 +244,7 @@ impl<W> LevelView<'_, W> {
     }
 
     /// What is counted for each schema, with its name.
-    pub fn schemas(&self) -> impl Iterator<Item = (&Arc<str>, &SchemaStats)> {
+    pub fn schemas(&self) -> impl Iterator<Item = (&Arc<str>, SchemaStats)> {
         self.schemas.iter().zip(self.set.schemas())
     }
 }

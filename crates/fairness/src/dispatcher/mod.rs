@@ -33,7 +33,7 @@ pub use self::{
     admit::{Admission, Admitted, Cost, RequestHandle},
     level::{Destination, Level, LevelView},
 };
-use self::{configure::Control, exchange::Claims};
+use self::{configure::Control, exchange::Claims, level::Copies};
 #[cfg(doc)]
 use crate::queues::QueueSet;
 use crate::{Settings, Time, classify::Classifier, config::Config, limits::nominal::NoShares};
@@ -57,7 +57,7 @@ pub struct InForce<W> {
     pub config: Config,
     pub classifier: Classifier,
     /// By schema, in the order of the configuration.
-    pub destinations: Vec<Arc<Destination<W>>>,
+    destinations: Vec<Copies<W>>,
     /// In the order of the configuration.
     pub levels: Vec<Arc<Level<W>>>,
     /// These, and removed ones that are not yet idle.

@@ -63,7 +63,7 @@ impl<W> QueueSet<W> {
         }
         self.advance(now);
         let seats = arrival.width.max_seats();
-        self.schemas[arrival.schema as usize].seats.observe(seats.into());
+        self.counts.of(arrival.schema).seats.observe(seats.into());
         let outcome = match self.handling {
             Handling::Queue(queuing) => self.join(queuing, arrival, waker, woken),
             _ if self.fits(seats) => {
@@ -121,13 +121,13 @@ impl<W> QueueSet<W> {
         let queue = &self.queues[index as usize];
         // Requests that may be held back take no room from others.
         let length = if slow { queue.len() } else { queue.waiting.len };
-        self.stats.observe_fill(length, queuing.queue_length_limit);
+        self.counts.fill().observe(length, queuing.queue_length_limit);
         let free = self.has_seats() && (!slow || self.cap_admits(arrival.width.max_seats()));
         let grows = self.settings.grows_while_seats_are_free && free;
         if length >= queuing.queue_length_limit && !grows {
             return self.reject(arrival, RejectReason::QueueFull);
         }
-        self.schemas[arrival.schema as usize].queue_length.observe(u64::from(length) + 1);
+        self.counts.of(arrival.schema).queue_length.observe(u64::from(length) + 1);
         let r = self.r;
         let queue = &mut self.queues[index as usize];
         if !queue.is_active() {
@@ -231,15 +231,12 @@ impl<W> QueueSet<W> {
             lane.waiting += 1;
             lane.seats_waiting += seats;
         }
-        let stats = self.schema(index);
-        stats.waiting += 1;
-        stats.seats_waiting += seats;
         self.rekey(queue);
     }
 
     fn reject(&mut self, arrival: Arrival, reason: RejectReason) -> Outcome {
         self.retry_after.on_drop(self.now);
-        let stats = &mut self.schemas[arrival.schema as usize];
+        let stats = self.counts.of(arrival.schema);
         stats.rejected[reason as usize] += 1;
         stats.wait_rejected.observe(0);
         Outcome::Rejected(reason)

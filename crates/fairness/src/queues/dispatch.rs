@@ -87,9 +87,6 @@ impl<W> QueueSet<W> {
             lane.waiting -= 1;
             lane.seats_waiting -= seats;
         }
-        let stats = self.schema(index);
-        stats.waiting -= 1;
-        stats.seats_waiting -= seats;
     }
 
     /// A request of a queue is dispatched.
@@ -120,8 +117,6 @@ impl<W> QueueSet<W> {
         self.seats_in_use += seats;
         let stats = self.schema(index);
         stats.dispatched += 1;
-        stats.executing += 1;
-        stats.seats_executing += seats;
         stats.wait.observe_duration(waited);
     }
 

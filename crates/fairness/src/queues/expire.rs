@@ -65,7 +65,6 @@ impl<W> QueueSet<W> {
             self.release_seats(index);
             self.slots[index].state = State::Detached;
             self.detached += 1;
-            self.schema(index).detached += 1;
             self.schema(index).detached_total += 1;
             ceded += self.cede_seats(ceding - ceded);
             self.dispatch(woken);

@@ -36,7 +36,6 @@ impl<W> QueueSet<W> {
             }
             State::Detached => {
                 self.detached -= 1;
-                self.schema(index).detached -= 1;
                 self.slots.remove(index);
                 ceded = self.detach_due(ceding, woken);
             }
@@ -114,8 +113,7 @@ impl<W> QueueSet<W> {
         let served = self.now - self.slots[index].dispatched;
         self.learn(index, served);
         let slot = &self.slots[index];
-        let stats = &mut self.schemas[slot.schema as usize];
-        stats.executing -= 1;
+        let stats = self.counts.of(slot.schema);
         match slot.watch {
             true => stats.execution_watch.observe_duration(served),
             false => stats.execution.observe_duration(served),
@@ -151,7 +149,6 @@ impl<W> QueueSet<W> {
     pub(super) fn release_seats(&mut self, index: u32) {
         let slot = &self.slots[index];
         let (queue, seats) = (slot.queue, u64::from(slot.width.max_seats()));
-        self.schemas[slot.schema as usize].seats_executing -= seats;
         self.seats_in_use -= seats;
         self.untrack(index);
         if queue == NONE {

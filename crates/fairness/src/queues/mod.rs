@@ -31,6 +31,7 @@
 //! Calls never wake requests: they return the wakers, so that the caller can release its lock first.
 
 mod arrive;
+mod counts;
 mod dispatch;
 mod dump;
 mod expire;
@@ -43,6 +44,7 @@ mod slots;
 mod slow;
 mod slow_lane;
 pub mod stats;
+mod utilization;
 mod virtual_time;
 mod work;
 
@@ -56,6 +58,7 @@ pub use self::{
     work::Work,
 };
 use self::{
+    counts::Counts,
     expire::Timer,
     order::Order,
     queue::Queue,
@@ -72,49 +75,52 @@ use crate::{
 };
 
 /// The requests of one priority level. `W` is what the caller needs to wake a waiting request.
+///
+/// What every request writes comes first and in this order, so that it is on few cache lines: they
+/// move from core to core with the level's lock.
 #[derive(Debug)]
+#[repr(C, align(64))]
 pub struct QueueSet<W> {
-    settings: Settings,
-    handling: Handling,
-    dealer: Option<Dealer>,
-    seats: SeatLimit,
-
     now: Time,
     r: Work,
-    queues: Vec<Queue>,
-    order: Order,
-    /// Where the next lap around the queues begins: behind the one served last.
-    lap: u32,
-    arrivals: u64,
-    dispatches: u64,
-    /// What is known of slow flows, if they are treated separately.
-    slow_lane: Option<SlowLane>,
-
-    slots: Slots<W>,
-    /// Until when those that wait may do so.
-    waits: BTreeSet<Timer>,
-    /// Until when those that have ended linger.
-    lingers: BTreeSet<Timer>,
-    /// Responses on their way, by the end of their hold, which is the order they began in.
-    holds: List,
-
-    waiting: u32,
-    seats_waiting: u64,
-    executing: u32,
     /// Lingering ones included.
     seats_in_use: u64,
     /// Seats in use and seats waiting of requests in queues: the numerator of the speed of R.
     queued_seats: u64,
+    seats_waiting: u64,
+    waiting: u32,
+    executing: u32,
     active: u32,
+    /// Where the next lap around the queues begins: behind the one served last.
+    lap: u32,
+    arrivals: u64,
+
+    dispatches: u64,
+    slots: Slots<W>,
+    /// Responses on their way, by the end of their hold, which is the order they began in.
+    holds: List,
+
+    demand: Demand,
+    /// What is known of slow flows, if they are treated separately.
+    slow_lane: Option<SlowLane>,
+    stats: LevelStats,
+    counts: Counts,
+
+    queues: Vec<Queue>,
+    order: Order,
+    /// Until when those that wait may do so.
+    waits: BTreeSet<Timer>,
+    /// Until when those that have ended linger.
+    lingers: BTreeSet<Timer>,
     /// Seats that new requests lacked since limits were set, in a level without queues.
     wanted: u32,
     /// Requests that run without seats: see [`Settings::max_detached`].
     detached: u32,
-
-    demand: Demand,
     retry_after: RetryAfter,
-    stats: LevelStats,
-    schemas: Vec<SchemaStats>,
+    seats: SeatLimit,
+    handling: Handling,
+    dealer: Option<Dealer>,
+    settings: Settings,
 }
 
 /// How many seats a level may use now, and how many are its own.
@@ -160,7 +166,7 @@ impl<W> QueueSet<W> {
             demand: Demand::new(now),
             retry_after: RetryAfter::default(),
             stats: LevelStats::new(now),
-            schemas: Vec::new(),
+            counts: Counts::default(),
         };
         set.handle(handling, seats);
         set
@@ -209,13 +215,30 @@ impl<W> QueueSet<W> {
         self.retry_after.seconds()
     }
 
-    /// What is counted for each schema, by the number that [`Arrival::schema`] gives.
-    pub fn schemas(&self) -> &[SchemaStats] {
-        &self.schemas
+    /// What is counted for each schema, by the number that [`Arrival::schema`] gives: the sum of all
+    /// stripes. Bound: O(schemas + requests).
+    pub fn schemas(&self) -> Vec<SchemaStats> {
+        let mut schemas = self.counts.merged();
+        for (_, slot) in self.slots.iter() {
+            slot.count(&mut schemas[slot.schema as usize]);
+        }
+        schemas
     }
 
+    /// Add one for each schema.
     pub fn schemas_mut(&mut self) -> &mut Vec<SchemaStats> {
-        &mut self.schemas
+        &mut self.counts.first
+    }
+
+    /// Begins to count anew for a schema, of which nothing may wait or run.
+    pub(crate) fn reset_schema(&mut self, number: usize) {
+        self.counts.reset(number);
+    }
+
+    /// The [`stripe`](crate::stripes) of the thread that makes the next calls.
+    pub fn use_stripe(&mut self, stripe: usize) {
+        self.counts.use_stripe(stripe);
+        self.slots.use_stripe(stripe);
     }
 
     /// Those who would be woken, were it their turn.
@@ -224,9 +247,11 @@ impl<W> QueueSet<W> {
     }
 
     /// What is counted for all, up to `now`.
-    pub fn stats(&mut self, now: Time) -> &LevelStats {
-        self.stats.catch_up(now);
-        &self.stats
+    pub fn stats(&mut self, now: Time) -> LevelStats {
+        let mut stats = self.stats.read(now.max(self.now));
+        let fill = self.counts.merged_fill();
+        (stats.fill, stats.fill_sum) = (fill.counts, fill.sum);
+        stats
     }
 
     /// The demand for seats since the last call.
@@ -262,11 +287,11 @@ impl<W> QueueSet<W> {
             waiting: self.waiting.into(),
             demand,
         };
-        self.stats.set(self.now, load);
+        self.stats.set(self.now, self.counts.stripe(), load);
     }
 
+    /// Where the schema of a request is counted.
     fn schema(&mut self, index: u32) -> &mut SchemaStats {
-        let schema = self.slots[index].schema;
-        &mut self.schemas[schema as usize]
+        self.counts.of(self.slots[index].schema)
     }
 }

@@ -7,6 +7,7 @@ use super::{
 
 /// Requests that wait, first come first served, and what is known of those that run.
 #[derive(Debug, Default)]
+#[repr(align(64))]
 pub(super) struct Queue {
     pub(super) waiting: List,
     /// Those of slow flows, which may be held back.

@@ -19,14 +19,16 @@ use super::{
 };
 use crate::{SlowFlows, Time, time::nanos};
 
+/// What every request writes comes first: see [`QueueSet`].
 #[derive(Debug)]
+#[repr(C)]
 pub(super) struct SlowLane {
-    times: ServiceTimes,
     cap: Cap,
-    threshold: Duration,
-    longest: f64,
     /// Those that run and don't count yet, in the order of their dispatch.
     young: List,
+    times: ServiceTimes,
+    threshold: Duration,
+    longest: f64,
     /// Held by slow flows.
     seats: u64,
     pub(super) waiting: u32,

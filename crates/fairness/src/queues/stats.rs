@@ -1,9 +1,10 @@
-//! The statistics of a level, kept under its lock as plain numbers: a scrape copies them, and counting
-//! costs a few nanoseconds and no shared cache line.
+//! The statistics of a level. How they are kept so that counting costs a few nanoseconds and no shared
+//! cache line: by stripe (`counts.rs`), and by what changes (`utilization.rs`).
 
 use std::time::Duration;
 
-use super::work::Work;
+pub use super::utilization::Utilization;
+use super::{utilization::MAX_BUCKETS, work::Work};
 use crate::{Time, time::nanos};
 
 /// Upper bounds of durations, in nanoseconds: as in Kubernetes.
@@ -64,32 +65,12 @@ impl RejectReason {
     }
 }
 
-/// The maximum number of buckets of any of the above, including that above all bounds.
-const MAX_BUCKETS: usize = 14;
-
 /// How often values fell below each bound.
 #[derive(Clone, Debug)]
 pub struct Histogram {
     pub sum: u64,
     counts: [u64; MAX_BUCKETS],
     pub bounds: &'static [u64],
-}
-
-/// For how long a ratio was below each bound: what a sample at every nanosecond would give. The
-/// ratio is kept as its numerator, so that a change costs a comparison or two.
-#[derive(Clone, Debug)]
-pub struct Utilization {
-    /// Of numerator times nanoseconds, since the denominator is what it is.
-    numerators: u128,
-    value: u64,
-    bucket: usize,
-    nanos: [u64; MAX_BUCKETS],
-    pub bounds: &'static [f64],
-    /// Of ratio times nanoseconds, with earlier denominators.
-    sum: f64,
-    denominator: f64,
-    /// The largest numerators that are below each bound.
-    most: [u64; MAX_BUCKETS],
 }
 
 /// The statistics of one flow schema in a level.
@@ -121,21 +102,23 @@ pub struct SchemaStats {
 
 /// The statistics of a level.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct LevelStats {
-    /// Queue lengths times 100 found by arrivals, against [`FILL_BOUNDS`] times the limit.
-    pub fill: [u64; FILL_BOUNDS.len() + 1],
-    pub fill_sum: u64,
-    pub seats: Utilization,
-    pub executing: Utilization,
-    pub waiting: Utilization,
-    pub demand: Utilization,
-    pub epochs: u64,
     /// R at the last dispatch from a queue.
     pub dispatch_r: Work,
     /// The virtual start of the request dispatched last from a queue.
     pub latest_start: Work,
-    /// Up to when the four above have counted.
-    since: Time,
+    pub epochs: u64,
+    pub seats: Utilization,
+    pub executing: Utilization,
+    pub demand: Utilization,
+    pub waiting: Utilization,
+    /// Queue lengths times 100 found by arrivals, against [`FILL_BOUNDS`] times the limit.
+    pub fill: [u64; FILL_BOUNDS.len() + 1],
+    pub fill_sum: u64,
+    /// Up to when they were read: what happened before that, by another thread's clock, happens then.
+    /// Otherwise a sum that was read could become smaller.
+    read: Time,
 }
 
 /// The load of a level at one time.
@@ -172,65 +155,10 @@ impl Histogram {
     pub fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
-}
 
-// === impl Utilization ===
-
-impl Utilization {
-    fn new(bounds: &'static [f64]) -> Self {
-        let mut utilization = Utilization {
-            bounds,
-            nanos: [0; MAX_BUCKETS],
-            sum: 0.0,
-            numerators: 0,
-            denominator: 1.0,
-            most: [0; MAX_BUCKETS],
-            value: 0,
-            bucket: 0,
-        };
-        utilization.set_denominator(1.0);
-        utilization
-    }
-
-    /// By bucket: one more than bounds, the last for all that is above them.
-    pub fn nanos(&self) -> &[u64] {
-        &self.nanos[..=self.bounds.len()]
-    }
-
-    /// Of ratio times nanoseconds.
-    pub fn sum(&self) -> f64 {
-        self.sum + self.numerators as f64 / self.denominator
-    }
-
-    fn set_denominator(&mut self, denominator: f64) {
-        self.sum = self.sum();
-        self.numerators = 0;
-        self.denominator = denominator;
-        let most = |bound: &f64| {
-            let most = (bound * denominator) as u64;
-            // The product may have been rounded down.
-            most + u64::from((most + 1) as f64 / denominator <= *bound)
-        };
-        for (slot, bound) in self.most.iter_mut().zip(self.bounds) {
-            *slot = most(bound);
-        }
-        self.set(self.value);
-    }
-
-    /// Sets the numerator from now on; it has usually changed by little.
-    fn set(&mut self, value: u64) {
-        self.value = value;
-        while self.bucket < self.bounds.len() && self.most[self.bucket] < value {
-            self.bucket += 1;
-        }
-        while self.bucket > 0 && self.most[self.bucket - 1] >= value {
-            self.bucket -= 1;
-        }
-    }
-
-    fn pass(&mut self, elapsed: u64) {
-        self.nanos[self.bucket] += elapsed;
-        self.numerators += u128::from(self.value) * u128::from(elapsed);
+    fn add(&mut self, other: &Histogram) {
+        self.sum = self.sum.saturating_add(other.sum);
+        self.counts.iter_mut().zip(&other.counts).for_each(|(count, more)| *count += more);
     }
 }
 
@@ -264,6 +192,25 @@ impl SchemaStats {
         let Self { waiting, executing, seats_executing, detached, .. } = self;
         [waiting, executing, seats_executing, detached].into_iter().all(|n| *n == 0)
     }
+
+    pub(super) fn add(&mut self, other: &SchemaStats) {
+        let Self { rejected, wait, wait_rejected, execution, execution_watch, .. } = self;
+        rejected.iter_mut().zip(&other.rejected).for_each(|(sum, more)| *sum += more);
+        wait.add(&other.wait);
+        wait_rejected.add(&other.wait_rejected);
+        execution.add(&other.execution);
+        execution_watch.add(&other.execution_watch);
+        self.queue_length.add(&other.queue_length);
+        self.seats.add(&other.seats);
+        self.dispatched += other.dispatched;
+        self.waiting += other.waiting;
+        self.seats_waiting += other.seats_waiting;
+        self.executing += other.executing;
+        self.seats_executing += other.seats_executing;
+        self.not_accommodated += other.not_accommodated;
+        self.detached += other.detached;
+        self.detached_total += other.detached_total;
+    }
 }
 
 // === impl LevelStats ===
@@ -273,53 +220,46 @@ impl LevelStats {
         LevelStats {
             fill: [0; FILL_BOUNDS.len() + 1],
             fill_sum: 0,
-            seats: Utilization::new(SEAT_UTILIZATION_BOUNDS),
-            executing: Utilization::new(REQUEST_UTILIZATION_BOUNDS),
-            waiting: Utilization::new(REQUEST_UTILIZATION_BOUNDS),
-            demand: Utilization::new(DEMAND_BOUNDS),
+            seats: Utilization::new(now, SEAT_UTILIZATION_BOUNDS),
+            executing: Utilization::new(now, REQUEST_UTILIZATION_BOUNDS),
+            waiting: Utilization::new(now, REQUEST_UTILIZATION_BOUNDS),
+            demand: Utilization::new(now, DEMAND_BOUNDS),
             epochs: 0,
             dispatch_r: Work(0),
             latest_start: Work(0),
-            since: now,
+            read: now,
         }
     }
 
-    pub(super) fn observe_fill(&mut self, length: u32, limit: u32) {
-        let length = u64::from(length);
-        let bucket = FILL_BOUNDS.iter().position(|p| length * 100 <= p * u64::from(limit));
-        self.fill[bucket.unwrap_or(FILL_BOUNDS.len())] += 1;
-        self.fill_sum += length;
-    }
-
-    /// Accounts for the time since the last change.
-    pub(super) fn catch_up(&mut self, now: Time) {
-        let elapsed = nanos(now - self.since);
-        if elapsed > 0 {
-            self.since = now;
-            self.utilizations().into_iter().for_each(|utilization| utilization.pass(elapsed));
+    /// A copy as of `now`, for those who read it.
+    pub(super) fn read(&mut self, now: Time) -> Self {
+        self.read = self.read.max(now);
+        let now = self.read;
+        LevelStats {
+            seats: self.seats.read(now),
+            executing: self.executing.read(now),
+            demand: self.demand.read(now),
+            waiting: self.waiting.read(now),
+            ..*self
         }
     }
 
     /// Sets the load from now on.
-    pub(super) fn set(&mut self, now: Time, load: Load) {
-        self.catch_up(now);
-        self.seats.set(load.seats);
-        self.executing.set(load.executing);
-        self.waiting.set(load.waiting);
-        self.demand.set(load.demand);
+    pub(super) fn set(&mut self, now: Time, stripe: usize, load: Load) {
+        let now = now.max(self.read);
+        self.seats.set(now, stripe, load.seats);
+        self.executing.set(now, stripe, load.executing);
+        self.waiting.set(now, stripe, load.waiting);
+        self.demand.set(now, stripe, load.demand);
     }
 
     /// Sets the denominators of the ratios from now on: the nominal seats, and the room in the queues.
     pub(super) fn set_denominators(&mut self, now: Time, nominal: u32, room: f64) {
-        self.catch_up(now);
+        let now = now.max(self.read);
         for utilization in [&mut self.seats, &mut self.executing, &mut self.demand] {
-            utilization.set_denominator(f64::from(nominal.max(1)));
+            utilization.set_denominator(now, f64::from(nominal.max(1)));
         }
-        self.waiting.set_denominator(room);
-    }
-
-    fn utilizations(&mut self) -> [&mut Utilization; 4] {
-        [&mut self.seats, &mut self.executing, &mut self.waiting, &mut self.demand]
+        self.waiting.set_denominator(now, room);
     }
 }
 
@@ -333,12 +273,12 @@ mod tests {
         stats.set_denominators(Time(0), 4, 1.0);
         let load = |seats| Load { seats, executing: 0, waiting: 0, demand: 0 };
         for (at, seats) in [(10, 2), (30, 4), (60, 5), (100, 1), (150, 0)] {
-            stats.set(Time(at), load(seats));
+            stats.set(Time(at), at as usize % 8, load(seats));
         }
-        stats.catch_up(Time(160));
+        let stats = stats.read(Time(160));
         // Bounds 0, 0.3 (a quarter), 0.5, 1, and above.
         let nanos = [(0, 20), (3, 50), (5, 20), (12, 30), (13, 40)];
-        let counted: Vec<_> = (0..).zip(&stats.seats.nanos).filter(|(_, n)| **n > 0).collect();
+        let counted: Vec<_> = (0..).zip(stats.seats.nanos()).filter(|(_, n)| **n > 0).collect();
         assert_eq!(counted, nanos.each_ref().map(|(bucket, n)| (*bucket, n)));
         let sum = (2 * 20 + 4 * 30 + 5 * 40 + 50) as f64 / 4.0;
         assert!((stats.seats.sum() - sum).abs() < 1e-9);
@@ -347,10 +287,10 @@ mod tests {
     #[test]
     fn a_change_of_the_denominator_keeps_what_was_counted() {
         let mut stats = LevelStats::new(Time(0));
-        stats.set(Time(0), Load { seats: 1, executing: 0, waiting: 0, demand: 0 });
+        stats.set(Time(0), 0, Load { seats: 1, executing: 0, waiting: 0, demand: 0 });
         stats.set_denominators(Time(10), 2, 1.0);
-        stats.catch_up(Time(20));
+        let stats = stats.read(Time(20));
         assert!((stats.seats.sum() - 15.0).abs() < 1e-9);
-        assert_eq!((stats.seats.nanos[12], stats.seats.nanos[5]), (10, 10));
+        assert_eq!((stats.seats.nanos()[12], stats.seats.nanos()[5]), (10, 10));
     }
 }

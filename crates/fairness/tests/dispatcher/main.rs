@@ -4,6 +4,7 @@ mod beyond;
 mod detached;
 mod keys;
 mod random;
+mod stripes;
 #[path = "../support/mod.rs"]
 mod support;
 mod swaps;

@@ -7,6 +7,7 @@ mod leaks;
 mod oracle;
 mod simulator;
 mod slow;
+mod stripes;
 #[path = "../support/mod.rs"]
 mod support;
 

@@ -7,6 +7,7 @@ use evenkeel_fairness::{
         Arrival, Outcome, QueueSet, SeatLimit, Ticket, Verdict, Work,
         stats::{RejectReason, SchemaStats},
     },
+    stripes::STRIPES,
 };
 
 use crate::{
@@ -82,6 +83,8 @@ impl Simulator {
 
     fn step(&mut self) {
         self.pass_time();
+        // Whose thread makes a call makes no difference.
+        self.set.use_stripe(self.tickets.len() / 2 % STRIPES);
         match self.rng.below(100) {
             0..48 => self.arrive(),
             48..70 => self.leave_one(&[Phase::Executing, Phase::Responding]),
@@ -282,6 +285,13 @@ impl Simulator {
             oracle.r,
         );
         assert_eq!(got, expected, "seed {seed} at {now}: waiting, executing, seats, R");
+        let schemas = self.set.schemas();
+        let sum = |of: fn(&SchemaStats) -> u64| schemas.iter().map(of).sum::<u64>();
+        let got = [sum(|s| s.waiting), sum(|s| s.executing), sum(|s| s.detached)];
+        let expected = [dump.waiting, dump.executing, dump.detached].map(u64::from);
+        assert_eq!(got, expected, "seed {seed} at {now}: waiting, executing, detached by schema");
+        let got = [sum(|s| s.seats_waiting), sum(|s| s.seats_executing)];
+        assert_eq!(got, [dump.seats_waiting, dump.seats_in_use], "seed {seed} at {now}: seats");
         let epochs = self.set.stats(Time(now)).epochs;
         assert_eq!(epochs, oracle.epochs, "seed {seed}");
         assert!(dump.r >= self.r || epochs > self.epochs, "seed {seed} at {now}: R ran back");

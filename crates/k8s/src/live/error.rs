@@ -110,6 +110,9 @@ impl LiveError {
             LiveError::Refused { code: 403, what, .. } => {
                 format!("ask for permission; then `kubectl auth can-i list {what}` prints yes")
             }
+            LiveError::Refused { code: 404, what, .. } => {
+                format!("check that the API server serves {what}")
+            }
             LiveError::Objects(error) => return error.help().map(str::to_owned),
             LiveError::Kubeconfig { .. }
             | LiveError::Client { .. }

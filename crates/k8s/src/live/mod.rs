@@ -15,7 +15,7 @@ pub use self::{
     client::{Connection, client, controller_client, patient_client},
     error::{LiveError, in_short, innermost, is_unreachable},
     list::{Scope, objects},
-    raw::raw_services,
+    raw::{FlowControl, flow_control, raw_services},
     source::{ClusterSource, SourceRule},
     transport::{Timeouts, long_lived},
 };

@@ -104,9 +104,9 @@ impl Snapshot {
 impl LevelSnapshot {
     fn of(level: &Level, now: Time, guess: f64) -> Self {
         let (mut schemas, stats, handling, limit, dump) = level.view(|view| {
-            let schemas = view.schemas().map(|(name, stats)| (name.clone(), stats.clone()));
+            let schemas = view.schemas().map(|(name, stats)| (name.clone(), stats));
             let schemas: Vec<_> = schemas.collect();
-            let (stats, limit) = (view.set.stats(now).clone(), view.set.seats().limit);
+            let (stats, limit) = (view.set.stats(now), view.set.seats().limit);
             (schemas, stats, view.set.handling(), limit, view.set.dump())
         });
         schemas.sort_by(|a, b| a.0.cmp(&b.0));

@@ -70,6 +70,20 @@ flowschema.flowcontrol.apiserver.k8s.io \"batch-jobs\" deleted
 flowschema.flowcontrol.apiserver.k8s.io \"batch-probes\" deleted
 ";
 
+/// Takes precedence over all but the mandatory schema, and leads nowhere.
+const NOWHERE: &str = "\
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata: {name: nowhere}
+spec:
+  priorityLevelConfiguration: {name: nowhere}
+  matchingPrecedence: 2
+  rules:
+  - subjects: [{kind: Group, group: {name: '*'}}]
+    resourceRules: [{verbs: ['*'], apiGroups: ['*'], resources: ['*'], namespaces: ['*'], clusterScope: true}]
+    nonResourceRules: [{verbs: ['*'], nonResourceURLs: ['*']}]
+";
+
 pub(crate) fn steps() -> Vec<Step> {
     vec![
         run("api-resources --api-group=flowcontrol.apiserver.k8s.io", RESOURCES),
@@ -100,5 +114,15 @@ pub(crate) fn steps() -> Vec<Step> {
             "16 2 Tuned",
         ),
         run("delete -f objects.yaml", DELETED),
+        // Nobody locks out the administrator.
+        run("delete flowschemas --all", "...\n{any}\"exempt\" deleted\n..."),
+        run("delete prioritylevelconfigurations --all", "...\n{any}\"exempt\" deleted\n..."),
+        run("create -f nowhere.yaml", "flowschema.flowcontrol.apiserver.k8s.io/nowhere created")
+            .file("nowhere.yaml", NOWHERE),
+        run("get namespace default -o name", "namespace/default"),
+        run(
+            "delete flowschema nowhere",
+            "flowschema.flowcontrol.apiserver.k8s.io \"nowhere\" deleted",
+        ),
     ]
 }

@@ -182,7 +182,7 @@ fn raw() -> Vec<Step> {
             "[+]ping ok\n[+]log ok\n[+]etcd ok\n\
              [+]poststarthook/start-system-namespaces-controller ok\n\
              [+]poststarthook/bootstrap-controller ok\n\
-             [+]poststarthook/rbac/bootstrap-roles ok\nhealthz check passed",
+             [+]poststarthook/rbac/bootstrap-roles ok\n[+]poststarthook/priority-and-fairness-config-producer ok\nhealthz check passed",
         ),
         run("get --raw /metrics", "...\napiserver_request_total{any}verb=\"LIST\"{any}\n..."),
         run("get --raw /api", "{\"kind\":\"APIVersions\",{any}"),
