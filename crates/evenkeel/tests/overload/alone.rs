@@ -1,12 +1,14 @@
 //! The tests of this program take turns: each measures times under a load of its own.
 
-use std::sync::LazyLock;
+use std::{fs::File, path::Path};
 
-use tokio::sync::{Mutex, MutexGuard};
+/// Until it is dropped.
+pub(crate) struct Turn(#[expect(dead_code, reason = "it is locked")] File);
 
-pub(crate) type Turn = MutexGuard<'static, ()>;
-
+/// By a file: some runners give each test a process of its own.
 pub(crate) async fn turn() -> Turn {
-    static ONE: LazyLock<Mutex<()>> = LazyLock::new(Mutex::default);
-    ONE.lock().await
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("overload.lock");
+    let file = File::create(path).unwrap();
+    let lock = move || file.lock().map(|()| Turn(file));
+    tokio::task::spawn_blocking(lock).await.unwrap().unwrap()
 }
