@@ -1,8 +1,8 @@
 //! The API server with more load than it has seats for: `cargo xtask bench overload`.
 //!
 //! The loads that the proposal of priority and fairness suggests to test with, each with fairness and
-//! with the two limits from before it. The binary runs as it does in the field, with 8 + 4 seats. All
-//! load comes from one core, those who are measured from elsewhere. A run takes a minute.
+//! with the two limits from before it. The binary runs as it does in the field, with 8 + 4 seats. The
+//! load comes from one thread, and those who are measured have another. A run takes a minute.
 //!
 //! `EVENKEEL_DATA` names the disk to measure, by a folder; `EVENKEEL_BINARY` another build to compare
 //! with.
