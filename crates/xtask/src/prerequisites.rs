@@ -48,6 +48,17 @@ pub(crate) const TABLE: &[Prerequisite] = &[
     // Tests with real traffic run in network namespaces, and some have rules of their own there.
     Prerequisite { name: "ip", probe: &["ip", "-V"], source: Source::Apt("iproute2") },
     Prerequisite { name: "nft", probe: &["nft", "--version"], source: Source::Apt("nftables") },
+    Prerequisite {
+        name: "conntrack",
+        probe: &["conntrack", "--version"],
+        source: Source::Apt("conntrack"),
+    },
+    // Certificates that others make are read too.
+    Prerequisite {
+        name: "openssl",
+        probe: &["openssl", "version"],
+        source: Source::Apt("openssl"),
+    },
     Prerequisite { name: "curl", probe: &["curl", "--version"], source: Source::Apt("curl") },
 ];
 
