@@ -1,10 +1,11 @@
 //! Writes the condition `Dangling` of FlowSchemas: whether the level that they refer to exists.
 
 use evenkeel_fairness::dialect::kubernetes::FlowSchema;
+use futures_util::{StreamExt as _, stream};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::config::Objects;
+use super::{config::Objects, defaults::AT_ONCE};
 use crate::{
     api::Api,
     chain::actor::Actor,
@@ -16,25 +17,28 @@ use crate::{
 
 const DANGLING: &str = "Dangling";
 
-/// Whether nothing is left to be repeated.
+/// Whether nothing is left to be repeated. The next change of the configuration waits for this, so
+/// that many conditions are written together.
 pub(super) async fn write(api: &Api, objects: &Objects) -> bool {
-    let mut done = true;
     // They say what the configuration in force does.
     let schemas = objects.schemas.iter().filter(|_| api.fairness.is_enabled());
-    for (name, schema) in schemas {
-        let desired = condition(objects, schema);
-        if stored(api, name).is_some_and(|stored| is_same(&stored, &desired)) {
-            continue;
-        }
-        match set(api, name, &desired).await {
-            Err(error) if !error.is_overtaken() => {
-                tracing::warn!(flowschema = &**name, %error, "writing a condition failed, retrying");
-                done = false;
-            }
-            Ok(()) | Err(_) => {}
-        }
+    let each: Vec<_> =
+        schemas.map(|(name, schema)| one(api, name, condition(objects, schema))).collect();
+    let done: Vec<bool> = stream::iter(each).buffer_unordered(AT_ONCE).collect().await;
+    done.into_iter().all(|done| done)
+}
+
+async fn one(api: &Api, name: &str, desired: Value) -> bool {
+    if stored(api, name).is_some_and(|stored| is_same(&stored, &desired)) {
+        return true;
     }
-    done
+    match set(api, name, &desired).await {
+        Err(error) if !error.is_overtaken() => {
+            tracing::warn!(flowschema = name, %error, "writing a condition failed, retrying");
+            false
+        }
+        Ok(()) | Err(_) => true,
+    }
 }
 
 /// In Kubernetes' words.

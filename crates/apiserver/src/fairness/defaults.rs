@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Writes of one kind that are sent together, so that they share a sync of the disk.
-const AT_ONCE: usize = 16;
+pub(super) const AT_ONCE: usize = 16;
 
 /// One write.
 enum Step {
