@@ -60,7 +60,7 @@ impl Journal for Nothing {
 fn hand_off(criterion: &mut Criterion) {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).build();
     let runtime = runtime.expect("a runtime starts");
-    let state = Arc::new(RwLock::new(State::new(NAMES.len(), Limits::default())));
+    let state = Arc::new(RwLock::new(State::new(NAMES, Limits::default())));
     let (writer, writes) = Writer::start(Nothing, state, |_| {}).expect("a thread starts");
     let mut made = 0;
     criterion.bench_function("hand-off", |bencher| {
@@ -81,7 +81,7 @@ fn creates(criterion: &mut Criterion) {
     for n_clients in [1, 64] {
         let directory = scratch("creates");
         let journal = FileJournal::open(&directory, NAMES).expect("a new directory opens");
-        let state = Arc::new(RwLock::new(State::new(NAMES.len(), Limits::default())));
+        let state = Arc::new(RwLock::new(State::new(NAMES, Limits::default())));
         let (writer, writes) = Writer::start(journal, state, |_| {}).expect("a thread starts");
         let mut made = 0;
         group.bench_function(format!("{n_clients} clients"), |bencher| {
@@ -119,7 +119,7 @@ fn start(criterion: &mut Criterion) {
     group.bench_function("20,000 objects", |bencher| {
         bencher.iter(|| {
             let mut journal = FileJournal::open(&directory, NAMES).expect("it opens again");
-            let mut state = State::new(NAMES.len(), Limits::default());
+            let mut state = State::new(NAMES, Limits::default());
             journal.replay(&mut |replayed| state.replay(replayed)).expect("it is whole");
             assert_eq!(state.revision(), N_OBJECTS as u64);
             state
@@ -131,7 +131,7 @@ fn start(criterion: &mut Criterion) {
 
 fn fill(directory: &std::path::Path) {
     let journal = FileJournal::open(directory, NAMES).expect("a new directory opens");
-    let state = Arc::new(RwLock::new(State::new(NAMES.len(), Limits::default())));
+    let state = Arc::new(RwLock::new(State::new(NAMES, Limits::default())));
     let mut committer = evenkeel_apiserver::writer::Committer::new(journal, state, |_| {});
     for batch in 0..N_OBJECTS / 100 {
         let answers = committer.commit((batch * 100..(batch + 1) * 100).map(write));

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     body, document,
     kinds::{
-        Kind,
+        Kind, KindRef,
         read::{remove, text},
     },
     negotiate::{Media, ResponseFormat, Shape},
@@ -54,14 +54,17 @@ pub(crate) struct View {
 
 impl View {
     /// Whether an object is shown with all stored fields, and nothing else.
-    pub(crate) fn is_as_stored(self, kind: &Kind) -> bool {
+    pub(crate) fn is_as_stored(self, kind: &Kind, object: &Object) -> bool {
         let shape = self.format.shape;
-        shape == Shape::Object && kind.alias.is_none() && self.hidden(kind).is_empty()
+        shape == Shape::Object
+            && kind.alias.is_none()
+            && self.hidden(kind).is_empty()
+            && kind.custom.as_ref().is_none_or(|custom| custom.has_written(object))
     }
 
     /// Whether the stored bytes can be sent unchanged.
-    fn is_stored_text(self, kind: &Kind) -> bool {
-        self.format.media == Media::Json && !self.format.pretty && self.is_as_stored(kind)
+    fn is_stored_text(self, kind: &Kind, object: &Object) -> bool {
+        self.format.media == Media::Json && !self.format.pretty && self.is_as_stored(kind, object)
     }
 
     /// Removes fields that this server does not expose.
@@ -143,7 +146,8 @@ impl Answer {
             answer.headers.push((header::X_CONTENT_TYPE_OPTIONS, nosniff));
             return answer.retry_after(failure);
         }
-        Answer::value(failure.code, &failure.status(), format).retry_after(failure)
+        let answer = Answer::value(failure.code, &failure.status(), format);
+        answer.with_warnings(failure.warnings.to_vec()).retry_after(failure)
     }
 
     fn retry_after(mut self, failure: &Failure) -> Answer {
@@ -186,13 +190,13 @@ impl Answer {
 }
 
 /// A stored object.
-pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Answer {
-    if view.is_stored_text(kind) {
+pub(crate) fn object(code: u16, kind: &KindRef, object: &Object, view: View) -> Answer {
+    if view.is_stored_text(kind, object) {
         return Answer::json(code, document::text(kind, object, object.revision));
     }
-    if view.format.media == Media::Protobuf && view.is_as_stored(kind) {
+    if view.format.media == Media::Protobuf && view.is_as_stored(kind, object) {
         let json = document::text(kind, object, object.revision);
-        if let Ok(body) = protobuf::object(&kind.api_version(), kind.kind, &json) {
+        if let Ok(body) = protobuf::object(&kind.api_version(), &kind.kind, &json) {
             return Answer::new(code, PROTOBUF, body);
         }
     }
@@ -203,7 +207,7 @@ pub(crate) fn object(code: u16, kind: &Kind, object: &Object, view: View) -> Ans
 }
 
 /// An object that is already a value, in the kind's own version.
-pub(crate) fn shown(code: u16, kind: &Kind, mut value: Value, view: View) -> Answer {
+pub(crate) fn shown(code: u16, kind: &KindRef, mut value: Value, view: View) -> Answer {
     view.hide(kind, &mut value);
     let body = match view.format.shape {
         Shape::Object => return Answer::value(code, &value, view.format),
@@ -225,7 +229,10 @@ pub(crate) fn shown(code: u16, kind: &Kind, mut value: Value, view: View) -> Ans
 }
 
 /// A page of a list.
-pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View) -> Answer {
+pub(crate) fn list(kind: &KindRef, page: Page, continued: &str, view: View) -> Answer {
+    if let Some(failure) = not_in_protobuf(kind, view) {
+        return Answer::failure(&failure, plain(view));
+    }
     let meta = list_meta(&page, continued);
     let (mut shell, name) = match view.format.shape {
         Shape::Table(version) => {
@@ -235,6 +242,10 @@ pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View)
         Shape::Partial(_) => return Answer::failure(&a_list(kind), plain(view)),
         Shape::Object => {
             let (list, version) = (kind.list_kind(), kind.api_version());
+            let mut meta = meta;
+            if kind.custom.is_some() && continued.is_empty() {
+                meta["continue"] = "".into();
+            }
             (json!({"kind": list, "apiVersion": version, "metadata": meta}), "items")
         }
     };
@@ -248,6 +259,13 @@ pub(crate) fn list(kind: &'static Kind, page: Page, continued: &str, view: View)
     Answer { encodes_while_sent, ..answer }
 }
 
+/// Custom resources have no messages in protobuf; their metadata has.
+fn not_in_protobuf(kind: &Kind, view: View) -> Option<Failure> {
+    let whole = matches!(view.format.shape, Shape::Object);
+    let is_in_vain = kind.custom.is_some() && whole && view.format.media == Media::Protobuf;
+    is_in_vain.then(|| Failure::cannot_marshal(&format!("{} is a custom resource", kind.kind)))
+}
+
 /// The format of a failure: a client that accepts something other than whole objects gets JSON.
 fn plain(view: View) -> ResponseFormat {
     match view.format.shape {
@@ -256,21 +274,24 @@ fn plain(view: View) -> ResponseFormat {
     }
 }
 
-fn a_list(kind: &Kind) -> Failure {
+fn a_list(kind: &KindRef) -> Failure {
     let of = internal_type(kind);
     Failure::wrong_shape(format!(
         "you requested PartialObjectMetadata, but the requested object is a list ({of}List)"
     ))
 }
 
-fn not_a_list(kind: &Kind) -> Failure {
+fn not_a_list(kind: &KindRef) -> Failure {
     Failure::not_a_list(&internal_type(kind))
 }
 
 /// Go's name for Kubernetes' internal type of this kind.
-fn internal_type(kind: &Kind) -> String {
+fn internal_type(kind: &KindRef) -> String {
+    if kind.custom.is_some() {
+        return "*unstructured.Unstructured".to_owned();
+    }
     let stored = kind.stored_kind();
-    format!("*{}.{}", body::internal(stored.group), stored.kind)
+    format!("*{}.{}", body::internal(&stored.group), stored.kind)
 }
 
 pub(crate) fn revision_meta(revision: Revision) -> Value {

@@ -8,7 +8,10 @@ use std::{
 use bytes::Bytes;
 use evenkeel_admin::{health::Health, supervisor::Supervisor};
 use evenkeel_model::labels::LabelSelector;
-use evenkeel_store::{Revision, Selector, selector::FieldSelector};
+use evenkeel_store::{
+    Revision, Selector,
+    selector::{FieldError, FieldSelector},
+};
 use http::{HeaderMap, Method};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -19,10 +22,11 @@ use crate::{
     answer::View,
     authorizer::Authorizer,
     body::Body,
+    custom,
     fairness::{Fairness, HeldSeat},
     identity::{Attributes, Tokens, User},
     journal::Writable,
-    kinds::{Admission, KINDS, Kind, names},
+    kinds::{Admission, KindRef, catalogue::CatalogueCell, names},
     meters::Meters,
     metrics::Metrics,
     pools::Pools,
@@ -42,6 +46,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Api {
     pub(crate) storage: Storage,
+    /// Everything served.
+    pub(crate) catalogue: CatalogueCell,
     pub(crate) authorizer: Authorizer,
     pub(crate) fairness: Fairness,
     pub(crate) pools: Arc<Pools>,
@@ -93,7 +99,7 @@ impl Api {
 
     /// `/metrics`, including metrics computed on request.
     pub(crate) fn metrics_text(&self) -> String {
-        for kind in KINDS.iter().filter(|kind| kind.alias.is_none()) {
+        for kind in self.catalogue.load().stored() {
             let count = self.storage.state().count(kind.id());
             let gauge = self.metrics.objects(kind.resource());
             gauge.set(i64::try_from(count).unwrap_or(i64::MAX));
@@ -117,8 +123,8 @@ impl Api {
 }
 
 impl Call<'_> {
-    pub(crate) fn kind(&self) -> &'static Kind {
-        self.resource.kind
+    pub(crate) fn kind(&self) -> &KindRef {
+        &self.resource.kind
     }
 
     pub(crate) fn namespace(&self) -> Option<&str> {
@@ -153,11 +159,22 @@ impl Call<'_> {
         let kind = self.kind();
         let labels = LabelSelector::parse(self.query.text("labelSelector"), names::LABELS);
         let labels = labels.map_err(Failure::bad_request)?;
-        let own: Vec<&str> = kind.fields.iter().map(|(name, _)| *name).collect();
+        let own: Vec<&str> = match &kind.custom {
+            Some(custom) => custom.selectable.iter().map(|(label, _)| &**label).collect(),
+            None => kind.fields.iter().map(|(name, _)| *name).collect(),
+        };
         let fields = FieldSelector::parse(self.query.text("fieldSelector"), &own);
+        let mut fields = fields.map_err(|problem| match (problem, &kind.custom) {
+            (FieldError::Unknown(label), Some(_)) => FieldError::NotSupported(label),
+            (problem, _) => problem,
+        });
+        if kind.custom.is_some() && !own.is_empty() {
+            fields = fields.map(|fields| fields.reading(custom::select::reader(kind)));
+        }
         let mut fields = fields.map_err(|problem| Failure::bad_request(problem.to_string()))?;
         // Nodes and namespaces have their own conversion, which omits it.
-        if !kind.namespaced && !own.is_empty() && fields.has_namespace() {
+        let has_own_conversion = !own.is_empty() || kind.custom.is_some();
+        if !kind.namespaced && has_own_conversion && fields.has_namespace() {
             return Err(Failure::bad_request("field label not supported: metadata.namespace"));
         }
         if self.resource.watch && !self.resource.name.is_empty() {

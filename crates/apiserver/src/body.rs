@@ -3,13 +3,16 @@
 //! The error message depends on how far Kubernetes gets: no kind can be read, the kind is a
 //! different one, or a field has the wrong type. Source: `endpoints/handlers/{create,rest}.go`.
 
-use evenkeel_store::schema::{self, DecodeError, Type};
+use std::borrow::Cow;
+
+use evenkeel_store::schema::{self, DecodeError, Finding, Type};
 use serde_json::Value;
 use serde_saphyr::budget::BudgetBreach;
 
 use crate::{
-    invalid::quoted,
-    kinds::{self, Kind},
+    custom::decode::{self, Pruned},
+    invalid::{FieldError, Path, quoted},
+    kinds::{self, Kind, read::text},
     protobuf,
     request::query::FieldValidation,
     status::{Failure, Result},
@@ -44,9 +47,17 @@ enum Encoding {
 
 /// An object of a kind.
 pub(crate) fn object(body: Body<'_>, kind: &Kind, strictness: FieldValidation) -> Result<Read> {
+    if kind.custom.is_some() {
+        return custom(body, kind, strictness);
+    }
     typed(
         body,
-        Expected { group: kind.group, version: kind.version, kind: kind.kind, schema: kind.schema },
+        Expected {
+            group: &kind.group,
+            version: &kind.version,
+            kind: &kind.kind,
+            schema: &kind.schema,
+        },
         strictness,
     )
 }
@@ -74,6 +85,82 @@ pub(crate) fn typed(
         }
         Encoding::Protobuf => from_protobuf(body.bytes, expected, of),
     }
+}
+
+/// An object of a custom resource. Source: `customresource_handler.go`, `handlers/create.go`.
+fn custom(body: Body<'_>, kind: &Kind, strictness: FieldValidation) -> Result<Read> {
+    let of = expected(kind);
+    let json = match encoding(body.content_type)? {
+        Encoding::Json => Cow::Borrowed(body.bytes),
+        Encoding::Yaml => Cow::Owned(yaml_as_json(body.bytes, of)?),
+        Encoding::Protobuf => {
+            let problem = "custom resources have no protobuf encoding";
+            return Err(unrecognized(body.bytes, of, problem));
+        }
+    };
+    let unreadable = |problem: DecodeError| {
+        let problem = no_kind(&json).unwrap_or_else(|| problem.to_string());
+        unrecognized(body.bytes, of, &problem)
+    };
+    let object = decode::parsed(&json).map_err(unreadable)?;
+    let is_text = |name: &str| matches!(object.value.get(name), None | Some(Value::String(_)));
+    if !(is_text("kind") && is_text("apiVersion"))
+        && let Some(problem) = no_kind(&json)
+    {
+        return Err(unrecognized(body.bytes, of, &problem));
+    }
+    if text(&object.value, &["kind"]).is_empty() {
+        let shown = String::from_utf8_lossy(&json);
+        let problem = format!("Object 'Kind' is missing in '{shown}'");
+        return Err(unrecognized(body.bytes, of, &problem));
+    }
+    let claimed = text(&object.value, &["apiVersion"]).to_owned();
+    if claimed != kinds::api_version(of.group, of.version) {
+        return Err(other_version(&object, of, &claimed, strictness));
+    }
+    let claimed_kind = text(&object.value, &["kind"]).to_owned();
+    if claimed_kind != of.kind {
+        return Err(wrong_kind(kind, &object.value));
+    }
+    let Pruned { value, findings } = decode::pruned(kind, object)
+        .map_err(|problem| cannot_handle(of, &claimed, &claimed_kind, &problem.to_string()))?;
+    let warnings = reported(&findings, strictness, of, &claimed, &claimed_kind)?;
+    Ok(Read { value, warnings })
+}
+
+/// An object that declares another kind than the custom resource of the path.
+pub(crate) fn wrong_kind(kind: &Kind, object: &Value) -> Failure {
+    let words = format!("must be {}", kind.kind);
+    let error = FieldError::invalid(Path::root("kind"), &object["kind"], words);
+    let name = text(object, &["metadata", "name"]);
+    Failure::invalid_as(&kind.group, text(object, &["kind"]), name, &[error])
+}
+
+/// No schema is known for another version, so everything but metadata is unknown.
+fn other_version(
+    object: &Pruned,
+    of: Expected<'_>,
+    claimed: &str,
+    strictness: FieldValidation,
+) -> Failure {
+    let wanted = kinds::api_version(of.group, of.version);
+    let in_group = claimed.split_once('/').is_some_and(|(group, _)| group == of.group);
+    let unknown = object.value.as_object().into_iter().flatten().filter_map(|(name, _)| {
+        let known = matches!(name.as_str(), "apiVersion" | "kind" | "metadata");
+        (in_group && !known).then(|| Finding::Unknown(name.clone()).to_string())
+    });
+    let warnings = match strictness {
+        FieldValidation::Warn => unknown.collect(),
+        FieldValidation::Strict | FieldValidation::Ignore => Vec::new(),
+    };
+    Failure::bad_request(format!(
+        "the API version in the data ({claimed}) does not match the expected API version ({wanted})"
+    ))
+    .with_warnings(warnings)
+}
+
+pub(crate) fn expected(kind: &Kind) -> Expected<'_> {
+    Expected { group: &kind.group, version: &kind.version, kind: &kind.kind, schema: &kind.schema }
 }
 
 /// A body whose kind the caller checks.
@@ -152,16 +239,27 @@ fn from_json(
     let text = |key: &str| decoded.value[key].as_str().unwrap_or_default().to_owned();
     let (api_version, kind) = (text("apiVersion"), text("kind"));
     check_kind(body, expected, &api_version, &kind)?;
-    let findings: Vec<String> = decoded.unknown.iter().map(ToString::to_string).collect();
-    let warnings = match strictness {
-        FieldValidation::Strict if !findings.is_empty() => {
-            let problem = format!("strict decoding error: {}", findings.join(", "));
-            return Err(cannot_handle(expected, &api_version, &kind, &problem));
-        }
-        FieldValidation::Warn => findings,
-        FieldValidation::Strict | FieldValidation::Ignore => Vec::new(),
-    };
+    let warnings = reported(&decoded.unknown, strictness, expected, &api_version, &kind)?;
     Ok(Read { value: named(decoded.value, expected), warnings })
+}
+
+/// The findings as warnings, or a failure, or nothing.
+fn reported(
+    findings: &[Finding],
+    strictness: FieldValidation,
+    expected: Expected<'_>,
+    api_version: &str,
+    kind: &str,
+) -> Result<Vec<String>> {
+    let texts = || findings.iter().map(ToString::to_string).collect::<Vec<String>>();
+    match strictness {
+        FieldValidation::Strict if !findings.is_empty() => {
+            let problem = format!("strict decoding error: {}", texts().join(", "));
+            Err(cannot_handle(expected, api_version, kind, &problem))
+        }
+        FieldValidation::Warn => Ok(texts()),
+        FieldValidation::Strict | FieldValidation::Ignore => Ok(Vec::new()),
+    }
 }
 
 fn from_protobuf(bytes: &[u8], expected: Expected<'_>, of: &Type) -> Result<Read> {
@@ -234,9 +332,17 @@ fn check_kind(bytes: &[u8], expected: Expected<'_>, api_version: &str, kind: &st
             internal(expected.group),
             expected.kind
         ),
-        None => not_registered(api_version, kind, SCHEME),
+        None => not_registered(api_version, kind, scheme(expected.group)),
     };
     Err(cannot_handle(expected, api_version, kind, &problem))
+}
+
+/// Where Kubernetes registers the kinds of a group.
+fn scheme(group: &str) -> &'static str {
+    match group {
+        "apiextensions.k8s.io" => "k8s.io/apiextensions-apiserver/pkg/apiserver/apiserver.go:56",
+        _ => SCHEME,
+    }
 }
 
 pub(crate) fn not_registered(api_version: &str, kind: &str, scheme: &str) -> String {

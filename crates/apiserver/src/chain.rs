@@ -73,7 +73,7 @@ impl Service<Request<Body>> for Chain {
 async fn handle(api: Arc<Api>, request: Request<Body>) -> Response {
     let started = Instant::now();
     let (parts, body) = request.into_parts();
-    let target = request::target(parts.uri.path());
+    let target = request::target(&api.catalogue.load(), parts.uri.path());
     let held = HeldSeat::default();
     let answer = match answered(&api, &parts, body, &target, started, &held).await {
         Ok(answer) => answer,

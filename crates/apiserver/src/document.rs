@@ -8,13 +8,17 @@ use bytes::{BufMut, Bytes, BytesMut};
 use evenkeel_store::{NewObject, Object, Revision, schema};
 use serde_json::{Map, Value};
 
-use crate::{kinds::Kind, types};
+use crate::{
+    custom::decode,
+    kinds::{Kind, Text},
+    types,
+};
 
 /// A stored object that can't be decoded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the stored {kind} {key:?} can't be read: {problem}; restore it from a backup")]
 pub(crate) struct Unreadable {
-    kind: &'static str,
+    kind: Text,
     key: Box<str>,
     problem: String,
 }
@@ -31,7 +35,11 @@ pub(crate) fn stored(kind: &Kind, value: &Value) -> NewObject {
 
 /// Converts a value to the form that Kubernetes would print.
 pub(crate) fn canonical(kind: &Kind, value: &mut Value) {
-    if let Some(of) = types::schema().named(kind.schema) {
+    if let Some(custom) = &kind.custom {
+        custom.to_stored(value);
+        return decode::canonical_metadata(value);
+    }
+    if let Some(of) = types::schema().named(&kind.schema) {
         schema::canonical(types::schema(), of, value);
     }
 }
@@ -49,13 +57,17 @@ pub(crate) fn value_at(
 ) -> Result<Value, Unreadable> {
     let text = text(kind, object, revision);
     // The faster parser supports only one depth.
-    serde_json::from_slice(&text)
+    let mut value = serde_json::from_slice(&text)
         .or_else(|_| schema::any_json(&text, MOST_STORED_LEVELS))
-        .map_err(|problem| unreadable(kind, object, &problem))
+        .map_err(|problem| unreadable(kind, object, &problem))?;
+    if let Some(custom) = kind.custom.as_ref().filter(|custom| !custom.has_written(object)) {
+        custom.convert(&mut value);
+    }
+    Ok(value)
 }
 
 fn unreadable(kind: &Kind, object: &Object, problem: &schema::DecodeError) -> Unreadable {
-    Unreadable { kind: kind.kind, key: object.key.clone(), problem: problem.to_string() }
+    Unreadable { kind: kind.kind.clone(), key: object.key.clone(), problem: problem.to_string() }
 }
 
 /// The object as JSON.
@@ -83,8 +95,11 @@ pub(crate) fn write_head(mut put: impl FnMut(&[u8]), kind: &Kind, revision: Revi
 
 const ITEM: &[u8] = b"{\"metadata\":{\"resourceVersion\":\"";
 
-/// Writes a list item: without kind.
-pub(crate) fn write_item(out: &mut BytesMut, object: &Object) {
+/// Writes a list item: without kind, except for custom resources.
+pub(crate) fn write_item(out: &mut BytesMut, kind: &Kind, object: &Object) {
+    if kind.custom.is_some() {
+        return write(out, kind, object, object.revision);
+    }
     out.put_slice(ITEM);
     out.put_slice(itoa::Buffer::new().format(object.revision).as_bytes());
     out.put_slice(b"\",");
@@ -92,7 +107,12 @@ pub(crate) fn write_item(out: &mut BytesMut, object: &Object) {
 }
 
 /// The length of a list item.
-pub(crate) fn item_len(object: &Object) -> usize {
+pub(crate) fn item_len(kind: &Kind, object: &Object) -> usize {
+    if kind.custom.is_some() {
+        let mut head = 0;
+        write_head(|part| head += part.len(), kind, object.revision);
+        return head + object.encoded.len();
+    }
     let digits = itoa::Buffer::new().format(object.revision).len();
     ITEM.len() + digits + "\",".len() + object.encoded.len()
 }
@@ -107,6 +127,10 @@ pub(crate) fn labels(value: &Value) -> Box<[(Box<str>, Box<str>)]> {
 }
 
 pub(crate) fn fields(kind: &Kind, value: &Value) -> Box<[Box<str>]> {
+    if let Some(custom) = &kind.custom {
+        // Selectable fields are read from the object when a selector names them: definitions change.
+        return [(*custom.fingerprint).into()].into();
+    }
     kind.fields.iter().map(|(_, read)| read(value).into()).collect()
 }
 

@@ -2,8 +2,9 @@
 //! rejected.
 //!
 //! ```text
-//! stored FlowSchemas and levels ─► config ─┐ configure
-//!                files (evenkeel's dialect) ┘     ▼
+//! stored FlowSchemas and levels ─► config ─┐
+//! custom resources, of evenkeel's dialect ──┤ configure
+//!               files, of the same dialect ─┘     ▼
 //! chain ─► Fairness::admit: attributes, cost ─► tower-fairness ─► seat ─► authorize, dispatch ─► released
 //! actors ─────────────┘                                           │
 //!                                        requests: what dumps show ┘
@@ -24,6 +25,7 @@ mod files;
 mod held;
 mod max_in_flight;
 mod requests;
+mod resources;
 #[cfg(test)]
 mod tests;
 
@@ -53,7 +55,7 @@ use crate::{
     api::Api,
     identity::{Attributes, On, User},
     request::Query,
-    settings::{FairnessProfile, FairnessSettings},
+    settings::{FairnessProfile, FairnessSettings, FairnessSource},
 };
 
 /// What requests have to pass.
@@ -62,10 +64,17 @@ pub(crate) struct Fairness {
     layer: FairnessLayer,
     in_flight: Arc<InFlight>,
     settings: FairnessSettings,
-    /// The configuration from files, if there is one.
-    files: Option<Files>,
+    source: Source,
     /// In place of the layer, if fairness is switched off.
     max_in_flight: Option<MaxInFlight>,
+}
+
+/// Where the configuration comes from.
+#[derive(Debug)]
+enum Source {
+    Kubernetes,
+    Resources,
+    Files(Files),
 }
 
 /// A request of a client or of one of the server's own actors.
@@ -108,17 +117,22 @@ const LONGEST_WAIT: Duration = Duration::from_secs(60);
 impl Fairness {
     /// With the implied objects only, until the stored ones are read; or with those from files.
     pub(crate) fn new(settings: FairnessSettings) -> Result<Fairness, FileError> {
-        let files = settings.files.clone().map(Files::open).transpose()?;
-        let config = match &files {
-            Some(files) => files.config(),
-            None => kubernetes::compile([], []).config,
+        let source = match &settings.source {
+            FairnessSource::Kubernetes => Source::Kubernetes,
+            FairnessSource::Resources => Source::Resources,
+            FairnessSource::Files(folder) => Source::Files(Files::open(folder.clone())?),
+        };
+        let config = match &source {
+            Source::Kubernetes => kubernetes::compile([], []).config,
+            Source::Resources => resources::without_any(),
+            Source::Files(files) => files.config(),
         };
         let layer = FairnessLayer::builder()
             .settings(algorithm(settings.profile))
             .build(config, settings.limit())
             .map_err(|problem| FileError::Unusable(problem.to_string()))?;
         let max_in_flight = (!settings.enabled).then(|| MaxInFlight::new(&settings));
-        Ok(Fairness { layer, in_flight: Arc::default(), settings, files, max_in_flight })
+        Ok(Fairness { layer, in_flight: Arc::default(), settings, source, max_in_flight })
     }
 
     pub(crate) fn is_enabled(&self) -> bool {

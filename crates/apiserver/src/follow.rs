@@ -11,6 +11,8 @@ pub(crate) const PIECE: usize = 1_000;
 #[derive(Debug)]
 pub(crate) struct Follower {
     resources: Vec<(ResourceId, Position)>,
+    /// All changes up to here are seen, of all resources.
+    caught_up: Option<Revision>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,18 +44,51 @@ impl Follower {
     pub(crate) fn new(resources: impl IntoIterator<Item = ResourceId>) -> Follower {
         // No change precedes the first revision, so the first chunk begins with a list.
         let begin = |resource| (resource, Position::Listing("".into(), 0));
-        Follower { resources: resources.into_iter().map(begin).collect() }
+        Follower { resources: resources.into_iter().map(begin).collect(), caught_up: None }
+    }
+
+    /// The next changes of all resources, also of those registered later.
+    pub(crate) fn next_of_all(&mut self, state: &State) -> ChangeChunk {
+        let new = (self.resources.len()..state.n_resources()).map(ResourceId::from_index);
+        let n_known = self.resources.len();
+        self.resources.extend(new.map(|id| (id, Position::Listing("".into(), 0))));
+        let caught_up = self.caught_up.filter(|_| self.resources.len() == n_known);
+        // There may be many resources, and most of them are quiet.
+        let n_unseen = caught_up.and_then(|at| usize::try_from(state.revision() - at).ok());
+        let changed = n_unseen.and_then(|n| state.history().last_changed(n));
+        let piece = match changed {
+            Some(changed) => {
+                let changed: Vec<usize> = changed.iter().map(|id| id.index()).collect();
+                self.visit(state, &changed)
+            }
+            None => self.next(state),
+        };
+        self.caught_up = (!piece.more).then(|| state.revision());
+        piece
     }
 
     pub(crate) fn next(&mut self, state: &State) -> ChangeChunk {
+        let all: Vec<usize> = (0..self.resources.len()).collect();
+        self.visit(state, &all)
+    }
+
+    /// Reads on in these resources, by their index.
+    fn visit(&mut self, state: &State, which: &[usize]) -> ChangeChunk {
         let mut piece = ChangeChunk::default();
-        if self.resources.iter().any(|(resource, at)| at.is_behind(state, *resource)) {
+        let is_behind = |index: &usize| {
+            let (resource, at) = &self.resources[*index];
+            at.is_behind(state, *resource)
+        };
+        if which.iter().any(is_behind) {
             piece.restarted = true;
             for (_, position) in &mut self.resources {
                 *position = Position::Listing("".into(), 0);
             }
+            // The others have to be listed again, too.
+            piece.more = which.len() < self.resources.len();
         }
-        for (resource, position) in &mut self.resources {
+        for index in which {
+            let (resource, position) = &mut self.resources[*index];
             match position {
                 Position::Listing(after, revision) => {
                     if after.is_empty() {
@@ -133,7 +168,7 @@ mod tests {
 
     const N: usize = 3 * PIECE + 7;
 
-    fn write(state: &mut State, resource: u16, key: &str, is_there: bool) {
+    fn write(state: &mut State, resource: u32, key: &str, is_there: bool) {
         let (resource, revision) = (ResourceId(resource), state.revision() + 1);
         let object = Object {
             key: key.into(),
@@ -173,7 +208,7 @@ mod tests {
 
     #[test]
     fn it_knows_all_after_its_last_piece_whatever_happens_between_two() {
-        let mut state = State::new(2, Limits::default());
+        let mut state = State::new(["pods", "nodes"], Limits::default());
         for i in 0..N {
             write(&mut state, 0, &format!("n/{i}"), true);
             write(&mut state, 1, &format!("n/{i}"), true);
@@ -188,7 +223,7 @@ mod tests {
             assert!(round < 100, "it never ends");
             if round < 9 {
                 for i in (round..N).step_by(97) {
-                    write(&mut state, u16::from(i % 2 == 0), &format!("n/{i}"), i % 3 != 0);
+                    write(&mut state, u32::from(i % 2 == 0), &format!("n/{i}"), i % 3 != 0);
                 }
             }
         }
@@ -200,7 +235,7 @@ mod tests {
 
     #[test]
     fn who_has_fallen_behind_begins_anew() {
-        let mut state = State::new(2, Limits { changes: 10, bytes: usize::MAX });
+        let mut state = State::new(["pods", "nodes"], Limits { changes: 10, bytes: usize::MAX });
         write(&mut state, 1, "n/quiet", true);
         let mut follower = Follower::new([ResourceId(0), ResourceId(1)]);
         let mut known = Known::new();

@@ -21,7 +21,7 @@ pub use self::{
 };
 use crate::{
     document,
-    kinds::{self, Kind, names},
+    kinds::{self, Catalogue, Kind, KindRef, names},
     request::{self, Query, Target},
     types,
 };
@@ -33,10 +33,10 @@ pub fn request(line: &str) -> bool {
     let numbers = ["limit", "timeoutSeconds"].map(|name| query.number(name).is_ok());
     let flags = ["watch", "pretty", "sendInitialEvents"].map(|name| query.flag(name));
     let options = query.write_options("CreateOptions").is_ok();
-    let selected = match request::target(path) {
+    let selected = match request::target(&Catalogue::default(), path) {
         Ok(Target::Resource(resource)) => {
             let (labels, fields) = (query.text("labelSelector"), query.text("fieldSelector"));
-            selectors(resource.kind, labels, fields)
+            selectors(&resource.kind, labels, fields)
         }
         Ok(_) => true,
         Err(_) => false,
@@ -107,10 +107,10 @@ fn selectors(kind: &Kind, labels: &str, fields: &str) -> bool {
     true
 }
 
-fn of_plural(plural: &str) -> Option<&'static Kind> {
+fn of_plural(plural: &str) -> Option<&'static KindRef> {
     kinds::KINDS.iter().copied().find(|kind| kind.plural == plural)
 }
 
 fn type_of(kind: &Kind) -> &'static Type {
-    types::schema().named(kind.schema).expect("every kind has its type")
+    types::schema().named(&kind.schema).expect("every kind has its type")
 }

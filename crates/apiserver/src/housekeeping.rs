@@ -28,21 +28,17 @@ use evenkeel_store::{Object, ResourceId, Revision};
 use serde_json::Value;
 use tokio::{task::JoinSet, time::Instant};
 
+use self::graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem};
 pub(crate) use self::{
-    accounts::keep_accounts, aggregation::aggregate_roles, events::expire_events,
-};
-use self::{
-    graph::{At, GcAction, Graph, ObjectRef, Objects, WorkItem},
-    queue::Queue,
+    accounts::keep_accounts, aggregation::aggregate_roles, events::expire_events, queue::Queue,
 };
 use crate::{
     api::Api,
     chain::actor::Actor,
     follow::{Follower, News},
     identity::actors,
-    kinds::{self, NAMESPACE},
+    kinds::{KindRef, NAMESPACE},
     registry::{DeleteOptions, Edit, Propagation, Result, UpdateStrategy},
-    storage::Storage,
 };
 
 /// Maximum number of objects with a write in progress. The writer batches concurrent writes.
@@ -68,12 +64,12 @@ pub(crate) async fn run(api: Arc<Api>) {
         tokio::select! {
             () = changed, if !more => {}
             () = tokio::task::yield_now(), if more => {}
-            Some(ended) = house.under_way.join_next() => house.ended(ended),
+            Some(ended) = house.under_way.join_next() => house.ended(&api, ended),
             () = sleep_until(next) => {}
             () = api.stop.cancelled() => return,
         }
         while let Some(ended) = house.under_way.try_join_next() {
-            house.ended(ended);
+            house.ended(&api, ended);
         }
     }
 }
@@ -102,10 +98,8 @@ enum Ended {
 
 impl Housekeeper {
     fn new() -> Housekeeper {
-        let all = 0..kinds::n_resources();
-        let id = |index| ResourceId(u16::try_from(index).expect("fewer kinds than 65,536"));
         Housekeeper {
-            follower: Follower::new(all.map(id)),
+            follower: Follower::new([]),
             graph: Graph::default(),
             objects: Queue::default(),
             namespaces: Queue::default(),
@@ -117,7 +111,7 @@ impl Housekeeper {
     fn follow(&mut self, api: &Api) -> bool {
         #[cfg(test)]
         api.faults.housekeeping();
-        let piece = self.follower.next(&api.storage.state());
+        let piece = self.follower.next_of_all(&api.storage.state());
         if piece.restarted {
             self.graph = Graph::default();
         }
@@ -155,7 +149,7 @@ impl Housekeeper {
                 return;
             }
             let Some(at) = self.objects.pop(now) else { return };
-            let Some(due) = self.graph.look(&api.storage, &at) else {
+            let Some(due) = self.graph.look(&**api, &at) else {
                 self.objects.done(&at, now);
                 continue;
             };
@@ -191,15 +185,16 @@ impl Housekeeper {
         [objects, namespaces].into_iter().flatten().min()
     }
 
-    fn ended(&mut self, ended: std::result::Result<Ended, tokio::task::JoinError>) {
+    fn ended(&mut self, api: &Api, ended: std::result::Result<Ended, tokio::task::JoinError>) {
         let now = Instant::now();
         match ended {
             Ok(Ended::Object(at, None)) => self.objects.done(&at, now),
             Ok(Ended::Namespace(name, None)) => self.namespaces.done(&name, now),
             Ok(Ended::Object(at, Some(problem))) => {
-                let (kind, key) = (kinds::of_id(at.0).kind, at.1.clone());
+                let (resource, key) =
+                    (api.storage.state().name_of(at.0).map(ToString::to_string), at.1.clone());
                 let pause = self.objects.failed(at, now);
-                tracing::warn!(kind, %key, error = problem, "garbage collection failed, retrying in {pause:?}");
+                tracing::warn!(resource, %key, error = problem, "garbage collection failed, retrying in {pause:?}");
             }
             Ok(Ended::Namespace(name, Some(problem))) => {
                 let pause = self.namespaces.failed(name.clone(), now);
@@ -218,9 +213,14 @@ fn problem<T>(done: std::result::Result<std::result::Result<T, String>, String>)
     }
 }
 
-impl Objects for Storage {
+impl Objects for Api {
     fn object(&self, resource: ResourceId, key: &str) -> Option<Arc<Object>> {
-        self.state().object(resource, key).cloned()
+        self.storage.state().object(resource, key).cloned()
+    }
+
+    fn kind(&self, api_version: &str, kind: &str) -> Option<(ResourceId, bool)> {
+        let catalogue = self.catalogue.load();
+        catalogue.of_kind(api_version, kind).map(|kind| (kind.id(), kind.namespaced))
     }
 }
 
@@ -233,20 +233,29 @@ async fn act(api: &Api, due: &GcAction) -> Result<()> {
             // Only the examined version: another may have different owners. An object that waits
             // for a finalizer is marked once and left alone.
             let options = options(api, *revision, *propagation);
-            let kind = kinds::of_id(object_ref.resource);
-            actor.delete(kind, &object_ref.key, &options).await.map(drop)
+            let Some(kind) = kind(api, object_ref) else { return Ok(()) };
+            actor.delete(&kind, &object_ref.key, &options).await.map(drop)
         }
         GcAction::DropOwners(object_ref, gone) => {
-            change(actor, object_ref, |object| graph::without_owners(object, gone)).await
+            let Some(kind) = kind(api, object_ref) else { return Ok(()) };
+            let edit = |object: &mut Value| graph::without_owners(object, gone);
+            change(actor, &kind, object_ref, edit).await
         }
         GcAction::DropFinalizer(object_ref, finalizer) => {
-            change(actor, object_ref, |object| graph::without_finalizer(object, finalizer)).await
+            let Some(kind) = kind(api, object_ref) else { return Ok(()) };
+            let edit = |object: &mut Value| graph::without_finalizer(object, finalizer);
+            change(actor, &kind, object_ref, edit).await
         }
     };
     match done {
         Err(error) if error.is_overtaken() => Ok(()),
         done => done,
     }
+}
+
+/// `None`: a custom resource whose definition is gone, with all its objects.
+fn kind(api: &Api, object_ref: &ObjectRef) -> Option<KindRef> {
+    api.catalogue.load().of_id(object_ref.resource).cloned()
 }
 
 fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> DeleteOptions {
@@ -259,9 +268,14 @@ fn options(api: &Api, revision: Revision, propagation: Option<Propagation>) -> D
     }
 }
 
-async fn change(actor: Actor<'_>, object_ref: &ObjectRef, edit: impl Fn(&mut Value)) -> Result<()> {
+async fn change(
+    actor: Actor<'_>,
+    kind: &KindRef,
+    object_ref: &ObjectRef,
+    edit: impl Fn(&mut Value),
+) -> Result<()> {
     let place = Edit {
-        kind: kinds::of_id(object_ref.resource),
+        kind,
         key: &object_ref.key,
         uid: Some(&object_ref.uid),
         version: None,

@@ -27,12 +27,17 @@ pub(crate) enum FieldErrorType {
     Required,
     /// The value, already printed.
     Invalid(String),
+    /// The value is not of the type of its schema.
+    TypeInvalid(String),
     NotSupported(String),
     Duplicate(String),
     NotFound(String),
     Forbidden,
     TooLong,
+    TooShort,
     TooMany,
+    /// The number of items, if it is shown.
+    TooFew(String),
     Internal,
 }
 
@@ -196,12 +201,15 @@ impl FieldError {
         match self.type_ {
             FieldErrorType::Required => "FieldValueRequired",
             FieldErrorType::Invalid(_) => "FieldValueInvalid",
+            FieldErrorType::TypeInvalid(_) => "FieldValueTypeInvalid",
             FieldErrorType::NotSupported(_) => "FieldValueNotSupported",
             FieldErrorType::Duplicate(_) => "FieldValueDuplicate",
             FieldErrorType::NotFound(_) => "FieldValueNotFound",
             FieldErrorType::Forbidden => "FieldValueForbidden",
             FieldErrorType::TooLong => "FieldValueTooLong",
+            FieldErrorType::TooShort => "FieldValueTooShort",
             FieldErrorType::TooMany => "FieldValueTooMany",
+            FieldErrorType::TooFew(_) => "FieldValueTooFew",
             FieldErrorType::Internal => "InternalError",
         }
     }
@@ -210,13 +218,21 @@ impl FieldError {
     pub(crate) fn message(&self) -> String {
         let words = match &self.type_ {
             FieldErrorType::Required => "Required value".to_owned(),
-            FieldErrorType::Invalid(value) => format!("Invalid value: {value}"),
+            // A rule about a whole object does not print it.
+            FieldErrorType::Invalid(value) if value.is_empty() => "Invalid value".to_owned(),
+            FieldErrorType::Invalid(value) | FieldErrorType::TypeInvalid(value) => {
+                format!("Invalid value: {value}")
+            }
             FieldErrorType::NotSupported(value) => format!("Unsupported value: {value}"),
+            FieldErrorType::Duplicate(value) if value.is_empty() => "Duplicate value".to_owned(),
             FieldErrorType::Duplicate(value) => format!("Duplicate value: {value}"),
             FieldErrorType::NotFound(value) => format!("Not found: {value}"),
             FieldErrorType::Forbidden => "Forbidden".to_owned(),
             FieldErrorType::TooLong => "Too long".to_owned(),
+            FieldErrorType::TooShort => "Too short".to_owned(),
             FieldErrorType::TooMany => "Too many".to_owned(),
+            FieldErrorType::TooFew(n) if n.is_empty() => "Too few".to_owned(),
+            FieldErrorType::TooFew(n) => format!("Too few: {n}"),
             FieldErrorType::Internal => "Internal error".to_owned(),
         };
         if self.detail.is_empty() { words } else { format!("{words}: {}", self.detail) }

@@ -2,8 +2,8 @@
 //!
 //! A directory holds segments of checksummed frames, one batch each, and at most one snapshot that
 //! replaces the segments before it. See `layout` for the file names, `frame` for crash recovery,
-//! `log` for failure handling, `log::full` for a full disk, `snapshot` for the removal of old
-//! segments.
+//! `names` for resources that come and go, `log` for failure handling, `log::full` for a full disk,
+//! `snapshot` for the removal of old segments, `migrate` for older formats.
 
 mod codec;
 mod files;
@@ -12,7 +12,9 @@ mod header;
 mod layout;
 mod log;
 mod migrate;
+mod names;
 mod read;
+mod reading;
 mod reserve;
 mod segment;
 mod snapshot;
@@ -28,7 +30,7 @@ use std::{path::Path, time::Instant};
 
 use evenkeel_store::{
     journal::{Journal, JournalError, Replayed},
-    object::Change,
+    object::{Change, ResourceId},
     state::State,
 };
 use tokio::sync::watch;
@@ -36,6 +38,7 @@ use tokio::sync::watch;
 use self::{
     files::Directory,
     log::{Limits, Log},
+    names::Names,
 };
 
 use crate::metrics::JournalMetrics;
@@ -54,14 +57,14 @@ pub struct FileJournal {
 }
 
 impl FileJournal {
-    /// Creates the directory if it does not exist. `resources` has the names of the resources by
-    /// their id, such as `configmaps` or `deployments.apps`.
+    /// Creates the directory if it does not exist. `resources` has the names of the built-in
+    /// resources by their id, such as `configmaps` or `deployments.apps`. Others that the files
+    /// contain are registered by the replay.
     pub fn open<'a>(
         directory: &Path,
         resources: impl IntoIterator<Item = &'a str>,
     ) -> Result<FileJournal, JournalError> {
-        let names = resources.into_iter().map(Box::from).collect();
-        let log = Log::new(Directory::open(directory)?, names, Limits::REAL);
+        let log = Log::new(Directory::open(directory)?, Names::new(resources), Limits::REAL);
         let (writable, _) = watch::channel(Ok(()));
         Ok(FileJournal { log, appended: 0, metrics: None, writable })
     }
@@ -110,6 +113,10 @@ impl Journal for FileJournal {
         self.appended = if appended.is_ok() { batch.len() } else { 0 };
         self.report(appended.as_ref().err());
         appended
+    }
+
+    fn register(&mut self, resource: ResourceId, name: &str) {
+        self.log.register(resource, name);
     }
 
     fn sync(&mut self) -> Result<(), JournalError> {

@@ -5,8 +5,10 @@
 //! selectors) is derived from these.
 
 mod addresses;
+pub(crate) mod catalogue;
 mod configmap;
 mod controllerrevision;
+pub(crate) mod customresourcedefinition;
 mod daemonset;
 mod deployment;
 mod endpointslice;
@@ -15,6 +17,7 @@ pub(crate) mod event;
 pub(crate) mod facts;
 mod flowcontrol;
 mod flowschema;
+mod held;
 mod json_text;
 mod lease;
 #[cfg(test)]
@@ -37,6 +40,7 @@ mod rolebinding;
 mod secret;
 pub(crate) mod service;
 mod serviceaccount;
+pub(crate) mod version;
 pub(crate) mod workload;
 
 use evenkeel_store::ResourceId;
@@ -44,13 +48,16 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 pub(crate) use self::{
+    catalogue::Catalogue,
     configmap::CONFIG_MAP,
     controllerrevision::CONTROLLER_REVISION,
+    customresourcedefinition::CUSTOM_RESOURCE_DEFINITION,
     daemonset::DAEMON_SET,
     deployment::DEPLOYMENT,
     endpointslice::ENDPOINT_SLICE,
     event::EVENT,
     flowschema::FLOW_SCHEMA,
+    held::{Held, Text, fixed},
     lease::LEASE,
     namespace::NAMESPACE,
     node::NODE,
@@ -67,10 +74,11 @@ pub(crate) use self::{
     serviceaccount::SERVICE_ACCOUNT,
 };
 
-use crate::{invalid::Errors, settings::Features};
+use crate::{custom::Custom, invalid::Errors, settings::Features};
 
-/// All kinds served. The order only determines the numbers in the store.
-pub(crate) static KINDS: &[&Kind] = &[
+/// The built-in kinds. The order only determines the numbers in the store; kinds that
+/// CustomResourceDefinitions define are numbered after them (see [`Catalogue`]).
+pub(crate) static KINDS: &[&KindRef] = &[
     &NAMESPACE,
     &CONFIG_MAP,
     &DAEMON_SET,
@@ -95,27 +103,32 @@ pub(crate) static KINDS: &[&Kind] = &[
     &RESOURCE_QUOTA,
     &FLOW_SCHEMA,
     &PRIORITY_LEVEL_CONFIGURATION,
+    &CUSTOM_RESOURCE_DEFINITION,
 ];
 
 /// The verbs of most kinds.
 pub(crate) const EVERY_VERB: &[&str] =
     &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"];
 
-/// The fixed properties of a kind.
+/// A built-in kind, or one that a CustomResourceDefinition defines.
+pub(crate) type KindRef = Held<Kind>;
+
+/// The properties of a kind.
 #[derive(Debug)]
 pub(crate) struct Kind {
     /// `""` for core.
-    pub(crate) group: &'static str,
-    pub(crate) version: &'static str,
-    pub(crate) kind: &'static str,
+    pub(crate) group: Text,
+    pub(crate) version: Text,
+    pub(crate) kind: Text,
     /// The resource: plural, lower case.
-    pub(crate) plural: &'static str,
-    pub(crate) singular: &'static str,
-    pub(crate) short_names: &'static [&'static str],
-    pub(crate) categories: &'static [&'static str],
+    pub(crate) plural: Text,
+    pub(crate) singular: Text,
+    pub(crate) short_names: Held<[Text]>,
+    pub(crate) categories: Held<[Text]>,
     pub(crate) namespaced: bool,
-    /// The type in the schema: `io.k8s.api.core.v1.Service`.
-    pub(crate) schema: &'static str,
+    /// The type in the schema: `io.k8s.api.core.v1.Service`. Of a custom resource: its name in
+    /// OpenAPI only.
+    pub(crate) schema: Text,
     /// As in discovery, in its order.
     pub(crate) verbs: &'static [&'static str],
     pub(crate) subresources: &'static [Subresource],
@@ -130,7 +143,9 @@ pub(crate) struct Kind {
     /// Another kind's objects with different field names.
     pub(crate) alias: Option<Alias>,
     pub(crate) columns: &'static [Column],
-    pub(crate) strategy: &'static dyn Strategy,
+    pub(crate) strategy: Held<dyn Strategy>,
+    /// What only custom resources have.
+    pub(crate) custom: Option<Box<Custom>>,
 }
 
 /// The label of a field in a selector, and how to read it from an object.
@@ -140,7 +155,7 @@ pub(crate) type Field = (&'static str, fn(&Value) -> String);
 #[derive(Debug)]
 pub(crate) struct Alias {
     /// The stored kind.
-    pub(crate) of: &'static Kind,
+    pub(crate) of: &'static KindRef,
     pub(crate) from_stored: fn(&Value) -> Value,
     pub(crate) to_stored: fn(&Value) -> Value,
 }
@@ -214,7 +229,7 @@ pub(crate) struct PartStrategy {
 ///
 /// Order: `default`, the metadata common to all kinds (`metadata`, not here), for Services the
 /// allocation, `prepare_*`, `validate_*`.
-pub(crate) trait Strategy: std::fmt::Debug + Sync {
+pub(crate) trait Strategy: std::fmt::Debug + Send + Sync {
     /// Sets defaults, on every decode of a client's object.
     fn default(&self, _object: &mut Value, _at: &Admission) {}
 
@@ -287,43 +302,51 @@ pub(crate) trait Strategy: std::fmt::Debug + Sync {
 impl Kind {
     /// Its number in the store.
     pub(crate) fn id(&self) -> ResourceId {
-        let stored = self.stored_kind();
-        let position = KINDS.iter().position(|kind| std::ptr::eq(*kind, stored));
+        if let Some(custom) = &self.custom {
+            return custom.id;
+        }
+        let stored = self.alias.as_ref().map_or(self, |alias| alias.of);
+        let position = KINDS.iter().position(|kind| std::ptr::eq(&***kind, stored));
         let position = position.expect("every kind is in the table");
-        ResourceId(u16::try_from(position).expect("fewer kinds than 65,536"))
+        ResourceId::from_index(position)
     }
 
     /// `deployments.apps`, or `pods`.
     pub(crate) fn resource(&self) -> String {
-        match self.group {
-            "" => self.plural.to_owned(),
+        match &*self.group {
+            "" => self.plural.to_string(),
             group => format!("{}.{group}", self.plural),
         }
     }
 
     /// `apps/v1`, or `v1`.
     pub(crate) fn api_version(&self) -> String {
-        api_version(self.group, self.version)
+        api_version(&self.group, &self.version)
     }
 
     pub(crate) fn list_kind(&self) -> String {
-        format!("{}List", self.kind)
+        match &self.custom {
+            Some(custom) => custom.list_kind.to_string(),
+            None => format!("{}List", self.kind),
+        }
     }
 
     pub(crate) fn subresource(&self, name: &str) -> Option<&'static Subresource> {
         self.subresources.iter().find(|part| part.name() == name)
     }
 
-    /// The kind in whose form objects are stored.
-    pub(crate) fn stored_kind(&self) -> &Kind {
-        self.alias.as_ref().map_or(self, |alias| alias.of)
+    /// Of the schema of a custom resource, else empty.
+    pub(crate) fn fingerprint(&self) -> &Text {
+        static NONE: Text = fixed("");
+        self.custom.as_ref().map_or(&NONE, |custom| &custom.fingerprint)
     }
 
     /// A stored object in this kind's form.
     pub(crate) fn presented(&self, stored: Value) -> Value {
-        match &self.alias {
-            Some(alias) => (alias.from_stored)(&stored),
-            None => stored,
+        match (&self.alias, &self.custom) {
+            (Some(alias), _) => (alias.from_stored)(&stored),
+            (None, Some(custom)) => custom.presented(stored),
+            (None, None) => stored,
         }
     }
 
@@ -336,9 +359,22 @@ impl Kind {
     }
 }
 
+impl KindRef {
+    /// The kind in whose form objects are stored.
+    pub(crate) fn stored_kind(&self) -> &KindRef {
+        if let Some(storage) = self.custom.as_ref().and_then(|custom| custom.storage.as_ref()) {
+            return storage;
+        }
+        self.alias.as_ref().map_or(self, |alias| alias.of)
+    }
+}
+
 impl PartialEq for Kind {
     fn eq(&self, other: &Kind) -> bool {
         std::ptr::eq(self, other)
+            || (self.group == other.group
+                && self.version == other.version
+                && self.plural == other.plural)
     }
 }
 
@@ -357,23 +393,26 @@ impl Subresource {
     }
 }
 
-// === Finding kinds ===
+// === Finding built-in kinds ===
 
-/// The number of resources in the store.
-pub(crate) fn n_resources() -> usize {
-    KINDS.len()
+/// The names of the built-in resources in the store, by their id.
+pub(crate) fn names() -> impl Iterator<Item = String> {
+    KINDS.iter().map(|kind| kind.resource())
 }
 
-pub(crate) fn of_id(id: ResourceId) -> &'static Kind {
-    KINDS[usize::from(id.0)]
-}
-
-pub(crate) fn named(group: &str, plural: &str) -> Option<&'static Kind> {
+/// A built-in kind.
+pub(crate) fn named(group: &str, plural: &str) -> Option<&'static KindRef> {
     KINDS.iter().copied().find(|kind| kind.plural == plural && kind.group == group)
 }
 
-pub(crate) fn of_kind(api_version: &str, kind: &str) -> Option<&'static Kind> {
+/// A built-in kind.
+pub(crate) fn of_kind(api_version: &str, kind: &str) -> Option<&'static KindRef> {
     KINDS.iter().copied().find(|known| known.kind == kind && known.api_version() == api_version)
+}
+
+/// A built-in kind.
+pub(crate) fn of_id(id: ResourceId) -> Option<&'static KindRef> {
+    KINDS.get(id.index()).copied()
 }
 
 pub(crate) fn api_version(group: &str, version: &str) -> String {

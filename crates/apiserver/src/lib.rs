@@ -16,6 +16,7 @@ mod authorizer;
 mod body;
 mod certificates;
 mod chain;
+mod custom;
 mod discovery;
 mod document;
 mod fairness;
@@ -62,8 +63,8 @@ pub use crate::{
     identity::TokenFileError,
     server::{Error, Ready, run},
     settings::{
-        Authorization, FairnessProfile, FairnessSettings, Features, IpRange, Sandbox,
-        ServiceAccounts, Settings,
+        Authorization, FairnessProfile, FairnessSettings, FairnessSource, Features, IpRange,
+        Sandbox, ServiceAccounts, Settings,
     },
     tokens::TokenKeyError,
 };

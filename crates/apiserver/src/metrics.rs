@@ -348,6 +348,17 @@ impl RepairMetrics {
 // === impl Requests ===
 
 impl Requests {
+    /// The metrics of another resource, to be kept by the caller.
+    pub(crate) fn for_another(&self, of: Of) -> Arc<Requests> {
+        Arc::new(Requests {
+            of,
+            total: self.total.clone(),
+            duration: self.duration.clone(),
+            long_running: self.long_running.clone(),
+            known: RwLock::default(),
+        })
+    }
+
     /// Records a response. `verb` is one of Kubernetes' (`GET`, `LIST`, `WATCH`, `POST`, …).
     pub(crate) fn answered(&self, verb: &'static str, code: u16, dry_run: bool, took: Duration) {
         let key = (verb, code, dry_run);

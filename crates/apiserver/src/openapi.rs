@@ -1,11 +1,19 @@
 //! OpenAPI documents: version 3 has one per group and version, version 2 one for everything.
 //!
 //! Paths come from the table of kinds, schemas from the table of types, descriptions from
-//! `k8s-openapi`. A document is generated on first request and then cached. The documents never
-//! change during the life of the process, so they are identified by their hash, and a response with
-//! the right hash may be cached forever.
+//! `k8s-openapi`; those of custom resources come from their definitions (`custom`). Nothing is
+//! generated before it is requested. What is built in is cached for ever, the parts of a custom
+//! resource as long as clients see no change of it, the list of all documents as long as the
+//! catalogue. A document with custom resources is put together from these (`assembled`).
+//!
+//! Documents are identified by their hash, and a response with the right hash may be cached
+//! forever. The hash of a document with custom resources is that of their definitions, so that the
+//! index needs no document.
 
+mod assembled;
+mod chunks;
 mod connect;
+mod custom;
 mod described;
 mod gnostic;
 mod operation;
@@ -17,52 +25,110 @@ mod schemas;
 mod v2;
 mod v3;
 
-use std::sync::OnceLock;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use bytes::Bytes;
 use serde_json::{Map, Value, json};
 
-use self::reply::DocumentType;
-pub(crate) use self::reply::{DocumentRequest, Reply};
+use self::{
+    assembled::{Assembled, Base, hash_of},
+    reply::DocumentType,
+};
+pub(crate) use self::{
+    chunks::Chunks,
+    custom::Published,
+    reply::{DocumentRequest, Reply},
+};
+use crate::kinds::{Catalogue, Held, catalogue::CustomResource};
 
 /// A document in both encodings.
 #[derive(Debug)]
 pub(crate) struct Document {
     name: String,
     type_: DocumentType,
-    json: Bytes,
-    protobuf: OnceLock<Bytes>,
+    content: Content,
     hash: String,
 }
 
-/// The index: every document with the URL that includes its hash.
-pub(crate) fn v3_index() -> &'static Document {
-    static INDEX: OnceLock<Document> = OnceLock::new();
-    INDEX.get_or_init(|| Document::new("", DocumentType::Index, &index()))
+#[derive(Debug)]
+enum Content {
+    Whole { json: Bytes, protobuf: OnceLock<Bytes> },
+    Assembled(Assembled),
 }
 
-/// A document by its name in the index: `api/v1`, `apis/apps/v1`, `version`.
-pub(crate) fn v3(name: &str) -> Option<&'static Document> {
-    let (_, document) = v3_documents().iter().find(|(known, _)| known == name)?;
-    Some(document.get_or_init(|| Document::new(name, DocumentType::V3, &v3::document(name))))
+/// The documents about a whole catalogue. Holds no text except for the index.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    index: OnceLock<Arc<Document>>,
+    v2: OnceLock<Arc<Document>>,
+}
+
+/// The index: every document with the URL that includes its hash.
+pub(crate) fn v3_index(served: &Catalogue) -> Arc<Document> {
+    let new = || Arc::new(Document::new("", DocumentType::Index, &index(served)));
+    served.openapi.index.get_or_init(new).clone()
+}
+
+/// A document by its name in the index: `api/v1`, `apis/example.com/v1`, `version`.
+pub(crate) fn v3(served: &Catalogue, name: &str) -> Option<Held<Document>> {
+    let mut words = name.split('/');
+    let customs = match (words.next(), words.next(), words.next(), words.next()) {
+        (Some("apis"), Some(group), Some(version), None) => served.customs_of(group, version),
+        _ => Vec::new(),
+    };
+    if customs.is_empty() {
+        return built_in(name).map(Held::Static);
+    }
+    let customs: Vec<Arc<CustomResource>> = customs.into_iter().cloned().collect();
+    let version = name.rsplit('/').next().map(Box::from);
+    let assembled = Assembled { base: Base::of(name), version, customs };
+    Some(Held::Shared(Arc::new(Document::assembled(name, DocumentType::V3, assembled))))
 }
 
 /// The one document of version 2.
-pub(crate) fn v2() -> &'static Document {
-    static DOCUMENT: OnceLock<Document> = OnceLock::new();
-    DOCUMENT.get_or_init(|| Document::new("", DocumentType::V2, &v2::document()))
+pub(crate) fn v2(served: &Catalogue) -> Arc<Document> {
+    let new = || {
+        let customs = served.customs().into_iter().cloned().collect();
+        let assembled = Assembled { base: Base::V2, version: None, customs };
+        Arc::new(Document::assembled("", DocumentType::V2, assembled))
+    };
+    served.openapi.v2.get_or_init(new).clone()
+}
+
+/// A document without custom resources.
+fn built_in(name: &str) -> Option<&'static Document> {
+    let (_, document) = built_ins().iter().find(|(known, _)| known == name)?;
+    Some(document.get_or_init(|| Document::new(name, DocumentType::V3, &v3::document(name))))
 }
 
 /// Names are few and known before any document is generated.
-fn v3_documents() -> &'static [(String, OnceLock<Document>)] {
+fn built_ins() -> &'static [(String, OnceLock<Document>)] {
     static DOCUMENTS: OnceLock<Vec<(String, OnceLock<Document>)>> = OnceLock::new();
     DOCUMENTS.get_or_init(|| v3::names().into_iter().map(|name| (name, OnceLock::new())).collect())
 }
 
-fn index() -> Value {
-    let documents = v3_documents().iter().filter_map(|(name, _)| Some((name.clone(), v3(name)?)));
-    let addresses = documents
-        .map(|(name, document)| (name, json!({ "serverRelativeURL": document.location() })));
+fn index(served: &Catalogue) -> Value {
+    let documents = built_ins().iter().filter_map(|(name, _)| Some((name, built_in(name)?)));
+    let mut hashes: BTreeMap<String, String> =
+        documents.map(|(name, document)| (name.clone(), document.hash.clone())).collect();
+    let mut customs: BTreeMap<String, Vec<&CustomResource>> = BTreeMap::new();
+    for custom in served.customs() {
+        for kind in &custom.versions {
+            let name = format!("apis/{}/{}", kind.group, kind.version);
+            customs.entry(name).or_default().push(custom);
+        }
+    }
+    for (name, customs) in customs {
+        let hash = hash_of(&Base::of(&name), customs.into_iter());
+        hashes.insert(name, hash);
+    }
+    let addresses = hashes.into_iter().map(|(name, hash)| {
+        let address = reply::location(&name, &hash);
+        (name, json!({ "serverRelativeURL": address }))
+    });
     json!({ "paths": addresses.collect::<Map<_, _>>() })
 }
 
@@ -72,25 +138,34 @@ impl Document {
     fn new(name: &str, type_: DocumentType, value: &Value) -> Document {
         let json = Bytes::from(value.to_string());
         let hash = hash(&json);
-        Document { name: name.to_owned(), type_, json, protobuf: OnceLock::new(), hash }
+        let content = Content::Whole { json, protobuf: OnceLock::new() };
+        Document { name: name.to_owned(), type_, content, hash }
     }
 
-    pub(crate) fn json(&self) -> Bytes {
-        self.json.clone()
+    fn assembled(name: &str, type_: DocumentType, assembled: Assembled) -> Document {
+        let hash = hash_of(&assembled.base, assembled.customs.iter().map(|custom| &**custom));
+        Document { name: name.to_owned(), type_, content: Content::Assembled(assembled), hash }
+    }
+
+    pub(crate) fn json(&self) -> Chunks {
+        match &self.content {
+            Content::Whole { json, .. } => json.clone().into(),
+            Content::Assembled(parts) => parts.json(),
+        }
     }
 
     /// Rarely requested: the parsed document is not cached for it.
-    pub(crate) fn protobuf(&self) -> Bytes {
-        let encode = || {
-            let value = serde_json::from_slice(&self.json).expect("a document is JSON");
-            let encoded = if self.type_ == DocumentType::V2 {
-                gnostic::v2(&value)
-            } else {
-                gnostic::v3(&value)
-            };
-            encoded.into()
+    pub(crate) fn protobuf(&self) -> Chunks {
+        let encode = |json: &Bytes| {
+            let value = serde_json::from_slice(json).expect("a document is JSON");
+            gnostic::v3(&value).into()
         };
-        self.protobuf.get_or_init(encode).clone()
+        match &self.content {
+            Content::Whole { json, protobuf } => {
+                protobuf.get_or_init(|| encode(json)).clone().into()
+            }
+            Content::Assembled(parts) => parts.protobuf(),
+        }
     }
 
     /// The value of `?hash=`.

@@ -81,6 +81,9 @@ fn kind(version: &str, kind: &str) -> Option<&'static Type> {
     let name = match version.split_once('/') {
         None => format!("io.k8s.api.core.{version}.{kind}"),
         // Kubernetes' Go packages are named after the first label of their groups.
+        Some(("apiextensions.k8s.io", version)) => {
+            format!("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.{version}.{kind}")
+        }
         Some((group, version)) => {
             let package = group.split('.').next().unwrap_or(group);
             format!("io.k8s.api.{package}.{version}.{kind}")

@@ -44,7 +44,7 @@ pub(crate) struct Fields {
 impl Fields {
     pub(crate) fn of(&mut self, mut item: Replayed) -> Replayed {
         match &mut item {
-            Replayed::Base(_) => {}
+            Replayed::Base(_) | Replayed::Registered(..) => {}
             Replayed::Object(resource, object) => self.derive(*resource, object),
             Replayed::Change(change) => {
                 if let Some(object) = change.object.as_mut().and_then(Arc::get_mut) {
@@ -56,7 +56,8 @@ impl Fields {
     }
 
     fn derive(&mut self, resource: ResourceId, object: &mut Object) {
-        let kind = kinds::of_id(resource);
+        // Those of custom resources are read from the objects themselves (`custom`).
+        let Some(kind) = kinds::of_id(resource) else { return };
         if kind.fields.is_empty() {
             object.fields = [].into();
             return;
@@ -150,7 +151,7 @@ mod tests {
     use crate::{
         certificates::testing::scratch,
         journal::FileJournal,
-        kinds::{KINDS, Kind, POD, SECRET, SERVICE},
+        kinds::{KINDS, KindRef, POD, SECRET, SERVICE},
     };
 
     fn pod() -> Value {
@@ -165,7 +166,7 @@ mod tests {
         })
     }
 
-    fn derived(kind: &'static Kind, value: &Value, kept: &[&str]) -> Box<[Box<str>]> {
+    fn derived(kind: &'static KindRef, value: &Value, kept: &[&str]) -> Box<[Box<str>]> {
         let stored = document::stored(kind, value);
         let fields = kept.iter().map(|field| Box::from(*field)).collect();
         let key = "b/a".into();
@@ -222,7 +223,7 @@ mod tests {
     #[test]
     fn a_folder_with_the_fields_of_another_version_is_read_by_this_ones() {
         let (_scratch, path) = scratch();
-        let names: Vec<String> = KINDS.iter().map(|kind| kind.resource()).collect();
+        let names: Vec<String> = kinds::names().collect();
         let open = || FileJournal::open(&path, names.iter().map(String::as_str)).unwrap();
         let service = json!({
             "metadata": {"name": "a", "namespace": "b"},
@@ -245,7 +246,7 @@ mod tests {
         journal.sync().unwrap();
         drop(journal);
         let (mut state, mut fields) =
-            (State::new(KINDS.len(), Limits::default()), Fields::default());
+            (State::new(kinds::names(), Limits::default()), Fields::default());
         open().replay(&mut |item| state.replay(fields.of(item))).unwrap();
         for (kind, value) in [(&POD, &pod()), (&SERVICE, &service)] {
             let object = state.object(kind.id(), "b/a").unwrap();

@@ -15,7 +15,7 @@ use percent_encoding::percent_decode_str;
 pub(crate) use crate::request::query::Query;
 use crate::{
     fairness,
-    kinds::{self, Kind},
+    kinds::{Catalogue, KindRef},
     status::{Failure, Result},
     tokens,
 };
@@ -51,7 +51,7 @@ pub(crate) enum Target {
 /// A collection, an object or a subresource.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Resource {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: KindRef,
     pub(crate) namespace: Option<String>,
     /// Empty: the collection.
     pub(crate) name: String,
@@ -85,7 +85,7 @@ pub(crate) const REVIEWS: &[(&str, &str, &str, bool)] = &[
     ("authorization.k8s.io", "v1", "subjectaccessreviews", false),
 ];
 
-pub(crate) fn target(path: &str) -> Result<Target> {
+pub(crate) fn target(served: &Catalogue, path: &str) -> Result<Target> {
     // Like Go's router, which matches the decoded path.
     let path = &*decoded(path)?;
     let path = match path.strip_suffix('/') {
@@ -114,18 +114,18 @@ pub(crate) fn target(path: &str) -> Result<Target> {
         }
     }
     if let Some(rest) = path.strip_prefix("/api/") {
-        return in_group("", rest);
+        return in_group(served, "", rest);
     }
     let Some(rest) = path.strip_prefix("/apis/") else { return Err(Failure::unknown_path()) };
     let (group, rest) = rest.split_once('/').unwrap_or((rest, ""));
     // The core group has no name, and is not here.
-    if group.is_empty() || !knows_group(group) {
+    if group.is_empty() || !served.has_group(group) {
         return Err(Failure::unknown_path());
     }
     if rest.is_empty() {
         return Ok(Target::Discovery(Discovery::Group(group.to_owned())));
     }
-    in_group(group, rest)
+    in_group(served, group, rest)
 }
 
 fn fairness_dump(path: &str) -> Result<Target> {
@@ -135,81 +135,95 @@ fn fairness_dump(path: &str) -> Result<Target> {
     known.map(Target::FairnessDump).ok_or_else(Failure::unknown_path)
 }
 
-pub(crate) fn knows_group(group: &str) -> bool {
-    kinds::KINDS.iter().any(|kind| kind.group == group)
-        || REVIEWS.iter().any(|(known, ..)| *known == group)
+/// The group and version of a path.
+#[derive(Clone, Copy)]
+struct Within<'a> {
+    served: &'a Catalogue,
+    group: &'a str,
+    version: &'a str,
 }
 
 /// The path after `/api/` or `/apis/GROUP/`.
-fn in_group(group: &str, rest: &str) -> Result<Target> {
+fn in_group(served: &Catalogue, group: &str, rest: &str) -> Result<Target> {
     let (version, rest) = rest.split_once('/').unwrap_or((rest, ""));
-    if version != "v1" {
-        return Err(Failure::unknown_resource());
+    // Groups that only definitions make known have no handler of their own for what is unknown.
+    let unknown = || match served.is_builtin_group(group) {
+        true => Failure::unknown_resource(),
+        false => Failure::unknown_path(),
+    };
+    if !served.has_version(group, version) {
+        return Err(unknown());
     }
     if rest.is_empty() {
         return Ok(Target::Discovery(Discovery::Version(group.to_owned(), version.to_owned())));
     }
     let mut segments: Vec<&str> = rest.split('/').collect();
     if segments.iter().any(|segment| matches!(*segment, "" | "." | "..")) {
-        return Err(Failure::unknown_resource());
+        return Err(unknown());
     }
     let watch = segments[0] == "watch" && segments.len() > 1;
     if watch {
         segments.remove(0);
     }
-    resource(group, &segments, watch).ok_or_else(Failure::unknown_resource)
+    let within = Within { served, group, version };
+    resource(within, &segments, watch).ok_or_else(unknown)
 }
 
-fn resource(group: &str, segments: &[&str], watch: bool) -> Option<Target> {
+fn resource(within: Within<'_>, segments: &[&str], watch: bool) -> Option<Target> {
     let (namespace, segments) = match segments {
         // `namespaces/NAME` and its subresources are about the namespace itself. No subresource can be
         // watched, and below `watch` every method is authorized as a watch.
         ["namespaces", name, part @ ..]
             if part.is_empty() || (!watch && matches!(part, ["status" | "finalize"])) =>
         {
-            if !group.is_empty() {
+            if !within.group.is_empty() {
                 return None;
             }
             let subresource = part.first().copied().unwrap_or_default();
-            return found(group, "namespaces", None, name, subresource, watch);
+            return found(within, "namespaces", None, name, subresource, watch);
         }
         ["namespaces", namespace, rest @ ..] => (Some(*namespace), rest),
         all => (None, all),
     };
     match segments {
-        [plural] => found(group, plural, namespace, "", "", watch),
-        [plural, name] => found(group, plural, namespace, name, "", watch),
+        [plural] => found(within, plural, namespace, "", "", watch),
+        [plural, name] => found(within, plural, namespace, name, "", watch),
         [plural, name, part @ ..] if !watch => {
-            found(group, plural, namespace, name, &part.join("/"), watch)
+            found(within, plural, namespace, name, &part.join("/"), watch)
         }
         _ => None,
     }
 }
 
 fn found(
-    group: &str,
+    within: Within<'_>,
     plural: &str,
     namespace: Option<&str>,
     name: &str,
     subresource: &str,
     watch: bool,
 ) -> Option<Target> {
+    let Within { served, group, version } = within;
     let namespace = namespace.map(str::to_owned);
     let same = |(known_group, _, known, in_namespace): &&(&str, &str, &str, bool)| {
         *known_group == group && *known == plural && *in_namespace == namespace.is_some()
     };
-    if name.is_empty()
+    if version == "v1"
+        && name.is_empty()
         && !watch
         && let Some((group, _, plural, _)) = REVIEWS.iter().find(same)
     {
         return Some(Target::Review { group, plural, namespace });
     }
-    let kind = kinds::named(group, plural)?;
+    let kind = served.resource(group, version, plural)?.clone();
     let in_place = match &namespace {
         Some(_) => kind.namespaced,
         None => !kind.namespaced || name.is_empty(),
     };
-    if !in_place || !(subresource.is_empty() || kind.subresource(subresource).is_some()) {
+    // Which subresources a custom resource has is answered by it.
+    let is_known =
+        subresource.is_empty() || kind.subresource(subresource).is_some() || kind.custom.is_some();
+    if !in_place || !is_known {
         return None;
     }
     let (name, subresource) = (name.to_owned(), subresource.to_owned());

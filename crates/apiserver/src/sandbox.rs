@@ -49,7 +49,7 @@ use self::{
 };
 use crate::{
     api::Api,
-    kinds::{KINDS, Kind},
+    kinds::{KINDS, Kind, KindRef},
     settings::{IpRange, Sandbox, Settings},
 };
 
@@ -166,7 +166,7 @@ struct SandboxState {
     cursor: Option<Revision>,
 }
 
-type Changed = (&'static Kind, Box<str>, Option<Arc<Object>>);
+type Changed = (&'static KindRef, Box<str>, Option<Arc<Object>>);
 
 impl SandboxState {
     /// Takes in the changes after the cursor, or everything.
@@ -257,7 +257,7 @@ fn changes(api: &Api, cursor: &mut Option<Revision>) -> (bool, Vec<Changed>) {
     let known = cursor.filter(|cursor| *cursor >= state.history().oldest());
     *cursor = Some(state.revision());
     let mut changes = Vec::new();
-    for &kind in KINDS.iter().filter(|kind| world::KEPT.contains(&kind.plural)) {
+    for &kind in KINDS.iter().filter(|kind| world::KEPT.contains(&&*kind.plural)) {
         match known {
             Some(known) => {
                 let events = state.history().since(kind.id(), known).into_iter().flatten();

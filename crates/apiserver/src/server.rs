@@ -2,6 +2,7 @@
 
 pub(crate) mod assemble;
 pub(crate) mod builtin;
+mod definitions;
 pub(crate) mod health;
 pub(crate) mod in_process;
 #[cfg(test)]
@@ -30,6 +31,7 @@ use crate::{
         kubeconfig, names, tls, write_secret,
     },
     chain::Chain,
+    custom,
     fairness::{self, FileError},
     housekeeping,
     identity::{TokenFileError, Tokens},
@@ -176,6 +178,7 @@ pub(crate) fn background_tasks(api: &Arc<Api>) -> Vec<JoinHandle<()>> {
         supervised(api, "address-repair", repair::repair),
         supervised(api, "token-keys", tokens::keep_rotated),
         supervised(api, "flow-control", fairness::keep_configured),
+        supervised(api, "custom-resources", custom::controller::run),
     ];
     if api.settings.housekeeping {
         tasks.push(supervised(api, "housekeeping", housekeeping::run));

@@ -29,6 +29,9 @@ pub struct Settings {
     pub sandbox: Option<Sandbox>,
     pub service_accounts: ServiceAccounts,
     pub fairness: FairnessSettings,
+    /// Install the CustomResourceDefinitions of `evenkeel.dev` at startup. Those that
+    /// [`FairnessSource::Resources`] needs are installed in any case.
+    pub install_definitions: bool,
 }
 
 /// How many requests the server runs at once, and in which order.
@@ -45,9 +48,20 @@ pub struct FairnessSettings {
     /// The longest time that a request waits; `None`: a quarter of the time that it may take, as in
     /// Kubernetes.
     pub queue_wait_limit: Option<Duration>,
-    /// A folder with the configuration in the proposal's dialect. `None`: the stored FlowSchemas and
-    /// PriorityLevelConfigurations.
-    pub files: Option<PathBuf>,
+    pub source: FairnessSource,
+}
+
+/// Where priority levels and flow schemas come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum FairnessSource {
+    /// The stored FlowSchemas and PriorityLevelConfigurations of `flowcontrol.apiserver.k8s.io/v1`.
+    #[default]
+    Kubernetes,
+    /// The stored FlowSchemas and RequestPriorities of `evenkeel.dev/v1alpha1`, which is the
+    /// proposal's dialect. They are custom resources; their definitions are installed.
+    Resources,
+    /// A folder with objects of the proposal's dialect.
+    Files(PathBuf),
 }
 
 /// Whose algorithm is used where they differ.
@@ -137,6 +151,7 @@ impl Default for Settings {
             sandbox: None,
             service_accounts: ServiceAccounts::default(),
             fairness: FairnessSettings::default(),
+            install_definitions: false,
         }
     }
 }
@@ -163,7 +178,7 @@ impl Default for FairnessSettings {
             max_requests_inflight: 400,
             max_mutating_requests_inflight: 200,
             queue_wait_limit: None,
-            files: None,
+            source: FairnessSource::default(),
         }
     }
 }

@@ -18,11 +18,13 @@ pub(crate) struct Failure {
     message: String,
     details: Option<Map<String, Value>>,
     /// A token with which a list can continue nevertheless.
-    continued: Option<String>,
+    continued: Option<Box<str>>,
     /// Also sent as the header `Retry-After`.
     pub(crate) retry_after: Option<u32>,
     /// Kubernetes answers unknown paths in plain text.
     pub(crate) plain: bool,
+    /// Sent as `Warning` headers.
+    pub(crate) warnings: Box<[String]>,
 }
 
 pub(crate) type Result<T> = std::result::Result<T, Failure>;
@@ -38,6 +40,7 @@ impl Failure {
             continued: None,
             retry_after: None,
             plain: false,
+            warnings: Box::default(),
         }
     }
 
@@ -45,6 +48,11 @@ impl Failure {
         if let Value::Object(details) = details {
             self.details = Some(details);
         }
+        self
+    }
+
+    pub(crate) fn with_warnings(mut self, warnings: Vec<String>) -> Failure {
+        self.warnings = warnings.into();
         self
     }
 
@@ -62,7 +70,7 @@ impl Failure {
             "" => format!("{} is forbidden: {why}", kind.resource()),
             name => format!("{} {name:?} is forbidden: {why}", kind.resource()),
         };
-        Failure::new(403, "Forbidden", message).with(about(kind.group, kind.plural, name))
+        Failure::new(403, "Forbidden", message).with(about(&kind.group, &kind.plural, name))
     }
 
     /// The same for a non-resource path, or with a message from elsewhere.
@@ -92,7 +100,7 @@ impl Failure {
 
     pub(crate) fn not_found(kind: &Kind, name: &str) -> Failure {
         let message = format!("{} {name:?} not found", kind.resource());
-        Failure::new(404, "NotFound", message).with(about(kind.group, kind.plural, name))
+        Failure::new(404, "NotFound", message).with(about(&kind.group, &kind.plural, name))
     }
 
     /// A resource that a known group does not have.
@@ -109,6 +117,12 @@ impl Failure {
     pub(crate) fn method_not_allowed() -> Failure {
         let message = "the server does not allow this method on the requested resource";
         Failure::new(405, "MethodNotAllowed", message).with(json!({}))
+    }
+
+    /// A verb that a custom resource or its subresource does not have.
+    pub(crate) fn not_supported(kind: &Kind, verb: &str) -> Failure {
+        let message = format!("{verb} is not supported on resources of kind {:?}", kind.resource());
+        Failure::new(405, "MethodNotAllowed", message).with(about(&kind.group, &kind.plural, ""))
     }
 
     /// If the router rejects the `Accept` header.
@@ -148,7 +162,7 @@ impl Failure {
     pub(crate) fn already_exists(kind: &Kind, name: &str, dying: bool) -> Failure {
         let dying = if dying { "object is being deleted: " } else { "" };
         let message = format!("{dying}{} {name:?} already exists", kind.resource());
-        Failure::new(409, "AlreadyExists", message).with(about(kind.group, kind.plural, name))
+        Failure::new(409, "AlreadyExists", message).with(about(&kind.group, &kind.plural, name))
     }
 
     /// All names tried for `generateName` are taken.
@@ -164,7 +178,7 @@ impl Failure {
     pub(crate) fn conflict(kind: &Kind, name: &str, why: &str) -> Failure {
         let resource = kind.resource();
         let message = format!("Operation cannot be fulfilled on {resource} {name:?}: {why}");
-        Failure::new(409, "Conflict", message).with(about(kind.group, kind.plural, name))
+        Failure::new(409, "Conflict", message).with(about(&kind.group, &kind.plural, name))
     }
 
     /// The same about a subresource.
@@ -187,8 +201,13 @@ impl Failure {
 
     /// A delete whose precondition names the kind instead of the resource.
     pub(crate) fn precondition(kind: &Kind, name: &str, why: &str) -> Failure {
-        let message = format!("Operation cannot be fulfilled on {} {name:?}: {why}", kind.kind);
-        Failure::new(409, "Conflict", message).with(about("", kind.kind, name))
+        // Kubernetes knows the group of custom resources here, and of no others.
+        let (group, of) = match kind.custom.is_some() {
+            true => (&*kind.group, format!("{}.{}", kind.kind, kind.group)),
+            false => ("", kind.kind.to_string()),
+        };
+        let message = format!("Operation cannot be fulfilled on {of} {name:?}: {why}");
+        Failure::new(409, "Conflict", message).with(about(group, &kind.kind, name))
     }
 
     pub(crate) fn expired(message: &str) -> Failure {
@@ -197,7 +216,7 @@ impl Failure {
 
     /// A list that can continue, but not at its own revision.
     pub(crate) fn expired_token(message: &str, next: String) -> Failure {
-        Failure { continued: Some(next), ..Failure::expired(message) }
+        Failure { continued: Some(next.into()), ..Failure::expired(message) }
     }
 
     pub(crate) fn too_large(limit: usize) -> Failure {
@@ -231,7 +250,7 @@ impl Failure {
     }
 
     pub(crate) fn invalid(kind: &Kind, name: &str, errors: &Errors) -> Failure {
-        Failure::invalid_as(kind.group, kind.kind, name, errors)
+        Failure::invalid_as(&kind.group, &kind.kind, name, errors)
     }
 
     pub(crate) fn invalid_as(
@@ -316,7 +335,7 @@ impl Failure {
             "message": self.message, "code": self.code,
         });
         if let Some(token) = &self.continued {
-            status["metadata"]["continue"] = token.as_str().into();
+            status["metadata"]["continue"] = (**token).into();
         }
         if !self.reason.is_empty() {
             status["reason"] = self.reason.into();
@@ -341,23 +360,23 @@ impl From<Unreadable> for Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
         match error {
-            Error::NotFound { kind, name } => Failure::not_found(kind, &name),
+            Error::NotFound { kind, name } => Failure::not_found(&kind, &name),
             Error::AlreadyExists { kind, name, terminating } => {
-                Failure::already_exists(kind, &name, terminating)
+                Failure::already_exists(&kind, &name, terminating)
             }
-            Error::NoUniqueName { kind, name } => Failure::no_name_left(kind, &name),
-            Error::Modified { kind, name } => Failure::modified(kind, &name),
-            Error::Conflict { kind, name, why } => Failure::conflict(kind, &name, &why),
+            Error::NoUniqueName { kind, name } => Failure::no_name_left(&kind, &name),
+            Error::Modified { kind, name } => Failure::modified(&kind, &name),
+            Error::Conflict { kind, name, why } => Failure::conflict(&kind, &name, &why),
             Error::ConflictOn { part, name, why } => Failure::conflict_on(part, &name, &why),
-            Error::Precondition { kind, name, why } => Failure::precondition(kind, &name, &why),
-            Error::Invalid { kind, name, errors } => Failure::invalid(kind, &name, &errors),
+            Error::Precondition { kind, name, why } => Failure::precondition(&kind, &name, &why),
+            Error::Invalid { kind, name, errors } => Failure::invalid(&kind, &name, &errors),
             Error::VersionRequired { kind, name } => {
                 let missing = metadata::missing_resource_version();
-                Failure::invalid_as(kind.group, kind.plural, &name, &[missing])
+                Failure::invalid_as(&kind.group, &kind.plural, &name, &[missing])
             }
-            Error::Forbidden { kind, name, why } => Failure::forbidden(kind, &name, &why),
+            Error::Forbidden { kind, name, why } => Failure::forbidden(&kind, &name, &why),
             Error::NamespaceTerminating { kind, name, namespace } => {
-                Failure::terminating(kind, &name, &namespace)
+                Failure::terminating(&kind, &name, &namespace)
             }
             Error::Denied { message, details } => Failure::forbidden_words(message, details),
             Error::BadRequest(message) => Failure::bad_request(message),
@@ -372,7 +391,7 @@ impl From<Error> for Failure {
 
 /// A `Status` of success.
 pub(crate) fn success(kind: &Kind, name: &str, uid: &str) -> Value {
-    let mut details = about(kind.group, kind.plural, name);
+    let mut details = about(&kind.group, &kind.plural, name);
     details["uid"] = uid.into();
     json!({
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success",

@@ -1,27 +1,25 @@
 //! The store as the verbs see it: reads from memory, writes through the single writer, and
 //! notification of changes.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+mod notifier;
+
+use std::{sync::Arc, time::Duration};
 
 use evenkeel_store::{
-    Expect, JournalError, NewObject, Object, Outcome, Refused, ResourceId, Revision, State, View,
-    Write,
+    Expect, JournalError, NewObject, Object, Outcome, Refused, Requires, ResourceId, Revision,
+    State, View, Write,
 };
 use parking_lot::{RwLock, RwLockReadGuard};
 use tokio::sync::Notify;
 
 use crate::{
-    kinds::Kind,
+    kinds::{CUSTOM_RESOURCE_DEFINITION, Kind, of_id},
     registry::{self, Error},
     status::{Failure, Result},
     writer::{OnDecided, WriteError, WriteHandle, WriteRequest},
 };
+
+pub(crate) use self::notifier::ChangeNotifier;
 
 /// How long a read waits for a future revision. Same as Kubernetes.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -40,15 +38,6 @@ pub(crate) enum Next {
     Nothing,
     /// Nothing, after a version that only watchers see.
     NothingAfter(NewObject),
-}
-
-/// Wakes those who wait for changes: of one resource, or of any.
-#[derive(Debug)]
-pub(crate) struct ChangeNotifier {
-    each: Vec<Notify>,
-    /// How many batches have changed each resource.
-    counts: Vec<AtomicU64>,
-    any: Notify,
 }
 
 impl Storage {
@@ -74,13 +63,12 @@ impl Storage {
     }
 
     pub(crate) fn notify_of(&self, resource: ResourceId) -> &Notify {
-        &self.notifier.each[usize::from(resource.0)]
+        self.notifier.of(resource)
     }
 
     /// Grows with every change of these resources: as long as it is equal, they are.
     pub(crate) fn n_changes(&self, resources: &[ResourceId]) -> u64 {
-        let count = |id: &ResourceId| &self.notifier.counts[usize::from(id.0)];
-        resources.iter().map(|id| count(id).load(Ordering::Acquire)).sum()
+        resources.iter().map(|resource| self.notifier.n_changes(*resource)).sum()
     }
 
     pub(crate) fn forget_history(&self) {
@@ -94,7 +82,7 @@ impl Storage {
         }
         let arrival = async {
             loop {
-                let changed = self.notifier.any.notified();
+                let changed = self.notifier.any().notified();
                 if self.state().revision() >= revision {
                     return;
                 }
@@ -122,15 +110,35 @@ impl Storage {
             Next::Nothing => (None, false),
         };
         let write = Write { resource: kind.id(), key: key.into(), expect, object };
-        match self.writer.write(WriteRequest { write, then_delete, on_decided }).await {
+        let requires = self.requires(kind, key, &write);
+        let request = WriteRequest { write, requires, then_delete, on_decided };
+        match self.writer.write(request).await {
             Ok(outcome) => Ok(Ok(outcome)),
             Err(WriteError::Refused(refused)) => Ok(Err(refused)),
-            Err(WriteError::Journal(problem @ JournalError::Full { .. })) => {
-                Err(Error::NoSpace(problem.to_string()))
-            }
-            Err(WriteError::Journal(problem)) => Err(Error::Internal(problem.to_string())),
-            Err(WriteError::Stopped) => Err(Error::ShuttingDown),
+            Err(error) => Err(error.into()),
         }
+    }
+
+    /// An object of a custom resource is created only as long as its definition is there, and a
+    /// definition is removed only when no such object is left, whatever comes at the same time.
+    fn requires(&self, kind: &Kind, key: &str, write: &Write) -> Requires {
+        let definitions = CUSTOM_RESOURCE_DEFINITION.id();
+        match write.expect {
+            Expect::Absent if kind.custom.is_some() => {
+                Requires::Present(definitions, kind.resource().into())
+            }
+            Expect::Revision(_) if write.resource == definitions && write.object.is_none() => {
+                // A definition that has the name of a built-in resource does not own its objects.
+                let defined = self.state().resource(key).filter(|id| of_id(*id).is_none());
+                defined.map_or(Requires::Nothing, Requires::Empty)
+            }
+            _ => Requires::Nothing,
+        }
+    }
+
+    /// The id of a resource, such as `widgets.example.com`; a new one if the name is new.
+    pub(crate) async fn register(&self, name: &str) -> registry::Result<ResourceId> {
+        Ok(self.writer.register(name).await?)
     }
 
     /// Makes a journal that rejects writes try again, and waits for that.
@@ -140,26 +148,20 @@ impl Storage {
 
     /// Notified at the next change of any object.
     pub(crate) fn any_change(&self) -> tokio::sync::futures::Notified<'_> {
-        self.notifier.any.notified()
+        self.notifier.any().notified()
     }
 }
 
-impl ChangeNotifier {
-    pub(crate) fn new(n_resources: usize) -> ChangeNotifier {
-        ChangeNotifier {
-            each: (0..n_resources).map(|_| Notify::new()).collect(),
-            counts: (0..n_resources).map(|_| AtomicU64::new(0)).collect(),
-            any: Notify::new(),
+impl From<WriteError> for Error {
+    fn from(error: WriteError) -> Error {
+        match error {
+            WriteError::Journal(JournalError::Full { .. }) => Error::NoSpace(error.to_string()),
+            WriteError::Stopped => Error::ShuttingDown,
+            // A rejected precondition is an answer, which the caller has taken out.
+            WriteError::Journal(_)
+            | WriteError::TooManyResources { .. }
+            | WriteError::Refused(_) => Error::Internal(error.to_string()),
         }
-    }
-
-    pub(crate) fn notify(&self, resources: impl Iterator<Item = ResourceId>) {
-        for resource in resources {
-            let index = usize::from(resource.0);
-            self.counts[index].fetch_add(1, Ordering::Release);
-            self.each[index].notify_waiters();
-        }
-        self.any.notify_waiters();
     }
 }
 

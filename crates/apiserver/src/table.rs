@@ -4,12 +4,15 @@
 
 pub(crate) mod age;
 mod conditions;
-mod description;
+pub(crate) mod description;
 
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use crate::kinds::{Column, Kind};
+use crate::{
+    custom::CustomColumn,
+    kinds::{Column, Kind},
+};
 
 /// The column `Name` that most kinds begin with.
 pub(crate) const NAME: Column = Column {
@@ -60,7 +63,7 @@ pub(crate) fn table(
 ) -> Value {
     let columns = match options.no_headers {
         true => Value::Null,
-        false => kind.columns.iter().map(definition).collect(),
+        false => definitions(kind),
     };
     json!({
         "kind": "Table",
@@ -73,9 +76,9 @@ pub(crate) fn table(
 
 /// The row of one object.
 pub(crate) fn row(kind: &Kind, object: &Value, options: TableOptions, now: Timestamp) -> Value {
-    let cells: Vec<Value> = kind.columns.iter().map(|column| (column.cell)(object, now)).collect();
-    let mut row = json!({"cells": cells, "object": included(kind, object, options)});
-    if let Some(conditions) = conditions::of(kind.group, kind.kind, object) {
+    let mut row =
+        json!({"cells": cells(kind, object, now), "object": included(kind, object, options)});
+    if let Some(conditions) = conditions::of(&kind.group, &kind.kind, object) {
         row["conditions"] = conditions;
     }
     row
@@ -116,6 +119,26 @@ impl IncludeObject {
     }
 }
 
+fn definitions(kind: &Kind) -> Value {
+    match &kind.custom {
+        Some(custom) => {
+            let own = custom.columns.iter().map(CustomColumn::definition);
+            std::iter::once(definition(&NAME)).chain(own).collect()
+        }
+        None => kind.columns.iter().map(definition).collect(),
+    }
+}
+
+fn cells(kind: &Kind, object: &Value, now: Timestamp) -> Vec<Value> {
+    match &kind.custom {
+        Some(custom) => {
+            let own = custom.columns.iter().map(|column| column.cell(object, now));
+            std::iter::once((NAME.cell)(object, now)).chain(own).collect()
+        }
+        None => kind.columns.iter().map(|column| (column.cell)(object, now)).collect(),
+    }
+}
+
 fn definition(column: &Column) -> Value {
     json!({
         "name": column.name,
@@ -137,12 +160,8 @@ fn included(kind: &Kind, object: &Value, options: TableOptions) -> Value {
 /// The object with its kind and version, which list items lack.
 fn typed(kind: &Kind, object: &Value) -> Value {
     let mut fields: Map<String, Value> = object.as_object().cloned().unwrap_or_default();
-    let version = match kind.group {
-        "" => kind.version.to_owned(),
-        group => format!("{group}/{}", kind.version),
-    };
     fields.insert("kind".to_owned(), json!(kind.kind));
-    fields.insert("apiVersion".to_owned(), json!(version));
+    fields.insert("apiVersion".to_owned(), json!(kind.api_version()));
     Value::Object(fields)
 }
 

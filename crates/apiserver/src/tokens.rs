@@ -45,7 +45,7 @@ pub(crate) use self::{
     request::create,
 };
 use crate::{
-    api::Api, document, identity::User, kinds::Kind, settings::ServiceAccounts, storage::Storage,
+    api::Api, document, identity::User, kinds::KindRef, settings::ServiceAccounts, storage::Storage,
 };
 
 /// Issues and verifies tokens.
@@ -190,13 +190,13 @@ fn quoted(texts: &[String]) -> String {
 }
 
 impl Objects for Storage {
-    fn object(&self, kind: &'static Kind, key: &str) -> Option<(Revision, Value)> {
+    fn object(&self, kind: &'static KindRef, key: &str) -> Option<(Revision, Value)> {
         let object = Storage::object(self, kind, key)?;
         // An object that can't be read is as good as none.
         Some((object.revision, document::value(kind, &object).ok()?))
     }
 
-    fn revision(&self, kind: &'static Kind, key: &str) -> Option<Revision> {
+    fn revision(&self, kind: &'static KindRef, key: &str) -> Option<Revision> {
         self.state().object(kind.id(), key).map(|object| object.revision)
     }
 }

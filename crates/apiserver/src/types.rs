@@ -9,6 +9,7 @@ use evenkeel_store::schema::Schema;
 
 const TEXTS: &[&str] = &[
     include_str!("types/apidiscovery.txt"),
+    include_str!("types/apiextensions.txt"),
     include_str!("types/apps.txt"),
     include_str!("types/authentication.txt"),
     include_str!("types/authorization.txt"),

@@ -60,6 +60,8 @@ pub(crate) async fn carry_out(api: &std::sync::Arc<Api>, call: &Call<'_>) -> Res
         (&Method::PUT, false) if offered("update") => update::update(api, call).await,
         (&Method::PATCH, false) if offered("patch") => patch::patch(api, call).await,
         (&Method::DELETE, false) if offered("delete") => delete::delete(api, call).await,
+        // Across all namespaces there is nothing to write.
+        _ if resource.kind.custom.is_some() && !somewhere => Err(Failure::unknown_path()),
         _ => Err(Failure::method_not_allowed()),
     }
 }

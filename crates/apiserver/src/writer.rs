@@ -22,15 +22,15 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use evenkeel_store::{
-    batch::{Outcome, Refused, Write},
+    batch::{Outcome, Refused, Requires, Write},
     journal::{Journal, JournalError},
-    object::Change,
+    object::{Change, ResourceId},
     state::State,
 };
 use parking_lot::RwLock;
 use tokio::sync::{mpsc, oneshot};
 
-pub use self::commit::Committer;
+pub use self::commit::{Committer, register};
 
 /// Maximum number of writes in a batch. Bounds the time a write waits for others, and the frame.
 const BATCH: usize = 512;
@@ -38,6 +38,9 @@ const BATCH: usize = 512;
 const BATCH_BYTES: usize = 8 << 20;
 /// Maximum number of queued writes; further senders wait.
 const QUEUE: usize = 1024;
+/// Maximum number of resources of one process, of which those whose definitions were deleted still
+/// count. Bounds what clients can use up by names alone to a few tens of MB.
+const RESOURCES: usize = 100_000;
 
 /// Sends writes to the writer. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -61,6 +64,8 @@ pub enum WriteError {
     Refused(#[from] Refused),
     #[error(transparent)]
     Journal(#[from] JournalError),
+    #[error("{limit} resources have been registered since the start: restart the server")]
+    TooManyResources { limit: usize },
     #[error("the server is shutting down: retry later")]
     Stopped,
 }
@@ -75,6 +80,7 @@ pub type OnDecided = Box<dyn FnOnce(&WriteResult) + Send>;
 /// A write with its options.
 pub struct WriteRequest {
     pub write: Write,
+    pub requires: Requires,
     /// Delete the written version, in the same batch.
     pub then_delete: bool,
     pub on_decided: Option<OnDecided>,
@@ -83,13 +89,14 @@ pub struct WriteRequest {
 #[derive(Debug)]
 enum Pending {
     Write(WriteRequest, oneshot::Sender<WriteResult>),
+    Register(Box<str>, oneshot::Sender<Result<ResourceId, WriteError>>),
     Probe(oneshot::Sender<()>),
     Stop,
 }
 
 impl From<Write> for WriteRequest {
     fn from(write: Write) -> WriteRequest {
-        WriteRequest { write, then_delete: false, on_decided: None }
+        WriteRequest { write, requires: Requires::Nothing, then_delete: false, on_decided: None }
     }
 }
 
@@ -105,6 +112,15 @@ impl WriteHandle {
     pub async fn write(&self, request: impl Into<WriteRequest>) -> WriteResult {
         let (answer, answered) = oneshot::channel();
         let sent = self.queue.send(Pending::Write(request.into(), answer)).await;
+        sent.map_err(|_| WriteError::Stopped)?;
+        answered.await.unwrap_or(Err(WriteError::Stopped))
+    }
+
+    /// The id of a resource; a new one if the name is new. It becomes durable with the first object
+    /// written to it.
+    pub async fn register(&self, name: &str) -> Result<ResourceId, WriteError> {
+        let (answer, answered) = oneshot::channel();
+        let sent = self.queue.send(Pending::Register(name.into(), answer)).await;
         sent.map_err(|_| WriteError::Stopped)?;
         answered.await.unwrap_or(Err(WriteError::Stopped))
     }
@@ -186,6 +202,9 @@ fn run(mut committer: Committer<impl Journal>, mut waiting: mpsc::Receiver<Pendi
             match pending {
                 Pending::Stop => waiting.close(),
                 Pending::Probe(done) => probes.push(done),
+                Pending::Register(name, answer) => {
+                    let _ = answer.send(committer.register(&name));
+                }
                 Pending::Write(request, answer) => {
                     bytes += request.write.object.as_ref().map_or(0, |object| object.encoded.len());
                     requests.push(request);

@@ -79,12 +79,9 @@ fn facts(file: &str, text: &str, report: &mut Report) {
             let fetched = documents.entry(path.to_owned()).or_insert_with(|| fetch(path, server));
             fetched.clone()
         };
-        let verdict = match openapi_facts::later(&fact) {
-            true => Verdict::Later,
-            false => match openapi_facts::check(&fact, &mut fetch) {
-                Ok(()) => Verdict::Passed,
-                Err(difference) => Verdict::Failed(difference),
-            },
+        let verdict = match openapi_facts::check(&fact, &mut fetch) {
+            Ok(()) => Verdict::Passed,
+            Err(difference) => Verdict::Failed(difference),
         };
         report.count(file, &id, verdict);
     }

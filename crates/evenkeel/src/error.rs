@@ -91,10 +91,6 @@ pub(crate) enum Error {
     #[error("--authorization-mode {given:?}: there are Node,RBAC and AlwaysAllow")]
     AuthorizationMode { given: String },
     #[error(
-        "--fairness-dialect evenkeel needs a folder with its objects: --fairness-config FOLDER"
-    )]
-    FairnessConfigMissing,
-    #[error(
         "--fairness-config is for --fairness-dialect evenkeel; objects of Kubernetes' dialect are \
          applied with kubectl"
     )]

@@ -13,6 +13,8 @@
 //!                  model::SeenPod, Node, SeenService, SeenSlice, SeenReport
 //!
 //!   model::Slice, Condition, ProxyReport ──convert──► objects to create, patches
+//!
+//!   types in custom ──definitions──► the manifests of deploy/crds
 //! ```
 //!
 //! Everything that can be wrong with an object is found here, and said with the name of the
@@ -24,6 +26,7 @@
 //! it starts no tasks (callers run those of `watch`) and it prints nothing.
 
 pub mod convert;
+pub mod custom;
 pub mod live;
 pub mod manifest;
 pub mod snapshot;

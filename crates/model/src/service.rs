@@ -60,6 +60,10 @@ pub mod label {
     /// On the Lease of a node's proxy: how many Services after the last of
     /// `evenkeel.dev/not-in-force` are not listed there.
     pub const NOT_IN_FORCE_LEFT_OUT: &str = "evenkeel.dev/not-in-force-left-out";
+    /// On a CustomResourceDefinition of `evenkeel.dev`: the version of Evenkeel that it is from. A
+    /// server replaces older definitions and changed ones; without the annotation it leaves a
+    /// definition alone.
+    pub const DEFINITION_VERSION: &str = "evenkeel.dev/definition-version";
     /// On an EndpointSlice: when the change happened that it was last written for.
     pub const TRIGGER_TIME: &str = "endpoints.kubernetes.io/last-change-trigger-time";
     /// Values of [`MANAGED_BY`]: how Kubernetes' own controller signs its slices, and how ours does.

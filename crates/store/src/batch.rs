@@ -29,6 +29,17 @@ pub enum Expect {
     Revision(Revision),
 }
 
+/// What else must hold when a write is committed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Requires {
+    #[default]
+    Nothing,
+    /// This object exists.
+    Present(ResourceId, Box<str>),
+    /// This resource has no objects.
+    Empty(ResourceId),
+}
+
 /// A new version, not yet assigned a revision.
 #[derive(Clone, Debug)]
 pub struct NewObject {
@@ -46,6 +57,8 @@ pub enum Refused {
     Missing,
     #[error("the object is at revision {at}, not {expected}")]
     Changed { at: Revision, expected: Revision },
+    #[error("what the write requires does not hold")]
+    Unmet,
 }
 
 /// Result of a write.
@@ -92,6 +105,26 @@ impl Batch {
         let object = Arc::new(Object { key: place.1.clone(), revision, labels, fields, encoded });
         self.push(place, revision, Some(object.clone()));
         Ok(Outcome::Written(object))
+    }
+
+    /// Whether a requirement holds after the writes staged so far.
+    pub fn holds(&self, state: &State, requires: &Requires) -> bool {
+        match requires {
+            Requires::Nothing => true,
+            Requires::Present(resource, key) => match self.staged.get(&(*resource, key.clone())) {
+                Some(staged) => staged.is_some(),
+                None => state.object(*resource, key).is_some(),
+            },
+            Requires::Empty(resource) => {
+                let staged = self.staged.iter().filter(|((of, _), _)| of == resource);
+                let mut left = state.count(*resource);
+                for ((_, key), object) in staged {
+                    let was_there = state.object(*resource, key).is_some();
+                    left = left + usize::from(object.is_some()) - usize::from(was_there);
+                }
+                left == 0
+            }
+        }
     }
 
     /// Stages a version and its deletion: both enter the history, together or not at all.
@@ -149,8 +182,33 @@ mod tests {
     }
 
     #[test]
+    fn a_requirement_sees_what_is_staged() {
+        let (widgets, definitions) = (ResourceId(1), ResourceId(0));
+        let mut state = State::new(["definitions", "widgets"], Limits::default());
+        let mut batch = Batch::new();
+        let present = Requires::Present(definitions, "k".into());
+        assert!(!batch.holds(&state, &present) && batch.holds(&state, &Requires::Empty(widgets)));
+        batch.stage(&state, write(Expect::Absent, "one")).unwrap();
+        let widget = Write { resource: widgets, ..write(Expect::Absent, "w") };
+        batch.stage(&state, widget).unwrap();
+        assert!(batch.holds(&state, &present) && !batch.holds(&state, &Requires::Empty(widgets)));
+        state.publish(&batch.into_changes());
+        let mut batch = Batch::new();
+        assert!(!batch.holds(&state, &Requires::Empty(widgets)));
+        let gone = |resource, revision| Write {
+            resource,
+            object: None,
+            ..write(Expect::Revision(revision), "")
+        };
+        batch.stage(&state, gone(widgets, 2)).unwrap();
+        assert!(batch.holds(&state, &Requires::Empty(widgets)));
+        batch.stage(&state, gone(definitions, 1)).unwrap();
+        assert!(!batch.holds(&state, &present));
+    }
+
+    #[test]
     fn a_last_version_and_its_delete_are_staged_together_or_not_at_all() {
-        let mut state = State::new(1, Limits::default());
+        let mut state = State::new(["pods"], Limits::default());
         let mut batch = Batch::new();
         batch.stage(&state, write(Expect::Absent, "one")).unwrap();
         state.publish(&batch.into_changes());

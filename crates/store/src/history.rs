@@ -6,11 +6,12 @@
 //! can be read at a past revision without reading its neighbours. A push is O(log n); resuming from
 //! a revision is a binary search.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
 use crate::{
     object::{Change, Object, ResourceId, Revision},
     queue::{Clear, Queue},
+    table::Table,
     tree::{Entry, SortKey, Tree},
 };
 
@@ -47,19 +48,25 @@ pub(crate) struct Past {
     pub(crate) until: Revision,
 }
 
-/// Cheap to clone: see `queue` and `tree`.
+/// Cheap to clone: see `queue`, `table` and `tree`.
 #[derive(Clone, Debug)]
 pub struct History {
-    queues: Vec<Queue<Event>>,
-    /// The versions replaced by the events of each queue.
-    past: Vec<Tree<Past>>,
-    order: VecDeque<ResourceId>,
+    tracks: Table<Track>,
+    order: Queue<ResourceId>,
     /// Changes up to this revision are dropped; the state at this revision can still be read.
     oldest: Revision,
-    /// The revision of the last dropped change of each resource.
-    forgotten: Vec<Revision>,
     bytes: usize,
     limits: Limits,
+}
+
+/// The changes of one resource.
+#[derive(Clone, Debug, Default)]
+struct Track {
+    events: Queue<Event>,
+    /// The versions replaced by the events.
+    past: Tree<Past>,
+    /// The revision of the last dropped change.
+    forgotten: Revision,
 }
 
 impl Default for Limits {
@@ -86,12 +93,19 @@ impl Clear for Event {
     }
 }
 
+impl Clear for ResourceId {
+    fn clear(&mut self) {}
+}
+
 impl History {
-    pub(crate) fn new(n_resources: usize, limits: Limits) -> History {
-        let (queues, past) =
-            (vec![Queue::default(); n_resources], vec![Tree::default(); n_resources]);
-        let (order, forgotten) = (VecDeque::new(), vec![0; n_resources]);
-        History { queues, past, order, oldest: 0, forgotten, bytes: 0, limits }
+    pub(crate) fn new(limits: Limits) -> History {
+        let (tracks, order) = (Table::default(), Queue::default());
+        History { tracks, order, oldest: 0, bytes: 0, limits }
+    }
+
+    /// Adds the next resource.
+    pub(crate) fn add_resource(&mut self) {
+        self.tracks.push(Track::default());
     }
 
     /// The oldest revision that can be listed and from which a watch can resume.
@@ -100,12 +114,12 @@ impl History {
     }
 
     pub(crate) fn push(&mut self, resource: ResourceId, event: Event) {
+        let Some(track) = self.tracks.get_mut(resource) else { return };
         self.bytes += event.bytes();
         if let Some(before) = &event.before {
-            let past = Past { object: before.clone(), until: event.revision };
-            self.past[usize::from(resource.0)].insert(past);
+            track.past.insert(Past { object: before.clone(), until: event.revision });
         }
-        self.queues[usize::from(resource.0)].push_back(event);
+        track.events.push_back(event);
         self.order.push_back(resource);
         while self.order.len() > self.limits.changes || self.bytes > self.limits.bytes {
             self.forget_one();
@@ -124,6 +138,19 @@ impl History {
         Ok(self.after(resource, revision))
     }
 
+    /// The resources of the last `n` changes, at most once each; `None` if fewer are retained. Costs
+    /// the number of changes.
+    pub fn last_changed(&self, n: usize) -> Option<Vec<ResourceId>> {
+        let from_end = self.order.after(|_| false).rev();
+        let mut changed: Vec<ResourceId> = from_end.take(n).copied().collect();
+        if changed.len() < n {
+            return None;
+        }
+        changed.sort_unstable();
+        changed.dedup();
+        Some(changed)
+    }
+
     /// Like `since`, for a reader that has seen every change of the resource up to `revision`,
     /// however old: fails only if a change it has not seen was dropped.
     pub fn following(
@@ -131,7 +158,7 @@ impl History {
         resource: ResourceId,
         revision: Revision,
     ) -> Result<impl ExactSizeIterator<Item = &Event> + DoubleEndedIterator, Compacted> {
-        let oldest = self.forgotten.get(usize::from(resource.0)).copied().unwrap_or(0);
+        let oldest = self.tracks.get(resource).map_or(0, |track| track.forgotten);
         if revision < oldest {
             return Err(Compacted { asked: revision, oldest });
         }
@@ -144,21 +171,22 @@ impl History {
         revision: Revision,
     ) -> impl ExactSizeIterator<Item = &Event> + DoubleEndedIterator {
         static NONE: Queue<Event> = Queue::new();
-        let queue = self.queues.get(usize::from(resource.0)).unwrap_or(&NONE);
-        queue.after(move |event| event.revision <= revision)
+        let events = self.tracks.get(resource).map_or(&NONE, |track| &track.events);
+        events.after(move |event| event.revision <= revision)
     }
 
     /// The replaced versions.
     pub(crate) fn past(&self, resource: ResourceId) -> Tree<Past> {
-        self.past.get(usize::from(resource.0)).cloned().unwrap_or_default()
+        self.tracks.get(resource).map(|track| track.past.clone()).unwrap_or_default()
     }
 
     /// All retained changes, as written.
     pub(crate) fn changes(&self) -> Vec<Change> {
-        let mut queues: Vec<_> = self.queues.iter().map(|queue| queue.after(|_| false)).collect();
+        let mut events: Vec<_> =
+            self.tracks.iter().map(|track| track.events.after(|_| false)).collect();
         let mut changes = Vec::with_capacity(self.order.len());
-        for resource in &self.order {
-            let Some(event) = queues[usize::from(resource.0)].next() else { continue };
+        for resource in self.order.after(|_| false) {
+            let Some(event) = events[resource.index()].next() else { continue };
             changes.push(Change {
                 resource: *resource,
                 revision: event.revision,
@@ -177,19 +205,20 @@ impl History {
     }
 
     fn next(&self) -> Option<Revision> {
-        let resource = self.order.front()?;
-        self.queues[usize::from(resource.0)].front().map(|event| event.revision)
+        let track = self.tracks.get(*self.order.front()?)?;
+        track.events.front().map(|event| event.revision)
     }
 
     fn forget_one(&mut self) {
         let Some(resource) = self.order.pop_front() else { return };
-        let Some(event) = self.queues[usize::from(resource.0)].pop_front() else { return };
-        self.bytes -= event.bytes();
+        let Some(track) = self.tracks.get_mut(resource) else { return };
+        let Some(event) = track.events.pop_front() else { return };
         if let Some(before) = &event.before {
-            self.past[usize::from(resource.0)].remove((&before.key, event.revision));
+            track.past.remove((&before.key, event.revision));
         }
+        track.forgotten = event.revision;
+        self.bytes -= event.bytes();
         self.oldest = event.revision;
-        self.forgotten[usize::from(resource.0)] = event.revision;
     }
 }
 
@@ -217,7 +246,8 @@ mod tests {
     #[test]
     fn who_follows_a_quiet_resource_loses_nothing_to_a_busy_one() {
         let (quiet, busy) = (ResourceId(0), ResourceId(1));
-        let mut history = History::new(2, Limits { changes: 3, bytes: usize::MAX });
+        let mut history = History::new(Limits { changes: 3, bytes: usize::MAX });
+        (0..2).for_each(|_| history.add_resource());
         history.push(quiet, event(1));
         for revision in 2..=9 {
             history.push(busy, event(revision));
@@ -227,6 +257,8 @@ mod tests {
         assert_eq!(history.following(quiet, 1).unwrap().len(), 0);
         let missed = history.following(quiet, 0).err();
         assert_eq!(missed, Some(Compacted { asked: 0, oldest: 1 }));
+        assert_eq!(history.last_changed(2), Some(vec![busy]));
+        assert_eq!((history.last_changed(0), history.last_changed(4)), (Some(vec![]), None));
         assert_eq!(history.following(busy, 6).unwrap().len(), 3);
         assert!(history.following(busy, 5).is_err());
     }

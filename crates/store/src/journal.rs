@@ -19,6 +19,10 @@ pub trait Journal: Send {
         self.append(batch)
     }
 
+    /// Tells the name of a resource before the first change of it is appended. Ids follow one
+    /// another. Nothing is written: the name becomes durable with that change.
+    fn register(&mut self, _resource: ResourceId, _name: &str) {}
+
     /// Makes everything appended durable. On an error the journal discards everything appended
     /// since the last sync, so that no later batch follows a lost one.
     fn sync(&mut self) -> Result<(), JournalError>;
@@ -40,6 +44,9 @@ pub trait Journal: Send {
 pub enum Replayed {
     /// The revision of the snapshot. Comes once, first; the next objects belong to it.
     Base(Revision),
+    /// The name of a resource that the journal was not opened with. Comes before its first object
+    /// or change, and follows the last id.
+    Registered(ResourceId, Box<str>),
     Object(ResourceId, Object),
     Change(Change),
 }

@@ -14,17 +14,19 @@ pub mod batch;
 pub mod history;
 pub mod journal;
 pub mod list;
+mod names;
 pub mod object;
 pub mod patch;
 mod queue;
 pub mod schema;
 pub mod selector;
 pub mod state;
+mod table;
 mod tree;
 pub mod view;
 
 pub use crate::{
-    batch::{Batch, Expect, NewObject, Outcome, Refused, Write},
+    batch::{Batch, Expect, NewObject, Outcome, Refused, Requires, Write},
     history::{Compacted, Event, History, Limits},
     journal::{Journal, JournalError, Replayed, Snapshot},
     list::{Listing, Page, Query, Seen, list, seen},

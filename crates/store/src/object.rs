@@ -7,9 +7,10 @@ use bytes::Bytes;
 /// A point in the history of the whole store. The first write has revision 1.
 pub type Revision = u64;
 
-/// The collection of an object: an index into the server's table of kinds.
+/// The collection of an object, by the order in which resources were registered in this process.
+/// Means nothing to another process: that knows resources by their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ResourceId(pub u16);
+pub struct ResourceId(pub u32);
 
 /// One version of one object. Immutable; shared by the state, the history and all readers.
 ///
@@ -38,6 +39,19 @@ pub struct Change {
     pub key: Box<str>,
     /// The new version; `None`: deleted.
     pub object: Option<Arc<Object>>,
+}
+
+impl ResourceId {
+    /// The id of the resource at a position in the order of registration.
+    pub fn from_index(index: usize) -> ResourceId {
+        ResourceId(
+            u32::try_from(index).expect("memory holds far fewer resources than 4,294,967,296"),
+        )
+    }
+
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 impl Object {

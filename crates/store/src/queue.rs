@@ -48,6 +48,10 @@ impl<T> Queue<T> {
 }
 
 impl<T: Clear + Clone> Queue<T> {
+    pub(crate) fn len(&self) -> usize {
+        self.back - self.front
+    }
+
     pub(crate) fn front(&self) -> Option<&T> {
         self.after(|_| false).next()
     }

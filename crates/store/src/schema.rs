@@ -46,7 +46,7 @@ pub struct Schema {
 }
 
 /// An index into the table. Valid only for the schema that returned it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct TypeId(u16);
 
 /// A struct.
@@ -64,6 +64,8 @@ pub struct Type {
     pub id: TypeId,
     /// Treated as a whole (`x-kubernetes-map-type: atomic`).
     pub atomic: bool,
+    /// The fields are alternatives, see [`Shape::Either`].
+    pub either: bool,
     /// `x-kubernetes-unions`.
     pub unions: Option<Value>,
     by_name: FxHashMap<Box<str>, u16>,
@@ -133,6 +135,9 @@ pub enum Shape {
     /// With string keys.
     Map(Box<Shape>),
     Struct(TypeId),
+    /// The value of one field of a struct: the one that fits, see [`Type::alternative`]. In protobuf
+    /// it is the struct.
+    Either(TypeId),
 }
 
 /// When a field is omitted from the output.
@@ -248,6 +253,16 @@ impl TypeId {
 impl Type {
     pub fn field(&self, name: &str) -> Option<&Field> {
         self.by_name.get(name).map(|at| &self.fields[usize::from(*at)])
+    }
+
+    /// The index of the field that a JSON value is of, by its first byte; for [`Shape::Either`].
+    pub fn alternative(&self, first: u8) -> Option<usize> {
+        self.fields.iter().position(|field| match field.shape {
+            Shape::Struct(_) => first == b'{',
+            Shape::List(_) => first == b'[',
+            Shape::Bool => matches!(first, b't' | b'f'),
+            _ => false,
+        })
     }
 
     /// Whether values declare their kind.

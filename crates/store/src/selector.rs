@@ -5,7 +5,7 @@ mod fields;
 use evenkeel_model::labels::LabelSelector;
 
 use crate::object::Object;
-pub use crate::selector::fields::{FieldError, FieldSelector};
+pub use crate::selector::fields::{FieldError, FieldReader, FieldSelector};
 
 /// One namespace or all, with label and field requirements.
 #[derive(Clone, Debug, Default)]

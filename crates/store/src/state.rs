@@ -11,7 +11,9 @@ use std::{ops::Bound, sync::Arc};
 use crate::{
     history::{Event, History, Limits},
     journal::{Replayed, Snapshot},
+    names::Names,
     object::{Change, Object, ResourceId, Revision},
+    table::Table,
     tree::{Entry, SortKey, Tree},
     view::View,
 };
@@ -22,21 +24,60 @@ use crate::{
 /// it under the lock and reads outside.
 #[derive(Clone, Debug)]
 pub struct State {
-    collections: Vec<Tree<Arc<Object>>>,
+    names: Arc<Names>,
+    collections: Table<Collection>,
     revision: Revision,
     history: History,
-    /// Total encoded size of the objects of each resource.
-    bytes: Vec<usize>,
+}
+
+/// The objects of one resource.
+#[derive(Clone, Debug, Default)]
+struct Collection {
+    objects: Tree<Arc<Object>>,
+    /// Their total encoded size.
+    bytes: usize,
 }
 
 impl State {
-    pub fn new(n_resources: usize, limits: Limits) -> State {
-        State {
-            collections: vec![Tree::default(); n_resources],
+    /// `names` has the resources in the order of their ids, each once.
+    pub fn new<N: AsRef<str>>(names: impl IntoIterator<Item = N>, limits: Limits) -> State {
+        let mut state = State {
+            names: Arc::default(),
+            collections: Table::default(),
             revision: 0,
-            history: History::new(n_resources, limits),
-            bytes: vec![0; n_resources],
+            history: History::new(limits),
+        };
+        for name in names {
+            state.register(name.as_ref());
         }
+        state
+    }
+
+    /// The id of a resource; a new one if the name is new.
+    pub fn register(&mut self, name: &str) -> ResourceId {
+        if let Some(known) = self.resource(name) {
+            return known;
+        }
+        self.collections.push(Collection::default());
+        self.history.add_resource();
+        Arc::make_mut(&mut self.names).add(name)
+    }
+
+    pub fn resource(&self, name: &str) -> Option<ResourceId> {
+        self.names.id(name)
+    }
+
+    pub fn name_of(&self, resource: ResourceId) -> Option<&Arc<str>> {
+        self.names.name(resource)
+    }
+
+    /// All resources, in the order of their ids.
+    pub fn resources(&self) -> impl Iterator<Item = (ResourceId, &Arc<str>)> {
+        self.names.iter()
+    }
+
+    pub fn n_resources(&self) -> usize {
+        self.names.len()
     }
 
     /// The revision of the last write.
@@ -46,12 +87,12 @@ impl State {
 
     /// Total encoded size of all objects.
     pub fn bytes(&self) -> usize {
-        self.bytes.iter().sum()
+        self.collections.iter().map(|collection| collection.bytes).sum()
     }
 
     /// Total encoded size of the objects of a resource.
     pub fn bytes_of(&self, resource: ResourceId) -> usize {
-        self.bytes.get(usize::from(resource.0)).copied().unwrap_or_default()
+        self.collections.get(resource).map_or(0, |collection| collection.bytes)
     }
 
     pub fn history(&self) -> &History {
@@ -69,7 +110,7 @@ impl State {
 
     /// The number of objects.
     pub fn len(&self) -> usize {
-        self.collections.iter().map(Tree::len).sum()
+        self.collections.iter().map(|collection| collection.objects.len()).sum()
     }
 
     pub fn is_empty(&self) -> bool {
@@ -119,11 +160,14 @@ impl State {
                 self.revision = revision;
                 self.history.forget_up_to(revision);
             }
+            Replayed::Registered(resource, name) => {
+                let own = self.register(&name);
+                debug_assert_eq!(own, resource, "the journal was opened with the same names");
+            }
             Replayed::Object(resource, object) => {
-                let index = usize::from(resource.0);
-                if let Some(objects) = self.collections.get_mut(index) {
-                    self.bytes[index] += object.encoded.len();
-                    objects.insert(Arc::new(object));
+                if let Some(collection) = self.collections.get_mut(resource) {
+                    collection.bytes += object.encoded.len();
+                    collection.objects.insert(Arc::new(object));
                 }
             }
             Replayed::Change(change) => self.publish(&[change]),
@@ -135,8 +179,7 @@ impl State {
     pub fn snapshot(&self) -> Snapshot {
         let base = self.history.oldest();
         let mut objects = Vec::new();
-        for index in 0..self.collections.len() {
-            let resource = ResourceId(u16::try_from(index).expect("fewer kinds than 65,536"));
+        for (resource, _) in self.resources() {
             let view = self.view(resource);
             let there = view.walk(base, |_| false).filter(|(_, was_there)| *was_there);
             objects.extend(there.map(|(object, _)| (resource, object.clone())));
@@ -146,23 +189,22 @@ impl State {
 
     /// Applies a change and returns the history's entry; `None` if there was nothing to delete.
     fn apply(&mut self, change: &Change) -> Option<Event> {
-        let index = usize::from(change.resource.0);
-        let objects = self.collections.get_mut(index)?;
+        let Collection { objects, bytes } = self.collections.get_mut(change.resource)?;
         let before = match &change.object {
             Some(object) => {
-                self.bytes[index] += object.encoded.len();
+                *bytes += object.encoded.len();
                 objects.insert(object.clone())
             }
             None => Some(objects.remove((&change.key, 0))?),
         };
         if let Some(gone) = &before {
-            self.bytes[index] -= gone.encoded.len();
+            *bytes -= gone.encoded.len();
         }
         Some(Event { revision: change.revision, object: change.object.clone(), before })
     }
 
     fn collection(&self, resource: ResourceId) -> Option<&Tree<Arc<Object>>> {
-        self.collections.get(usize::from(resource.0))
+        self.collections.get(resource).map(|collection| &collection.objects)
     }
 }
 
@@ -185,7 +227,7 @@ mod tests {
     }
 
     fn large() -> State {
-        let mut state = State::new(1, Limits::default());
+        let mut state = State::new(["pods"], Limits::default());
         state.replay(Replayed::Base(0));
         for number in 0..N {
             state.replay(Replayed::Object(ResourceId(0), object(number, 0)));
@@ -213,6 +255,59 @@ mod tests {
         assert!(list.bytes_total > N * 8, "{list:?}");
         assert!(copy.bytes_total * 50 < list.bytes_total, "copy {copy:?}, list {list:?}");
         assert!(copy.count_total < 100, "{copy:?}");
+    }
+
+    /// Resources that clients register cost a copy as little as objects do.
+    #[test]
+    fn a_copy_of_twenty_thousand_resources_allocates_next_to_nothing() {
+        let names: Vec<String> = (0..20_000).map(|n| format!("kind{n}.example.com")).collect();
+        let mut state = State::new(&names, Limits::default());
+        for (revision, resource) in (1..).zip((0..20_000).map(ResourceId)) {
+            let new = Arc::new(object(1, revision));
+            let key = new.key.clone();
+            state.publish(&[Change { resource, revision, key, object: Some(new) }]);
+        }
+        let copy = allocation_counter::measure(|| drop(state.clone()));
+        assert!(copy.count_total < 20 && copy.bytes_total < 20_000, "{copy:?}");
+        let copy = state.clone();
+        let new = Arc::new(object(2, 20_001));
+        let (resource, key) = (ResourceId(9_000), new.key.clone());
+        let change = Change { resource, revision: 20_001, key, object: Some(new) };
+        let write = allocation_counter::measure(|| state.publish(&[change]));
+        assert!(write.bytes_total < 50_000, "{write:?}");
+        assert_eq!((copy.count(resource), state.count(resource)), (1, 2));
+    }
+
+    #[test]
+    fn a_name_keeps_its_id_and_a_new_one_has_a_collection_and_a_history() {
+        let mut state = State::new(["pods"], Limits::default());
+        let copy = state.clone();
+        let widgets = state.register("widgets.example.com");
+        assert_eq!((widgets, state.register("widgets.example.com")), (ResourceId(1), widgets));
+        assert_eq!(state.register("pods"), ResourceId(0));
+        let change = |object: Option<Object>, revision| {
+            let key = "default/000001".into();
+            Change { resource: widgets, revision, key, object: object.map(Arc::new) }
+        };
+        state.publish(&[change(Some(object(1, 1)), 1), change(None, 2)]);
+        assert_eq!(state.history().since(widgets, 0).unwrap().len(), 2);
+        assert_eq!(state.name_of(widgets).map(|name| &**name), Some("widgets.example.com"));
+        let names: Vec<&str> = state.resources().map(|(_, name)| &**name).collect();
+        assert_eq!(names, ["pods", "widgets.example.com"]);
+        assert_eq!((copy.resource("widgets.example.com"), copy.n_resources()), (None, 1));
+    }
+
+    #[test]
+    fn a_resource_that_nobody_registered_is_empty_and_takes_nothing() {
+        let mut state = State::new(["pods"], Limits::default());
+        let unknown = ResourceId(u32::MAX);
+        let new = Arc::new(object(1, 1));
+        let change = Change { resource: unknown, revision: 1, key: "k".into(), object: Some(new) };
+        state.publish(&[change]);
+        state.replay(Replayed::Object(unknown, object(1, 1)));
+        assert_eq!((state.count(unknown), state.bytes_of(unknown), state.len()), (0, 0, 0));
+        assert_eq!(state.history().following(unknown, 0).unwrap().len(), 0);
+        assert!(state.object(unknown, "k").is_none() && state.name_of(unknown).is_none());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use evenkeel_store::{
 };
 use proptest::prelude::*;
 
+const NAMES: [&str; RESOURCES] = ["configmaps", "pods"];
 const RESOURCES: usize = 2;
 const ANY: Checks = Checks { key: |_| Vec::new(), value: |_| Vec::new() };
 
@@ -131,7 +132,7 @@ impl Run {
         expect: Expect,
         object: Option<NewObject>,
     ) -> Result<Outcome, Refused> {
-        let resource = ResourceId(u16::try_from(resource).unwrap());
+        let resource = ResourceId::from_index(resource);
         self.batch.stage(&self.state, Write { resource, key: key.into(), expect, object })
     }
 
@@ -216,7 +217,7 @@ fn listed(
     at: Revision,
     limit: usize,
 ) -> Vec<(String, Revision)> {
-    let resource = ResourceId(u16::try_from(resource).unwrap());
+    let resource = ResourceId::from_index(resource);
     let (mut after, mut all) = (None::<Box<str>>, Vec::new());
     // The total number of objects according to each page.
     let mut told = Vec::new();
@@ -278,7 +279,7 @@ fn watch(state: &State, model: &Model, resource: usize, from: Revision, choice: 
     let selector = selector(namespace, label, field);
     let mut view: BTreeMap<String, Revision> =
         chosen(&model.states[&from][resource], namespace, label, field).into_iter().collect();
-    let id = ResourceId(u16::try_from(resource).unwrap());
+    let id = ResourceId::from_index(resource);
     let mut last = from;
     for event in state.history().since(id, from).unwrap() {
         assert!(event.revision > last, "revisions rise");
@@ -302,7 +303,7 @@ fn watch(state: &State, model: &Model, resource: usize, from: Revision, choice: 
 /// Replaying a snapshot gives the same state and the same history.
 fn replayed(state: &State) -> State {
     let snapshot = state.snapshot();
-    let mut again = State::new(RESOURCES, Limits::default());
+    let mut again = State::new(NAMES, Limits::default());
     again.replay(Replayed::Base(snapshot.base));
     for (resource, object) in snapshot.objects {
         again.replay(Replayed::Object(resource, (*object).clone()));
@@ -324,7 +325,7 @@ proptest! {
         steps in proptest::collection::vec(step(), 1..60)
     ) {
         let mut run = Run {
-            state: State::new(RESOURCES, Limits::default()),
+            state: State::new(NAMES, Limits::default()),
             batch: Batch::new(),
             model: Model::default(),
             oldest: 0,
@@ -341,7 +342,7 @@ proptest! {
 
     #[test]
     fn the_history_stays_within_its_limits(texts in proptest::collection::vec(0..9u8, 1..80)) {
-        let mut state = State::new(1, Limits { changes: 10, bytes: 200 });
+        let mut state = State::new(["pods"], Limits { changes: 10, bytes: 200 });
         for text in texts {
             let present = state.object(ResourceId(0), "k").map(|object| object.revision);
             let expect = present.map_or(Expect::Absent, Expect::Revision);

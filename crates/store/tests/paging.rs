@@ -55,7 +55,7 @@ fn page(
 #[test]
 fn a_page_of_the_past_looks_at_no_more_keys_in_a_larger_collection() {
     for n in [2_000, 20_000] {
-        let mut state = State::new(1, Limits::default());
+        let mut state = State::new(["pods"], Limits::default());
         put(&mut state, (0..n).map(key), "old");
         let at = state.revision();
         put(&mut state, (0..n).step_by(2).map(key), "new");
@@ -72,7 +72,7 @@ fn a_page_of_the_past_looks_at_no_more_keys_in_a_larger_collection() {
 
 #[test]
 fn a_key_that_changed_often_is_examined_once() {
-    let mut state = State::new(1, Limits::default());
+    let mut state = State::new(["pods"], Limits::default());
     put(&mut state, (0..3).map(key), "0");
     let mut revisions = Vec::new();
     for n in 1..5_000 {
@@ -89,7 +89,7 @@ fn a_key_that_changed_often_is_examined_once() {
 
 #[test]
 fn a_list_ends_with_its_namespace_despite_later_writes_behind_it() {
-    let mut state = State::new(1, Limits::default());
+    let mut state = State::new(["pods"], Limits::default());
     put(&mut state, ["a/x".to_owned()].into_iter(), "old");
     let at = state.revision();
     put(&mut state, (0..5_000).map(key), "new");
@@ -101,7 +101,7 @@ fn a_list_ends_with_its_namespace_despite_later_writes_behind_it() {
 
 #[test]
 fn a_view_is_not_affected_by_later_writes() {
-    let mut state = State::new(1, Limits { changes: 10, bytes: usize::MAX });
+    let mut state = State::new(["pods"], Limits { changes: 10, bytes: usize::MAX });
     put(&mut state, (0..3_000).map(key), "old");
     let view = state.view(RESOURCE);
     put(&mut state, (0..4_000).map(key), "new");
@@ -118,7 +118,7 @@ fn a_view_is_not_affected_by_later_writes() {
 
 #[test]
 fn a_past_page_counts_the_remaining_items_if_they_are_few() {
-    let mut state = State::new(1, Limits::default());
+    let mut state = State::new(["pods"], Limits::default());
     put(&mut state, (0..3_000).map(key), "old");
     let at = state.revision();
     put(&mut state, (0..3_000).map(key), "new");
@@ -139,7 +139,7 @@ fn a_past_page_counts_the_remaining_items_if_they_are_few() {
 
 #[test]
 fn no_list_is_of_the_future() {
-    let mut state = State::new(1, Limits::default());
+    let mut state = State::new(["pods"], Limits::default());
     put(&mut state, (0..3).map(key), "old");
     let (page, _) = page(&state, &Selector::all(), 999, None, 0);
     assert_eq!((page.items.len(), page.revision), (3, 3));

@@ -73,6 +73,7 @@ pub(crate) const BENCHES: &[Bench] = &[
         needs: prerequisites::TABLE,
         targets: &[Target::new("evenkeel", "proxy")],
     },
+    Bench { name: "structural", needs: &[], targets: &[Target::new("structural", "structural")] },
     Bench {
         name: "topology",
         needs: &[],

@@ -7,6 +7,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
 mod bench;
+mod crds;
 mod dist;
 mod failure;
 mod fuzz;
@@ -36,6 +37,8 @@ enum Xtask {
     Load(load::Args),
     /// Write docs/reference from the code
     Reference(reference::Args),
+    /// Write deploy/crds from the types of custom resources
+    Crds(crds::Args),
     /// Build a static Linux binary with completions and a checksum into target/dist
     Dist,
 }
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Xtask::Fuzz(args) => fuzz::run(&args),
         Xtask::Load(args) => load::run(&args),
         Xtask::Reference(args) => reference::run(&args),
+        Xtask::Crds(args) => crds::run(&args),
         Xtask::Dist => dist::run(),
     };
     match result {

@@ -27,7 +27,7 @@ use serde_json::{Map, Value};
 use self::items::Items;
 use super::{View, indent::indent, yaml};
 use crate::{
-    kinds::Kind,
+    kinds::KindRef,
     negotiate::{Media, ResponseFormat},
 };
 
@@ -57,12 +57,12 @@ struct Pieces {
 /// `shell` is the list without its items, which go into its field `name`. Returns the body, and
 /// whether a part of it is encoded while it is sent.
 pub(super) fn body(
-    kind: &'static Kind,
+    kind: &KindRef,
     items: Vec<Arc<Object>>,
     (shell, name): (&Map<String, Value>, &str),
     view: View,
 ) -> (Body, bool) {
-    let print = Items::new(kind, view);
+    let print = Items::new(kind.clone(), view);
     let items = print.ordered(items);
     if view.format.media == Media::Protobuf {
         return measured::body(print, items, shell);

@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::{
     document,
     follow::{Follower, News},
-    kinds::{self, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, ROLE, ROLE_BINDING},
+    kinds::{self, CLUSTER_ROLE, CLUSTER_ROLE_BINDING, ROLE, ROLE_BINDING},
     storage::Storage,
 };
 
@@ -79,7 +79,7 @@ impl<I: Index> Followed<I> {
 
 impl Index for Policy {
     fn resources() -> Vec<ResourceId> {
-        [&ROLE, &CLUSTER_ROLE, &ROLE_BINDING, &CLUSTER_ROLE_BINDING].map(Kind::id).into()
+        [&ROLE, &CLUSTER_ROLE, &ROLE_BINDING, &CLUSTER_ROLE_BINDING].map(|kind| kind.id()).into()
     }
 
     fn take(&mut self, news: &News) {
@@ -88,9 +88,8 @@ impl Index for Policy {
             Some((namespace, name)) => (Some(namespace), name),
             None => (None, &*of.key),
         };
-        let kind = kinds::of_id(news.resource);
         let after = news.after.as_deref().and_then(|object| value(news.resource, object));
-        if kind == &ROLE || kind == &CLUSTER_ROLE {
+        if [&ROLE, &CLUSTER_ROLE].iter().any(|kind| kind.id() == news.resource) {
             self.set_role(scope, name, after.as_ref().map(Role::of));
         } else {
             self.set_binding(scope, name, after.as_ref().map(Binding::of));
@@ -100,5 +99,5 @@ impl Index for Policy {
 
 /// An object that can't be read grants nothing.
 fn value(resource: ResourceId, object: &Object) -> Option<Value> {
-    document::value(kinds::of_id(resource), object).ok()
+    document::value(kinds::of_id(resource)?, object).ok()
 }

@@ -14,7 +14,7 @@ use super::{admit, authorize};
 use crate::{
     api::Api,
     identity::{Attributes, On, User},
-    kinds::Kind,
+    kinds::{Kind, KindRef},
     registry::{
         Created, DeleteOptions, Edit, Error, Registry, Removed, Result, Target, delete_each,
     },
@@ -36,14 +36,14 @@ impl<'a> Actor<'a> {
     /// Creates an object, completed with its kind and namespace.
     pub(crate) async fn create(
         &self,
-        kind: &'static Kind,
+        kind: &KindRef,
         namespace: Option<&str>,
         mut value: Value,
     ) -> Result<Created> {
         if let Some(namespace) = namespace {
             value["metadata"]["namespace"] = namespace.into();
         }
-        value["kind"] = kind.kind.into();
+        value["kind"] = (*kind.kind).into();
         value["apiVersion"] = kind.api_version().into();
         let key = namespace.map(|namespace| format!("{namespace}/")).unwrap_or_default();
         let operation =
@@ -65,7 +65,7 @@ impl<'a> Actor<'a> {
 
     pub(crate) async fn delete(
         &self,
-        kind: &'static Kind,
+        kind: &KindRef,
         key: &str,
         options: &DeleteOptions,
     ) -> Result<Removed> {
@@ -75,7 +75,7 @@ impl<'a> Actor<'a> {
 
     /// Deletes objects concurrently, and returns the failures.
     pub(crate) async fn delete_each<'t>(&'t self, targets: &'t [Target]) -> Vec<(usize, Error)> {
-        let one = |target: &'t Target| self.delete(target.kind, &target.key, &target.options);
+        let one = |target: &'t Target| self.delete(&target.kind, &target.key, &target.options);
         delete_each(targets, true, one).await
     }
 
@@ -97,7 +97,7 @@ impl<'a> Actor<'a> {
             None if kind.plural == "namespaces" => (key, key),
             None => ("", key),
         };
-        let (group, resource) = (kind.group, kind.plural);
+        let (group, resource) = (&*kind.group, &*kind.plural);
         let on = On::Resource { group, resource, subresource, namespace, name };
         let attributes = Attributes { verb, on, field_selector: "" };
         let _seat = admit::actor(self.api, self.user, &attributes).await?;

@@ -18,14 +18,18 @@ use crate::{
     body,
     fairness::HeldSeat,
     identity::User,
+    kinds::{CUSTOM_RESOURCE_DEFINITION, Kind},
     metrics::Change,
-    negotiate::{self, Offer, ResponseFormat, Shape},
+    negotiate::{self, Media, Offer, ResponseFormat, Shape},
     request::{Query, Resource, Target},
     serve::{DetachFlag, Peer},
     status::{Failure, Result},
     table::IncludeObject,
     verbs::{self, ReviewRequest},
 };
+
+/// The media types of custom resources.
+const MEDIA: &str = "application/json, application/yaml, application/vnd.kubernetes.protobuf";
 
 /// Timeout for reading a request body.
 const BODY_TIME: Duration = Duration::from_secs(60);
@@ -60,10 +64,16 @@ async fn on_resource(
     resource: &Resource,
     (user, seat): (&User, &HeldSeat),
 ) -> Result<Answer> {
+    if is_undefined(api, &resource.kind) {
+        return Err(Failure::unknown_path());
+    }
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let tables = matches!(resource.subresource.as_str(), "" | "status" | "scale");
     let offer = Offer { lists: resource.name.is_empty(), tables, media: negotiate::ANY };
-    let view = view(api, parts, &query, offer)?;
+    let view = match resource.kind.custom.is_some() {
+        true => custom_view(api, parts, &query, offer)?,
+        false => view(api, parts, &query, offer)?,
+    };
     let failing = negotiate::failure_format(&parts.headers);
     let failing = ResponseFormat { pretty: view.format.pretty, ..failing };
     let change = if is_read(&parts.method) { Change::ReadOnly } else { Change::Mutating };
@@ -88,10 +98,19 @@ async fn on_resource(
         user,
         seat,
     };
-    match verbs::carry_out(api, &call).await {
-        Ok(answer) => Ok(answer),
-        Err(failure) => Ok(Answer::failure(&failure, failing)),
+    let answered = verbs::carry_out(api, &call).await;
+    let mut answer = answered.unwrap_or_else(|failure| Answer::failure(&failure, failing));
+    if let Some(warning) = resource.kind.custom.as_ref().and_then(|custom| custom.warning.as_ref())
+    {
+        answer.warnings.insert(0, warning.to_string());
     }
+    Ok(answer)
+}
+
+/// A custom resource whose definition is gone, which the catalogue learns a moment later.
+fn is_undefined(api: &Api, kind: &Kind) -> bool {
+    kind.custom.is_some()
+        && api.storage.object(&CUSTOM_RESOURCE_DEFINITION, &kind.resource()).is_none()
 }
 
 async fn on_review(
@@ -106,13 +125,18 @@ async fn on_review(
         return Err(Failure::method_not_allowed());
     }
     if plural == "bindings" {
-        let kind = &crate::kinds::POD;
+        let kind = crate::kinds::POD.clone();
         // The body names the Pod.
         let bytes = whole(body).await?;
         let name = verbs::bound_name(&bytes, content_type(parts))?;
         let namespace = namespace.map(str::to_owned);
-        let resource =
-            Resource { kind, namespace, name, subresource: "binding".into(), watch: false };
+        let resource = Resource {
+            kind: kind.clone(),
+            namespace,
+            name,
+            subresource: "binding".into(),
+            watch: false,
+        };
         return on_resource(api, parts, Body::from(bytes), &resource, (user, seat)).await;
     }
     let query = Query::parse(parts.uri.query().unwrap_or_default());
@@ -134,6 +158,20 @@ fn view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<Vie
     };
     let features = api.settings.features;
     Ok(View { format, include, now: Timestamp::now(), features })
+}
+
+/// Custom resources have no protobuf, only their metadata has: a client that also accepts something
+/// else gets that. Here the encoder answers, not the router.
+fn custom_view(api: &Api, parts: &Parts, query: &Query<'_>, offer: Offer) -> Result<View> {
+    let found = view(api, parts, query, offer).map_err(|failure| match failure.code {
+        406 => Failure::cannot_encode(MEDIA),
+        _ => failure,
+    })?;
+    if found.format.media == Media::Protobuf && found.format.shape == Shape::Object {
+        let texts = Offer { media: &[Media::Json, Media::Yaml], ..offer };
+        return Ok(view(api, parts, query, texts).unwrap_or(found));
+    }
+    Ok(found)
 }
 
 /// The body, if it is within the size limit and arrives in time.

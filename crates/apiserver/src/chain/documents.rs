@@ -26,18 +26,20 @@ pub(super) fn answer(api: &Api, parts: &Parts, target: &Target) -> Result<Answer
         return Err(Failure::method_not_allowed());
     }
     match target {
-        Target::Root => root(parts),
+        Target::Root => root(api, parts),
         Target::Version => shown(parts, &discovery::version(), &[Media::Json]),
         Target::Metrics => Ok(Answer::new(200, metrics::CONTENT_TYPE, api.metrics_text())),
         Target::FairnessDump(name) => dumped(api, parts, name),
-        Target::Discovery(which) => discovered(parts, which, &api.address.to_string()),
+        Target::Discovery(which) => discovered(api, parts, which),
         Target::OpenIdConfiguration => tokens::configuration(api, &parts.headers),
         Target::Jwks => tokens::jwks(api, &parts.headers),
-        Target::OpenApiV2 => Ok(described(parts, openapi::v2())),
-        Target::OpenApiV3(name) if name.is_empty() => Ok(described(parts, openapi::v3_index())),
+        Target::OpenApiV2 => Ok(described(parts, &openapi::v2(&api.catalogue.load()))),
+        Target::OpenApiV3(name) if name.is_empty() => {
+            Ok(described(parts, &openapi::v3_index(&api.catalogue.load())))
+        }
         Target::OpenApiV3(name) => {
-            let found = openapi::v3(name).ok_or_else(Failure::unknown_path)?;
-            Ok(described(parts, found))
+            let found = openapi::v3(&api.catalogue.load(), name);
+            Ok(described(parts, &*found.ok_or_else(Failure::unknown_path)?))
         }
         Target::Health(_) | Target::Resource(_) | Target::Review { .. } => {
             Err(Failure::unknown_path())
@@ -52,7 +54,8 @@ fn dumped(api: &Api, parts: &Parts, name: &str) -> Result<Answer> {
     Ok(Answer::text(200, dump))
 }
 
-fn discovered(parts: &Parts, which: &Discovery, address: &str) -> Result<Answer> {
+fn discovered(api: &Api, parts: &Parts, which: &Discovery) -> Result<Answer> {
+    let served = api.catalogue.load();
     let accept = text(&parts.headers, &header::ACCEPT);
     let aggregated = match which {
         Discovery::Core => Some(true),
@@ -65,13 +68,13 @@ fn discovered(parts: &Parts, which: &Discovery, address: &str) -> Result<Answer>
         Some(DiscoveryFormat::Plain) | None => None,
     };
     if let Some((core, media)) = aggregated.zip(media) {
-        return Ok(aggregated_answer(parts, &discovery::aggregated(core), media));
+        return Ok(aggregated_answer(parts, &discovery::aggregated(&served, core), media));
     }
     let found = match which {
-        Discovery::Core => Some(discovery::versions(address)),
-        Discovery::Groups => Some(discovery::groups()),
-        Discovery::Group(group) => discovery::group(group),
-        Discovery::Version(group, version) => discovery::resources(group, version),
+        Discovery::Core => Some(discovery::versions(&api.address.to_string())),
+        Discovery::Groups => Some(discovery::groups(&served)),
+        Discovery::Group(group) => discovery::group(&served, group),
+        Discovery::Version(group, version) => discovery::resources(&served, group, version),
     };
     shown(parts, &found.ok_or_else(Failure::unknown_resource)?, negotiate::ANY)
 }
@@ -94,10 +97,10 @@ fn aggregated_answer(parts: &Parts, document: &Value, media: Media) -> Answer {
 }
 
 /// In JSON, whatever the client accepts.
-fn root(parts: &Parts) -> Result<Answer> {
+fn root(api: &Api, parts: &Parts) -> Result<Answer> {
     let mut parts = parts.clone();
     parts.headers.remove(header::ACCEPT);
-    shown(&parts, &discovery::paths(), &[Media::Json])
+    shown(&parts, &discovery::paths(&api.catalogue.load()), &[Media::Json])
 }
 
 /// A document in the format that is requested, out of these.
@@ -109,7 +112,7 @@ fn shown(parts: &Parts, value: &Value, media: &'static [Media]) -> Result<Answer
     Ok(Answer::value(200, value, format))
 }
 
-fn described(parts: &Parts, document: &'static Document) -> Answer {
+fn described(parts: &Parts, document: &Document) -> Answer {
     let query = Query::parse(parts.uri.query().unwrap_or_default());
     let asked = DocumentRequest {
         accept: Some(text(&parts.headers, &header::ACCEPT)),

@@ -3,10 +3,11 @@
 use serde_json::{Value, json};
 
 use super::resource::{self, Resource};
+use crate::kinds::Catalogue;
 
 /// `/api` if `core`, else `/apis`.
-pub(crate) fn aggregated(core: bool) -> Value {
-    let all = resource::all();
+pub(crate) fn aggregated(served: &Catalogue, core: bool) -> Value {
+    let all = resource::all(served);
     let groups = match core {
         true => vec![("", vec!["v1"])],
         false => resource::groups(&all),
@@ -24,7 +25,7 @@ pub(crate) fn aggregated(core: bool) -> Value {
 fn item(all: &[Resource], group: &str, versions: &[&str]) -> Value {
     let version = |version: &&str| {
         let here: Vec<&Resource> =
-            all.iter().filter(|r| (r.group, r.version) == (group, *version)).collect();
+            all.iter().filter(|r| r.group == group && r.version == *version).collect();
         json!({"version": version, "resources": resources(&here), "freshness": "Current"})
     };
     let metadata = if group.is_empty() { json!({}) } else { json!({"name": group}) };
@@ -64,16 +65,21 @@ fn whole(resource: &Resource) -> Value {
         "verbs": resource.verbs,
     });
     if !resource.short_names.is_empty() {
-        entry["shortNames"] = json!(resource.short_names);
+        entry["shortNames"] = json!(*resource.short_names);
     }
     if !resource.categories.is_empty() {
-        entry["categories"] = json!(resource.categories);
+        entry["categories"] = json!(*resource.categories);
     }
     entry
 }
 
 /// Empty names stand for the enclosing group and version.
 fn response_kind(resource: &Resource) -> Value {
-    let (group, version) = resource.foreign.unwrap_or_default();
+    let (group, version) = match resource.foreign {
+        Some(foreign) => foreign,
+        // Those of custom resources are always named.
+        None if resource.is_custom => (&*resource.group, &*resource.version),
+        None => ("", ""),
+    };
     json!({"group": group, "version": version, "kind": resource.kind})
 }

@@ -1,18 +1,21 @@
 //! Short strings that change with their source. They identify versions and are not
-//! security-relevant, so FNV-1a (64 bits) is enough; unlike the standard library's hashes it is the
+//! security-relevant, so FNV-1a (64 bits) is enough for ours; unlike the standard library's hashes it is the
 //! same in every build.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 
 /// An entity tag, with its quotes.
 pub(crate) fn etag(document: &Value) -> String {
     format!("\"{:016X}\"", fnv(document.to_string().as_bytes()))
 }
 
-/// `storageVersionHash`: equal for resources that are stored the same way.
+/// `storageVersionHash`: equal for resources that are stored the same way. The same as in
+/// Kubernetes, so that clients that compare servers see no difference.
 pub(super) fn stored(group: &str, version: &str, kind: &str) -> String {
-    STANDARD.encode(fnv(format!("{group}/{version}/{kind}").as_bytes()).to_be_bytes())
+    let hash = Sha256::digest(format!("{group}/{version}/{kind}"));
+    STANDARD.encode(&hash[..8])
 }
 
 fn fnv(bytes: &[u8]) -> u64 {

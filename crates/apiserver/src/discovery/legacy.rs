@@ -6,6 +6,7 @@ use super::{
     fingerprint,
     resource::{self, Resource},
 };
+use crate::kinds::Catalogue;
 
 /// `/api`. `address` is where clients reach the server: `127.0.0.1:6443`.
 pub(crate) fn versions(address: &str) -> Value {
@@ -17,16 +18,16 @@ pub(crate) fn versions(address: &str) -> Value {
 }
 
 /// `/apis`.
-pub(crate) fn groups() -> Value {
-    let all = resource::all();
+pub(crate) fn groups(served: &Catalogue) -> Value {
+    let all = resource::all(served);
     let groups = resource::groups(&all);
     let groups: Vec<Value> = groups.iter().map(|(name, versions)| shown(name, versions)).collect();
     json!({"kind": "APIGroupList", "apiVersion": "v1", "groups": groups})
 }
 
 /// `/apis/GROUP`.
-pub(crate) fn group(name: &str) -> Option<Value> {
-    let all = resource::all();
+pub(crate) fn group(served: &Catalogue, name: &str) -> Option<Value> {
+    let all = resource::all(served);
     let groups = resource::groups(&all);
     let (name, versions) = groups.iter().find(|(group, _)| *group == name)?;
     let mut document = shown(name, versions);
@@ -36,9 +37,9 @@ pub(crate) fn group(name: &str) -> Option<Value> {
 }
 
 /// `/api/v1` (of the group `""`) and `/apis/GROUP/VERSION`.
-pub(crate) fn resources(group: &str, version: &str) -> Option<Value> {
-    let all = resource::all();
-    let here = all.iter().filter(|r| (r.group, r.version) == (group, version));
+pub(crate) fn resources(served: &Catalogue, group: &str, version: &str) -> Option<Value> {
+    let all = resource::all(served);
+    let here = all.iter().filter(|r| r.group == group && r.version == version);
     let resources: Vec<Value> = here.map(entry).collect();
     if resources.is_empty() {
         return None;
@@ -79,12 +80,12 @@ fn entry(resource: &Resource) -> Value {
         entry["version"] = json!(version);
     }
     if !resource.short_names.is_empty() {
-        entry["shortNames"] = json!(resource.short_names);
+        entry["shortNames"] = json!(*resource.short_names);
     }
     if !resource.categories.is_empty() {
-        entry["categories"] = json!(resource.categories);
+        entry["categories"] = json!(*resource.categories);
     }
-    if let Some((group, version, kind)) = resource.stored {
+    if let Some((group, version, kind)) = &resource.stored {
         entry["storageVersionHash"] = json!(fingerprint::stored(group, version, kind));
     }
     entry

@@ -5,14 +5,14 @@ use std::env::consts;
 use serde_json::{Value, json};
 
 use super::resource;
-use crate::tokens;
+use crate::{kinds::Catalogue, tokens};
 
 /// The Kubernetes version of this API.
 const MAJOR: &str = "1";
 const MINOR: &str = "37";
 
 /// `/`: the list of paths.
-pub(crate) fn paths() -> Value {
+pub(crate) fn paths(served: &Catalogue) -> Value {
     let mut paths: Vec<String> = [
         tokens::OPENID_PATH,
         "/api",
@@ -34,7 +34,7 @@ pub(crate) fn paths() -> Value {
     ]
     .map(str::to_owned)
     .to_vec();
-    for (group, versions) in resource::groups(&resource::all()) {
+    for (group, versions) in resource::groups(&resource::all(served)) {
         paths.push(format!("/apis/{group}"));
         paths.extend(versions.iter().map(|version| format!("/apis/{group}/{version}")));
     }

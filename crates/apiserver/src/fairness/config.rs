@@ -1,4 +1,4 @@
-//! Keeps the configuration in force that the stored objects, or the files, describe.
+//! Keeps the configuration in force that the stored objects of either dialect, or the files, describe.
 //!
 //! A change is in force within milliseconds. Objects that change all the time cost a tenth of a
 //! core at most: after each pass, the next one waits nine times as long as the last one took. What
@@ -6,6 +6,7 @@
 
 use std::{
     collections::BTreeMap,
+    mem,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -17,14 +18,16 @@ use evenkeel_fairness::{
         kubernetes::{self, FlowSchema, PriorityLevelConfiguration},
     },
 };
+use evenkeel_store::Object;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-use super::{Fairness, conditions, defaults};
+use super::{Fairness, Source, conditions, defaults, resources::Resources};
 use crate::{
-    api::Api,
+    api::{Api, name_of},
     document,
     follow::{Follower, News},
-    kinds::{self, FLOW_SCHEMA, PRIORITY_LEVEL_CONFIGURATION},
+    kinds::{FLOW_SCHEMA, KindRef, PRIORITY_LEVEL_CONFIGURATION},
     settings::FairnessProfile,
 };
 
@@ -33,7 +36,35 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(10), Duration::from_s
 /// Pause between two rounds of writes, and before a failed one is repeated.
 const BETWEEN_WRITES: Duration = Duration::from_millis(200);
 
-/// The stored objects, as far as they can be read.
+/// How soon custom resources that are defined are noticed.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Stored objects that are a configuration.
+pub(super) trait Stored: Send {
+    /// Whether what is written follows from what was put in force.
+    const WRITES_WHAT_IS_DECIDED: bool;
+
+    /// The two kinds; none while they are not defined.
+    fn kinds(api: &Api) -> Option<[KindRef; 2]>;
+
+    /// A list follows.
+    fn restart(&mut self);
+
+    /// Takes in an object, or that it is gone. Whether anything that counts has changed.
+    fn take(&mut self, kind: &KindRef, key: Box<str>, object: Option<Value>) -> bool;
+
+    /// Puts them in force.
+    fn apply(&mut self, api: &Api);
+
+    /// Writes what a configuration needs before it is put in force for the first time. No more than
+    /// that: what the server itself writes counts as demand of the exempt level.
+    fn write_first(&self, api: &Api) -> impl Future<Output = bool> + Send;
+
+    /// Writes what is missing. Whether nothing is left to be repeated.
+    fn write(&self, api: &Api) -> impl Future<Output = bool> + Send;
+}
+
+/// The stored objects of Kubernetes' dialect, as far as they can be read.
 #[derive(Debug, Default)]
 pub(super) struct Objects {
     pub(super) levels: BTreeMap<Box<str>, PriorityLevelConfiguration>,
@@ -42,33 +73,48 @@ pub(super) struct Objects {
 
 /// Runs until the server stops.
 pub(crate) async fn keep_configured(api: Arc<Api>) {
-    match &api.fairness.files {
-        Some(files) => files.follow(&api).await,
-        None => follow_objects(&api).await,
+    match &api.fairness.source {
+        Source::Kubernetes => follow(&api, Objects::default()).await,
+        Source::Resources => follow(&api, Resources::default()).await,
+        Source::Files(files) => files.follow(&api).await,
     }
 }
 
-async fn follow_objects(api: &Arc<Api>) {
-    let resources = [FLOW_SCHEMA.id(), PRIORITY_LEVEL_CONFIGURATION.id()];
-    let mut follower = Follower::new(resources);
-    let mut objects = Objects::default();
+async fn follow<S: Stored>(api: &Arc<Api>, mut objects: S) {
+    while !api.stop.is_cancelled() {
+        match S::kinds(api) {
+            Some(kinds) => follow_these(api, &kinds, &mut objects).await,
+            None => tokio::select! {
+                () = tokio::time::sleep(LOOK) => {}
+                () = api.stop.cancelled() => {}
+            },
+        }
+    }
+}
+
+/// Until the server stops, or the kinds are replaced.
+async fn follow_these(api: &Arc<Api>, kinds: &[KindRef; 2], objects: &mut impl Stored) {
+    let mut follower = follower(kinds);
+    objects.restart();
+    let mut is_first = true;
     let mut write_at = Some(Instant::now());
     loop {
-        let schemas = api.storage.notify_of(resources[0]).notified();
-        let levels = api.storage.notify_of(resources[1]).notified();
-        tokio::pin!(schemas, levels);
-        schemas.as_mut().enable();
-        levels.as_mut().enable();
+        let [one, other] = kinds.each_ref().map(|kind| api.storage.notify_of(kind.id()));
+        let (one, other) = (one.notified(), other.notified());
+        tokio::pin!(one, other);
+        one.as_mut().enable();
+        other.as_mut().enable();
         let started = Instant::now();
-        let changed = objects.catch_up(api, &mut follower);
+        // Both are evaluated: a second pass with the same objects would adjust the limits again, by
+        // the demand of what was just written.
+        let changed = catch_up(objects, kinds, api, &mut follower) | mem::take(&mut is_first);
         if changed {
-            api.fairness.configure(&objects.compile());
+            objects.apply(api);
             write_at.get_or_insert(started);
         }
         let pause = (started.elapsed() * 9).clamp(PAUSE.0, PAUSE.1);
         if write_at.is_some_and(|at| at <= Instant::now()) {
-            let done =
-                defaults::write(api, &objects).await && conditions::write(api, &objects).await;
+            let done = objects.write(api).await;
             // What was written comes back as a change.
             write_at = (!done || changed).then(|| Instant::now() + BETWEEN_WRITES);
         }
@@ -77,12 +123,23 @@ async fn follow_objects(api: &Arc<Api>) {
             continue;
         }
         let due = write_at.map(tokio::time::Instant::from_std);
+        let [first, second] = kinds;
         tokio::select! {
-            () = schemas => {}
-            () = levels => {}
+            () = one => {}
+            () = other => {}
             () = sleep_until(due) => {}
+            () = replaced(first) => return,
+            () = replaced(second) => return,
             () = api.stop.cancelled() => return,
         }
+    }
+}
+
+/// Ends when a custom resource has another definition, or none.
+async fn replaced(kind: &KindRef) {
+    match &kind.custom {
+        Some(custom) => custom.replaced.cancelled().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -93,18 +150,65 @@ async fn sleep_until(due: Option<tokio::time::Instant>) {
     }
 }
 
+fn follower(kinds: &[KindRef; 2]) -> Follower {
+    Follower::new(kinds.iter().map(|kind| kind.id()))
+}
+
+/// Whether anything that counts has changed.
+fn catch_up(
+    objects: &mut impl Stored,
+    kinds: &[KindRef; 2],
+    api: &Api,
+    follower: &mut Follower,
+) -> bool {
+    let mut changed = false;
+    loop {
+        let chunk = follower.next(&api.storage.state());
+        if chunk.restarted {
+            objects.restart();
+            changed = true;
+        }
+        for News { resource, before, after, .. } in &chunk.news {
+            let Some(kind) = kinds.iter().find(|kind| kind.id() == *resource) else { continue };
+            let Some(of) = after.as_deref().or(before.as_deref()) else { continue };
+            let object = after.as_deref().and_then(|object| value(kind, object));
+            changed |= objects.take(kind, of.key.clone(), object);
+        }
+        if !chunk.more {
+            return changed;
+        }
+    }
+}
+
+/// An object that can't be read is as good as none; this is logged.
+fn value(kind: &KindRef, object: &Object) -> Option<Value> {
+    let ignored = |error| tracing::warn!(name = &*object.key, %error, "ignoring invalid object");
+    document::value(kind, object).map_err(ignored).ok()
+}
+
 /// Applies the stored objects before the first request, and creates the default ones.
 pub(crate) async fn start(api: &Api) {
-    let mut objects = Objects::default();
-    let mut follower = Follower::new([FLOW_SCHEMA.id(), PRIORITY_LEVEL_CONFIGURATION.id()]);
-    objects.catch_up(api, &mut follower);
-    if api.fairness.files.is_none() {
-        // What fails is repeated by the task that follows the objects.
-        defaults::write(api, &objects).await;
-        objects.catch_up(api, &mut follower);
-        api.fairness.configure(&objects.compile());
+    match &api.fairness.source {
+        Source::Kubernetes => start_with(api, Objects::default()).await,
+        Source::Resources => start_with(api, Resources::default()).await,
+        Source::Files(_) => {}
     }
     api.started.flow_control();
+}
+
+async fn start_with<S: Stored>(api: &Api, mut objects: S) {
+    let Some(kinds) = S::kinds(api) else { return };
+    let mut follower = follower(&kinds);
+    catch_up(&mut objects, &kinds, api, &mut follower);
+    if S::WRITES_WHAT_IS_DECIDED {
+        objects.apply(api);
+    }
+    // What fails is repeated by the task that follows the objects.
+    objects.write_first(api).await;
+    // A configuration without the default levels would give their seats to others for a while.
+    if catch_up(&mut objects, &kinds, api, &mut follower) || !S::WRITES_WHAT_IS_DECIDED {
+        objects.apply(api);
+    }
 }
 
 impl Fairness {
@@ -130,54 +234,55 @@ fn fix_limits(config: &mut Config) {
     }
 }
 
+impl Stored for Objects {
+    const WRITES_WHAT_IS_DECIDED: bool = false;
+
+    fn kinds(_: &Api) -> Option<[KindRef; 2]> {
+        Some([FLOW_SCHEMA.clone(), PRIORITY_LEVEL_CONFIGURATION.clone()])
+    }
+
+    fn restart(&mut self) {
+        *self = Objects::default();
+    }
+
+    fn take(&mut self, kind: &KindRef, key: Box<str>, object: Option<Value>) -> bool {
+        match *kind == FLOW_SCHEMA {
+            true => set(&mut self.schemas, key, object.and_then(read)),
+            false => set(&mut self.levels, key, object.and_then(read)),
+        }
+    }
+
+    fn apply(&mut self, api: &Api) {
+        api.fairness.configure(&self.compile());
+    }
+
+    async fn write_first(&self, api: &Api) -> bool {
+        defaults::write(api, self).await
+    }
+
+    async fn write(&self, api: &Api) -> bool {
+        defaults::write(api, self).await && conditions::write(api, self).await
+    }
+}
+
 impl Objects {
-    /// Whether anything that counts has changed.
-    fn catch_up(&mut self, api: &Api, follower: &mut Follower) -> bool {
-        let mut changed = false;
-        loop {
-            let chunk = follower.next(&api.storage.state());
-            if chunk.restarted {
-                *self = Objects::default();
-                changed = true;
-            }
-            for news in &chunk.news {
-                changed |= self.take(news);
-            }
-            if !chunk.more {
-                return changed;
-            }
-        }
-    }
-
-    fn take(&mut self, news: &News) -> bool {
-        let Some(of) = news.after.as_deref().or(news.before.as_deref()) else { return false };
-        let key = of.key.clone();
-        match kinds::of_id(news.resource) == &FLOW_SCHEMA {
-            true => set(&mut self.schemas, key, read(news)),
-            false => set(&mut self.levels, key, read(news)),
-        }
-    }
-
     pub(super) fn compile(&self) -> Compiled {
         kubernetes::compile(self.levels.values(), self.schemas.values())
     }
 }
 
-/// An object that can't be read is as good as none; this is logged.
-fn read<T: DeserializeOwned>(news: &News) -> Option<T> {
-    let object = news.after.as_deref()?;
-    let value = document::value(kinds::of_id(news.resource), object);
-    let value = value.map_err(|problem| problem.to_string());
-    match value.and_then(|value| serde_json::from_value(value).map_err(|error| error.to_string())) {
-        Ok(read) => Some(read),
-        Err(error) => {
-            tracing::warn!(name = &*object.key, error, "ignoring invalid object");
-            None
-        }
-    }
+/// As [`value`].
+fn read<T: DeserializeOwned>(object: Value) -> Option<T> {
+    let name = name_of(&object).to_owned();
+    let ignored = |error| tracing::warn!(name, %error, "ignoring invalid object");
+    serde_json::from_value(object).map_err(ignored).ok()
 }
 
-fn set<T: PartialEq>(all: &mut BTreeMap<Box<str>, T>, key: Box<str>, object: Option<T>) -> bool {
+pub(super) fn set<K: Ord, T: PartialEq>(
+    all: &mut BTreeMap<K, T>,
+    key: K,
+    object: Option<T>,
+) -> bool {
     match object {
         Some(object) if all.get(&key) == Some(&object) => false,
         Some(object) => all.insert(key, object).is_none_or(|_| true),

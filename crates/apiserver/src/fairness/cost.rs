@@ -6,12 +6,7 @@ use evenkeel_fairness::{
 };
 use tower_fairness::Estimate;
 
-use crate::{
-    api::Api,
-    kinds::{self, Kind},
-    request::Query,
-    watchers::Scope,
-};
+use crate::{api::Api, kinds::Kind, request::Query, watchers::Scope};
 
 /// What an estimate looks at in a query; others would only be copied.
 const OPTIONS: [&str; 8] = [
@@ -37,7 +32,8 @@ pub(super) fn estimate(
     }
     let max_seats = (max_seats > 0).then_some(max_seats);
     let facts = Facts { max_seats, switches: Switches::default(), ..Facts::default() };
-    let kind = || kinds::named(request.api_group, request.resource).map(Kind::stored_kind);
+    let catalogue = api.catalogue.load();
+    let kind = || catalogue.named(request.api_group, request.resource);
     match request.verb {
         "list" | "watch" => {
             let stored = kind().map_or(Stored::Unknown, |kind| stored(api, kind));

@@ -11,7 +11,7 @@ use crate::{
     api::{Api, name_of},
     chain::actor::Actor,
     identity::actors,
-    kinds::{FLOW_SCHEMA, Kind, PRIORITY_LEVEL_CONFIGURATION, Part, read::entry},
+    kinds::{FLOW_SCHEMA, KindRef, PRIORITY_LEVEL_CONFIGURATION, Part, read::entry},
     registry::{DeleteOptions, Edit, Error, Result, UpdateStrategy},
 };
 
@@ -42,18 +42,18 @@ fn steps<T: Serialize>(changes: Changes<T>) -> Vec<Step> {
     create.chain(update).chain(changes.delete.into_iter().map(Step::Delete)).collect()
 }
 
-async fn apply(api: &Api, kind: &'static Kind, steps: Vec<Step>) -> bool {
+async fn apply(api: &Api, kind: &'static KindRef, steps: Vec<Step>) -> bool {
     let each = stream::iter(steps.into_iter().map(|step| carry_out(api, kind, step)));
     let results: Vec<Result<()>> = each.buffer_unordered(AT_ONCE).collect().await;
     let failed = |result: Result<()>| result.err().filter(|error| !error.is_overtaken());
     let mut errors = results.into_iter().filter_map(failed);
     let Some(error) = errors.next() else { return true };
-    let kind = kind.kind;
+    let kind = &*kind.kind;
     tracing::warn!(kind, %error, "writing default flow control objects failed, retrying");
     false
 }
 
-async fn carry_out(api: &Api, kind: &'static Kind, step: Step) -> Result<()> {
+async fn carry_out(api: &Api, kind: &'static KindRef, step: Step) -> Result<()> {
     let actor = Actor::new(api, &actors::APISERVER);
     match step {
         Step::Create(Value::Object(mut object)) => {
@@ -69,7 +69,7 @@ async fn carry_out(api: &Api, kind: &'static Kind, step: Step) -> Result<()> {
 }
 
 /// Metadata other than the annotation belong to the user.
-async fn update(actor: &Actor<'_>, kind: &'static Kind, desired: &Value) -> Result<()> {
+async fn update(actor: &Actor<'_>, kind: &'static KindRef, desired: &Value) -> Result<()> {
     let edit = Edit {
         kind,
         key: name_of(desired),

@@ -133,10 +133,7 @@ impl Files {
     }
 
     /// Of the objects that are in force now.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "for the status of objects, once they are stored")
-    )]
+    #[cfg(test)]
     pub(super) fn conditions(&self) -> Vec<Condition> {
         self.in_force.lock().compiled.conditions.clone()
     }

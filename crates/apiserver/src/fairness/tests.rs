@@ -2,6 +2,7 @@
 
 mod hostile;
 mod objects;
+mod resources;
 mod seats;
 
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::of_plural;
 use crate::{
     certificates::Folder,
-    kinds::{Kind, Subresource},
+    kinds::{Kind, KindRef, Subresource},
     server::in_process::{InProcess, administrator, settings},
 };
 
@@ -40,7 +40,7 @@ pub struct Server {
     folder: Folder,
     running: Option<InProcess>,
     /// The created objects: kind and path.
-    stored: Vec<(&'static Kind, String)>,
+    stored: Vec<(&'static KindRef, String)>,
 }
 
 struct Response {

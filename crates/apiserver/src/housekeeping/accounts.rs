@@ -24,7 +24,7 @@ use crate::{
     chain::actor::Actor,
     document,
     follow::{Follower, News},
-    kinds::{CONFIG_MAP, Kind, NAMESPACE, Part, SECRET, SERVICE_ACCOUNT},
+    kinds::{CONFIG_MAP, Kind, KindRef, NAMESPACE, Part, SECRET, SERVICE_ACCOUNT},
     registry::{DeleteOptions, Edit, Error, Result, UpdateStrategy},
     tokens::LegacyClaims,
 };
@@ -73,7 +73,7 @@ struct Keeper {
 }
 
 fn follower() -> Follower {
-    Follower::new([&NAMESPACE, &SERVICE_ACCOUNT, &CONFIG_MAP, &SECRET].map(Kind::id))
+    Follower::new([&NAMESPACE, &SERVICE_ACCOUNT, &CONFIG_MAP, &SECRET].map(|kind| kind.id()))
 }
 
 impl Keeper {
@@ -180,7 +180,7 @@ impl Keeper {
 
 /// The changes that are due for a key, from what is stored now.
 fn changes(api: &Api, examined: &Examined) -> Vec<Change> {
-    let find = |kind: &'static Kind, key: &str| -> Option<Value> {
+    let find = |kind: &'static KindRef, key: &str| -> Option<Value> {
         document::value(kind, &*api.storage.object(kind, key)?).ok()
     };
     let authority = api.authority.borrow().clone();

@@ -17,7 +17,7 @@ use crate::{
     chain::actor::Actor,
     follow::PIECE,
     identity::actors,
-    kinds::{self, Kind, NAMESPACE},
+    kinds::NAMESPACE,
     registry::{Edit, Error, Propagation, Target, UpdateStrategy},
 };
 
@@ -36,7 +36,7 @@ pub(super) async fn empty(api: &Api, name: &str) -> Result<(), String> {
     for _ in 0..PASSES {
         let Some(found) = find(api, name).await else { return Ok(()) };
         let next = namespace::next(&found.content, found.namespace.is_some());
-        let targets: Vec<Target> = next.map(|item| target(api, item)).collect();
+        let targets: Vec<Target> = next.filter_map(|item| target(api, item)).collect();
         if targets.is_empty() || !failures.is_empty() {
             tell(api, name, &found, &failures).await.map_err(|error| error.to_string())?;
             return failures.into_values().next().map_or(Ok(()), Err);
@@ -46,9 +46,10 @@ pub(super) async fn empty(api: &Api, name: &str) -> Result<(), String> {
     Err("there is always something new in it".to_owned())
 }
 
-fn target(api: &Api, item: &Item) -> Target {
+fn target(api: &Api, item: &Item) -> Option<Target> {
     let options = options(api, item.revision, Some(Propagation::Background));
-    Target { kind: kinds::of_id(item.resource), key: item.key.clone(), options }
+    let kind = api.catalogue.load().of_id(item.resource)?.clone();
+    Some(Target { kind, key: item.key.clone(), options })
 }
 
 async fn delete(api: &Api, targets: &[Target]) -> Failures {
@@ -77,8 +78,9 @@ async fn tell(api: &Api, name: &str, found: &Found, failures: &Failures) -> Resu
         version: None,
         strategy: UpdateStrategy::Unchecked,
     };
+    let served = api.catalogue.full();
     let written = actor.edit("update", part, place, |value| {
-        namespace::tell(value, &found.content, failures, now);
+        namespace::tell(value, &found.content, failures, &served, now);
         if is_empty {
             namespace::emptied(value);
         }
@@ -94,7 +96,7 @@ async fn tell(api: &Api, name: &str, found: &Found, failures: &Failures) -> Resu
 async fn find(api: &Api, name: &str) -> Option<Found> {
     let prefix = format!("{name}/");
     let mut found = Found { namespace: None, content: Vec::new() };
-    for resource in namespace::kinds().map(Kind::id) {
+    for resource in namespaced(api) {
         let mut after: Option<Box<str>> = None;
         loop {
             let (namespace, objects) =
@@ -110,6 +112,13 @@ async fn find(api: &Api, name: &str) -> Option<Found> {
         }
     }
     Some(found)
+}
+
+/// The namespaced resources.
+fn namespaced(api: &Api) -> Vec<ResourceId> {
+    let catalogue = api.catalogue.load();
+    let namespaced = catalogue.stored().filter(|kind| kind.namespaced);
+    namespaced.map(|kind| kind.id()).collect()
 }
 
 /// The namespace, and some of its objects.

@@ -60,7 +60,7 @@ async fn forget(api: &Api, ends: &mut Expirations, now: Timestamp) {
         let target = |(key, revision): &(Box<str>, Revision)| {
             let resource_version = Some(revision.to_string());
             Target {
-                kind: &EVENT,
+                kind: EVENT.clone(),
                 key: key.clone(),
                 options: DeleteOptions { resource_version, ..DeleteOptions::default() },
             }

@@ -11,16 +11,12 @@ use std::{
     sync::Arc,
 };
 
-use evenkeel_store::{Object, ResourceId, Revision, State};
+use evenkeel_store::{Object, ResourceId, Revision};
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
 use super::metadata::{FOREGROUND, Metadata, ORPHAN, Owner, has_relations};
-use crate::{
-    api,
-    kinds::{self, NAMESPACE},
-    registry::Propagation,
-};
+use crate::{api, kinds::NAMESPACE, registry::Propagation};
 
 /// The resource and key of an object.
 pub(super) type At = (ResourceId, Box<str>);
@@ -60,12 +56,9 @@ pub(super) enum WorkItem {
 /// The newest version of an object.
 pub(super) trait Objects {
     fn object(&self, resource: ResourceId, key: &str) -> Option<Arc<Object>>;
-}
 
-impl Objects for State {
-    fn object(&self, resource: ResourceId, key: &str) -> Option<Arc<Object>> {
-        self.object(resource, key).cloned()
-    }
+    /// The resource of a kind, and whether it is namespaced.
+    fn kind(&self, api_version: &str, kind: &str) -> Option<(ResourceId, bool)>;
 }
 
 #[derive(Debug, Default)]
@@ -305,18 +298,22 @@ impl Dependents {
 impl Owner {
     /// `None`: the location is unknown. That includes a namespaced owner of a cluster-scoped
     /// dependent.
-    fn location(&self, namespace: Option<&str>) -> Option<(ResourceId, String)> {
-        let kind = kinds::of_kind(&self.api_version, &self.kind)?;
-        match (kind.namespaced, namespace) {
+    fn location(
+        &self,
+        objects: &impl Objects,
+        namespace: Option<&str>,
+    ) -> Option<(ResourceId, String)> {
+        let (resource, namespaced) = objects.kind(&self.api_version, &self.kind)?;
+        match (namespaced, namespace) {
             (true, None) => None,
-            (true, namespace) => Some((kind.id(), api::key(namespace, &self.name))),
-            (false, _) => Some((kind.id(), self.name.clone())),
+            (true, namespace) => Some((resource, api::key(namespace, &self.name))),
+            (false, _) => Some((resource, self.name.clone())),
         }
     }
 
     /// `None`: the location is unknown; `Some(None)`: it is gone.
     fn found(&self, objects: &impl Objects, namespace: Option<&str>) -> Option<Option<Metadata>> {
-        let (resource, key) = self.location(namespace)?;
+        let (resource, key) = self.location(objects, namespace)?;
         let there = objects.object(resource, &key).map(|object| Metadata::of(&object));
         Some(there.filter(|there| there.uid == self.uid))
     }

@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::metadata::{Metadata, is_held_or_dying};
-use crate::kinds::{KINDS, Kind, POD, metadata::seconds, read::entry};
+use crate::kinds::{Catalogue, KindRef, POD, metadata::seconds, read::entry};
 
 /// One object of a namespace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,11 +45,6 @@ impl Item {
     }
 }
 
-/// The namespaced kinds that are stored.
-pub(super) fn kinds() -> impl Iterator<Item = &'static Kind> {
-    KINDS.iter().copied().filter(|kind| kind.namespaced && kind.alias.is_none())
-}
-
 /// The objects to delete next. Without a namespace the order does not matter.
 pub(super) fn next(content: &[Item], has_namespace: bool) -> impl Iterator<Item = &Item> {
     let pods_only = has_namespace && has_pods(content);
@@ -62,10 +57,16 @@ fn has_pods(content: &[Item]) -> bool {
 
 /// Sets the conditions; those of others are kept. As long as Pods are left, they are what it waits
 /// for.
-pub(super) fn tell(namespace: &mut Value, content: &[Item], failures: &Failures, now: Timestamp) {
+pub(super) fn tell(
+    namespace: &mut Value,
+    content: &[Item],
+    failures: &Failures,
+    served: &Catalogue,
+    now: Timestamp,
+) {
     let pods_only = has_pods(content);
     let awaited: Vec<&Item> = content.iter().filter(|item| !pods_only || item.is_pod()).collect();
-    let (remaining, finalizers) = (remaining(&awaited), finalizers(&awaited));
+    let (remaining, finalizers) = (remaining(&awaited, served), finalizers(&awaited));
     let mut failed: Vec<String> = failures.values().cloned().collect();
     failed.sort_unstable();
     let conditions = [
@@ -123,16 +124,16 @@ pub(super) fn emptied(namespace: &mut Value) {
 }
 
 /// The number of remaining objects per resource as in discovery: in both groups of Events.
-fn remaining(content: &[&Item]) -> Vec<String> {
+fn remaining(content: &[&Item], served: &Catalogue) -> Vec<String> {
     let mut counts: BTreeMap<ResourceId, usize> = BTreeMap::new();
     for item in content {
         *counts.entry(item.resource).or_default() += 1;
     }
-    let words = |kind: &&Kind| {
+    let words = |kind: &KindRef| {
         let n = counts.get(&kind.id())?;
         Some(format!("{}.{} has {n} resource instances", kind.plural, kind.group))
     };
-    let mut words: Vec<String> = KINDS.iter().filter_map(words).collect();
+    let mut words: Vec<String> = served.kinds().filter_map(words).collect();
     words.sort_unstable();
     words
 }
@@ -193,7 +194,7 @@ mod tests {
     use super::*;
     use crate::kinds::{CONFIG_MAP, DEPLOYMENT, EVENT};
 
-    fn item(kind: &Kind, name: &str, is_dying: bool, finalizers: &[&str]) -> Item {
+    fn item(kind: &KindRef, name: &str, is_dying: bool, finalizers: &[&str]) -> Item {
         let finalizers = finalizers.iter().map(|name| (*name).to_owned()).collect();
         Item {
             resource: kind.id(),
@@ -245,7 +246,7 @@ mod tests {
             (DEPLOYMENT.id(), "not now".to_owned()),
             (EVENT.id(), "never".to_owned()),
         ]);
-        tell(&mut namespace, &content, &failures, Timestamp::UNIX_EPOCH);
+        tell(&mut namespace, &content, &failures, &Catalogue::default(), Timestamp::UNIX_EPOCH);
         let well =
             ["NamespaceDeletionDiscoveryFailure", "NamespaceDeletionGroupVersionParsingFailure"];
         assert_eq!(
@@ -289,7 +290,13 @@ mod tests {
     fn while_pods_are_left_only_they_are_reported() {
         let mut namespace = json!({});
         let content = [item(&CONFIG_MAP, "c", false, &["x/y"]), item(&POD, "p", true, &[])];
-        tell(&mut namespace, &content, &Failures::new(), Timestamp::UNIX_EPOCH);
+        tell(
+            &mut namespace,
+            &content,
+            &Failures::new(),
+            &Catalogue::default(),
+            Timestamp::UNIX_EPOCH,
+        );
         let message = "Some resources are remaining: pods. has 1 resource instances";
         assert_eq!(
             told(&namespace, "NamespaceContentRemaining"),
@@ -305,8 +312,14 @@ mod tests {
             namespace["status"]["conditions"][index]["lastTransitionTime"].clone()
         };
         let mut namespace = json!({});
-        tell(&mut namespace, &[item(&POD, "a", true, &[])], &Failures::new(), at(1));
-        tell(&mut namespace, &[], &Failures::new(), at(2));
+        tell(
+            &mut namespace,
+            &[item(&POD, "a", true, &[])],
+            &Failures::new(),
+            &Catalogue::default(),
+            at(1),
+        );
+        tell(&mut namespace, &[], &Failures::new(), &Catalogue::default(), at(2));
         assert_eq!(
             told(&namespace, "NamespaceContentRemaining"),
             words("False", "ContentRemoved", "All content successfully removed")
@@ -316,7 +329,7 @@ mod tests {
             [json!("1970-01-01T00:00:01Z"), json!("1970-01-01T00:00:02Z")]
         );
         let before = namespace.clone();
-        tell(&mut namespace, &[], &Failures::new(), at(3));
+        tell(&mut namespace, &[], &Failures::new(), &Catalogue::default(), at(3));
         assert_eq!(namespace, before, "nothing has changed");
     }
 }

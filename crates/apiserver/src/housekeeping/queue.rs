@@ -18,7 +18,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
-pub(super) struct Queue<K> {
+pub(crate) struct Queue<K> {
     states: FxHashMap<K, KeyState>,
     /// The sources with ready keys, in round-robin order.
     turns: VecDeque<Source>,
@@ -30,7 +30,7 @@ pub(super) struct Queue<K> {
 }
 
 /// The origin of work.
-pub(super) type Source = Box<str>;
+pub(crate) type Source = Box<str>;
 
 #[derive(Debug)]
 enum KeyState {
@@ -42,7 +42,7 @@ enum KeyState {
 
 impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     /// Ready at `at`, or earlier if it already was, except after a failure.
-    pub(super) fn push(&mut self, source: Source, key: K, at: Instant, now: Instant) {
+    pub(crate) fn push(&mut self, source: Source, key: K, at: Instant, now: Instant) {
         match self.states.get_mut(&key) {
             None => self.put(source, key, at, now),
             Some(KeyState::Ready) => {}
@@ -60,7 +60,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// The next key, which is processing from now on.
-    pub(super) fn pop(&mut self, now: Instant) -> Option<K> {
+    pub(crate) fn pop(&mut self, now: Instant) -> Option<K> {
         self.wake(now);
         let source = self.turns.pop_front()?;
         let keys = self.due.get_mut(&source)?;
@@ -76,11 +76,11 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// The number of keys being processed.
-    pub(super) fn n_processing(&self) -> usize {
+    pub(crate) fn n_processing(&self) -> usize {
         self.n_processing
     }
 
-    pub(super) fn done(&mut self, key: &K, now: Instant) {
+    pub(crate) fn done(&mut self, key: &K, now: Instant) {
         self.failures.remove(key);
         if let Some((source, Some(at))) = self.release(key) {
             self.put(source, key.clone(), at, now);
@@ -88,7 +88,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// Returns the backoff before the retry.
-    pub(super) fn failed(&mut self, key: K, now: Instant) -> Duration {
+    pub(crate) fn failed(&mut self, key: K, now: Instant) -> Duration {
         let Some((source, _)) = self.release(&key) else { return Duration::ZERO };
         let failures = self.failures.entry(key.clone()).or_default();
         let pause = FIRST_PAUSE.saturating_mul(2_u32.saturating_pow(*failures)).min(LONGEST_PAUSE);
@@ -98,7 +98,7 @@ impl<K: Clone + Eq + Hash + Ord> Queue<K> {
     }
 
     /// When the next key is ready; in the past: now.
-    pub(super) fn next_due(&self, now: Instant) -> Option<Instant> {
+    pub(crate) fn next_due(&self, now: Instant) -> Option<Instant> {
         if !self.turns.is_empty() {
             return Some(now);
         }

@@ -1,39 +1,32 @@
 //! Frame contents: changes, objects, or the end of a snapshot, in a binary form that needs no
 //! parsing.
 //!
-//! A resource is an index into the names of the file's header, so the next version of the program
-//! may renumber its table of kinds.
+//! A resource is a number, which is an index into the names of the file's header or named by an
+//! entry before its first use (see `names`); `reading` is the other direction.
+//!
+//! Formats: 0 has no selectable fields (it was used only in tests, and exists to be migrated from);
+//! 1 has resource numbers of 16 bits, and names only in the header; 2 is written here.
 
-use std::sync::Arc;
-
-use bytes::Bytes;
 use evenkeel_store::{
-    journal::{JournalError, Replayed},
+    journal::JournalError,
     object::{Change, Object, ResourceId, Revision},
 };
 
-const CHANGES: u8 = 1;
-const OBJECTS: u8 = 2;
-const END: u8 = 3;
+pub(super) const CHANGES: u8 = 1;
+pub(super) const OBJECTS: u8 = 2;
+pub(super) const END: u8 = 3;
 
-const DELETED: u8 = 0;
-const WRITTEN: u8 = 1;
+pub(super) const DELETED: u8 = 0;
+pub(super) const WRITTEN: u8 = 1;
+pub(super) const REGISTERED: u8 = 2;
 
-/// How to read one file: the meaning of its resource numbers, and its format.
-#[derive(Debug)]
-pub(super) struct Reading {
-    pub(super) version: u32,
-    /// By the file's number: our id, or the unknown name.
-    pub(super) resources: Vec<Result<ResourceId, Box<str>>>,
-}
+/// Why a payload with a valid checksum can't be read: it ends early, or contains what no version
+/// writes.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Unreadable(pub(super) &'static str);
 
-/// Why a payload with a valid checksum can't be read.
-#[derive(Debug)]
-pub(super) enum Unreadable {
-    /// It ends early, or contains what no version writes.
-    Malformed(&'static str),
-    Unknown(Box<str>),
-}
+/// Resources that the file has not named before, with their names.
+pub(super) type New<'a> = [(ResourceId, &'a str)];
 
 /// The type of a payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +37,9 @@ pub(super) enum Payload {
     End(Revision),
 }
 
-pub(super) fn put_changes(out: &mut Vec<u8>, changes: &[Change]) {
+pub(super) fn put_changes(out: &mut Vec<u8>, new: &New<'_>, changes: &[Change]) {
     out.push(CHANGES);
+    put_registered(out, new);
     for change in changes {
         put_change(out, change);
     }
@@ -53,9 +47,11 @@ pub(super) fn put_changes(out: &mut Vec<u8>, changes: &[Change]) {
 
 pub(super) fn put_objects<'a>(
     out: &mut Vec<u8>,
+    new: &New<'_>,
     objects: impl Iterator<Item = (ResourceId, &'a Object)>,
 ) {
     out.push(OBJECTS);
+    put_registered(out, new);
     for (resource, object) in objects {
         put_written(out, resource, object.revision, object);
     }
@@ -71,6 +67,14 @@ pub(super) fn size_of(object: &Object) -> usize {
     let labels = object.labels.iter().map(|(key, value)| key.len() + value.len() + 8);
     let fields = object.fields.iter().map(|field| field.len() + 4);
     32 + object.key.len() + object.encoded.len() + labels.sum::<usize>() + fields.sum::<usize>()
+}
+
+fn put_registered(out: &mut Vec<u8>, new: &New<'_>) {
+    for (resource, name) in new {
+        out.push(REGISTERED);
+        out.extend_from_slice(&resource.0.to_le_bytes());
+        put_bytes(out, name.as_bytes());
+    }
 }
 
 fn put_change(out: &mut Vec<u8>, change: &Change) {
@@ -110,81 +114,9 @@ fn put_length(out: &mut Vec<u8>, length: usize) {
     out.extend_from_slice(&length.to_le_bytes());
 }
 
-impl Reading {
-    /// Passes on the content of a payload.
-    pub(super) fn payload(
-        &self,
-        payload: &[u8],
-        each: &mut dyn FnMut(Replayed),
-    ) -> Result<Payload, Unreadable> {
-        let mut rest = Rest(payload);
-        match rest.byte()? {
-            CHANGES => {
-                while !rest.0.is_empty() {
-                    each(Replayed::Change(self.change(&mut rest)?));
-                }
-                Ok(Payload::Changes)
-            }
-            OBJECTS => {
-                while !rest.0.is_empty() {
-                    let change = self.change(&mut rest)?;
-                    let object = change.object.and_then(Arc::into_inner);
-                    let object = object.ok_or(Unreadable::Malformed("a delete among objects"))?;
-                    each(Replayed::Object(change.resource, object));
-                }
-                Ok(Payload::Objects)
-            }
-            END => Ok(Payload::End(rest.eight()?)),
-            _ => Err(Unreadable::Malformed("a frame of an unknown kind")),
-        }
-    }
-
-    fn change(&self, rest: &mut Rest<'_>) -> Result<Change, Unreadable> {
-        let kind = rest.byte()?;
-        let resource = rest.two()?;
-        let resource = match self.resources.get(usize::from(resource)) {
-            Some(Ok(resource)) => *resource,
-            Some(Err(name)) => return Err(Unreadable::Unknown(name.clone())),
-            None => return Err(Unreadable::Malformed("a resource that the header does not name")),
-        };
-        let revision = rest.eight()?;
-        let key: Box<str> = rest.text()?.into();
-        let object = match kind {
-            DELETED => None,
-            WRITTEN => Some(Arc::new(self.object(key.clone(), revision, rest)?)),
-            _ => return Err(Unreadable::Malformed("a change of an unknown kind")),
-        };
-        Ok(Change { resource, revision, key, object })
-    }
-
-    fn object(
-        &self,
-        key: Box<str>,
-        revision: Revision,
-        rest: &mut Rest<'_>,
-    ) -> Result<Object, Unreadable> {
-        let labels = (0..rest.length()?)
-            .map(|_| Ok((rest.text()?.into(), rest.text()?.into())))
-            .collect::<Result<_, Unreadable>>()?;
-        // Format 0 was used only in tests: it has no fields, and exists to be migrated from.
-        let n_fields = if self.version == 0 { 0 } else { rest.length()? };
-        let fields = (0..n_fields).map(|_| Ok(rest.text()?.into()));
-        let fields = fields.collect::<Result<_, Unreadable>>()?;
-        let encoded = Bytes::copy_from_slice(rest.bytes()?);
-        Ok(Object { key, revision, labels, fields, encoded })
-    }
-}
-
 impl Unreadable {
     pub(super) fn at(self, path: String, offset: u64) -> JournalError {
-        match self {
-            Unreadable::Malformed(problem) => {
-                JournalError::Damaged { path, offset, problem: problem.to_owned() }
-            }
-            Unreadable::Unknown(name) => {
-                JournalError::UnknownResource { path, resource: name.into() }
-            }
-        }
+        JournalError::Damaged { path, offset, problem: self.0.to_owned() }
     }
 }
 
@@ -195,7 +127,7 @@ pub(super) struct Rest<'a>(pub(super) &'a [u8]);
 impl<'a> Rest<'a> {
     pub(super) fn take(&mut self, n: usize) -> Result<&'a [u8], Unreadable> {
         let (taken, rest) =
-            self.0.split_at_checked(n).ok_or(Unreadable::Malformed("a frame that ends early"))?;
+            self.0.split_at_checked(n).ok_or(Unreadable("a frame that ends early"))?;
         self.0 = rest;
         Ok(taken)
     }
@@ -216,17 +148,17 @@ impl<'a> Rest<'a> {
         Ok(u64::from_le_bytes(self.take(8)?.try_into().expect("eight were taken")))
     }
 
-    fn length(&mut self) -> Result<usize, Unreadable> {
+    pub(super) fn length(&mut self) -> Result<usize, Unreadable> {
         Ok(self.four()? as usize)
     }
 
-    fn bytes(&mut self) -> Result<&'a [u8], Unreadable> {
+    pub(super) fn bytes(&mut self) -> Result<&'a [u8], Unreadable> {
         let length = self.length()?;
         self.take(length)
     }
 
-    fn text(&mut self) -> Result<&'a str, Unreadable> {
+    pub(super) fn text(&mut self) -> Result<&'a str, Unreadable> {
         let bytes = self.bytes()?;
-        str::from_utf8(bytes).map_err(|_| Unreadable::Malformed("text that is not UTF-8"))
+        str::from_utf8(bytes).map_err(|_| Unreadable("text that is not UTF-8"))
     }
 }

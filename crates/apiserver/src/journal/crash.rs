@@ -1,28 +1,41 @@
-//! Rounds of writes with power failures, kills, failing syncs and a full disk, checked against a
-//! sequential model. `EVENKEEL_SEED=N` runs one round.
+//! Rounds of writes with power failures, kills, failing syncs and a full disk, while kinds are
+//! defined and removed, checked against a sequential model. `EVENKEEL_SEED=N` runs one round.
 
+mod kinds;
 mod model;
 
 use std::sync::Arc;
 
 use evenkeel_store::{
-    batch::{Expect, NewObject, Write},
     history,
     journal::{Journal, JournalError},
-    object::ResourceId,
     state::State,
 };
 use parking_lot::RwLock;
 
-use self::model::Model;
+use self::{
+    kinds::Kinds,
+    model::{Model, Named},
+};
 use super::{
     files::Files,
     log::{Background, Limits, Log},
+    names::Names,
     simulated::{Chance, Disk, Faults},
 };
 use crate::writer::{Committer, WriteError, WriteResult};
 
 const ROUNDS: u64 = 10_000;
+const BUILT_IN: [&str; 2] = ["configmaps", "deployments.apps"];
+/// Those that come and go while the journal is written.
+const CUSTOM: [&str; 6] = [
+    "apples.example.com",
+    "bananas.example.com",
+    "cherries.example.com",
+    "dates.a.very.long.group.of.the.example.com",
+    "elderberries.example.com",
+    "figs.example.com",
+];
 /// Changes that watches can resume from.
 const RETAINED: usize = 16;
 
@@ -52,6 +65,17 @@ struct Occurrences {
     /// Writes that were not answered, and survived.
     kept_unanswered: u64,
     snapshots: u64,
+    /// Definitions of kinds, and those of a name that an earlier process wrote and a later one no
+    /// longer found.
+    defined: u64,
+    defined_again: u64,
+    /// Deletions of all objects of a kind with its definition.
+    undefined: u64,
+    /// Batches that failed and had the first change of a kind.
+    refused_first: u64,
+    /// Kinds that a start found without being built with them, and all that have another id then.
+    recovered_names: u64,
+    renumbered: u64,
 }
 
 /// How a run ended.
@@ -86,6 +110,9 @@ fn what_was_answered_is_there_after_ten_thousand_rounds_of_crashes() {
         assert!(met.acknowledged > ROUNDS * 20, "{met:?}");
         let rare = [met.cuts, met.cuts_at_start, met.failed_syncs, met.full, met.kept_unanswered];
         assert!(rare.iter().all(|&n| n > ROUNDS / 50) && met.snapshots > ROUNDS / 8, "{met:?}");
+        let kinds = [met.defined_again, met.undefined, met.refused_first, met.renumbered];
+        assert!(kinds.iter().all(|&n| n > ROUNDS / 50), "{met:?}");
+        assert!(met.defined > ROUNDS && met.recovered_names > ROUNDS / 2, "{met:?}");
         let full = [met.reserved, met.regained, met.forgotten];
         assert!(full.iter().all(|&n| n > ROUNDS / 50), "{met:?}");
     }
@@ -133,9 +160,11 @@ fn life(
     model: &mut Model,
     met: &mut Occurrences,
 ) -> Result<Ended, String> {
-    let names = ["configmaps", "deployments.apps"].map(Box::from).to_vec();
-    let mut journal = Log::new(disk.clone(), names, SMALL);
-    let mut state = State::new(2, history::Limits { changes: RETAINED, bytes: usize::MAX });
+    // As by versions of the program with other tables of kinds.
+    let mut names = BUILT_IN;
+    names.rotate_left(chance.below(2) as usize);
+    let mut journal = Log::new(disk.clone(), Names::new(names), SMALL);
+    let mut state = State::new(names, history::Limits { changes: RETAINED, bytes: usize::MAX });
     match journal.replay(&mut |replayed| state.replay(replayed)) {
         Ok(()) => {}
         Err(error @ (JournalError::Io { .. } | JournalError::Full { .. })) => {
@@ -145,6 +174,9 @@ fn life(
     }
     met.kept_unanswered += u64::from(model.recovered(&state, RETAINED)?);
     met.forgotten += u64::from(model.has_forgotten(RETAINED));
+    met.renumbered += model.n_renumbered(&state);
+    let mut kinds = Kinds::found(&state);
+    met.recovered_names += kinds.defined.len() as u64;
     let state = Arc::new(RwLock::new(state));
     let mut committer = Committer::new(journal, state.clone(), |_| {});
     let mut was_full = false;
@@ -157,9 +189,14 @@ fn life(
             2..12 => disk.set_full(false),
             _ => {}
         }
-        let writes: Vec<Write> =
-            (0..chance.below(4) + 1).map(|_| random_write(chance, &state.read())).collect();
-        let answers = committer.commit(writes.iter().cloned());
+        if chance.one_in(5) {
+            kinds.define(chance, &mut committer, &state, model, met)?;
+        }
+        let writes = match chance.one_in(8) {
+            true => kinds.undefine(chance, &state.read(), met),
+            false => kinds.random_writes(chance, &state.read()),
+        };
+        let answers = committer.commit(writes.iter().map(|(_, write)| write.clone()));
         let is_full = check(model, &writes, &answers, met)?;
         met.regained += u64::from(was_full && !is_full && !answers.iter().any(Result::is_err));
         was_full = is_full;
@@ -178,7 +215,7 @@ fn life(
 /// Returns whether the journal ran out of space.
 fn check(
     model: &mut Model,
-    writes: &[Write],
+    writes: &[Named],
     answers: &[WriteResult],
     met: &mut Occurrences,
 ) -> Result<bool, String> {
@@ -192,12 +229,13 @@ fn check(
     };
     let is_full = matches!(failure, JournalError::Full { .. });
     met.full += u64::from(is_full);
+    met.refused_first += u64::from(writes.iter().any(|(name, _)| !model.has_written(name)));
     model.unanswered(writes);
     model.unanswered_deletes(writes);
     let taken = writes.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
     let (writes, answers): (Vec<_>, Vec<_>) =
         taken.map(|(write, answer)| (write.clone(), answer.clone())).unzip();
-    if let Some(write) = writes.iter().find(|write| write.object.is_some()) {
+    if let Some(write) = writes.iter().find(|(_, write)| write.object.is_some()) {
         return Err(format!("{write:?} was taken on a full disk"));
     }
     met.reserved += answers.len() as u64;
@@ -206,26 +244,4 @@ fn check(
 
 fn is_snapshot(name: &str) -> bool {
     name.starts_with("snapshot-") && !name.ends_with(".new")
-}
-
-fn random_write(chance: &mut Chance, state: &State) -> Write {
-    let resource = ResourceId(chance.below(2) as u16);
-    let key: Box<str> = format!("default/name-{}", chance.below(6)).into();
-    let known = state.object(resource, &key).map_or(0, |object| object.revision);
-    let expect = match chance.below(7) {
-        0 | 1 => Expect::Absent,
-        2 => Expect::Revision(known.saturating_sub(1)),
-        // The revision that the first write of the batch may have created.
-        3 => Expect::Revision(state.revision() + 1),
-        _ if known == 0 => Expect::Absent,
-        _ => Expect::Revision(known),
-    };
-    let length = if chance.one_in(10) { chance.below(6000) } else { chance.below(600) };
-    let fill = b'a' + chance.below(3) as u8;
-    let object = (!chance.one_in(4)).then(|| NewObject {
-        labels: [("app".into(), format!("{}", chance.below(9)).into())].into(),
-        fields: ["Running".into(), "node-1".into()].into(),
-        encoded: vec![fill; if chance.one_in(5) { 1 } else { length as usize }].into(),
-    });
-    Write { resource, key, expect, object }
 }

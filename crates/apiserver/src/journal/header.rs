@@ -1,18 +1,15 @@
 //! The header of a file: its type, format, and position in the journal.
 
-use evenkeel_store::{
-    journal::JournalError,
-    object::{ResourceId, Revision},
-};
+use evenkeel_store::{journal::JournalError, object::Revision};
 
 use super::{
-    codec::{Reading, Rest, Unreadable},
+    codec::{Rest, Unreadable},
     files::{File, failed},
     frame::sum,
 };
 
 /// The format version written.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
 
 const SEGMENT: [u8; 8] = *b"EKJOURNL";
 const SNAPSHOT: [u8; 8] = *b"EKSNAPSH";
@@ -36,7 +33,7 @@ pub(super) struct Header {
     pub(super) previous_end: u64,
     /// Snapshots: the revision of the objects. Segments: the last one before this file.
     pub(super) revision: Revision,
-    /// By number, as in `configmaps`, `deployments.apps`.
+    /// By number, as in `configmaps`, `deployments.apps`: those that the program was built with.
     pub(super) names: Vec<Box<str>>,
 }
 
@@ -82,28 +79,18 @@ impl Header {
         let header = parsed(kind, version, &bytes[..there], length);
         Ok((header.map_err(|e| e.at(path.to_owned(), 0))?, length as u64))
     }
-
-    /// How to read the rest, for a program that serves these resources.
-    pub(super) fn reading(&self, served: &[Box<str>]) -> Reading {
-        let ours = |name: &str| match served.iter().position(|served| **served == *name) {
-            Some(found) => Ok(ResourceId(found as u16)),
-            None => Err(name.into()),
-        };
-        let resources = self.names.iter().map(|name| ours(name)).collect();
-        Reading { version: self.version, resources }
-    }
 }
 
 fn kind_and_version(rest: &mut Rest<'_>) -> Result<(Kind, u32, usize), Unreadable> {
     let kind = match rest.take(8)?.try_into() {
         Ok(SEGMENT) => Kind::Segment,
         Ok(SNAPSHOT) => Kind::Snapshot,
-        _ => return Err(Unreadable::Malformed("this is no file of a journal")),
+        _ => return Err(Unreadable("this is no file of a journal")),
     };
     let version = rest.four()?;
     let length = rest.four()? as usize;
     if !(FIXED..=LONGEST).contains(&length) && version <= VERSION {
-        return Err(Unreadable::Malformed("a header of an impossible length"));
+        return Err(Unreadable("a header of an impossible length"));
     }
     Ok((kind, version, length))
 }
@@ -112,7 +99,7 @@ fn parsed(kind: Kind, version: u32, bytes: &[u8], length: usize) -> Result<Heade
     let end = length - 4;
     let own = Rest(bytes.get(end..).unwrap_or_default()).four()?;
     if own != sum(0, &bytes[..end]) {
-        return Err(Unreadable::Malformed("a header with a wrong sum"));
+        return Err(Unreadable("a header with a wrong sum"));
     }
     let mut rest = Rest(&bytes[FIXED..end]);
     let (number, salt) = (rest.eight()?, rest.eight()?);
@@ -121,7 +108,7 @@ fn parsed(kind: Kind, version: u32, bytes: &[u8], length: usize) -> Result<Heade
     for _ in 0..rest.four()? {
         let length = usize::from(rest.two()?);
         let name = str::from_utf8(rest.take(length)?);
-        names.push(name.map_err(|_| Unreadable::Malformed("a name that is not UTF-8"))?.into());
+        names.push(name.map_err(|_| Unreadable("a name that is not UTF-8"))?.into());
     }
     Ok(Header { kind, version, number, salt, previous_end, revision, names })
 }

@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 
 use evenkeel_store::{
     journal::{Journal, JournalError, Replayed},
-    object::Change,
+    object::{Change, ResourceId},
     state::State,
 };
 
@@ -21,7 +21,9 @@ use super::{
     files::{File, Files},
     header::{Header, Kind, VERSION},
     layout::segment_name,
-    migrate, read,
+    migrate,
+    names::Names,
+    read,
     reserve::Reserve,
     segment::{Position, Segment},
     snapshot::{Job, remove_unfinished, tidy},
@@ -33,7 +35,7 @@ const MANY_SEGMENTS: usize = 8;
 #[derive(Debug)]
 pub(super) struct Log<D: Files> {
     files: Arc<D>,
-    names: Vec<Box<str>>,
+    names: Arc<Names>,
     limits: Limits,
     position: WritePosition<D::File>,
     snapshot: Snapshotting<D>,
@@ -111,11 +113,11 @@ impl Limits {
 // === impl Log ===
 
 impl<D: Files> Log<D> {
-    /// `names` has the resources by their id.
-    pub(super) fn new(files: D, names: Vec<Box<str>>, limits: Limits) -> Log<D> {
+    /// `names` has the built-in resources by their id.
+    pub(super) fn new(files: D, names: Names, limits: Limits) -> Log<D> {
         Log {
             files: Arc::new(files),
-            names,
+            names: Arc::new(names),
             limits,
             position: WritePosition::Unread,
             snapshot: Snapshotting::Idle,
@@ -145,7 +147,9 @@ impl<D: Files> Log<D> {
         {
             self.migrate(oldest)?;
         }
-        let found = read::replay(&*self.files, &self.names, each)?;
+        let mut names = Names::clone(&self.names);
+        let found = read::replay(&*self.files, &mut names, each)?;
+        self.names = Arc::new(names);
         read::make_durable(&*self.files, &found)?;
         self.rotate(found.end.unwrap_or(Position::NONE))?;
         tidy(&*self.files)?;
@@ -177,7 +181,7 @@ impl<D: Files> Log<D> {
             salt: self.files.nonce(),
             previous_end: end.offset,
             revision: end.revision,
-            names: self.names.clone(),
+            names: self.names.built_in().iter().map(|name| (**name).into()).collect(),
         };
         let segment = self.drafted(&header)?;
         self.position = WritePosition::Lost(end);
@@ -231,8 +235,11 @@ impl<D: Files> Log<D> {
     }
 
     fn put(&mut self, batch: &[Change], room: u64) -> Result<(), JournalError> {
-        let segment = self.writable()?;
-        let appended = segment.append(batch, room);
+        self.writable()?;
+        let WritePosition::Writing(segment) = &mut self.position else {
+            unreachable!("it is writable")
+        };
+        let appended = segment.append(batch, &self.names, room);
         if appended.is_err() && segment.is_touched() {
             self.give_up();
         }
@@ -293,7 +300,7 @@ impl<D: Files> Log<D> {
         let end = segment.synced();
         let number = self.rotate(end)?.synced().number;
         let (files, names, limits) = (self.files.clone(), self.names.clone(), self.limits);
-        let job = move || Job::new(files, number, &names, limits, &state);
+        let job = move || Job::new(files, number, names, limits, &state);
         self.snapshot = match self.limits.background {
             Background::Steps => Snapshotting::Steps(Box::new(job()?)),
             Background::Thread => {
@@ -321,6 +328,10 @@ impl<D: Files> Journal for Log<D> {
         self.put(batch, 0)
     }
 
+    fn register(&mut self, resource: ResourceId, name: &str) {
+        Arc::make_mut(&mut self.names).register(resource, name);
+    }
+
     fn sync(&mut self) -> Result<(), JournalError> {
         let WritePosition::Writing(segment) = &mut self.position else { return Ok(()) };
         match segment.sync() {
@@ -340,7 +351,7 @@ impl<D: Files> Journal for Log<D> {
     fn replay(&mut self, each: &mut dyn FnMut(Replayed)) -> Result<(), JournalError> {
         match self.position {
             WritePosition::Unread => self.start(each),
-            _ => read::replay(&*self.files, &self.names, each).map(|_| ()),
+            _ => read::replay(&*self.files, &mut Names::clone(&self.names), each).map(|_| ()),
         }
     }
 

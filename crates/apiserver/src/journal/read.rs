@@ -10,11 +10,13 @@ use evenkeel_store::{
 };
 
 use super::{
-    codec::{Payload, Reading},
+    codec::{Payload, Unreadable},
     files::{File, Files, failed},
     frame::Frames,
     header::{Header, Kind},
     layout::{Layout, segment_name, snapshot_name},
+    names::Names,
+    reading::Reading,
     segment::Position,
 };
 
@@ -33,6 +35,7 @@ pub(super) struct Found {
 
 /// Passes on everything in order, checking that nothing is missing.
 struct Replay<'a> {
+    names: &'a mut Names,
     each: &'a mut dyn FnMut(Replayed),
     revision: Revision,
     /// A revision that did not follow the previous one.
@@ -61,13 +64,15 @@ pub(super) fn oldest_format(files: &impl Files) -> Result<Option<u32>, JournalEr
     Ok(oldest)
 }
 
+/// Adds the resources that it finds to `names`. Those that are registered already come first: the
+/// receiver may not know them.
 pub(super) fn replay<D: Files>(
     files: &D,
-    served: &[Box<str>],
+    names: &mut Names,
     each: &mut dyn FnMut(Replayed),
 ) -> Result<Found, JournalError> {
     let layout = Layout::read(files)?;
-    let mut replay = Replay { each, revision: 0, disorder: None };
+    let mut replay = Replay { names, each, revision: 0, disorder: None };
     let mut found = Found {
         end: None,
         unproven: None,
@@ -79,9 +84,9 @@ pub(super) fn replay<D: Files>(
         Some(number) => {
             let snapshot = opened(files, &snapshot_name(number), Kind::Snapshot, number)?;
             found.snapshot_bytes = snapshot.size;
-            snapshot.replay(served, &mut replay)?;
+            snapshot.replay(&mut replay)?;
         }
-        None => (replay.each)(Replayed::Base(0)),
+        None => replay.base(0),
     }
     // Each segment's end is known once the next one is open.
     let mut before: Option<Opened<D::File>> = None;
@@ -89,7 +94,7 @@ pub(super) fn replay<D: Files>(
         let segment = opened(files, &segment_name(number), Kind::Segment, number)?;
         if let Some(before) = before {
             found.segment_bytes += segment.header.previous_end;
-            before.replay_sealed(served, segment.header.previous_end, &mut replay)?;
+            before.replay_sealed(segment.header.previous_end, &mut replay)?;
         }
         if segment.header.revision != replay.revision {
             let problem = format!(
@@ -102,7 +107,7 @@ pub(super) fn replay<D: Files>(
     }
     if let Some(last) = before {
         let number = last.header.number;
-        let (offset, unproven) = last.replay_last(served, &mut replay)?;
+        let (offset, unproven) = last.replay_last(&mut replay)?;
         found.segment_bytes += offset;
         found.end = Some(Position::new(number, offset, replay.revision));
         found.unproven = unproven;
@@ -124,6 +129,13 @@ pub(super) fn make_durable(files: &impl Files, found: &Found) -> Result<(), Jour
         file.sync()
     });
     synced.map_err(failed(files.path(&name)))
+}
+
+/// The format of a file.
+pub(super) fn format(files: &impl Files, name: &str) -> Result<u32, JournalError> {
+    let path = files.path(name);
+    let file = files.open(name).map_err(failed(path.clone()))?;
+    Ok(Header::read(&file, &path)?.0.version)
 }
 
 fn opened<D: Files>(
@@ -149,13 +161,13 @@ fn damaged(path: String, offset: u64, problem: String) -> JournalError {
 // === impl Opened ===
 
 impl<F: File> Opened<F> {
-    fn replay(self, served: &[Box<str>], replay: &mut Replay<'_>) -> Result<(), JournalError> {
+    fn replay(self, replay: &mut Replay<'_>) -> Result<(), JournalError> {
         replay.base(self.header.revision);
         let mut frames = Frames::new(&self.file, self.header.salt, self.start, self.size);
-        let reading = self.header.reading(served);
+        let mut reading = Reading::new(&self.header);
         loop {
             let at = frames.at();
-            match self.frame(&mut frames, &reading, replay)? {
+            match self.frame(&mut frames, &mut reading, replay)? {
                 Some(Payload::End(revision)) if revision == replay.revision => return Ok(()),
                 Some(Payload::Changes | Payload::Objects) => {}
                 Some(Payload::End(_)) | None => {
@@ -165,16 +177,11 @@ impl<F: File> Opened<F> {
         }
     }
 
-    fn replay_sealed(
-        self,
-        served: &[Box<str>],
-        end: u64,
-        replay: &mut Replay<'_>,
-    ) -> Result<(), JournalError> {
+    fn replay_sealed(self, end: u64, replay: &mut Replay<'_>) -> Result<(), JournalError> {
         let limit = end.min(self.size);
         let mut frames = Frames::new(&self.file, self.header.salt, self.start, limit);
-        let reading = self.header.reading(served);
-        while self.frame(&mut frames, &reading, replay)?.is_some() {}
+        let mut reading = Reading::new(&self.header);
+        while self.frame(&mut frames, &mut reading, replay)?.is_some() {}
         let at = frames.at();
         if at == end {
             return Ok(());
@@ -186,14 +193,10 @@ impl<F: File> Opened<F> {
         ))
     }
 
-    fn replay_last(
-        self,
-        served: &[Box<str>],
-        replay: &mut Replay<'_>,
-    ) -> Result<(u64, Option<u64>), JournalError> {
+    fn replay_last(self, replay: &mut Replay<'_>) -> Result<(u64, Option<u64>), JournalError> {
         let mut frames = Frames::new(&self.file, self.header.salt, self.start, self.size);
-        let reading = self.header.reading(served);
-        while self.frame(&mut frames, &reading, replay)?.is_some() {}
+        let mut reading = Reading::new(&self.header);
+        while self.frame(&mut frames, &mut reading, replay)?.is_some() {}
         let at = frames.at();
         if frames.was_synced().map_err(failed(self.path.clone()))? {
             let problem = "a bad frame, though a later one says that it was written".to_owned();
@@ -205,13 +208,13 @@ impl<F: File> Opened<F> {
     fn frame(
         &self,
         frames: &mut Frames<'_, F>,
-        reading: &Reading,
+        reading: &mut Reading,
         replay: &mut Replay<'_>,
     ) -> Result<Option<Payload>, JournalError> {
         let at = frames.at();
         let payload = frames.next().map_err(failed(self.path.clone()))?;
         let Some(payload) = payload else { return Ok(None) };
-        let kind = reading.payload(payload, &mut |replayed| replay.one(replayed));
+        let kind = replay.payload(reading, payload);
         let kind = kind.map_err(|e| e.at(self.path.clone(), at))?;
         match replay.disorder {
             None => Ok(Some(kind)),
@@ -229,15 +232,21 @@ impl Replay<'_> {
     fn base(&mut self, revision: Revision) {
         self.revision = revision;
         (self.each)(Replayed::Base(revision));
+        for (resource, name) in self.names.registered() {
+            (self.each)(Replayed::Registered(resource, (**name).into()));
+        }
     }
 
-    fn one(&mut self, replayed: Replayed) {
-        if let Replayed::Change(change) = &replayed {
-            if change.revision != self.revision + 1 {
-                self.disorder = Some(change.revision);
+    fn payload(&mut self, reading: &mut Reading, payload: &[u8]) -> Result<Payload, Unreadable> {
+        let Replay { names, each, revision, disorder } = self;
+        reading.payload(payload, names, &mut |replayed| {
+            if let Replayed::Change(change) = &replayed {
+                if change.revision != *revision + 1 {
+                    *disorder = Some(change.revision);
+                }
+                *revision = change.revision;
             }
-            self.revision = change.revision;
-        }
-        (self.each)(replayed);
+            each(replayed);
+        })
     }
 }

@@ -17,6 +17,7 @@ use super::{
     frame,
     header::Header,
     layout::{UNFINISHED, segment_name},
+    names::{Named, Names},
 };
 
 #[derive(Debug)]
@@ -31,6 +32,8 @@ pub(super) struct Segment<F> {
     synced: Position,
     /// The file may contain part of a frame after `synced`.
     touched: bool,
+    /// Including what is written and not yet durable: if that is discarded, so is this segment.
+    named: Named,
     buffer: Vec<u8>,
 }
 
@@ -86,6 +89,7 @@ impl<F: File> Segment<F> {
             written: at,
             synced: at,
             touched: false,
+            named: Named::by_header(header.names.len()),
             buffer: Vec::new(),
         })
     }
@@ -108,20 +112,28 @@ impl<F: File> Segment<F> {
         self.touched
     }
 
-    /// Appends a frame that leaves `room` bytes behind it.
-    pub(super) fn append(&mut self, batch: &[Change], room: u64) -> Result<(), JournalError> {
+    /// Appends a frame that leaves `room` bytes behind it. `names` has the resources.
+    pub(super) fn append(
+        &mut self,
+        batch: &[Change],
+        names: &Names,
+        room: u64,
+    ) -> Result<(), JournalError> {
         let Some(last) = batch.last() else { return Ok(()) };
+        let missing = self.named.missing(batch.iter().map(|change| change.resource));
+        let new = names.all_of(&missing).map_err(failed(self.path.clone()))?;
         self.buffer.clear();
         let sequence = self.written.sequence + 1;
         let synced = self.synced.sequence;
         frame::put(&mut self.buffer, self.salt, sequence, synced, |out| {
-            codec::put_changes(out, batch);
+            codec::put_changes(out, &new, batch);
         });
         let end = self.written.offset + self.buffer.len() as u64;
         self.fill_to(end + room)?;
         self.touched = true;
         let write = self.file.write_at(&self.buffer, self.written.offset);
         write.map_err(failed(self.path.clone()))?;
+        self.named.add(missing);
         self.buffer.shrink_to(1 << 20);
         self.written = Position { offset: end, sequence, revision: last.revision, ..self.written };
         Ok(())

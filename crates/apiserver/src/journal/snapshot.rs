@@ -22,6 +22,7 @@ use super::{
     header::{Header, Kind, VERSION},
     layout::{Layout, UNFINISHED, snapshot_name},
     log::Limits,
+    names::{Named, Names},
 };
 
 /// A snapshot in progress, written one frame at a time.
@@ -44,6 +45,8 @@ pub(super) struct Output<D: Files> {
     limits: Limits,
     /// Bytes since the last sync.
     unsynced: usize,
+    names: Arc<Names>,
+    named: Named,
     pending: Pending,
     buffer: Vec<u8>,
 }
@@ -62,7 +65,7 @@ impl<D: Files> Job<D> {
     pub(super) fn new(
         files: Arc<D>,
         number: u64,
-        names: &[Box<str>],
+        names: Arc<Names>,
         limits: Limits,
         state: &State,
     ) -> Result<Job<D>, JournalError> {
@@ -101,7 +104,7 @@ impl<D: Files> Output<D> {
     pub(super) fn create(
         files: Arc<D>,
         number: u64,
-        names: &[Box<str>],
+        names: Arc<Names>,
         base: Revision,
         limits: Limits,
     ) -> Result<Output<D>, JournalError> {
@@ -113,7 +116,7 @@ impl<D: Files> Output<D> {
             salt: files.nonce(),
             previous_end: 0,
             revision: base,
-            names: names.to_vec(),
+            names: names.built_in().iter().map(|name| (**name).into()).collect(),
         };
         let bytes = header.bytes();
         let made = files.create(&name).and_then(|file| file.write_at(&bytes, 0).map(|()| file));
@@ -128,6 +131,8 @@ impl<D: Files> Output<D> {
             revision: base,
             limits,
             unsynced: 0,
+            named: Named::by_header(header.names.len()),
+            names,
             pending: Pending::default(),
             buffer: Vec::new(),
         })
@@ -136,6 +141,10 @@ impl<D: Files> Output<D> {
     pub(super) fn replayed(&mut self, replayed: Replayed) -> Result<(), JournalError> {
         match replayed {
             Replayed::Base(_) => Ok(()),
+            Replayed::Registered(resource, name) => {
+                Arc::make_mut(&mut self.names).register(resource, &name);
+                Ok(())
+            }
             Replayed::Object(resource, object) => self.object(resource, Arc::new(object)),
             Replayed::Change(change) => self.change(change),
         }
@@ -145,7 +154,7 @@ impl<D: Files> Output<D> {
     pub(super) fn finish(&mut self) -> Result<u64, JournalError> {
         self.flush()?;
         let revision = self.revision;
-        self.frame(|out, _| codec::put_end(out, revision))?;
+        self.frame(&[], |out, _, _| codec::put_end(out, revision))?;
         let name = snapshot_name(self.number);
         let named = self.file.sync().and_then(|()| {
             self.files.rename(&(name.clone() + UNFINISHED), &name)?;
@@ -179,27 +188,41 @@ impl<D: Files> Output<D> {
     }
 
     fn flush(&mut self) -> Result<(), JournalError> {
+        let objects = self.pending.objects.iter().map(|(resource, _)| *resource);
+        let missing = self.named.missing(objects);
         if !self.pending.objects.is_empty() {
-            self.frame(|out, pending| {
+            self.frame(&missing, |out, new, pending| {
                 let objects = pending.objects.iter();
-                codec::put_objects(out, objects.map(|(resource, object)| (*resource, &**object)));
+                let objects = objects.map(|(resource, object)| (*resource, &**object));
+                codec::put_objects(out, new, objects);
             })?;
         }
+        self.named.add(missing);
+        let missing = self.named.missing(self.pending.changes.iter().map(|c| c.resource));
         if !self.pending.changes.is_empty() {
-            self.frame(|out, pending| codec::put_changes(out, &pending.changes))?;
+            self.frame(&missing, |out, new, pending| {
+                codec::put_changes(out, new, &pending.changes);
+            })?;
         }
+        self.named.add(missing);
         self.pending = Pending::default();
         Ok(())
     }
 
-    fn frame(&mut self, payload: impl FnOnce(&mut Vec<u8>, &Pending)) -> Result<(), JournalError> {
+    /// `missing` has the resources that it names.
+    fn frame(
+        &mut self,
+        missing: &[ResourceId],
+        payload: impl FnOnce(&mut Vec<u8>, &codec::New<'_>, &Pending),
+    ) -> Result<(), JournalError> {
+        let path = || self.files.path(&(snapshot_name(self.number) + UNFINISHED));
+        let new = self.names.all_of(missing).map_err(|error| failed(path())(error))?;
         self.buffer.clear();
         self.sequence += 1;
         let pending = &self.pending;
         frame::put(&mut self.buffer, self.salt, self.sequence, self.sequence - 1, |out| {
-            payload(out, pending);
+            payload(out, &new, pending);
         });
-        let path = || self.files.path(&(snapshot_name(self.number) + UNFINISHED));
         self.unsynced += self.buffer.len();
         let is_due = self.unsynced >= self.limits.piece;
         let written = self.file.write_at(&self.buffer, self.at);

@@ -1,5 +1,8 @@
 //! Cases that the crash rounds do not reach, or not by name.
 
+mod migration;
+mod registered;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,16 +16,14 @@ use evenkeel_store::{
 use super::{
     FileJournal,
     files::{File, Files},
-    frame,
     header::{Header, Kind, VERSION},
     log::{Background, Limits, Log},
+    names::Names,
     simulated::{Disk, Faults},
 };
 use crate::metrics::Metrics;
 
 const NAMES: [&str; 2] = ["configmaps", "deployments.apps"];
-/// Room for those that a test adds.
-const N_RESOURCES: usize = 4;
 const SMALL: Limits = Limits {
     snapshot_after: 8 << 10,
     frame: 1 << 10,
@@ -38,7 +39,7 @@ fn on(disk: &Disk) -> Log<Disk> {
 }
 
 fn named(disk: &Disk, names: &[&str]) -> Log<Disk> {
-    Log::new(disk.clone(), names.iter().copied().map(Box::from).collect(), SMALL)
+    Log::new(disk.clone(), Names::new(names.iter().copied()), SMALL)
 }
 
 fn change(revision: u64, encoded: &str) -> Change {
@@ -63,13 +64,18 @@ fn write(journal: &mut dyn Journal, changes: &[Change]) -> Result<(), JournalErr
 }
 
 fn replayed(journal: &mut dyn Journal) -> Result<State, JournalError> {
-    let mut state = State::new(N_RESOURCES, history::Limits::default());
+    replayed_with(journal, &NAMES)
+}
+
+/// `names`: those that the journal was opened with.
+fn replayed_with(journal: &mut dyn Journal, names: &[&str]) -> Result<State, JournalError> {
+    let mut state = State::new(names, history::Limits::default());
     journal.replay(&mut |replayed| state.replay(replayed)).map(|()| state)
 }
 
 fn changes(state: &State) -> Vec<Change> {
     let mut changes = Vec::new();
-    for resource in (0..N_RESOURCES).map(|id| ResourceId(id as u16)) {
+    for (resource, _) in state.resources() {
         let events = state.history().since(resource, state.history().oldest()).unwrap();
         changes.extend(events.map(|event| Change {
             resource,
@@ -83,7 +89,7 @@ fn changes(state: &State) -> Vec<Change> {
 }
 
 fn retaining(changes: usize) -> State {
-    State::new(N_RESOURCES, history::Limits { changes, bytes: usize::MAX })
+    State::new(NAMES, history::Limits { changes, bytes: usize::MAX })
 }
 
 /// A temporary directory, removed on drop.
@@ -165,7 +171,7 @@ fn snapshots_in_the_background_keep_the_directory_small() {
     let limits = Limits { background: Background::Thread, ..SMALL };
     let open = || {
         let files = super::files::Directory::open(scratch.as_ref()).unwrap();
-        Log::new(files, NAMES.map(Box::from).to_vec(), limits)
+        Log::new(files, Names::new(NAMES), limits)
     };
     let mut state = retaining(5);
     let mut journal = open();
@@ -235,18 +241,6 @@ fn a_changed_byte_is_reported_or_was_in_the_last_frame() {
 }
 
 #[test]
-fn resources_are_known_by_name_and_unknown_ones_stop_the_start() {
-    let disk = Disk::new(2);
-    write(&mut on(&disk), &[change(1, "x")]).unwrap();
-    let renumbered = ["pods", "services", "deployments.apps", "configmaps"];
-    let state = replayed(&mut named(&disk, &renumbered)).unwrap();
-    assert!(state.object(ResourceId(2), "default/name-1").is_some());
-    let error = replayed(&mut named(&disk, &["configmaps"])).unwrap_err();
-    assert!(error.to_string().contains("contains deployments.apps"), "{error}");
-    assert_eq!(replayed(&mut on(&disk)).unwrap().revision(), 1, "it is all still there");
-}
-
-#[test]
 fn a_full_disk_refuses_writes_until_there_is_space() {
     let disk = Disk::new(3);
     let mut journal = on(&disk);
@@ -288,31 +282,6 @@ fn a_newer_format_is_refused() {
     assert_eq!(error, JournalError::Newer { path, found: VERSION + 1, known: VERSION });
 }
 
-/// Whichever operation the power fails at, the next start recovers everything, and the backup is
-/// complete.
-#[test]
-fn an_older_format_is_migrated_after_a_backup() {
-    for cut_at in (1..80).map(Some).chain([None]) {
-        let disk = Disk::new(6);
-        let old = format_0(&disk);
-        disk.set(Faults { cut_at, ..Faults::default() });
-        let _ = replayed(&mut on(&disk));
-        disk.power_cut();
-        disk.set(Faults::default());
-        let state = replayed(&mut on(&disk)).unwrap();
-        let object = state.object(ResourceId(1), "default/old").unwrap();
-        assert_eq!(
-            (&object.encoded[..], object.fields.len(), object.revision),
-            (&b"tail"[..], 0, 1)
-        );
-        let mut backup = vec![0; old.len() + 1];
-        let file = disk.open("format-0.journal-0000000001").unwrap();
-        let n = file.read_at(&mut backup, 0).unwrap();
-        assert!(backup[..n] == old, "cut at {cut_at:?}");
-        assert!(!disk.names().unwrap().contains(&"journal-0000000001".to_owned()));
-    }
-}
-
 fn header(version: u32) -> Header {
     Header {
         kind: Kind::Segment,
@@ -323,22 +292,4 @@ fn header(version: u32) -> Header {
         revision: 0,
         names: NAMES.map(Box::from).to_vec(),
     }
-}
-
-/// Writes a segment of format 0, which had no fields; returns its bytes.
-fn format_0(disk: &Disk) -> Vec<u8> {
-    let mut bytes = header(0).bytes();
-    frame::put(&mut bytes, 9, 1, 0, |out| {
-        out.extend_from_slice(&[1, 1, 1, 0]);
-        out.extend_from_slice(&1u64.to_le_bytes());
-        for text in ["default/old", "", "tail"] {
-            out.extend_from_slice(&(text.len() as u32).to_le_bytes());
-            out.extend_from_slice(text.as_bytes());
-        }
-    });
-    let file = disk.create("journal-0000000001").unwrap();
-    file.write_at(&bytes, 0).unwrap();
-    file.sync().unwrap();
-    disk.sync_names().unwrap();
-    bytes
 }

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, fixed,
+    names,
     read::{at, entries, flag},
 };
 use crate::{
@@ -11,16 +12,16 @@ use crate::{
     table,
 };
 
-pub(crate) static CONFIG_MAP: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "ConfigMap",
-    plural: "configmaps",
-    singular: "configmap",
-    short_names: &["cm"],
-    categories: &[],
+pub(crate) static CONFIG_MAP: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("ConfigMap"),
+    plural: fixed("configmaps"),
+    singular: fixed("configmap"),
+    short_names: Held::Static(&[fixed("cm")]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.core.v1.ConfigMap",
+    schema: fixed("io.k8s.api.core.v1.ConfigMap"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[],
@@ -42,8 +43,9 @@ pub(crate) static CONFIG_MAP: Kind = Kind {
         },
         table::AGE,
     ],
-    strategy: &ConfigMapStrategy,
-};
+    strategy: Held::Static(&ConfigMapStrategy),
+    custom: None,
+});
 
 /// Maximum total size of the values of a ConfigMap or Secret: 1 MiB.
 pub(super) const MOST_BYTES: usize = 1 << 20;

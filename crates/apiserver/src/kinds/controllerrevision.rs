@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, fixed,
     pod::validate,
     read::{list, number, text},
 };
@@ -12,16 +12,16 @@ use crate::{
     table,
 };
 
-pub(crate) static CONTROLLER_REVISION: Kind = Kind {
-    group: "apps",
-    version: "v1",
-    kind: "ControllerRevision",
-    plural: "controllerrevisions",
-    singular: "controllerrevision",
-    short_names: &[],
-    categories: &[],
+pub(crate) static CONTROLLER_REVISION: KindRef = Held::Static(&Kind {
+    group: fixed("apps"),
+    version: fixed("v1"),
+    kind: fixed("ControllerRevision"),
+    plural: fixed("controllerrevisions"),
+    singular: fixed("controllerrevision"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.apps.v1.ControllerRevision",
+    schema: fixed("io.k8s.api.apps.v1.ControllerRevision"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[],
@@ -49,8 +49,9 @@ pub(crate) static CONTROLLER_REVISION: Kind = Kind {
         },
         table::AGE,
     ],
-    strategy: &ControllerRevisionStrategy,
-};
+    strategy: Held::Static(&ControllerRevisionStrategy),
+    custom: None,
+});
 
 #[derive(Debug)]
 struct ControllerRevisionStrategy;

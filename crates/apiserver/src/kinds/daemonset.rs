@@ -5,7 +5,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource, deployment,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource,
+    deployment, fixed,
     pod::validate,
     read::{at, entry, number, text},
     workload::{self, columns, percent, selector},
@@ -17,16 +18,16 @@ use crate::{
 
 const TEMPLATE_GENERATION: &str = "deprecated.daemonset.template.generation";
 
-pub(crate) static DAEMON_SET: Kind = Kind {
-    group: "apps",
-    version: "v1",
-    kind: "DaemonSet",
-    plural: "daemonsets",
-    singular: "daemonset",
-    short_names: &["ds"],
-    categories: &["all"],
+pub(crate) static DAEMON_SET: KindRef = Held::Static(&Kind {
+    group: fixed("apps"),
+    version: fixed("v1"),
+    kind: fixed("DaemonSet"),
+    plural: fixed("daemonsets"),
+    singular: fixed("daemonset"),
+    short_names: Held::Static(&[fixed("ds")]),
+    categories: Held::Static(&[fixed("all")]),
     namespaced: true,
-    schema: "io.k8s.api.apps.v1.DaemonSet",
+    schema: fixed("io.k8s.api.apps.v1.DaemonSet"),
     verbs: EVERY_VERB,
     subresources: &[Subresource::Status],
     fields: &[],
@@ -35,8 +36,9 @@ pub(crate) static DAEMON_SET: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    strategy: &DaemonSetStrategy,
-};
+    strategy: Held::Static(&DaemonSetStrategy),
+    custom: None,
+});
 
 const COLUMNS: &[Column] = &[
     NAME,

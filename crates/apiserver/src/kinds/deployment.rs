@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource,
+    fixed,
     read::{at, carry_over, entry, number, text},
     workload::{self, columns, percent, selector},
 };
@@ -12,16 +13,16 @@ use crate::{
     table::{AGE, NAME},
 };
 
-pub(crate) static DEPLOYMENT: Kind = Kind {
-    group: "apps",
-    version: "v1",
-    kind: "Deployment",
-    plural: "deployments",
-    singular: "deployment",
-    short_names: &["deploy"],
-    categories: &["all"],
+pub(crate) static DEPLOYMENT: KindRef = Held::Static(&Kind {
+    group: fixed("apps"),
+    version: fixed("v1"),
+    kind: fixed("Deployment"),
+    plural: fixed("deployments"),
+    singular: fixed("deployment"),
+    short_names: Held::Static(&[fixed("deploy")]),
+    categories: Held::Static(&[fixed("all")]),
     namespaced: true,
-    schema: "io.k8s.api.apps.v1.Deployment",
+    schema: fixed("io.k8s.api.apps.v1.Deployment"),
     verbs: EVERY_VERB,
     subresources: &[Subresource::Scale, Subresource::Status],
     fields: &[],
@@ -30,8 +31,9 @@ pub(crate) static DEPLOYMENT: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    strategy: &DeploymentStrategy,
-};
+    strategy: Held::Static(&DeploymentStrategy),
+    custom: None,
+});
 
 const COLUMNS: &[Column] = &[
     NAME,

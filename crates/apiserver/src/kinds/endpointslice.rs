@@ -10,8 +10,9 @@ use serde_json::{Value, json};
 use crate::{
     invalid::{Errors, Path},
     kinds::{
-        Admission, DeleteAnswers, Kind, Part, Strategy,
+        Admission, DeleteAnswers, Held, Kind, KindRef, Part, Strategy,
         addresses::ip_warnings,
+        fixed,
         read::{at, entries, entry, list, number, remove, text},
     },
 };
@@ -21,16 +22,16 @@ const MANAGED_BY: &str = "endpointslice.kubernetes.io/managed-by";
 const TRUSTED: [&str; 2] =
     ["endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io"];
 
-pub(crate) static ENDPOINT_SLICE: Kind = Kind {
-    group: "discovery.k8s.io",
-    version: "v1",
-    kind: "EndpointSlice",
-    plural: "endpointslices",
-    singular: "endpointslice",
-    short_names: &[],
-    categories: &[],
+pub(crate) static ENDPOINT_SLICE: KindRef = Held::Static(&Kind {
+    group: fixed("discovery.k8s.io"),
+    version: fixed("v1"),
+    kind: fixed("EndpointSlice"),
+    plural: fixed("endpointslices"),
+    singular: fixed("endpointslice"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.discovery.v1.EndpointSlice",
+    schema: fixed("io.k8s.api.discovery.v1.EndpointSlice"),
     verbs: &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
     subresources: &[],
     fields: &[],
@@ -39,8 +40,9 @@ pub(crate) static ENDPOINT_SLICE: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    strategy: &EndpointSliceStrategy,
-};
+    strategy: Held::Static(&EndpointSliceStrategy),
+    custom: None,
+});
 
 #[derive(Debug)]
 struct EndpointSliceStrategy;

@@ -12,21 +12,21 @@ use serde_json::Value;
 
 pub(crate) use self::convert::{from_v1, to_v1};
 use super::{
-    Admission, Alias, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
+    Admission, Alias, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, fixed, names,
     read::{at, text},
 };
 use crate::invalid::Errors;
 
-pub(crate) static EVENT: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "Event",
-    plural: "events",
-    singular: "event",
-    short_names: &["ev"],
-    categories: &[],
+pub(crate) static EVENT: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("Event"),
+    plural: fixed("events"),
+    singular: fixed("event"),
+    short_names: Held::Static(&[fixed("ev")]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.core.v1.Event",
+    schema: fixed("io.k8s.api.core.v1.Event"),
     verbs: EVERY_VERB,
     subresources: &[],
     // Fields that both kinds have are in the same order: the kinds share stored objects.
@@ -48,19 +48,20 @@ pub(crate) static EVENT: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    strategy: &EventStrategy { strict: false },
-};
+    strategy: Held::Static(&EventStrategy { strict: false }),
+    custom: None,
+});
 
-pub(crate) static EVENT_V1: Kind = Kind {
-    group: "events.k8s.io",
-    version: "v1",
-    kind: "Event",
-    plural: "events",
-    singular: "event",
-    short_names: &["ev"],
-    categories: &[],
+pub(crate) static EVENT_V1: KindRef = Held::Static(&Kind {
+    group: fixed("events.k8s.io"),
+    version: fixed("v1"),
+    kind: fixed("Event"),
+    plural: fixed("events"),
+    singular: fixed("event"),
+    short_names: Held::Static(&[fixed("ev")]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.events.v1.Event",
+    schema: fixed("io.k8s.api.events.v1.Event"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[
@@ -80,8 +81,9 @@ pub(crate) static EVENT_V1: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: Some(Alias { of: &EVENT, from_stored: to_v1, to_stored: from_v1 }),
     columns: columns::COLUMNS,
-    strategy: &EventStrategy { strict: true },
-};
+    strategy: Held::Static(&EventStrategy { strict: true }),
+    custom: None,
+});
 
 /// Core validates little, for compatibility with old clients; `events.k8s.io` is strict.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs};
 use serde_json::{Map, Value, json};
 
 use super::{
-    Admission, KINDS, Kind, Part, Subresource, namespace,
+    Admission, KINDS, KindRef, Part, Subresource, namespace,
     read::{entry, list, text},
 };
 use crate::{
@@ -38,7 +38,7 @@ pub(crate) fn scenario(file: &str, id: &str) -> Value {
 }
 
 /// The kind, name and subresource of a path.
-fn place(path: &str) -> Option<(&'static Kind, String, String, &str)> {
+fn place(path: &str) -> Option<(&'static KindRef, String, String, &str)> {
     let mut parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let (group, version) = match parts.first()? {
         &"api" => ("", parts.get(1)?.to_owned()),
@@ -51,10 +51,11 @@ fn place(path: &str) -> Option<(&'static Kind, String, String, &str)> {
         namespace = parts[1];
         parts.drain(..2);
     }
-    let fits = |kind: &&&Kind| {
-        (kind.group, kind.version, kind.plural) == (group, version, *parts.first().unwrap_or(&""))
+    let fits = |kind: &&&KindRef| {
+        let place = (group, version, *parts.first().unwrap_or(&""));
+        (&*kind.group, &*kind.version, &*kind.plural) == place
     };
-    let kind = KINDS.iter().find(fits).filter(|kind| RUN.contains(&kind.plural))?;
+    let kind = KINDS.iter().find(fits).filter(|kind| RUN.contains(&&*kind.plural))?;
     let name = parts.get(1).unwrap_or(&"").to_string();
     Some((kind, namespace.to_owned(), name, parts.get(2).copied().unwrap_or("")))
 }
@@ -157,7 +158,14 @@ impl Bench {
         }
     }
 
-    fn create(&mut self, kind: &Kind, key: &str, namespace: &str, mut object: Value, step: &Value) {
+    fn create(
+        &mut self,
+        kind: &KindRef,
+        key: &str,
+        namespace: &str,
+        mut object: Value,
+        step: &Value,
+    ) {
         if kind.namespaced {
             *entry(&mut object, &["metadata", "namespace"]) = json!(namespace);
         }
@@ -171,7 +179,14 @@ impl Bench {
         }
     }
 
-    fn update(&mut self, kind: &Kind, key: &str, subresource: &str, mut new: Value, step: &Value) {
+    fn update(
+        &mut self,
+        kind: &KindRef,
+        key: &str,
+        subresource: &str,
+        mut new: Value,
+        step: &Value,
+    ) {
         let at = admission();
         let old = self.stored[key].clone();
         *entry(&mut new, &["metadata", "namespace"]) = old["metadata"]["namespace"].clone();

@@ -4,7 +4,8 @@ use evenkeel_fairness::dialect::kubernetes::{self, FlowSchemaSpec};
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource, flowcontrol,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource,
+    fixed, flowcontrol,
     read::{at, list, number, text},
     workload,
 };
@@ -13,16 +14,16 @@ use crate::{
     table::{AGE, NAME},
 };
 
-pub(crate) static FLOW_SCHEMA: Kind = Kind {
-    group: flowcontrol::GROUP,
-    version: "v1",
-    kind: "FlowSchema",
-    plural: "flowschemas",
-    singular: "flowschema",
-    short_names: &[],
-    categories: &[],
+pub(crate) static FLOW_SCHEMA: KindRef = Held::Static(&Kind {
+    group: fixed(flowcontrol::GROUP),
+    version: fixed("v1"),
+    kind: fixed("FlowSchema"),
+    plural: fixed("flowschemas"),
+    singular: fixed("flowschema"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: false,
-    schema: "io.k8s.api.flowcontrol.v1.FlowSchema",
+    schema: fixed("io.k8s.api.flowcontrol.v1.FlowSchema"),
     verbs: EVERY_VERB,
     subresources: &[Subresource::Status],
     fields: &[],
@@ -31,8 +32,9 @@ pub(crate) static FLOW_SCHEMA: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    strategy: &FlowSchemaStrategy,
-};
+    strategy: Held::Static(&FlowSchemaStrategy),
+    custom: None,
+});
 
 const COLUMNS: &[Column] = &[
     NAME,
@@ -125,7 +127,7 @@ mod tests {
     use super::{super::facts, *};
 
     fn created(mut object: Value) -> (Value, Vec<String>) {
-        let (strategy, at) = (FLOW_SCHEMA.strategy, facts::admission());
+        let (strategy, at) = (&FLOW_SCHEMA.strategy, facts::admission());
         strategy.default(&mut object, &at);
         strategy.prepare_create(&mut object, &at);
         let errors = strategy.validate_create(&object, &at);

@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, fixed,
+    names,
     read::{at, number, remove, text},
 };
 use crate::{
@@ -11,16 +12,16 @@ use crate::{
     table,
 };
 
-pub(crate) static LEASE: Kind = Kind {
-    group: "coordination.k8s.io",
-    version: "v1",
-    kind: "Lease",
-    plural: "leases",
-    singular: "lease",
-    short_names: &[],
-    categories: &[],
+pub(crate) static LEASE: KindRef = Held::Static(&Kind {
+    group: fixed("coordination.k8s.io"),
+    version: fixed("v1"),
+    kind: fixed("Lease"),
+    plural: fixed("leases"),
+    singular: fixed("lease"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.coordination.v1.Lease",
+    schema: fixed("io.k8s.api.coordination.v1.Lease"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[],
@@ -40,8 +41,9 @@ pub(crate) static LEASE: Kind = Kind {
         },
         table::AGE,
     ],
-    strategy: &LeaseStrategy,
-};
+    strategy: Held::Static(&LeaseStrategy),
+    custom: None,
+});
 
 /// Fields of coordinated leader election, a feature that is off: they are dropped unless the stored
 /// object has them.

@@ -279,7 +279,7 @@ fn finalizers(metadata: &Value, path: &Path) -> Errors {
 /// custom resources do not check.
 fn well_known_finalizers(kind: &Kind, object: &Value) -> Errors {
     let looks = ["", "apps", "discovery.k8s.io", "flowcontrol.apiserver.k8s.io"];
-    if !looks.contains(&kind.group) || kind.kind == "Event" {
+    if !looks.contains(&&*kind.group) || kind.kind == "Event" {
         return Errors::new();
     }
     let path = Path::root("metadata").child("finalizers");

@@ -83,6 +83,15 @@ pub(crate) fn dns1123_subdomain(value: &str) -> Vec<String> {
     wrong
 }
 
+pub(crate) fn dns1035_label(value: &str) -> Vec<String> {
+    let mut wrong = too_long(value, 63);
+    if !is_label(value) || !value.starts_with(|c: char| c.is_ascii_lowercase()) {
+        let words = "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character";
+        wrong.push(regex_error(words, "[a-z]([-a-z0-9]*[a-z0-9])?", &["my-name", "abc-123"]));
+    }
+    wrong
+}
+
 /// Like [`dns1123_subdomain`], with `_` allowed inside and at the start of a label.
 pub(crate) fn dns1123_subdomain_with_underscore(value: &str) -> Vec<String> {
     let mut wrong = too_long(value, 253);
@@ -292,8 +301,9 @@ mod tests {
     #[test]
     fn names_pass_or_fail_as_kubernetes_has_them() {
         type NameCheck = fn(&str) -> Vec<String>;
-        let checks: [(NameCheck, &[&str], &[&str]); 9] = [
+        let checks: [(NameCheck, &[&str], &[&str]); 10] = [
             (dns1123_label, &["a", "0a", "a-b"], &["", "-a", "a-", "A", "a.b", "a_b", "a\n"]),
+            (dns1035_label, &["a", "a0", "a-b"], &["", "0a", "-a", "a-", "A", "a.b", "a\n"]),
             (dns1123_subdomain, &["a.b", "1.2", "a-b.c"], &["", ".a", "a..b", "a.-b", "a.b."]),
             (qualified_name, &["a", "a/b", "a.b/C_d.e"], &["", "/b", "a/", "a/b/c", "A/b", "-a"]),
             (label_value, &["", "a", "A_b.c-d"], &["-", "a b", ".a"]),

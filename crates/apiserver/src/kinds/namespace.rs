@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, Kind, Part, PartStrategy, Strategy, Subresource, names,
+    Admission, Column, DeleteAnswers, Held, Kind, KindRef, Part, PartStrategy, Strategy,
+    Subresource, fixed, names,
     read::{at, carry_over, entry, list, text},
 };
 use crate::{
@@ -15,16 +16,16 @@ use crate::{
 /// Namespaces that can't be deleted.
 const KEPT: [&str; 3] = ["default", "kube-system", "kube-public"];
 
-pub(crate) static NAMESPACE: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "Namespace",
-    plural: "namespaces",
-    singular: "namespace",
-    short_names: &["ns"],
-    categories: &[],
+pub(crate) static NAMESPACE: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("Namespace"),
+    plural: fixed("namespaces"),
+    singular: fixed("namespace"),
+    short_names: Held::Static(&[fixed("ns")]),
+    categories: Held::Static(&[]),
     namespaced: false,
-    schema: "io.k8s.api.core.v1.Namespace",
+    schema: fixed("io.k8s.api.core.v1.Namespace"),
     verbs: &["create", "delete", "get", "list", "patch", "update", "watch"],
     subresources: &[
         Subresource::Finalize(PartStrategy {
@@ -50,8 +51,9 @@ pub(crate) static NAMESPACE: Kind = Kind {
         },
         table::AGE,
     ],
-    strategy: &NamespaceStrategy,
-};
+    strategy: Held::Static(&NamespaceStrategy),
+    custom: None,
+});
 
 const LABEL: &str = "kubernetes.io/metadata.name";
 const FINALIZER: &str = "kubernetes";

@@ -9,21 +9,21 @@ mod warnings;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
+    Admission, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource, fixed,
     read::{at, carry_over, entry, flag, list, remove, text},
 };
 use crate::invalid::Errors;
 
-pub(crate) static NODE: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "Node",
-    plural: "nodes",
-    singular: "node",
-    short_names: &["no"],
-    categories: &[],
+pub(crate) static NODE: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("Node"),
+    plural: fixed("nodes"),
+    singular: fixed("node"),
+    short_names: Held::Static(&[fixed("no")]),
+    categories: Held::Static(&[]),
     namespaced: false,
-    schema: "io.k8s.api.core.v1.Node",
+    schema: fixed("io.k8s.api.core.v1.Node"),
     verbs: EVERY_VERB,
     subresources: &[
         Subresource::NotSupported(
@@ -41,8 +41,9 @@ pub(crate) static NODE: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: columns::COLUMNS,
-    strategy: &NodeStrategy,
-};
+    strategy: Held::Static(&NodeStrategy),
+    custom: None,
+});
 
 #[derive(Debug)]
 struct NodeStrategy;

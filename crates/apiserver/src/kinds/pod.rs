@@ -18,7 +18,8 @@ pub(crate) mod warnings;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, PartStrategy, Strategy, Subresource, names,
+    Admission, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, PartStrategy, Strategy,
+    Subresource, fixed, names,
     read::{carry_over, entry, flag, list, number, text},
 };
 use crate::invalid::{Errors, FieldError, Path, quoted};
@@ -29,16 +30,16 @@ const EPHEMERAL: PartStrategy =
     PartStrategy { prepare: ephemeral::prepare, validate: ephemeral::validate };
 const RESIZE: PartStrategy = PartStrategy { prepare: resize::prepare, validate: resize::validate };
 
-pub(crate) static POD: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "Pod",
-    plural: "pods",
-    singular: "pod",
-    short_names: &["po"],
-    categories: &["all"],
+pub(crate) static POD: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("Pod"),
+    plural: fixed("pods"),
+    singular: fixed("pod"),
+    short_names: Held::Static(&[fixed("po")]),
+    categories: Held::Static(&[fixed("all")]),
     namespaced: true,
-    schema: "io.k8s.api.core.v1.Pod",
+    schema: fixed("io.k8s.api.core.v1.Pod"),
     verbs: EVERY_VERB,
     subresources: &[
         Subresource::NotSupported("attach", "PodAttachOptions", STREAM),
@@ -76,8 +77,9 @@ pub(crate) static POD: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: columns::COLUMNS,
-    strategy: &PodStrategy,
-};
+    strategy: Held::Static(&PodStrategy),
+    custom: None,
+});
 
 #[derive(Debug)]
 struct PodStrategy;

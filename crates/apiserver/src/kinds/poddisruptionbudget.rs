@@ -4,7 +4,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource,
+    fixed,
     pod::validate,
     read::{at, entry, number},
     workload::{self, columns, percent},
@@ -14,16 +15,16 @@ use crate::{
     table::{AGE, NAME},
 };
 
-pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind {
-    group: "policy",
-    version: "v1",
-    kind: "PodDisruptionBudget",
-    plural: "poddisruptionbudgets",
-    singular: "poddisruptionbudget",
-    short_names: &["pdb"],
-    categories: &[],
+pub(crate) static POD_DISRUPTION_BUDGET: KindRef = Held::Static(&Kind {
+    group: fixed("policy"),
+    version: fixed("v1"),
+    kind: fixed("PodDisruptionBudget"),
+    plural: fixed("poddisruptionbudgets"),
+    singular: fixed("poddisruptionbudget"),
+    short_names: Held::Static(&[fixed("pdb")]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.policy.v1.PodDisruptionBudget",
+    schema: fixed("io.k8s.api.policy.v1.PodDisruptionBudget"),
     verbs: EVERY_VERB,
     subresources: &[Subresource::Status],
     fields: &[],
@@ -32,8 +33,9 @@ pub(crate) static POD_DISRUPTION_BUDGET: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    strategy: &PodDisruptionBudgetStrategy,
-};
+    strategy: Held::Static(&PodDisruptionBudgetStrategy),
+    custom: None,
+});
 
 const COLUMNS: &[Column] = &[
     NAME,

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, fixed,
     pod::{self, validate},
     read::{at, entry},
     workload::{self, columns},
@@ -13,16 +13,16 @@ use crate::{
     table,
 };
 
-pub(crate) static POD_TEMPLATE: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "PodTemplate",
-    plural: "podtemplates",
-    singular: "podtemplate",
-    short_names: &[],
-    categories: &[],
+pub(crate) static POD_TEMPLATE: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("PodTemplate"),
+    plural: fixed("podtemplates"),
+    singular: fixed("podtemplate"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.core.v1.PodTemplate",
+    schema: fixed("io.k8s.api.core.v1.PodTemplate"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[],
@@ -42,8 +42,9 @@ pub(crate) static POD_TEMPLATE: Kind = Kind {
             json!(columns::labels_or_none(at(object, &["template", "metadata", "labels"])))
         }),
     ],
-    strategy: &PodTemplateStrategy,
-};
+    strategy: Held::Static(&PodTemplateStrategy),
+    custom: None,
+});
 
 const fn column(
     name: &'static str,

@@ -4,7 +4,8 @@ use evenkeel_fairness::dialect::kubernetes::{self, PriorityLevelSpec};
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource, flowcontrol,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource,
+    fixed, flowcontrol,
     read::{at, number, text},
     workload,
 };
@@ -13,16 +14,16 @@ use crate::{
     table::{AGE, NAME},
 };
 
-pub(crate) static PRIORITY_LEVEL_CONFIGURATION: Kind = Kind {
-    group: flowcontrol::GROUP,
-    version: "v1",
-    kind: "PriorityLevelConfiguration",
-    plural: "prioritylevelconfigurations",
-    singular: "prioritylevelconfiguration",
-    short_names: &[],
-    categories: &[],
+pub(crate) static PRIORITY_LEVEL_CONFIGURATION: KindRef = Held::Static(&Kind {
+    group: fixed(flowcontrol::GROUP),
+    version: fixed("v1"),
+    kind: fixed("PriorityLevelConfiguration"),
+    plural: fixed("prioritylevelconfigurations"),
+    singular: fixed("prioritylevelconfiguration"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: false,
-    schema: "io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration",
+    schema: fixed("io.k8s.api.flowcontrol.v1.PriorityLevelConfiguration"),
     verbs: EVERY_VERB,
     subresources: &[Subresource::Status],
     fields: &[],
@@ -31,8 +32,9 @@ pub(crate) static PRIORITY_LEVEL_CONFIGURATION: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    strategy: &PriorityLevelStrategy,
-};
+    strategy: Held::Static(&PriorityLevelStrategy),
+    custom: None,
+});
 
 const COLUMNS: &[Column] = &[
     NAME,
@@ -125,7 +127,7 @@ mod tests {
 
     fn created(name: &str, spec: &Value) -> (Value, Vec<String>) {
         let mut object = json!({"metadata": {"name": name}, "spec": spec});
-        let (strategy, at) = (PRIORITY_LEVEL_CONFIGURATION.strategy, facts::admission());
+        let (strategy, at) = (&PRIORITY_LEVEL_CONFIGURATION.strategy, facts::admission());
         strategy.default(&mut object, &at);
         strategy.prepare_create(&mut object, &at);
         let errors = strategy.validate_create(&object, &at);
@@ -192,7 +194,7 @@ mod tests {
         let (old, _) = created("a", &reject);
         let mut new = old.clone();
         new["spec"]["limited"]["borrowingLimitPercent"] = json!(0);
-        let strategy = PRIORITY_LEVEL_CONFIGURATION.strategy;
+        let strategy = &PRIORITY_LEVEL_CONFIGURATION.strategy;
         strategy.prepare_update(Part::Main, &mut new, &old, &facts::admission());
         assert_eq!(number(&new, &["metadata", "generation"]), Some(2));
     }

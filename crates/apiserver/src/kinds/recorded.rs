@@ -7,9 +7,9 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, Kind, Part, Strategy,
+    Admission, DeleteAnswers, Held, Kind, Part, Strategy,
     endpointslice::ENDPOINT_SLICE,
-    metadata,
+    fixed, metadata,
     read::{at, entry, list, remove, text},
     service::SERVICE,
 };
@@ -25,15 +25,15 @@ struct NoStrategy;
 impl Strategy for NoStrategy {}
 
 const CONFIG_MAP: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "ConfigMap",
-    plural: "configmaps",
-    singular: "configmap",
-    short_names: &[],
-    categories: &[],
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("ConfigMap"),
+    plural: fixed("configmaps"),
+    singular: fixed("configmap"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "",
+    schema: fixed(""),
     verbs: &[],
     subresources: &[],
     fields: &[],
@@ -42,7 +42,8 @@ const CONFIG_MAP: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: &[],
-    strategy: &NoStrategy,
+    strategy: Held::Static(&NoStrategy),
+    custom: None,
 };
 
 /// A server without HTTP, store and schema.
@@ -276,7 +277,7 @@ fn refused(kind: &Kind, name: &str, errors: &Errors, expected: &Value) -> Vec<St
     let texts: Vec<String> = errors.iter().map(FieldError::to_string).collect();
     let all = if texts.len() == 1 { texts[0].clone() } else { format!("[{}]", texts.join(", ")) };
     let full = if kind.group.is_empty() {
-        kind.kind.to_owned()
+        kind.kind.to_string()
     } else {
         format!("{}.{}", kind.kind, kind.group)
     };

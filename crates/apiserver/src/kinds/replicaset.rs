@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource,
+    fixed,
     read::number,
     workload::{self, columns},
 };
@@ -12,16 +13,16 @@ use crate::{
     table::{AGE, NAME},
 };
 
-pub(crate) static REPLICA_SET: Kind = Kind {
-    group: "apps",
-    version: "v1",
-    kind: "ReplicaSet",
-    plural: "replicasets",
-    singular: "replicaset",
-    short_names: &["rs"],
-    categories: &["all"],
+pub(crate) static REPLICA_SET: KindRef = Held::Static(&Kind {
+    group: fixed("apps"),
+    version: fixed("v1"),
+    kind: fixed("ReplicaSet"),
+    plural: fixed("replicasets"),
+    singular: fixed("replicaset"),
+    short_names: Held::Static(&[fixed("rs")]),
+    categories: Held::Static(&[fixed("all")]),
     namespaced: true,
-    schema: "io.k8s.api.apps.v1.ReplicaSet",
+    schema: fixed("io.k8s.api.apps.v1.ReplicaSet"),
     verbs: EVERY_VERB,
     subresources: &[Subresource::Scale, Subresource::Status],
     fields: &[],
@@ -30,8 +31,9 @@ pub(crate) static REPLICA_SET: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: COLUMNS,
-    strategy: &ReplicaSetStrategy,
-};
+    strategy: Held::Static(&ReplicaSetStrategy),
+    custom: None,
+});
 
 const COLUMNS: &[Column] = &[
     NAME,

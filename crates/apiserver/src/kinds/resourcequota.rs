@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource,
+    fixed,
     pod::validate::quota_resource,
     read::{at, carry_over, entries, entry, list, shown_quantity, text},
 };
@@ -14,16 +15,16 @@ use crate::{
     table::{AGE, NAME},
 };
 
-pub(crate) static RESOURCE_QUOTA: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "ResourceQuota",
-    plural: "resourcequotas",
-    singular: "resourcequota",
-    short_names: &["quota"],
-    categories: &[],
+pub(crate) static RESOURCE_QUOTA: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("ResourceQuota"),
+    plural: fixed("resourcequotas"),
+    singular: fixed("resourcequota"),
+    short_names: Held::Static(&[fixed("quota")]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.core.v1.ResourceQuota",
+    schema: fixed("io.k8s.api.core.v1.ResourceQuota"),
     verbs: EVERY_VERB,
     subresources: &[Subresource::Status],
     fields: &[],
@@ -32,8 +33,9 @@ pub(crate) static RESOURCE_QUOTA: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: COLUMNS,
-    strategy: &ResourceQuotaStrategy,
-};
+    strategy: Held::Static(&ResourceQuotaStrategy),
+    custom: None,
+});
 
 const COLUMNS: &[Column] = &[
     NAME,

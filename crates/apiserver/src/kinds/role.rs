@@ -6,7 +6,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, names,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, fixed,
+    names,
     pod::validate,
     read::{list, text},
 };
@@ -17,16 +18,16 @@ use crate::{
 
 pub(crate) const RBAC: &str = "rbac.authorization.k8s.io";
 
-pub(crate) static ROLE: Kind = Kind {
-    group: RBAC,
-    version: "v1",
-    kind: "Role",
-    plural: "roles",
-    singular: "role",
-    short_names: &[],
-    categories: &[],
+pub(crate) static ROLE: KindRef = Held::Static(&Kind {
+    group: fixed(RBAC),
+    version: fixed("v1"),
+    kind: fixed("Role"),
+    plural: fixed("roles"),
+    singular: fixed("role"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.rbac.v1.Role",
+    schema: fixed("io.k8s.api.rbac.v1.Role"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[],
@@ -35,19 +36,20 @@ pub(crate) static ROLE: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: &[table::NAME, CREATED_AT],
-    strategy: &RoleStrategy { namespaced: true },
-};
+    strategy: Held::Static(&RoleStrategy { namespaced: true }),
+    custom: None,
+});
 
-pub(crate) static CLUSTER_ROLE: Kind = Kind {
-    group: RBAC,
-    version: "v1",
-    kind: "ClusterRole",
-    plural: "clusterroles",
-    singular: "clusterrole",
-    short_names: &[],
-    categories: &[],
+pub(crate) static CLUSTER_ROLE: KindRef = Held::Static(&Kind {
+    group: fixed(RBAC),
+    version: fixed("v1"),
+    kind: fixed("ClusterRole"),
+    plural: fixed("clusterroles"),
+    singular: fixed("clusterrole"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: false,
-    schema: "io.k8s.api.rbac.v1.ClusterRole",
+    schema: fixed("io.k8s.api.rbac.v1.ClusterRole"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[],
@@ -56,8 +58,9 @@ pub(crate) static CLUSTER_ROLE: Kind = Kind {
     delete_answers: DeleteAnswers::Status,
     alias: None,
     columns: &[table::NAME, CREATED_AT],
-    strategy: &RoleStrategy { namespaced: false },
-};
+    strategy: Held::Static(&RoleStrategy { namespaced: false }),
+    custom: None,
+});
 
 /// The second column of kinds without a printer of their own.
 const CREATED_AT: Column = Column {

@@ -7,7 +7,8 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, metadata, names,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, fixed,
+    metadata, names,
     read::{entry, list, text},
     role::RBAC,
 };
@@ -16,16 +17,16 @@ use crate::{
     table,
 };
 
-pub(crate) static ROLE_BINDING: Kind = Kind {
-    group: RBAC,
-    version: "v1",
-    kind: "RoleBinding",
-    plural: "rolebindings",
-    singular: "rolebinding",
-    short_names: &[],
-    categories: &[],
+pub(crate) static ROLE_BINDING: KindRef = Held::Static(&Kind {
+    group: fixed(RBAC),
+    version: fixed("v1"),
+    kind: fixed("RoleBinding"),
+    plural: fixed("rolebindings"),
+    singular: fixed("rolebinding"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.rbac.v1.RoleBinding",
+    schema: fixed("io.k8s.api.rbac.v1.RoleBinding"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[],
@@ -43,19 +44,20 @@ pub(crate) static ROLE_BINDING: Kind = Kind {
         groups("Groups in the roleBinding"),
         service_accounts("ServiceAccounts in the roleBinding"),
     ],
-    strategy: &BindingStrategy { roles: &["Role", "ClusterRole"], namespaced: true },
-};
+    strategy: Held::Static(&BindingStrategy { roles: &["Role", "ClusterRole"], namespaced: true }),
+    custom: None,
+});
 
-pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind {
-    group: RBAC,
-    version: "v1",
-    kind: "ClusterRoleBinding",
-    plural: "clusterrolebindings",
-    singular: "clusterrolebinding",
-    short_names: &[],
-    categories: &[],
+pub(crate) static CLUSTER_ROLE_BINDING: KindRef = Held::Static(&Kind {
+    group: fixed(RBAC),
+    version: fixed("v1"),
+    kind: fixed("ClusterRoleBinding"),
+    plural: fixed("clusterrolebindings"),
+    singular: fixed("clusterrolebinding"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: false,
-    schema: "io.k8s.api.rbac.v1.ClusterRoleBinding",
+    schema: fixed("io.k8s.api.rbac.v1.ClusterRoleBinding"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[],
@@ -73,8 +75,9 @@ pub(crate) static CLUSTER_ROLE_BINDING: Kind = Kind {
         groups("Groups in the clusterRoleBinding"),
         service_accounts("ServiceAccounts in the clusterRoleBinding"),
     ],
-    strategy: &BindingStrategy { roles: &["ClusterRole"], namespaced: false },
-};
+    strategy: Held::Static(&BindingStrategy { roles: &["ClusterRole"], namespaced: false }),
+    custom: None,
+});
 
 #[derive(Debug)]
 struct BindingStrategy {

@@ -6,9 +6,9 @@ use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::{Value, json};
 
 use super::{
-    Admission, Column, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy,
+    Admission, Column, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy,
     configmap::{MOST_BYTES, decoded_len, immutable, wrong_key},
-    json_text,
+    fixed, json_text,
     read::{at, carry_over, entries, entry, remove, text},
 };
 use crate::{
@@ -16,16 +16,16 @@ use crate::{
     table,
 };
 
-pub(crate) static SECRET: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "Secret",
-    plural: "secrets",
-    singular: "secret",
-    short_names: &[],
-    categories: &[],
+pub(crate) static SECRET: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("Secret"),
+    plural: fixed("secrets"),
+    singular: fixed("secret"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.core.v1.Secret",
+    schema: fixed("io.k8s.api.core.v1.Secret"),
     verbs: EVERY_VERB,
     subresources: &[],
     fields: &[("type", |object| text(object, &["type"]).to_owned())],
@@ -53,8 +53,9 @@ pub(crate) static SECRET: Kind = Kind {
         },
         table::AGE,
     ],
-    strategy: &SecretStrategy,
-};
+    strategy: Held::Static(&SecretStrategy),
+    custom: None,
+});
 
 const ACCOUNT: &str = "kubernetes.io/service-account.name";
 

@@ -27,23 +27,23 @@ pub(crate) use self::{
 use crate::{
     invalid::Errors,
     kinds::{
-        Admission, DeleteAnswers, Kind, Part, Strategy, Subresource,
+        Admission, DeleteAnswers, Held, Kind, KindRef, Part, Strategy, Subresource, fixed,
         names::Check,
         read::{carry_over, entry, text},
     },
     settings::Features,
 };
 
-pub(crate) static SERVICE: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "Service",
-    plural: "services",
-    singular: "service",
-    short_names: &["svc"],
-    categories: &["all"],
+pub(crate) static SERVICE: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("Service"),
+    plural: fixed("services"),
+    singular: fixed("service"),
+    short_names: Held::Static(&[fixed("svc")]),
+    categories: Held::Static(&[fixed("all")]),
     namespaced: true,
-    schema: "io.k8s.api.core.v1.Service",
+    schema: fixed("io.k8s.api.core.v1.Service"),
     verbs: &["create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"],
     subresources: &[
         Subresource::NotSupported(
@@ -62,8 +62,9 @@ pub(crate) static SERVICE: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: columns::COLUMNS,
-    strategy: &ServiceStrategy,
-};
+    strategy: Held::Static(&ServiceStrategy),
+    custom: None,
+});
 
 #[derive(Debug)]
 struct ServiceStrategy;

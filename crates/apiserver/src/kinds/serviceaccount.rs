@@ -3,21 +3,21 @@
 use serde_json::{Value, json};
 
 use super::{
-    Admission, DeleteAnswers, EVERY_VERB, Kind, Part, Strategy, Subresource,
+    Admission, DeleteAnswers, EVERY_VERB, Held, Kind, KindRef, Part, Strategy, Subresource, fixed,
     read::{at, entry},
 };
 use crate::table;
 
-pub(crate) static SERVICE_ACCOUNT: Kind = Kind {
-    group: "",
-    version: "v1",
-    kind: "ServiceAccount",
-    plural: "serviceaccounts",
-    singular: "serviceaccount",
-    short_names: &["sa"],
-    categories: &[],
+pub(crate) static SERVICE_ACCOUNT: KindRef = Held::Static(&Kind {
+    group: fixed(""),
+    version: fixed("v1"),
+    kind: fixed("ServiceAccount"),
+    plural: fixed("serviceaccounts"),
+    singular: fixed("serviceaccount"),
+    short_names: Held::Static(&[fixed("sa")]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.core.v1.ServiceAccount",
+    schema: fixed("io.k8s.api.core.v1.ServiceAccount"),
     verbs: EVERY_VERB,
     subresources: &[Subresource::Token],
     fields: &[],
@@ -26,8 +26,9 @@ pub(crate) static SERVICE_ACCOUNT: Kind = Kind {
     delete_answers: DeleteAnswers::Object,
     alias: None,
     columns: &[table::NAME, table::AGE],
-    strategy: &ServiceAccountStrategy,
-};
+    strategy: Held::Static(&ServiceAccountStrategy),
+    custom: None,
+});
 
 const ENFORCED: &str = "kubernetes.io/enforce-mountable-secrets";
 

@@ -23,6 +23,7 @@ use k8s_openapi::{
         policy::v1::{Eviction, PodDisruptionBudget},
         rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
     },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
     apimachinery::pkg::{
         apis::meta::v1::{
             APIGroup, APIGroupList, APIResourceList, APIVersions, DeleteOptions, ListMeta, Patch,
@@ -76,7 +77,7 @@ fn generate() -> Map<String, Value> {
         (PodDisruptionBudget, ResourceQuota, Service, ServiceAccount),
         (ControllerRevision, DaemonSet, Deployment, ReplicaSet),
         (EndpointSlice, EventV1, Lease, Scale, Eviction, FlowSchema, PriorityLevelConfiguration),
-        (ClusterRole, ClusterRoleBinding, Role, RoleBinding),
+        (ClusterRole, ClusterRoleBinding, CustomResourceDefinition, Role, RoleBinding),
         (SelfSubjectReview, TokenRequest, TokenReview),
         (
             SelfSubjectAccessReview,

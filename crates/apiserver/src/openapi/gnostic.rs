@@ -35,9 +35,12 @@ struct Message {
 enum FieldEncoding {
     Text,
     Flag,
+    Integer,
+    /// `double`.
+    Number,
     /// A list of strings: the field repeated.
     Texts,
-    /// Any type, as YAML text (JSON is YAML): `Any { yaml = 2 }`.
+    /// Any type, as YAML text: `Any { yaml = 2 }`.
     Any,
     /// `DefaultType`: a number, a boolean or a string; other defaults are only marked as present.
     Default,
@@ -72,6 +75,11 @@ fn field(number: u32, encoding: FieldEncoding, value: &Value, out: &mut Vec<u8>)
             varint(tag(number, 0), out);
             varint(u64::from(value.as_bool().unwrap_or_default()), out);
         }
+        FieldEncoding::Integer => {
+            varint(tag(number, 0), out);
+            varint(integer(value).cast_unsigned(), out);
+        }
+        FieldEncoding::Number => double(number, value, out),
         FieldEncoding::Texts => {
             value
                 .as_array()
@@ -79,7 +87,7 @@ fn field(number: u32, encoding: FieldEncoding, value: &Value, out: &mut Vec<u8>)
                 .flatten()
                 .for_each(|one| field(number, FieldEncoding::Text, one, out));
         }
-        FieldEncoding::Any => counted(number, out, |out| text(2, &format!("{value}\n"), out)),
+        FieldEncoding::Any => counted(number, out, |out| text(2, &yaml(value), out)),
         FieldEncoding::Default => counted(number, out, |out| default(value, out)),
         FieldEncoding::Message(inner) => counted(number, out, |out| message(inner, value, out)),
         FieldEncoding::Each(encoding) => {
@@ -112,14 +120,41 @@ fn entry(number: u32, name: &str, encoding: &FieldEncoding, value: &Value, out: 
 
 fn default(value: &Value, out: &mut Vec<u8>) {
     match value {
-        Value::Number(number) => {
-            varint(tag(1, 1), out);
-            out.extend(number.as_f64().unwrap_or_default().to_le_bytes());
-        }
+        Value::Number(_) => double(1, value, out),
         Value::Bool(_) => field(2, FieldEncoding::Flag, value, out),
         Value::String(words) => text(3, words, out),
         Value::Null | Value::Array(_) | Value::Object(_) => {}
     }
+}
+
+/// JSON is YAML, except for the characters that YAML does not allow, or reads as ends of lines.
+fn yaml(value: &Value) -> String {
+    let mut json = value.to_string();
+    let is_special = |letter| {
+        matches!(
+            letter,
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
+    };
+    if json.contains(is_special) {
+        let escaped = |letter| match is_special(letter) {
+            true => format!("\\u{:04x}", u32::from(letter)),
+            false => letter.to_string(),
+        };
+        json = json.chars().map(escaped).collect();
+    }
+    json.push('\n');
+    json
+}
+
+fn double(number: u32, value: &Value, out: &mut Vec<u8>) {
+    varint(tag(number, 1), out);
+    out.extend(value.as_f64().unwrap_or_default().to_le_bytes());
+}
+
+/// `1.0` is an integer too.
+fn integer(value: &Value) -> i64 {
+    value.as_i64().unwrap_or_else(|| value.as_f64().unwrap_or_default() as i64)
 }
 
 fn text(number: u32, text: &str, out: &mut Vec<u8>) {
@@ -177,7 +212,7 @@ mod tests {
         // Field 25, `type`: 25 << 3 | 2 = 202 = 0xca 0x01.
         let object =
             |more: &[u8]| schemas(&counted(1, [far([0xca, 1], "object"), more.to_vec()].concat()));
-        let table: [(Value, Vec<u8>); 5] = [
+        let table: [(Value, Vec<u8>); 7] = [
             (json!({ "openapi": "3.0.0" }), counted(1, "3.0.0")),
             (
                 json!({ "info": { "title": "t", "version": "v" } }),
@@ -193,6 +228,15 @@ mod tests {
             (
                 schema(&json!({ "type": "object", "x-a": ["b"] })),
                 object(&far([0xa2, 2], named("x-a", &counted(2, "[\"b\"]\n")))),
+            ),
+            (
+                schema(&json!({ "type": "object", "x-a": "\u{7f}é\u{2028}" })),
+                object(&far([0xa2, 2], named("x-a", &counted(2, "\"\\u007fé\\u2028\"\n")))),
+            ),
+            // Field 13, `minimum`, a double; field 16, `minLength`, a varint.
+            (
+                schema(&json!({ "minimum": 1, "minLength": 200 })),
+                schemas(&counted(1, [0x69, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, 0x80, 1, 0xc8, 1])),
             ),
         ];
         for (document, expected) in table {

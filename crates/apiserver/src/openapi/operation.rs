@@ -162,7 +162,7 @@ pub(super) fn reference(schema: &str) -> Value {
     json!({ "$ref": format!("#/components/schemas/{schema}") })
 }
 
-fn content(types: &[&str], schema: &Value) -> Value {
+pub(super) fn content(types: &[&str], schema: &Value) -> Value {
     types
         .iter()
         .map(|type_| ((*type_).to_owned(), json!({ "schema": schema })))
@@ -170,7 +170,7 @@ fn content(types: &[&str], schema: &Value) -> Value {
         .into()
 }
 
-fn reason(status: &str) -> &'static str {
+pub(super) fn reason(status: &str) -> &'static str {
     match status {
         "200" => "OK",
         "201" => "Created",

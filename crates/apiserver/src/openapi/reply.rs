@@ -3,9 +3,7 @@
 //! Source: `k8s.io/kube-openapi/pkg/handler` and `handler3`. Clients send media types with `@`,
 //! which are not well formed, so the response names the type without it.
 
-use bytes::Bytes;
-
-use super::Document;
+use super::{Chunks, Document};
 
 /// The relevant parts of a request.
 #[derive(Clone, Copy, Debug, Default)]
@@ -20,7 +18,7 @@ pub(crate) struct DocumentRequest<'a> {
 pub(crate) enum Reply {
     /// 200 with `Vary: Accept`. `immutable`: `Cache-Control: public, immutable`, and `Expires` in
     /// a year.
-    Document { body: Bytes, content_type: &'static str, etag: String, immutable: bool },
+    Document { body: Chunks, content_type: &'static str, etag: String, immutable: bool },
     /// 304.
     NotModified { etag: String },
     /// 301: the hash is that of another version.
@@ -65,7 +63,7 @@ impl Document {
 
     /// The URL that includes the hash.
     pub(super) fn location(&self) -> String {
-        format!("/openapi/v3/{}?hash={}", self.name, self.hash())
+        location(&self.name, self.hash())
     }
 
     /// Whether an `If-None-Match` names this document.
@@ -73,6 +71,11 @@ impl Document {
         let mut tags = tags.split(',').map(|tag| tag.trim().trim_start_matches("W/"));
         tags.any(|tag| tag == "*" || tag == self.etag())
     }
+}
+
+/// The URL of a document that includes its hash.
+pub(super) fn location(name: &str, hash: &str) -> String {
+    format!("/openapi/v3/{name}?hash={hash}")
 }
 
 // === impl DocumentType ===
@@ -128,8 +131,11 @@ fn clause(text: &str) -> (&str, f32) {
 
 #[cfg(test)]
 mod tests {
-    use super::{DocumentRequest, DocumentType, Reply};
-    use crate::openapi::{v2, v3, v3_index};
+    use super::{Document, DocumentRequest, DocumentType, Reply};
+    use crate::{
+        kinds::Catalogue,
+        openapi::{built_in, v2, v3, v3_index},
+    };
 
     const V2: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
     const V3: &str = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf";
@@ -172,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_right_hash_is_cached_for_ever_and_a_wrong_one_leads_to_it() {
-        let document = v3("apis/apps/v1").unwrap();
+        let document = v3(&Catalogue::default(), "apis/apps/v1").unwrap();
         let asked = |hash| document.reply(&DocumentRequest { hash, ..DocumentRequest::default() });
         let immutable = |reply| match reply {
             Reply::Document { immutable, body, .. } => {
@@ -190,7 +196,10 @@ mod tests {
 
     #[test]
     fn who_has_the_document_is_told_so() {
-        for document in [v2(), v3_index(), v3("version").unwrap()] {
+        let served = Catalogue::default();
+        let (v2, index) = (v2(&served), v3_index(&served));
+        let documents: [&Document; 3] = [&v2, &index, built_in("version").unwrap()];
+        for document in documents {
             let etag = document.etag();
             let weak = format!("\"x\", W/{etag}");
             for tags in [etag.as_str(), &weak, "*"] {

@@ -1,6 +1,6 @@
 //! Everything that has paths: the kinds of the table, and create-only resources.
 
-use crate::kinds::{DeleteAnswers, KINDS, Kind, Subresource};
+use crate::kinds::{DeleteAnswers, KINDS, KindRef, Subresource};
 
 /// The properties of a resource that its paths depend on.
 #[derive(Clone, Copy, Debug)]
@@ -91,14 +91,14 @@ const fn posted(
     }
 }
 
-fn of(kind: &Kind) -> Resource {
+fn of(kind: &'static KindRef) -> Resource {
     Resource {
-        group: kind.group,
-        version: kind.version,
-        kind: kind.kind,
-        plural: kind.plural,
+        group: &kind.group,
+        version: &kind.version,
+        kind: &kind.kind,
+        plural: &kind.plural,
         namespaced: kind.namespaced,
-        schema: kind.schema,
+        schema: &kind.schema,
         verbs: kind.verbs,
         subresources: kind.subresources,
         delete_answers: kind.delete_answers,

@@ -12,6 +12,7 @@ use super::{described, operation::reference};
 use crate::types;
 
 const META: &str = "io.k8s.apimachinery.pkg.apis.meta.v1";
+const EXTENSIONS: &str = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
 
 /// The schema of a named type: from the tables, or one of the few that are not structs, or from
 /// `k8s-openapi`.
@@ -58,6 +59,7 @@ fn plain(name: &str) -> Option<Value> {
         "Time" | "MicroTime" => json!({ "type": "string", "format": "date-time" }),
         "Duration" => json!({ "type": "string" }),
         "FieldsV1" | "Patch" | "RawExtension" => json!({ "type": "object" }),
+        "JSON" => json!({}),
         _ => return None,
     })
 }
@@ -81,6 +83,9 @@ fn elsewhere(name: &str) -> Value {
 }
 
 fn of(facts: &Schema, type_: &Type) -> Value {
+    if type_.either {
+        return json!({});
+    }
     let fields: Map<String, Value> = type_
         .fields
         .iter()
@@ -179,12 +184,13 @@ fn shape(facts: &Schema, shape_: &Shape, go: &str) -> Map<String, Value> {
         Shape::MicroTime => reference(&format!("{META}.MicroTime")),
         Shape::Duration => reference(&format!("{META}.Duration")),
         Shape::Any if go.ends_with("FieldsV1") => reference(&format!("{META}.FieldsV1")),
+        Shape::Any if go.ends_with("v1.JSON") => reference(&format!("{EXTENSIONS}.JSON")),
         Shape::Any => reference("io.k8s.apimachinery.pkg.runtime.RawExtension"),
         Shape::List(inner) => json!({ "type": "array", "items": shape(facts, inner, go) }),
         Shape::Map(inner) => {
             json!({ "type": "object", "additionalProperties": shape(facts, inner, go) })
         }
-        Shape::Struct(id) => reference(&facts.of(*id).name),
+        Shape::Struct(id) | Shape::Either(id) => reference(&facts.of(*id).name),
     };
     match schema {
         Value::Object(schema) => schema,
@@ -201,9 +207,8 @@ fn group_version_kind(name: &str) -> Option<Value> {
         "apps" | "autoscaling" | "policy" => package,
         "flowcontrol" => "flowcontrol.apiserver.k8s.io",
         "rbac" => "rbac.authorization.k8s.io",
-        "authentication" | "authorization" | "coordination" | "discovery" | "events" => {
-            &format!("{package}.k8s.io")
-        }
+        "apiextensions" | "authentication" | "authorization" | "coordination" | "discovery"
+        | "events" => &format!("{package}.k8s.io"),
         _ => return None,
     };
     Some(json!([{ "group": group, "kind": kind, "version": version }]))

@@ -6,11 +6,15 @@ use std::{collections::BTreeMap, env, fs, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use super::{hash, v2, v3, v3_documents, v3_index};
-use crate::kinds::KINDS;
+use super::{built_in, built_ins, hash, v2, v3, v3_index};
+use crate::kinds::{Catalogue, KINDS};
 
 fn parsed(name: &str) -> Value {
-    serde_json::from_slice(&v3(name).unwrap().json()).unwrap()
+    serde_json::from_slice(&built_in(name).unwrap().json().concat()).unwrap()
+}
+
+fn parsed_v2() -> Value {
+    serde_json::from_slice(&v2(&Catalogue::default()).json().concat()).unwrap()
 }
 
 /// All objects that contain a `$ref`.
@@ -33,27 +37,27 @@ fn recorded_facts_about_documents_hold() {
     let mut documents = BTreeMap::new();
     let mut fetch = |path: &str| {
         let name = path.strip_prefix("/openapi/v3/").ok_or("not a document")?;
-        v3(name).ok_or("not found")?;
+        built_in(name).ok_or("not found")?;
         Ok(documents.entry(name.to_owned()).or_insert_with(|| parsed(name)).clone())
     };
     let facts: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let now: Vec<&Value> = facts.iter().filter(|fact| !facts::later(fact)).collect();
     let check =
-        |fact: &&Value| Some(format!("{}: {}", fact["id"], facts::check(fact, &mut fetch).err()?));
-    let failures: Vec<String> = now.iter().filter_map(check).collect();
+        |fact: &Value| Some(format!("{}: {}", fact["id"], facts::check(fact, &mut fetch).err()?));
+    let failures: Vec<String> = facts.iter().filter_map(check).collect();
     assert!(
         failures.is_empty(),
         "{} of {} failed:\n{}",
         failures.len(),
-        now.len(),
+        facts.len(),
         failures.join("\n")
     );
-    assert!(now.len() > facts.len() / 2, "most facts are about what is served");
+    assert!(facts.len() > 100, "{}", facts.len());
 }
 
 #[test]
 fn the_index_names_every_document_by_its_hash() {
-    let index: Value = serde_json::from_slice(&v3_index().json()).unwrap();
+    let served = Catalogue::default();
+    let index: Value = serde_json::from_slice(&v3_index(&served).json().concat()).unwrap();
     let paths = index["paths"].as_object().unwrap();
     for name in [
         "api",
@@ -64,17 +68,17 @@ fn the_index_names_every_document_by_its_hash() {
         "apis/apps/v1",
         "apis/discovery.k8s.io/v1",
     ] {
-        let address = format!("/openapi/v3/{name}?hash={}", v3(name).unwrap().hash());
+        let address = format!("/openapi/v3/{name}?hash={}", v3(&served, name).unwrap().hash());
         assert_eq!(paths[name], json!({ "serverRelativeURL": address }), "{name}");
     }
-    assert_eq!(paths.len(), v3_documents().len());
-    assert!(v3("apis/no.such.group/v1").is_none());
+    assert_eq!(paths.len(), built_ins().len());
+    assert!(v3(&served, "apis/no.such.group/v1").is_none());
 }
 
 #[test]
 fn every_reference_leads_to_a_schema() {
-    let v2: Value = serde_json::from_slice(&v2().json()).unwrap();
-    let names = v3_documents().iter().map(|(name, _)| name);
+    let v2 = parsed_v2();
+    let names = built_ins().iter().map(|(name, _)| name);
     let documents =
         names.map(|name| (parsed(name), "#/components/schemas/", "/components/schemas"));
     for (document, begin, pointer) in documents.chain([(v2, "#/definitions/", "/definitions")]) {
@@ -102,9 +106,12 @@ fn every_kind_has_its_paths_and_is_described() {
         let collection = format!("/{name}{scope}/{}", kind.plural);
         for path in [collection.clone(), format!("{collection}/{{name}}")] {
             let item = &document["paths"][&path];
-            assert_eq!(item["get"]["x-kubernetes-group-version-kind"]["kind"], kind.kind, "{path}");
+            assert_eq!(
+                item["get"]["x-kubernetes-group-version-kind"]["kind"], *kind.kind,
+                "{path}"
+            );
         }
-        let schema = &document["components"]["schemas"][kind.schema];
+        let schema = &document["components"]["schemas"][&*kind.schema];
         assert!(schema["description"].is_string(), "{} has no description", kind.schema);
         let kinds = json!([{ "group": kind.group, "kind": kind.kind, "version": kind.version }]);
         assert_eq!(schema["x-kubernetes-group-version-kind"], kinds);
@@ -131,7 +138,7 @@ fn the_fields_of_topology_are_described() {
 
 #[test]
 fn version_2_says_the_same_in_its_own_form() {
-    let document: Value = serde_json::from_slice(&v2().json()).unwrap();
+    let document = parsed_v2();
     let ports = &document["definitions"]["io.k8s.api.core.v1.ServiceSpec"]["properties"]["ports"];
     assert_eq!(ports["items"], json!({ "$ref": "#/definitions/io.k8s.api.core.v1.ServicePort" }));
     assert_eq!(ports["x-kubernetes-patch-merge-key"], "port");

@@ -1,4 +1,4 @@
-//! The document of version 2: all of version 3 in the older format.
+//! The document of version 2: all built-in documents of version 3 in the older format.
 //!
 //! Version 2 has no media types beside schemas (`consumes` and `produces` list them), a body is a
 //! parameter, `$ref` may have a description beside it, and a schema has only one type:
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{schemas::also_of, v3};
 
-/// The whole document.
+/// The paths and definitions of everything built in.
 pub(super) fn document() -> Value {
     let mut paths = Map::new();
     let mut definitions = Map::new();
@@ -21,14 +21,17 @@ pub(super) fn document() -> Value {
             define(&mut definitions, name, self::schema(schema));
         }
     }
-    json!({
-        "swagger": "2.0",
-        "info": v3::info(),
-        "paths": paths,
-        "definitions": definitions,
-        "securityDefinitions": { "BearerToken": v3::bearer_token() },
-        "security": [{ "BearerToken": [] }],
-    })
+    json!({ "paths": paths, "definitions": definitions })
+}
+
+/// The other fields of the document.
+pub(super) fn about() -> Map<String, Value> {
+    Map::from_iter([
+        ("swagger".to_owned(), "2.0".into()),
+        ("info".to_owned(), v3::info()),
+        ("securityDefinitions".to_owned(), json!({ "BearerToken": v3::bearer_token() })),
+        ("security".to_owned(), json!([{ "BearerToken": [] }])),
+    ])
 }
 
 /// A type is the same in all documents except for its list of groups.
@@ -54,7 +57,7 @@ fn taken(document: &mut Value, pointer: &str) -> Map<String, Value> {
     }
 }
 
-fn path_item(item: Value) -> Value {
+pub(super) fn path_item(item: Value) -> Value {
     let Value::Object(item) = item else { return item };
     let converted = item.into_iter().map(|(key, value)| {
         let value = if key == "parameters" { parameters(value) } else { operation(value) };

@@ -1,11 +1,11 @@
-//! Documents of version 3.
+//! Documents of version 3, of built-in kinds.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
 use super::{
-    operation::{Answer, Operation},
+    operation::{Answer, Operation, reference},
     paths,
     resources::{self, capital, short},
     schemas,
@@ -38,6 +38,26 @@ pub(super) fn document(name: &str) -> Value {
         "securitySchemes": { "BearerToken": bearer_token() },
     });
     json!({ "openapi": "3.0.0", "info": info(), "paths": paths, "components": components })
+}
+
+/// The types that custom resources refer to, with the paths and schemas of the built-in kinds of
+/// the same group version, if there are any.
+pub(super) fn with_common(name: Option<&str>) -> Value {
+    const SCALE: &str = "io.k8s.api.autoscaling.v1.Scale";
+    let paths = name.map_or_else(|| json!({}), items);
+    let meta = ["DeleteOptions", "ListMeta", "ObjectMeta", "Patch", "Status"];
+    let mut used: Vec<Value> = meta.map(|type_| reference(&format!("{META}.{type_}"))).into();
+    used.push(reference(SCALE));
+    let schemas = closure(&json!([paths, used]));
+    json!({ "paths": paths, "components": { "schemas": schemas } })
+}
+
+/// The fields of a custom resource's document beside paths and components.
+pub(super) fn about_custom() -> Map<String, Value> {
+    Map::from_iter([
+        ("openapi".to_owned(), "3.0.0".into()),
+        ("info".to_owned(), json!({ "title": "Kubernetes CRD Swagger", "version": "v0.1.0" })),
+    ])
 }
 
 pub(super) fn info() -> Value {

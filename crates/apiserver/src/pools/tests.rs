@@ -38,7 +38,7 @@ fn service(spec: &Value) -> Value {
 fn write(pools: &Arc<Pools>, old: Option<&Value>, mut new: Value) -> Result<Value, Vec<String>> {
     let at =
         Admission { now: "2026-01-01T00:00:00Z".parse().unwrap(), features: Features::default() };
-    let strategy = SERVICE.strategy;
+    let strategy = &SERVICE.strategy;
     strategy.default(&mut new, &at);
     match old {
         None => metadata::prepare_create(&mut new, &at, "u", "abcde"),

@@ -160,6 +160,7 @@ impl Encoder<'_, '_> {
         let first = self.scanner.peek()?;
         match (shape, first) {
             (Shape::Struct(id), b'{') => self.object(types::schema().of(*id))?,
+            (Shape::Either(id), _) => return self.either(types::schema().of(*id)),
             (Shape::Any, b'n') => self.scanner.skip()?,
             (Shape::Any, _) => {
                 let start = self.scanner.start()?;
@@ -184,6 +185,27 @@ impl Encoder<'_, '_> {
             }
         }
         Ok(first != b'n')
+    }
+
+    /// Appends the message of a struct with one field set; false if the value fits none.
+    fn either(&mut self, of: &Type) -> Step<bool> {
+        let Some(at) = of.alternative(self.scanner.peek()?) else {
+            self.scanner.skip()?;
+            return Ok(false);
+        };
+        let (start, first, plan) = (self.out.len(), self.spans.len(), plan(of));
+        if let Some(rank) = plan.rank(at) {
+            self.field(rank, &of.fields[at])?;
+        }
+        // Where a schema is given, values are allowed.
+        let flag = of.alternative(b't').filter(|flag| *flag != at);
+        if let Some(rank) = flag.and_then(|flag| plan.rank(flag)) {
+            let start = self.out.len();
+            self.out.push(1);
+            self.spans.push(Span { rank, start, end: self.out.len() });
+        }
+        self.arrange(plan, start, first);
+        Ok(true)
     }
 
     /// Puts the fields of an object in the order of their numbers.

@@ -1,6 +1,6 @@
 //! Decodes messages to JSON objects, according to the table of types.
 
-use evenkeel_store::schema::{Field, Shape, Type};
+use evenkeel_store::schema::{Field, MOST_LEVELS, Shape, Type};
 use serde_json::{Map, Value};
 
 use super::{
@@ -9,9 +9,9 @@ use super::{
 };
 use crate::types;
 
-/// No kind of the table comes near (a Deployment's pod affinity nests about ten deep); a recursive
-/// type would.
-pub(super) const MAX_DEPTH: usize = 48;
+/// Whatever can be stored can be sent: each message but those of [`Shape::Either`], which are not
+/// counted, is an object in JSON.
+pub(super) const MAX_DEPTH: usize = MOST_LEVELS;
 
 /// The number of the list in a message that stands for a list: protobuf has no lists of lists, nor
 /// maps of lists.
@@ -164,7 +164,23 @@ impl Message<'_> {
                 inside.merge(None, part.bytes(name)?, &mut object)?;
                 Ok(Value::Object(object))
             }
+            Shape::Either(id) => {
+                let inside = Message { of: types::schema().of(*id), ..self };
+                inside.either(part.bytes(name)?)
+            }
         }
+    }
+
+    /// The value of one field. A boolean that is absent is false; a schema beside it wins.
+    fn either(self, bytes: &[u8]) -> Result<Value, ProtobufError> {
+        let mut object = Map::new();
+        self.merge(None, bytes, &mut object)?;
+        let mut take = |first: u8| {
+            let field = &self.of.fields[self.of.alternative(first)?];
+            Some(object.remove(&*field.name).unwrap_or(Value::Null))
+        };
+        let value = take(b'{').filter(|value| !value.is_null()).or_else(|| take(b'['));
+        Ok(value.unwrap_or_else(|| (take(b't') == Some(Value::Bool(true))).into()))
     }
 
     fn list(self, key: &str, element: &Shape, bytes: &[u8]) -> Result<Value, ProtobufError> {

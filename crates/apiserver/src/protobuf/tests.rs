@@ -290,8 +290,8 @@ fn has_message(shape: &Shape) -> bool {
 #[test]
 fn every_kind_is_known_by_its_version_and_its_name() {
     for kind in KINDS {
-        let of = super::kind(&kind.api_version(), kind.kind);
-        assert_eq!(of.map(|of| &*of.name), Some(kind.schema), "{}", kind.kind);
+        let of = super::kind(&kind.api_version(), &kind.kind);
+        assert_eq!(of.map(|of| &*of.name), Some(&*kind.schema), "{}", kind.kind);
         assert!(super::kind(&kind.api_version(), &kind.list_kind()).is_some(), "{}", kind.kind);
     }
 }

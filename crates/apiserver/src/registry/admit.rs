@@ -12,7 +12,7 @@ use crate::{
     api::name_of,
     document,
     invalid::Errors,
-    kinds::{Kind, Part, PartStrategy, metadata, read::text},
+    kinds::{Kind, KindRef, Part, PartStrategy, metadata, read::text},
     pools::Reservation,
     random,
     storage::Next,
@@ -40,14 +40,14 @@ pub(crate) enum UpdateStrategy {
 /// An update.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Update<'a> {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'a KindRef,
     pub(super) strategy: UpdateStrategy,
     pub(super) key: &'a str,
     pub(super) old: &'a Value,
 }
 
 /// A new object: `value` is in the stored kind's form.
-pub(super) fn create(by: &Registry<'_>, kind: &'static Kind, mut value: Value) -> Result<Admitted> {
+pub(super) fn create(by: &Registry<'_>, kind: &KindRef, mut value: Value) -> Result<Admitted> {
     let at = by.api.admission(by.now);
     let hooks = hooks::of(kind.stored_kind());
     let mut warnings: Vec<String> =
@@ -70,7 +70,7 @@ pub(super) fn create(by: &Registry<'_>, kind: &'static Kind, mut value: Value) -
     kind.strategy.prepare_create(&mut value, &at);
     if let Some(why) = kind.strategy.refused(&value) {
         let name = name_of(&value).to_owned();
-        return Err(Error::Forbidden { kind, name, why });
+        return Err(Error::Forbidden { kind: kind.clone(), name, why });
     }
     let mut errors = metadata::validate_create(kind, &value);
     errors.extend(kind.strategy.validate_create(&value, &at));
@@ -117,6 +117,13 @@ pub(super) fn update(by: &Registry<'_>, change: Update<'_>, mut value: Value) ->
     };
     kind.strategy.prepare_update(part, &mut value, old, &at);
     let mut errors = metadata::validate_update(kind, &value, old);
+    if kind.custom.is_some() && !errors.is_empty() {
+        // Kubernetes checks the metadata of custom resources twice, and reports it twice.
+        errors.extend(errors.clone());
+        errors.extend(kind.strategy.validate_update(part, &value, old, &at));
+        let name = name_of(&value).to_owned();
+        return Err(Error::Invalid { kind: kind.clone(), name, errors });
+    }
     errors.extend(kind.strategy.validate_update(part, &value, old, &at));
     if !errors.is_empty() {
         return Err(invalid(kind, &value, errors));
@@ -152,7 +159,7 @@ impl Admitted {
     pub(super) async fn write_new(
         &mut self,
         by: &Registry<'_>,
-        kind: &Kind,
+        kind: &KindRef,
         key: &str,
     ) -> Result<std::result::Result<Outcome, Refused>> {
         let next = Next::Version(document::stored(kind.stored_kind(), &self.value));
@@ -196,7 +203,7 @@ pub(crate) fn ends(kind: &Kind, new: &Value, old: &Value) -> bool {
 }
 
 /// A validation error of this object.
-pub(super) fn invalid(kind: &'static Kind, value: &Value, errors: Errors) -> Error {
+pub(super) fn invalid(kind: &KindRef, value: &Value, errors: Errors) -> Error {
     let name = name_of(value).to_owned();
-    Error::Invalid { kind, name, errors: metadata::distinct(errors) }
+    Error::Invalid { kind: kind.clone(), name, errors: metadata::distinct(errors) }
 }

@@ -9,7 +9,7 @@ use super::{Error, Registry, Result, admit};
 use crate::{
     api::{key, name_of},
     document,
-    kinds::{Kind, NAMESPACE, read::text},
+    kinds::{CUSTOM_RESOURCE_DEFINITION, KindRef, NAMESPACE, read::text},
 };
 
 /// The result of a create.
@@ -27,7 +27,7 @@ impl Registry<'_> {
     /// Creates from a value in the kind's own form, whose metadata names its namespace.
     pub(crate) async fn create(
         &self,
-        kind: &'static Kind,
+        kind: &KindRef,
         namespace: Option<&str>,
         value: Value,
         warnings: &mut Vec<String>,
@@ -37,7 +37,9 @@ impl Registry<'_> {
         }
         let mut value = kind.converted(value);
         let generated = text(&value, &["metadata", "name"]).is_empty();
-        let versioned = !text(&value, &["metadata", "resourceVersion"]).is_empty();
+        let version = text(&value, &["metadata", "resourceVersion"]);
+        let is_number = version.bytes().all(|byte| byte.is_ascii_digit());
+        let versioned = is_number && version.bytes().any(|byte| byte != b'0');
         let mut last = String::new();
         let tries = if generated { TRIES } else { 1 };
         for left in (0..tries).rev() {
@@ -60,16 +62,20 @@ impl Registry<'_> {
                 }
                 Ok(Outcome::Deleted(..)) => unreachable!("a create deletes nothing"),
                 Err(Refused::Exists) if generated => last = name,
+                // The definition was removed meanwhile.
+                Err(Refused::Unmet) => {
+                    return Err(Error::not_found(&CUSTOM_RESOURCE_DEFINITION, &kind.resource()));
+                }
                 Err(_) => return Err(self.exists(kind, &key, name)),
             }
         }
-        Err(Error::NoUniqueName { kind, name: last })
+        Err(Error::NoUniqueName { kind: kind.clone(), name: last })
     }
 
     /// Rejects a create in a namespace that is missing or terminating.
     pub(crate) fn check_namespace(
         &self,
-        kind: &'static Kind,
+        kind: &KindRef,
         namespace: &str,
         name: &str,
     ) -> Result<()> {
@@ -83,24 +89,24 @@ impl Registry<'_> {
             return Ok(());
         }
         let [name, namespace] = [name, namespace].map(str::to_owned);
-        Err(Error::NamespaceTerminating { kind, name, namespace })
+        Err(Error::NamespaceTerminating { kind: kind.clone(), name, namespace })
     }
 
-    fn check_absent(&self, kind: &'static Kind, key: &str, name: &str) -> Result<()> {
+    fn check_absent(&self, kind: &KindRef, key: &str, name: &str) -> Result<()> {
         match self.api.storage.object(kind.stored_kind(), key) {
             Some(_) => Err(self.exists(kind, key, name.to_owned())),
             None => Ok(()),
         }
     }
 
-    fn exists(&self, kind: &'static Kind, key: &str, name: String) -> Error {
+    fn exists(&self, kind: &KindRef, key: &str, name: String) -> Error {
         let stored = kind.stored_kind();
         let there = self.api.storage.object(stored, key);
         let terminating = there.is_some_and(|there| {
             let value = document::value(stored, &there);
             value.is_ok_and(|value| !value["metadata"]["deletionTimestamp"].is_null())
         });
-        Error::AlreadyExists { kind, name, terminating }
+        Error::AlreadyExists { kind: kind.clone(), name, terminating }
     }
 }
 

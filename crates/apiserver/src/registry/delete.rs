@@ -8,7 +8,11 @@ use super::{
     lifecycle::{self, Deletion},
     update::{TRIES, at_revision},
 };
-use crate::{document, kinds::Kind, storage::Next};
+use crate::{
+    document,
+    kinds::{Kind, KindRef},
+    storage::Next,
+};
 
 /// The result of a delete.
 #[derive(Debug)]
@@ -23,14 +27,18 @@ impl Registry<'_> {
     /// Deletes or marks the object at a key; retries on conflicts.
     pub(crate) async fn delete(
         &self,
-        kind: &'static Kind,
+        kind: &KindRef,
         key: &str,
         options: &DeleteOptions,
     ) -> Result<Removed> {
         let kind = kind.stored_kind();
         let name = key.rsplit('/').next().unwrap_or_default();
         if let Some(why) = kind.strategy.keeps(name) {
-            return Err(Error::Forbidden { kind, name: name.to_owned(), why: why.to_owned() });
+            return Err(Error::Forbidden {
+                kind: kind.clone(),
+                name: name.to_owned(),
+                why: why.to_owned(),
+            });
         }
         for _ in 0..TRIES {
             let object = self.api.storage.object(kind, key);
@@ -45,7 +53,7 @@ impl Registry<'_> {
     /// `None`: a conflict.
     async fn delete_version(
         &self,
-        kind: &'static Kind,
+        kind: &KindRef,
         object: &Object,
         options: &DeleteOptions,
     ) -> Result<Option<Removed>> {

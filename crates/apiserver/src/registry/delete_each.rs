@@ -7,7 +7,7 @@ use futures_util::future::join_all;
 use parking_lot::Mutex;
 
 use super::{DeleteOptions, Error, Registry, Removed, Result};
-use crate::kinds::Kind;
+use crate::kinds::KindRef;
 
 /// Concurrent deletes per caller: the writer batches them, so this many share a sync of the disk.
 const AT_ONCE: usize = 32;
@@ -16,7 +16,7 @@ const AT_ONCE: usize = 32;
 #[derive(Debug)]
 pub(crate) struct Target {
     /// The stored kind.
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: KindRef,
     pub(crate) key: Box<str>,
     pub(crate) options: DeleteOptions,
 }
@@ -24,7 +24,7 @@ pub(crate) struct Target {
 impl Registry<'_> {
     /// Deletes objects concurrently. A failure starts no further delete.
     pub(crate) async fn delete_each<'a>(&'a self, targets: &'a [Target]) -> Vec<(usize, Error)> {
-        let one = |target: &'a Target| self.delete(target.kind, &target.key, &target.options);
+        let one = |target: &'a Target| self.delete(&target.kind, &target.key, &target.options);
         delete_each(targets, false, one).await
     }
 }

@@ -6,34 +6,34 @@ use crate::{
     document::Unreadable,
     identity::{Attributes, On},
     invalid::Errors,
-    kinds::Kind,
+    kinds::KindRef,
     status::Failure,
 };
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Error {
     NotFound {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
     },
     AlreadyExists {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
         terminating: bool,
     },
     /// All names tried for `generateName` exist already.
     NoUniqueName {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
     },
     /// The required version is not the present one, or too many other writes came first.
     Modified {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
     },
     /// The write contradicts the present object.
     Conflict {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
         why: String,
     },
@@ -45,28 +45,28 @@ pub(crate) enum Error {
     },
     /// The object is not the one that a delete requires.
     Precondition {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
         why: String,
     },
     Invalid {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
         errors: Errors,
     },
     /// A replacement must name the version that it replaces.
     VersionRequired {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
     },
     /// Admission refuses the object.
     Forbidden {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
         why: String,
     },
     NamespaceTerminating {
-        kind: &'static Kind,
+        kind: KindRef,
         name: String,
         namespace: String,
     },
@@ -93,12 +93,12 @@ pub(crate) enum Error {
 // === impl Error ===
 
 impl Error {
-    pub(crate) fn not_found(kind: &'static Kind, name: &str) -> Error {
-        Error::NotFound { kind, name: name.to_owned() }
+    pub(crate) fn not_found(kind: &KindRef, name: &str) -> Error {
+        Error::NotFound { kind: kind.clone(), name: name.to_owned() }
     }
 
-    pub(crate) fn modified(kind: &'static Kind, name: &str) -> Error {
-        Error::Modified { kind, name: name.to_owned() }
+    pub(crate) fn modified(kind: &KindRef, name: &str) -> Error {
+        Error::Modified { kind: kind.clone(), name: name.to_owned() }
     }
 
     /// The caller is not authorized to do this; the details say what it is about.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     api::name_of,
     kinds::{
-        Kind,
+        KindRef,
         read::{list, text},
     },
 };
@@ -40,7 +40,7 @@ impl Hooks for RoleHooks {
         }
         // The name of a new object is not part of its request.
         let name = if old.is_some() { name_of(value) } else { "" };
-        if may(by, "escalate", kind.plural, scope, name) {
+        if may(by, "escalate", &kind.plural, scope, name) {
             return Ok(());
         }
         let rules = Rule::all_of(value);
@@ -97,7 +97,7 @@ fn may(by: &Registry<'_>, verb: &str, resource: &str, scope: Option<&str>, name:
 fn holds(by: &Registry<'_>, policy: &Policy, write: Writing<'_>, rules: &[Rule]) -> Result<()> {
     let Writing { kind, value, .. } = write;
     escalation::missing(policy, by.user, scope(value), rules)
-        .map_err(|missing| forbidden(kind, value, missing.message(kind.plural)))
+        .map_err(|missing| forbidden(kind, value, missing.message(&kind.plural)))
 }
 
 fn aggregates(role: &Value) -> bool {
@@ -120,13 +120,15 @@ fn is_cleanup(value: &Value, old: Option<&Value>) -> bool {
 }
 
 /// Kubernetes names the kind that is written, as if the binding were missing.
-fn missing(problem: Unresolved, kind: &'static Kind) -> Error {
+fn missing(problem: Unresolved, kind: &KindRef) -> Error {
     match problem {
-        Unresolved::ClusterRole(name) | Unresolved::Role(name) => Error::NotFound { kind, name },
+        Unresolved::ClusterRole(name) | Unresolved::Role(name) => {
+            Error::NotFound { kind: kind.clone(), name }
+        }
         Unresolved::Kind(_) => Error::Refused(problem.to_string()),
     }
 }
 
-fn forbidden(kind: &'static Kind, value: &Value, why: String) -> Error {
-    Error::Forbidden { kind, name: name_of(value).to_owned(), why }
+fn forbidden(kind: &KindRef, value: &Value, why: String) -> Error {
+    Error::Forbidden { kind: kind.clone(), name: name_of(value).to_owned(), why }
 }

@@ -16,7 +16,7 @@ use crate::{
     api::Api,
     document,
     kinds::{
-        CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, NODE, POD, ROLE, ROLE_BINDING, SERVICE,
+        CLUSTER_ROLE, CLUSTER_ROLE_BINDING, Kind, KindRef, NODE, POD, ROLE, ROLE_BINDING, SERVICE,
         pod::topology, read::text,
     },
     pools::{PoolError, Reservation},
@@ -62,7 +62,7 @@ pub(crate) trait Hooks: Debug + Sync {
 /// A version to be written, with its defaults, and the present one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writing<'a> {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: &'a KindRef,
     pub(crate) value: &'a Value,
     pub(crate) old: Option<&'a Value>,
 }

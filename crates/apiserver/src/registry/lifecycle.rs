@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{
     kinds::{
-        Kind,
+        Kind, KindRef,
         metadata::seconds,
         read::{list, number, text},
     },
@@ -55,7 +55,7 @@ const FOREGROUND: &str = "foregroundDeletion";
 const ORPHAN: &str = "orphan";
 
 pub(crate) fn decide(
-    kind: &'static Kind,
+    kind: &KindRef,
     mut object: Value,
     options: &DeleteOptions,
     now: Timestamp,
@@ -181,7 +181,7 @@ fn set_finalizers(object: &mut Value, options: &DeleteOptions) {
 
 /// An object that does not match the preconditions is not changed.
 pub(crate) fn check_preconditions(
-    kind: &'static Kind,
+    kind: &KindRef,
     object: &Value,
     options: &DeleteOptions,
 ) -> Result<()> {
@@ -192,7 +192,7 @@ pub(crate) fn check_preconditions(
             "the UID in the precondition ({wanted}) does not match the UID in record ({uid}). The \
              object might have been deleted and then recreated"
         );
-        return Err(Error::Precondition { kind, name: name.to_owned(), why });
+        return Err(Error::Precondition { kind: kind.clone(), name: name.to_owned(), why });
     }
     let version = text(object, &["metadata", "resourceVersion"]);
     if let Some(wanted) = options.resource_version.as_deref().filter(|wanted| *wanted != version) {
@@ -200,7 +200,7 @@ pub(crate) fn check_preconditions(
             "the ResourceVersion in the precondition ({wanted}) does not match the \
              ResourceVersion in record ({version}). The object might have been modified"
         );
-        return Err(Error::Precondition { kind, name: name.to_owned(), why });
+        return Err(Error::Precondition { kind: kind.clone(), name: name.to_owned(), why });
     }
     Ok(())
 }

@@ -12,7 +12,7 @@ use crate::{
     document,
     identity::{Attributes, On},
     invalid::quoted,
-    kinds::{Kind, Part, read::text},
+    kinds::{Kind, KindRef, Part, read::text},
 };
 
 /// Attempts of an unconditional write that conflicts with others. Each failed attempt means that
@@ -22,7 +22,7 @@ pub(super) const TRIES: usize = 100;
 /// The object to write, and how.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place<'a> {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: &'a KindRef,
     pub(crate) namespace: Option<&'a str>,
     pub(crate) name: &'a str,
     pub(crate) strategy: UpdateStrategy,
@@ -49,7 +49,7 @@ pub(crate) struct Updated {
 /// version, if given.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Edit<'a> {
-    pub(crate) kind: &'static Kind,
+    pub(crate) kind: &'a KindRef,
     pub(crate) key: &'a str,
     pub(crate) uid: Option<&'a str>,
     pub(crate) version: Option<Revision>,
@@ -78,7 +78,11 @@ impl Registry<'_> {
                 let first = first.ok_or_else(|| Error::not_found(kind, name))?;
                 return Ok(self.create_by_update(place, first, warnings).await?);
             };
-            let old = document::value(stored, &object).map_err(Error::from)?;
+            let mut old = document::value(stored, &object).map_err(Error::from)?;
+            if kind.custom.is_some() {
+                // The version of the request, which its strategy validates.
+                old = kind.presented(old);
+            }
             let mut found = Vec::new();
             let Some(value) = next(kind.presented(old.clone()), &mut found)? else {
                 return Ok(Updated { value: kind.presented(old), created: false });
@@ -130,8 +134,8 @@ impl Registry<'_> {
     fn authorize_create(&self, place: Place<'_>) -> Result<()> {
         let Place { kind, namespace, name, .. } = place;
         let on = On::Resource {
-            group: kind.group,
-            resource: kind.plural,
+            group: &kind.group,
+            resource: &kind.plural,
             subresource: "",
             namespace: namespace.unwrap_or_default(),
             name,
@@ -194,8 +198,8 @@ fn check_version(
         return Err(precondition_failed(kind, key, "UID", uid, present));
     }
     let version = text(value, &["metadata", "resourceVersion"]);
-    if version.is_empty() && whole && !kind.updates_unconditionally {
-        return Err(Error::VersionRequired { kind, name: name.to_owned() });
+    if matches!(version, "" | "0") && !kind.updates_unconditionally {
+        return Err(Error::VersionRequired { kind: kind.clone(), name: name.to_owned() });
     }
     if version.is_empty() {
         return Ok(());
@@ -219,7 +223,7 @@ fn parsed_version(version: &str) -> Result<Revision> {
 
 /// A different object than expected; `what` is `UID` or `ResourceVersion`.
 pub(crate) fn precondition_failed(
-    kind: &'static Kind,
+    kind: &KindRef,
     key: &str,
     what: &str,
     wanted: &str,
@@ -231,12 +235,15 @@ pub(crate) fn precondition_failed(
         registry_key(kind, key)
     );
     let name = key.rsplit('/').next().unwrap_or_default().to_owned();
-    Error::Conflict { kind, name, why }
+    Error::Conflict { kind: kind.clone(), name, why }
 }
 
 /// The deprecated registry key of an object, which one error message still shows.
 fn registry_key(kind: &Kind, key: &str) -> String {
-    let place = match kind.plural {
+    if kind.custom.is_some() {
+        return format!("/registry/{}/{}/{key}", kind.group, kind.plural);
+    }
+    let place = match &*kind.plural {
         "services" => "services/specs",
         "nodes" => "minions",
         plural => plural,

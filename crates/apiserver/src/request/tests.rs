@@ -5,7 +5,7 @@ use crate::identity::{Attributes, On};
 
 /// `GROUP RESOURCE NAMESPACE/NAME SUBRESOURCE`, or the code of the failure with `t` for text.
 fn shown(path: &str) -> String {
-    match target(path) {
+    match target(&Catalogue::default(), path) {
         Ok(Target::Resource(Resource { kind, namespace, name, subresource, watch })) => {
             let namespace = namespace.unwrap_or_else(|| "-".into());
             let watch = if watch { " watch" } else { "" };
@@ -114,9 +114,9 @@ fn executed(method: &http::Method, resource: &Resource, query: &Query<'_>) -> &'
 
 /// A segment of a path: words that mean something, spelt in several ways.
 fn segment() -> impl Strategy<Value = String> {
-    let words: Vec<&str> = kinds::KINDS
+    let words: Vec<&str> = crate::kinds::KINDS
         .iter()
-        .flat_map(|kind| [kind.plural, kind.group])
+        .flat_map(|kind| [&*kind.plural, &*kind.group])
         .chain(REVIEWS.iter().map(|review| review.2))
         .chain(["api", "apis", "v1", "watch", "proxy", "namespaces", "status", "finalize", "scale"])
         .chain(["token", "binding", "eviction", "log", "a", "", ".", "..", "%2F", "%2e", "a%2Fb"])
@@ -151,7 +151,7 @@ proptest! {
         let (parts, ()) = request.body(()).unwrap().into_parts();
         let asked = info::RequestInfo::new(&parts.method, &parts.uri);
         let Attributes { verb, on, .. } = asked.attributes();
-        match target(parts.uri.path()) {
+        match target(&Catalogue::default(), parts.uri.path()) {
             Ok(Target::Resource(to)) => {
                 let executed = executed(&parts.method, &to, &asked.query);
                 let name = if query.contains("%3Da") && verb == "list" { "" } else { &*to.name };
@@ -160,7 +160,7 @@ proptest! {
                 };
                 prop_assert!(executed.is_empty() || executed == verb, "{executed} {verb}");
                 prop_assert_eq!([group, resource, subresource],
-                    [to.kind.group, to.kind.plural, &*to.subresource]);
+                    [&*to.kind.group, &*to.kind.plural, &*to.subresource]);
                 prop_assert!(given == name || verb == "list" || verb == "watch", "{given} {name}");
                 let own = if to.kind.plural == "namespaces" { to.name.clone() } else { String::new() };
                 prop_assert_eq!(namespace, to.namespace.unwrap_or(own));
@@ -181,7 +181,7 @@ proptest! {
 
     #[test]
     fn no_path_or_query_panics(path in "(/|[a-z.%0-9]|/api/v1|namespaces|watch|\\.\\.|%2e){0,30}", query in "[a-z=&%+0-9]{0,40}") {
-        let _ = target(&path);
+        let _ = target(&Catalogue::default(), &path);
         if let Ok(uri) = format!("{path}?{query}").parse::<http::Uri>() {
             let (parts, ()) = http::Request::get(uri).body(()).unwrap().into_parts();
             let _ = info::RequestInfo::new(&parts.method, &parts.uri).attributes();

@@ -5,7 +5,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::world::{key_of, uid_of};
-use crate::kinds::Kind;
+use crate::kinds::KindRef;
 
 /// The result of examining one key.
 #[derive(Debug, Default, PartialEq)]
@@ -19,20 +19,20 @@ pub(crate) struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
     Create {
-        kind: &'static Kind,
+        kind: &'static KindRef,
         namespace: Option<String>,
         object: Value,
     },
     /// A JSON merge patch of the whole object (metadata, spec, status), only if the uid is this
     /// one. With a `metadata.resourceVersion` in it, only of that version.
     Patch {
-        kind: &'static Kind,
+        kind: &'static KindRef,
         key: String,
         uid: String,
         patch: Value,
     },
     Delete {
-        kind: &'static Kind,
+        kind: &'static KindRef,
         key: String,
         uid: String,
         grace_seconds: Option<i64>,
@@ -45,7 +45,7 @@ pub(crate) enum Action {
     },
     /// Records an Event about an object.
     Event {
-        kind: &'static Kind,
+        kind: &'static KindRef,
         key: String,
         uid: String,
         warning: bool,
@@ -57,13 +57,13 @@ pub(crate) enum Action {
 // === impl Action ===
 
 impl Action {
-    pub(crate) fn patch(kind: &'static Kind, of: &ObjectMeta, patch: Value) -> Action {
+    pub(crate) fn patch(kind: &'static KindRef, of: &ObjectMeta, patch: Value) -> Action {
         Action::Patch { kind, key: key_of(of), uid: uid_of(of).to_owned(), patch }
     }
 
     /// `None`: with the object's own grace period.
     pub(crate) fn delete(
-        kind: &'static Kind,
+        kind: &'static KindRef,
         of: &ObjectMeta,
         grace_seconds: Option<i64>,
     ) -> Action {
@@ -71,7 +71,7 @@ impl Action {
     }
 
     pub(crate) fn tell(
-        kind: &'static Kind,
+        kind: &'static KindRef,
         of: &ObjectMeta,
         reason: &'static str,
         message: String,
@@ -80,7 +80,7 @@ impl Action {
     }
 
     pub(crate) fn warn(
-        kind: &'static Kind,
+        kind: &'static KindRef,
         of: &ObjectMeta,
         reason: &'static str,
         message: String,
@@ -90,7 +90,7 @@ impl Action {
 }
 
 fn event(
-    kind: &'static Kind,
+    kind: &'static KindRef,
     of: &ObjectMeta,
     warning: bool,
     reason: &'static str,

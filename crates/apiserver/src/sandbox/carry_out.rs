@@ -18,7 +18,7 @@ use crate::{
     chain::actor::Actor,
     identity::User,
     kinds::{
-        EVENT, Kind, POD, Part,
+        EVENT, KindRef, POD, Part,
         metadata::seconds,
         pod::binding,
         read::{remove, text},
@@ -84,20 +84,20 @@ async fn one(by: By<'_>, action: &Action) -> Outcome {
 /// A reference to the examined object.
 #[derive(Clone, Copy)]
 struct Target<'a> {
-    kind: &'static Kind,
+    kind: &'static KindRef,
     key: &'a str,
     uid: &'a str,
 }
 
 impl By<'_> {
-    fn user(&self, kind: &'static Kind, patch: Option<&Value>) -> Arc<User> {
+    fn user(&self, kind: &'static KindRef, patch: Option<&Value>) -> Arc<User> {
         let (part, key) = self.id;
         identity::of(*part, key, Written { kind, patch }, &self.api.storage)
     }
 
     async fn create(
         &self,
-        kind: &'static Kind,
+        kind: &'static KindRef,
         namespace: Option<&str>,
         object: Value,
     ) -> Result<()> {
@@ -240,7 +240,7 @@ impl std::fmt::Display for Action {
 
 impl Action {
     /// The object that it changes, if it exists already.
-    pub(super) fn target(&self) -> Option<(&'static Kind, &str)> {
+    pub(super) fn target(&self) -> Option<(&'static KindRef, &str)> {
         match self {
             Action::Create { .. } | Action::Event { .. } => None,
             Action::Patch { kind, key, .. } | Action::Delete { kind, key, .. } => Some((kind, key)),

@@ -7,14 +7,14 @@ use serde_json::Value;
 use super::Part;
 use crate::{
     identity::{User, actors},
-    kinds::{Kind, LEASE, NODE, POD},
+    kinds::{KindRef, LEASE, NODE, POD},
     storage::Storage,
 };
 
 /// What is written, as far as the identity depends on it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Written<'a> {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'static KindRef,
     /// The patch of the object or of its status, if it is one.
     pub(super) patch: Option<&'a Value>,
 }

@@ -192,7 +192,7 @@ impl World {
         object: Option<&Object>,
         now: Timestamp,
     ) -> (Option<Seen>, Option<Seen>) {
-        match kind.plural {
+        match &*kind.plural {
             "pods" => self.put_pod(key, read(kind, object), now),
             "nodes" => swap(&mut self.nodes, key, read(kind, object), Seen::Node),
             "namespaces" => {
@@ -293,7 +293,7 @@ fn read<T: DeserializeOwned>(kind: &Kind, object: Option<&Object>) -> Option<Arc
         Ok(value) => serde_json::from_value(value),
         Err(_) => Err(problem),
     });
-    let report = |error| tracing::warn!(kind = kind.kind, key = %object.key, %error, "ignoring invalid object");
+    let report = |error| tracing::warn!(kind = &*kind.kind, key = %object.key, %error, "ignoring invalid object");
     parsed.map_err(report).ok().map(Arc::new)
 }
 

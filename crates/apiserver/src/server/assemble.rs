@@ -8,17 +8,18 @@ use std::{
 };
 
 use evenkeel_admin::supervisor::Supervisor;
-use evenkeel_store::{Change, Journal, JournalError, Limits, Replayed, State};
+use evenkeel_store::{Change, Journal, JournalError, Limits, Replayed, ResourceId, State};
 use parking_lot::RwLock;
 use tokio::sync::watch;
 
 use crate::{
     api::Api,
     authorizer::Authorizer,
+    custom,
     fairness::Fairness,
     identity::Tokens,
     journal::FileJournal,
-    kinds::{self, KINDS, SERVICE},
+    kinds::{self, CUSTOM_RESOURCE_DEFINITION, KINDS, SERVICE, catalogue::CatalogueCell},
     meters::Meters,
     metrics::Metrics,
     pools::{Holdings, Pools},
@@ -32,7 +33,7 @@ use crate::{
     storage::{ChangeNotifier, Storage},
     tokens::{AccountTokens, Keys},
     watchers::Watchers,
-    writer::{WriteHandle, Writer},
+    writer::{WriteHandle, Writer, register},
 };
 
 /// What is known before the objects are loaded.
@@ -55,16 +56,16 @@ pub(crate) fn assemble(
     let fairness = Fairness::new(settings.fairness.clone())?;
     let mut metrics = Metrics::new();
     metrics.include(fairness.metrics());
-    let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
+    let notifier = Arc::<ChangeNotifier>::default();
     let mut writable = watch::channel(Ok(())).1;
     let (state, writer, writes) = match data {
         Some(path) => {
-            let names: Vec<String> = KINDS.iter().map(|kind| kind.resource()).collect();
+            let names: Vec<String> = kinds::names().collect();
             let journal = FileJournal::open(path, names.iter().map(String::as_str))?;
             writable = journal.writable();
-            started(journal.reporting(metrics.journal.clone()), &notifier)?
+            started(journal.reporting(metrics.journal.clone()), path, &notifier)?
         }
-        None => started(Nowhere, &notifier)?,
+        None => started(Nowhere, Path::new(""), &notifier)?,
     };
     let hooks = Started::default();
     let pools = Arc::new(Pools::new(&settings.service_ranges, settings.node_ports));
@@ -82,6 +83,7 @@ pub(crate) fn assemble(
     let api = Api {
         health,
         storage: Storage::new(state, writes, notifier),
+        catalogue: CatalogueCell::default(),
         authorizer: Authorizer::new(settings.authorization),
         fairness,
         pools,
@@ -102,17 +104,26 @@ pub(crate) fn assemble(
         #[cfg(test)]
         faults: crate::faults::Faults::default(),
     };
+    custom::controller::restore(&api);
     Ok((Arc::new(api), writer))
 }
 
 /// Replays a journal and starts its writer.
 fn started(
     mut journal: impl Journal + 'static,
+    path: &Path,
     notifier: &Arc<ChangeNotifier>,
 ) -> Result<(Arc<RwLock<State>>, Writer, WriteHandle), Error> {
-    let mut state = State::new(kinds::n_resources(), Limits::default());
+    let mut state = State::new(kinds::names(), Limits::default());
     let mut fields = Fields::default();
     journal.replay(&mut |item| state.replay(fields.of(item)))?;
+    let is_defined = |name: &str| state.object(CUSTOM_RESOURCE_DEFINITION.id(), name).is_some();
+    all_served(&state, path, |name, id| id.index() < KINDS.len() || is_defined(name))?;
+    let definitions = state.range(CUSTOM_RESOURCE_DEFINITION.id(), Bound::Unbounded);
+    let defined: Vec<Box<str>> = definitions.map(|object| object.key.clone()).collect();
+    for name in defined {
+        register(&mut state, &mut journal, &name);
+    }
     let state = Arc::new(RwLock::new(state));
     let notifier = notifier.clone();
     let published =
@@ -120,6 +131,23 @@ fn started(
     let (writer, writes) =
         Writer::start(journal, state.clone(), published).map_err(Error::Writer)?;
     Ok((state, writer, writes))
+}
+
+/// Refuses a folder with objects of a resource that is not served: they could be neither read nor
+/// deleted. A resource of which only changes are left is nobody's loss.
+fn all_served(
+    state: &State,
+    path: &Path,
+    is_served: impl Fn(&str, ResourceId) -> bool,
+) -> Result<(), JournalError> {
+    let mut held = state.resources().filter(|(resource, _)| state.count(*resource) > 0);
+    match held.find(|(resource, name)| !is_served(name, *resource)) {
+        None => Ok(()),
+        Some((_, name)) => {
+            let (path, resource) = (path.display().to_string(), name.to_string());
+            Err(JournalError::UnknownResource { path, resource })
+        }
+    }
 }
 
 /// For a server that stores nothing.
@@ -142,12 +170,27 @@ impl Journal for Nowhere {
 
 #[cfg(test)]
 mod tests {
+    use evenkeel_store::Object;
+
     use super::*;
 
     #[test]
+    fn objects_of_a_resource_that_is_not_served_stop_the_start() {
+        let mut state = State::new(["pods"], Limits::default());
+        let widgets = state.register("widgets.example.com");
+        let (labels, fields, encoded) = ([].into(), [].into(), "x".into());
+        let object = Object { key: "a".into(), revision: 1, labels, fields, encoded };
+        let check = |state: &State| all_served(state, Path::new("data"), |name, _| name == "pods");
+        assert_eq!(check(&state), Ok(()), "a name alone is no object");
+        state.replay(Replayed::Object(widgets, object));
+        let (path, resource) = ("data".to_owned(), "widgets.example.com".to_owned());
+        assert_eq!(check(&state), Err(JournalError::UnknownResource { path, resource }));
+    }
+
+    #[test]
     fn a_server_without_its_writer_is_neither_ready_nor_alive() {
-        let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
-        let (_state, writer, writes) = started(Nowhere, &notifier).unwrap();
+        let notifier = Arc::<ChangeNotifier>::default();
+        let (_state, writer, writes) = started(Nowhere, Path::new(""), &notifier).unwrap();
         let stop = Stop::default();
         let supervisor = Supervisor::new(stop.watches_end().clone(), |_, _| {});
         let (_journal, writable) = watch::channel(Ok(()));

@@ -7,13 +7,14 @@ use evenkeel_authorization::rbac::defaults::{self, DefaultObject};
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use serde_json::{Value, json};
 
+use super::definitions;
 use crate::{
     api::{Api, key, name_of},
     chain::actor::Actor,
     document, fairness,
     identity::actors,
     kinds::{
-        self, ENDPOINT_SLICE, Kind, NAMESPACE, Part, SERVICE,
+        self, ENDPOINT_SLICE, KindRef, NAMESPACE, Part, SERVICE,
         read::{entry, text},
     },
     registry::{DeleteOptions, Edit, Result, UpdateStrategy},
@@ -31,6 +32,7 @@ pub(crate) async fn create(api: &Api) -> Result<()> {
     api.started.kubernetes();
     roles(api).await?;
     api.started.roles();
+    definitions::install(api).await;
     fairness::start(api).await;
     note_gates(api).await
 }
@@ -116,7 +118,7 @@ async fn note_gates(api: &Api) -> Result<()> {
 
 async fn present(
     api: &Api,
-    kind: &'static Kind,
+    kind: &'static KindRef,
     namespace: Option<&str>,
     value: Value,
 ) -> Result<()> {

@@ -92,7 +92,7 @@ fn resource_paths() -> Vec<String> {
     for kind in KINDS {
         let subresources: Vec<&str> =
             kind.subresources.iter().map(kinds::Subresource::name).collect();
-        add(&mut paths, kind.group, kind.version, kind.plural, kind.namespaced, &subresources);
+        add(&mut paths, &kind.group, &kind.version, &kind.plural, kind.namespaced, &subresources);
     }
     for &(group, version, plural, namespaced) in REVIEWS {
         add(&mut paths, group, version, plural, namespaced, &[]);

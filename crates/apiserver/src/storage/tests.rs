@@ -47,12 +47,12 @@ struct Gated {
 fn gated() -> Gated {
     let (began_at, began) = mpsc::channel();
     let (go, result) = mpsc::channel();
-    let state = Arc::new(RwLock::new(State::new(kinds::n_resources(), Limits::default())));
+    let state = Arc::new(RwLock::new(State::new(kinds::names(), Limits::default())));
     let gate = Gate { began: began_at, result };
     let (writer, writes) = Writer::start(gate, state.clone(), |_| {}).unwrap();
     let range = IpRange { first: "10.9.0.0".parse().unwrap(), prefix: 24 };
     let pools = Arc::new(Pools::new(&[range], (30000, 30100)));
-    let notifier = Arc::new(ChangeNotifier::new(kinds::n_resources()));
+    let notifier = Arc::<ChangeNotifier>::default();
     let storage = Storage::new(state, writes.clone(), notifier);
     Gated { storage, pools, writes, began, go, writer }
 }
@@ -93,6 +93,33 @@ async fn a_write_is_decided_by_its_commit_even_if_its_client_is_gone() {
         writer.stop();
         assert_eq!(held(&pools), (expected, 0));
     }
+}
+
+#[tokio::test]
+async fn a_resource_registered_while_it_runs_is_written_and_notified_like_any_other() {
+    let state = Arc::new(RwLock::new(State::new(kinds::names(), Limits::default())));
+    let notifier = Arc::<ChangeNotifier>::default();
+    let published = {
+        let notifier = notifier.clone();
+        move |batch: &[Change]| notifier.notify(batch.iter().map(|change| change.resource))
+    };
+    let (began, _began) = mpsc::channel();
+    let (_, result) = mpsc::channel();
+    let (_writer, writes) =
+        Writer::start(Gate { began, result }, state.clone(), published).unwrap();
+    let storage = Storage::new(state, writes.clone(), notifier);
+    let widgets = storage.register("widgets.example.com").await.unwrap();
+    assert_eq!(storage.register("widgets.example.com").await.unwrap(), widgets);
+    assert_eq!(storage.register("services").await.unwrap(), SERVICE.id());
+    assert_eq!(widgets.index(), kinds::KINDS.len());
+    let mut changed = Box::pin(storage.notify_of(widgets).notified());
+    assert!(poll!(&mut changed).is_pending());
+    let object = Some(NewObject { labels: [].into(), fields: [].into(), encoded: "x".into() });
+    let (key, expect) = ("n/a".into(), Expect::Absent);
+    writes.write(Write { resource: widgets, key, expect, object }).await.unwrap();
+    changed.await;
+    assert_eq!(storage.n_changes(&[widgets, SERVICE.id()]), 1);
+    assert_eq!(storage.state().count(widgets), 1);
 }
 
 #[tokio::test]

@@ -58,7 +58,7 @@ static FIELDS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
     fields
 });
 
-pub(super) fn text(description: &'static str) -> Cow<'static, str> {
+pub(crate) fn text(description: &'static str) -> Cow<'static, str> {
     if !description.starts_with("io.k8s.") {
         return Cow::Borrowed(description);
     }

@@ -1,12 +1,12 @@
 //! Tables compared with recorded ones.
 
 use super::*;
-use crate::kinds::{KINDS, facts};
+use crate::kinds::{KINDS, KindRef, facts};
 
 const METADATA: TableOptions =
     TableOptions { include_object: IncludeObject::Metadata, no_headers: false, version: "v1" };
 
-fn kind(plural: &str) -> &'static Kind {
+fn kind(plural: &str) -> &'static KindRef {
     KINDS.iter().find(|kind| kind.plural == plural).unwrap()
 }
 

@@ -23,7 +23,7 @@ use super::{
     validate::Objects,
 };
 use crate::{
-    kinds::Kind,
+    kinds::KindRef,
     server::{in_process::settings, testing::Server},
     settings::ServiceAccounts,
 };
@@ -38,13 +38,13 @@ struct World {
 }
 
 impl Objects for World {
-    fn object(&self, kind: &'static Kind, key: &str) -> Option<(Revision, Value)> {
+    fn object(&self, kind: &'static KindRef, key: &str) -> Option<(Revision, Value)> {
         self.reads.set(self.reads.get() + 1);
-        self.objects.get(&(kind.plural, key.to_owned())).cloned()
+        self.objects.get(&(&kind.plural, key.to_owned())).cloned()
     }
 
-    fn revision(&self, kind: &'static Kind, key: &str) -> Option<Revision> {
-        Some(self.objects.get(&(kind.plural, key.to_owned()))?.0)
+    fn revision(&self, kind: &'static KindRef, key: &str) -> Option<Revision> {
+        Some(self.objects.get(&(&kind.plural, key.to_owned()))?.0)
     }
 }
 

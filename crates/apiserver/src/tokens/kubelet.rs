@@ -11,7 +11,7 @@ use crate::{
     identity::{Attributes, On},
     invalid::quoted,
     kinds::{
-        Kind,
+        KindRef,
         read::{list, text},
     },
     registry::{Error, NodeWrite, Registry, Result},
@@ -20,7 +20,7 @@ use crate::{
 /// A request for a token of the ServiceAccount at `key`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Requested<'a> {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'a KindRef,
     pub(super) key: &'a str,
     pub(super) request: &'a Value,
 }
@@ -46,7 +46,7 @@ pub(super) fn restrict(
     })?;
     let refused = |why: String| {
         let name = key.rsplit('/').next().unwrap_or_default().to_owned();
-        Error::Forbidden { kind, name, why }
+        Error::Forbidden { kind: kind.clone(), name, why }
     };
     let audience = match list(request, &["spec", "audiences"]) {
         [] => "",

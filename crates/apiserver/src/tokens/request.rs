@@ -18,7 +18,7 @@ use crate::{
     document,
     invalid::{Errors, FieldError, Path},
     kinds::{
-        Kind, NODE, POD, SECRET, SERVICE_ACCOUNT,
+        Kind, KindRef, NODE, POD, SECRET, SERVICE_ACCOUNT,
         metadata::seconds,
         read::{at, entry, number, text},
     },
@@ -217,7 +217,7 @@ fn bound(
     let [api_version, kind, name, uid] =
         ["apiVersion", "kind", "name", "uid"].map(|field| text(reference, &[field]));
     let (group, version) = group_version(api_version);
-    let kind: &'static Kind = match (group, kind) {
+    let kind: &'static KindRef = match (group, kind) {
         ("", "Pod") => &POD,
         ("", "Secret") => &SECRET,
         ("", "Node") => &NODE,
@@ -246,7 +246,7 @@ fn bound(
         return Err(Failure::precondition(kind, name, &why));
     }
     let claim = Some(ObjectClaim::new(name, own));
-    match kind.kind {
+    match &*kind.kind {
         "Pod" => (claims.pod, claims.node) = (claim, node_of(&object, find)),
         "Secret" => claims.secret = claim,
         _ => claims.node = claim,
@@ -337,7 +337,7 @@ mod tests {
     use super::*;
 
     fn asked(spec: &Value, settings: &ServiceAccounts) -> Accepted {
-        let find = |kind: &Kind, _: &str| match kind.kind {
+        let find = |kind: &Kind, _: &str| match &*kind.kind {
             "Pod" => {
                 Some(json!({"metadata": {"uid": "u2"}, "spec": {"serviceAccountName": "web"}}))
             }

@@ -21,7 +21,7 @@ use crate::{
     api::key,
     identity::User,
     kinds::{
-        Kind, NODE, POD, SECRET, SERVICE_ACCOUNT,
+        KindRef, NODE, POD, SECRET, SERVICE_ACCOUNT,
         read::{at, text},
     },
 };
@@ -34,9 +34,9 @@ const EXTRA: &str = "authentication.kubernetes.io/";
 
 /// The objects that tokens depend on.
 pub(crate) trait Objects {
-    fn object(&self, kind: &'static Kind, key: &str) -> Option<(Revision, Value)>;
+    fn object(&self, kind: &'static KindRef, key: &str) -> Option<(Revision, Value)>;
 
-    fn revision(&self, kind: &'static Kind, key: &str) -> Option<Revision>;
+    fn revision(&self, kind: &'static KindRef, key: &str) -> Option<Revision>;
 }
 
 /// A valid token.
@@ -50,7 +50,7 @@ pub(crate) struct Valid {
 /// A version of an object that was found good.
 #[derive(Clone, Debug)]
 struct Seen {
-    kind: &'static Kind,
+    kind: &'static KindRef,
     key: String,
     revision: Revision,
     /// It does not count from this time on.
@@ -185,7 +185,7 @@ impl<O: Objects> Look<'_, O> {
 
     fn one(
         &mut self,
-        kind: &'static Kind,
+        kind: &'static KindRef,
         namespace: Option<&str>,
         claim: &ObjectClaim,
     ) -> Result<(), String> {
@@ -194,7 +194,7 @@ impl<O: Objects> Look<'_, O> {
         let (revision, object) = self.objects.object(kind, &key).ok_or_else(gone)?;
         let own = text(&object, &["metadata", "uid"]);
         if own != claim.uid {
-            let (what, uid) = (kind.singular, &claim.uid);
+            let (what, uid) = (&*kind.singular, &claim.uid);
             return Err(format!(
                 "{what} UID ({own}) does not match service account {what} ref claim ({uid})"
             ));

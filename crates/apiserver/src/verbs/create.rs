@@ -21,9 +21,11 @@ pub(crate) async fn create(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let value = placed(read.value, kind, call.namespace())?;
     let mut warnings = read.warnings;
     let registry = call.registry(api, options.dry_run);
-    let answer = match registry.create(kind, call.namespace(), value, &mut warnings).await? {
-        Created::Stored(object) => answer::object(201, kind, &object, call.view),
-        Created::Dry(value) => answer::shown(201, kind, value, call.view),
+    let created = registry.create(kind, call.namespace(), value, &mut warnings).await;
+    let answer = match created {
+        Ok(Created::Stored(object)) => answer::object(201, kind, &object, call.view),
+        Ok(Created::Dry(value)) => answer::shown(201, kind, value, call.view),
+        Err(error) => return Err(Failure::from(error).with_warnings(warnings)),
     };
     Ok(answer.with_warnings(warnings))
 }

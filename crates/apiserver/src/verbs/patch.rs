@@ -13,6 +13,7 @@ use crate::{
     answer::Answer,
     api::{Api, Call},
     body::{self, Expected, not_registered},
+    custom::decode::{self, Pruned},
     invalid::{FieldError, Path},
     kinds::{self, Part, read::text},
     registry::UpdateStrategy,
@@ -39,17 +40,38 @@ pub(crate) async fn patch(api: &Api, call: &Call<'_>) -> Result<Answer> {
 /// A patch of the object or of a subresource.
 pub(crate) async fn apply(api: &Api, call: &Call<'_>, strategy: UpdateStrategy) -> Result<Answer> {
     let kind = call.kind();
-    patch_type(call)?;
+    check_type(call)?;
     let options = call.query.write_options("PatchOptions")?;
-    let of =
-        Expected { group: kind.group, version: kind.version, kind: kind.kind, schema: kind.schema };
+    let of = Expected {
+        group: &kind.group,
+        version: &kind.version,
+        kind: &kind.kind,
+        schema: &kind.schema,
+    };
     let mut warnings = Vec::new();
     let next = |present: Value, warnings: &mut Vec<String>| {
-        let value = patched(call, of, present, options.field_validation, warnings)?;
+        let value = match kind.custom.is_some() {
+            true => patched_custom(call, present, options.field_validation, warnings)?,
+            false => patched(call, of, present, options.field_validation, warnings)?,
+        };
         placed_as_asked(call, value).map(Some)
     };
     let updated = update::write(api, call, strategy, options.dry_run, &mut warnings, next).await?;
     Ok(update::answered(call, updated, warnings))
+}
+
+/// Custom resources have no strategic merge patch: nothing says how their lists merge.
+pub(crate) fn check_type(call: &Call<'_>) -> Result<()> {
+    let type_ = patch_type(call);
+    let is_apply = body::media(call.content_type()) == "application/apply-patch+yaml";
+    let is_accepted = matches!(type_, Ok(PatchType::Json | PatchType::Merge)) || is_apply;
+    if call.kind().custom.is_some() && !is_accepted {
+        return Err(Failure::unknown_format(
+            "application/json-patch+json, application/merge-patch+json, \
+             application/apply-patch+yaml",
+        ));
+    }
+    type_.map(drop)
 }
 
 /// A patch can't move an object: name and namespace stay those of the path.
@@ -100,6 +122,42 @@ pub(crate) fn patched(
     Ok(value)
 }
 
+/// The same for a custom resource: the schema of its definition prunes the result.
+fn patched_custom(
+    call: &Call<'_>,
+    mut document: Value,
+    strictness: FieldValidation,
+    warnings: &mut Vec<String>,
+) -> Result<Value> {
+    let kind = call.kind();
+    let levels = schema::MOST_LEVELS.max(schema::levels(&document));
+    let findings = match patch_type(call)? {
+        PatchType::Json => patch::json(&mut document, &call.body),
+        PatchType::Merge | PatchType::Strategic => patch::merge(&mut document, &call.body),
+    }
+    .map_err(failure)?;
+    if schema::levels(&document) > levels {
+        let problem = DecodeError::TooDeep(String::new());
+        return Err(Failure::bad_request(problem.to_string()));
+    }
+    let shown = document.to_string();
+    let (claimed, wanted) = (text(&document, &["apiVersion"]).to_owned(), kind.api_version());
+    if claimed != wanted {
+        return Err(Failure::bad_request(format!(
+            "the API version in the data ({claimed}) does not match the expected API version \
+             ({wanted})"
+        )));
+    }
+    if text(&document, &["kind"]) != &*kind.kind {
+        return Err(body::wrong_kind(kind, &document));
+    }
+    let object = Pruned { value: document, findings };
+    let Pruned { value, findings } =
+        decode::pruned(kind, object).map_err(|problem| invalid(&shown, &problem.to_string()))?;
+    report_findings(&findings, strictness, &shown, warnings)?;
+    Ok(value)
+}
+
 fn patch_type(call: &Call<'_>) -> Result<PatchType> {
     match body::media(call.content_type()) {
         "application/json-patch+json" => Ok(PatchType::Json),
@@ -143,7 +201,7 @@ fn check_kind(document: &Value, of: Expected<'_>, shown: &str) -> Result<()> {
     };
     // Kubernetes decodes it as the kind it declares, and then finds that it is a different kind.
     let schema = types::schema();
-    let typed = schema.named(other.schema).expect("every kind has its type");
+    let typed = schema.named(&other.schema).expect("every kind has its type");
     let why = match schema::check(schema, typed, document.clone()) {
         Err(DecodeError::Type(problem) | DecodeError::Syntax(problem)) => problem,
         _ => format!("a patch may not make a {kind} of a {}", of.kind),

@@ -7,13 +7,15 @@ use crate::{
     answer::{self, Answer},
     api::{Api, Call, name_of},
     body::{self, Expected},
+    custom::ScalePaths,
+    invalid::quoted,
     kinds::{
-        Part, Subresource,
+        Kind, Part, Subresource,
         pod::binding::{self, BindError},
-        read::text,
+        read::{number, text},
         workload::scale,
     },
-    registry::{NodeWrite, PodHooks, UpdateStrategy, precondition_failed},
+    registry::{Error, NodeWrite, PodHooks, UpdateStrategy, precondition_failed},
     request::query::FieldValidation,
     status::{Failure, Result},
     tokens,
@@ -38,7 +40,11 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let kind = call.kind();
     let named = kind.subresource(&call.resource.subresource);
     restrict_node(api, call)?;
-    match (named.ok_or_else(Failure::unknown_resource)?, call.method) {
+    let unknown = || match kind.custom.is_some() {
+        true => Failure::not_found(kind, &call.resource.name),
+        false => Failure::unknown_resource(),
+    };
+    match (named.ok_or_else(unknown)?, call.method) {
         (Subresource::Status, &Method::GET) => read::get(api, call).await,
         (Subresource::Status, &Method::PUT) => {
             update::replace(api, call, UpdateStrategy::OfKind(Part::Status)).await
@@ -65,7 +71,11 @@ pub(crate) async fn carry_out(api: &Api, call: &Call<'_>) -> Result<Answer> {
             }
             let of = &call.resource.name;
             api.storage.object(kind, &call.key(of)).ok_or_else(|| Failure::not_found(kind, of))?;
-            Err(Failure::not_implemented(not_supported(kind.plural, name)))
+            Err(Failure::not_implemented(not_supported(&kind.plural, name)))
+        }
+        _ if kind.custom.is_some() => {
+            let verb = super::verb(call.method, &call.resource.name, false);
+            Err(Failure::not_supported(kind, verb))
         }
         _ => Err(Failure::method_not_allowed()),
     }
@@ -97,8 +107,19 @@ async fn read_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
     let (kind, name) = (call.kind(), &call.resource.name);
     let object = api.storage.object(kind, &call.key(name));
     let object = object.ok_or_else(|| Failure::not_found(kind, name))?;
-    let value = crate::document::value(kind, &object)?;
-    Ok(answer::shown(200, &scale::SCALE, scale::scale_of(kind, &value), call.view))
+    let value = kind.presented(crate::document::value(kind.stored_kind(), &object)?);
+    let scale = match custom_scale(kind) {
+        Some(paths) => match paths.of(&value).map_err(refused)? {
+            (scale, true) => scale,
+            (_, false) => {
+                let path = quoted(paths.spec_replicas_path());
+                let problem = format!("the spec replicas field {path} does not exist");
+                return Err(Failure::internal_error(&problem));
+            }
+        },
+        None => scale::scale_of(kind, &value),
+    };
+    Ok(answer::shown(200, &scale::SCALE, scale, call.view))
 }
 
 async fn replace_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
@@ -110,6 +131,7 @@ async fn replace_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
 }
 
 async fn patch_scale(api: &Api, call: &Call<'_>) -> Result<Answer> {
+    patch::check_type(call)?;
     let options = call.query.write_options("PatchOptions")?;
     rescale(api, call, options.dry_run, Vec::new(), |present, warnings| {
         let wanted = patch::patched(call, SCALE, present, options.field_validation, warnings)?;
@@ -128,20 +150,64 @@ async fn rescale(
 ) -> Result<Answer> {
     let kind = call.kind();
     let write = |mut object: Value, warnings: &mut Vec<String>| {
-        let wanted = next(scale::scale_of(kind, &object), warnings)?;
-        let errors = scale::apply_scale(&mut object, &wanted);
-        if !errors.is_empty() {
-            return Err(Failure::invalid_as("autoscaling", "Scale", &call.resource.name, &errors));
-        }
+        let wanted = match custom_scale(kind) {
+            Some(paths) => rescaled(paths, &mut object, |scale| next(scale, warnings))?,
+            None => {
+                let wanted = next(scale::scale_of(kind, &object), warnings)?;
+                let errors = scale::apply_scale(&mut object, &wanted);
+                if !errors.is_empty() {
+                    let name = &call.resource.name;
+                    return Err(Failure::invalid_as("autoscaling", "Scale", name, &errors));
+                }
+                wanted
+            }
+        };
         for field in ["resourceVersion", "uid"] {
-            object["metadata"][field] = wanted["metadata"][field].clone();
+            if custom_scale(kind).is_none() || !text(&wanted, &["metadata", field]).is_empty() {
+                object["metadata"][field] = wanted["metadata"][field].clone();
+            }
         }
         Ok(Some(object))
     };
     let whole = UpdateStrategy::OfKind(Part::Main);
     let updated = update::write(api, call, whole, dry_run, &mut warnings, write).await?;
-    let shown = scale::scale_of(kind, &updated.value);
+    let shown = match custom_scale(kind) {
+        Some(paths) => paths.of(&updated.value).map_err(Failure::bad_request)?.0,
+        None => scale::scale_of(kind, &updated.value),
+    };
     Ok(answer::shown(200, &scale::SCALE, shown, call.view).with_warnings(warnings))
+}
+
+/// As Kubernetes reports what it can't read: an error of the server.
+fn refused(problem: String) -> Failure {
+    Error::Refused(problem).into()
+}
+
+fn custom_scale(kind: &Kind) -> Option<&ScalePaths> {
+    kind.custom.as_ref()?.version.scale.as_ref()
+}
+
+/// Writes the replicas of the desired scale into a custom resource.
+fn rescaled(
+    paths: &ScalePaths,
+    object: &mut Value,
+    next: impl FnOnce(Value) -> Result<Value>,
+) -> Result<Value> {
+    // Smallest number of 32 bits: it was not set before.
+    const UNSET: i64 = i32::MIN as i64;
+    let (mut present, is_set) = paths.of(object).map_err(refused)?;
+    if !is_set {
+        present["spec"]["replicas"] = UNSET.into();
+    }
+    let wanted = next(present)?;
+    let replicas = number(&wanted, &["spec", "replicas"]).unwrap_or_default();
+    if replicas == UNSET {
+        let path = quoted(paths.spec_replicas_path());
+        let problem = format!("the spec replicas field {path} cannot be empty");
+        return Err(Failure::bad_request(problem));
+    }
+    paths.set(object, replicas).map_err(refused)?;
+    Ok(wanted)
 }
 
 /// Binds a Pod to a node: by `pods/binding`, or by a `Binding` in the namespace.

@@ -29,8 +29,10 @@ pub(crate) async fn replace(
     check_name(&value, &call.resource.name)?;
     let mut warnings = read.warnings;
     let next = |_, _: &mut Vec<String>| Ok(Some(value.clone()));
-    let updated = write(api, call, strategy, options.dry_run, &mut warnings, next).await?;
-    Ok(answered(call, updated, warnings))
+    match write(api, call, strategy, options.dry_run, &mut warnings, next).await {
+        Ok(updated) => Ok(answered(call, updated, warnings)),
+        Err(failure) => Err(failure.with_warnings(warnings)),
+    }
 }
 
 /// The answer to an update.

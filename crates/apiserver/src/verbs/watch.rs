@@ -25,7 +25,7 @@ use crate::{
     answer::Answer,
     api::{Api, Call},
     fairness::SeatGuard,
-    kinds::Kind,
+    kinds::KindRef,
     metrics::Raised,
     negotiate::Media,
     registry::hooks_of,
@@ -60,7 +60,7 @@ const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 /// One open watch.
 struct Watch {
     api: Arc<Api>,
-    kind: &'static Kind,
+    kind: KindRef,
     selector: Selector,
     frames: Frames,
     /// Encoded, and not yet sent.
@@ -95,7 +95,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
         Some(seconds) => Duration::from_secs(u64::try_from(seconds).unwrap_or(0)).min(LONGEST),
         None => Duration::from_secs(1800 + crate::random::below(1800)),
     };
-    let frames = Frames::new(kind, call.view, api.encoded.clone());
+    let frames = Frames::new(kind.clone(), call.view, api.encoded.clone());
     if let Some(revision) = options.reach
         && let Err(failure) = api.storage.reach(revision).await
     {
@@ -124,7 +124,7 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     }
     let watch = Watch {
         api: api.clone(),
-        kind,
+        kind: kind.clone(),
         selector,
         frames,
         lines: Lines::default(),
@@ -146,6 +146,18 @@ pub(crate) async fn watch(api: &Arc<Api>, call: &Call<'_>) -> Result<Answer> {
     let mut answer = Answer::new(200, content_type, Body::from_stream(pieces));
     answer.long_running = true;
     Ok(answer)
+}
+
+/// When the definition of a custom resource has changed or is gone: clients watch again.
+async fn replaced(kind: &KindRef) {
+    match &kind.custom {
+        Some(custom) => custom.replaced.cancelled().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn is_replaced(kind: &KindRef) -> bool {
+    kind.custom.as_ref().is_some_and(|custom| custom.replaced.is_cancelled())
 }
 
 /// The name of the only object that is watched, if it is one; otherwise empty.
@@ -223,12 +235,15 @@ impl Watch {
             Taken::Nothing if self.is_bookmark_due() => {
                 return self.frames.bookmark(&mut self.lines, self.cursor, false);
             }
+            // The last changes are sent before the end.
+            Taken::Nothing if is_replaced(&self.kind) => return self.over = true,
             Taken::Nothing => {}
         }
         let due = self.bookmark.map_or(self.ends, |due| due.min(self.ends));
         tokio::select! {
             () = changed => {}
             () = sleep_until(due) => self.over = due >= self.ends,
+            () = replaced(&self.kind) => {}
             () = api.stop.cancelled() => {}
         }
     }
@@ -246,7 +261,7 @@ impl Watch {
     fn take(&mut self) -> Taken {
         let state = self.api.storage.state();
         let now = state.revision();
-        let oldest = state.history().oldest().max(hooks_of(self.kind).shown_since(&self.api));
+        let oldest = state.history().oldest().max(hooks_of(&self.kind).shown_since(&self.api));
         if !self.caught_up && self.cursor < oldest {
             return Taken::TooOld;
         }

@@ -116,7 +116,7 @@ impl Drop for Interest {
 mod tests {
     use super::*;
 
-    fn scope<'a>(resource: u16, namespace: Option<&'a str>, name: &'a str) -> Scope<'a> {
+    fn scope<'a>(resource: u32, namespace: Option<&'a str>, name: &'a str) -> Scope<'a> {
         Scope { resource: ResourceId(resource), namespace, name }
     }
 

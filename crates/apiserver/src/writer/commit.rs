@@ -3,14 +3,14 @@
 use std::{sync::Arc, time::Instant};
 
 use evenkeel_store::{
-    batch::Batch,
+    batch::{Batch, Refused},
     journal::{Journal, JournalError},
-    object::Change,
+    object::{Change, ResourceId},
     state::State,
 };
 use parking_lot::RwLock;
 
-use super::{OnDecided, WriteError, WriteRequest, WriteResult, reserved};
+use super::{OnDecided, RESOURCES, WriteError, WriteRequest, WriteResult, reserved};
 use crate::logs::millis;
 
 type Published = Box<dyn FnMut(&[Change]) + Send>;
@@ -20,6 +20,13 @@ pub struct Committer<J> {
     journal: J,
     state: Arc<RwLock<State>>,
     published: Published,
+}
+
+/// The id of a resource, in a state and its journal; a new one if the name is new.
+pub fn register(state: &mut State, journal: &mut impl Journal, name: &str) -> ResourceId {
+    let resource = state.register(name);
+    journal.register(resource, name);
+    resource
 }
 
 impl<J: Journal> Committer<J> {
@@ -66,6 +73,19 @@ impl<J: Journal> Committer<J> {
             }
         }
         answers
+    }
+
+    /// The id of a resource; a new one if the name is new.
+    pub fn register(&mut self, name: &str) -> Result<ResourceId, WriteError> {
+        let state = self.state.read();
+        if let Some(known) = state.resource(name) {
+            return Ok(known);
+        }
+        if state.n_resources() >= RESOURCES {
+            return Err(WriteError::TooManyResources { limit: RESOURCES });
+        }
+        drop(state);
+        Ok(register(&mut self.state.write(), &mut self.journal, name))
     }
 
     /// Makes a journal that has rejected writes check whether it can accept them again.
@@ -133,9 +153,10 @@ struct Staged {
 
 fn staged(state: &State, requests: impl Iterator<Item = WriteRequest>) -> Staged {
     let (mut answers, mut callbacks, mut batch) = (Vec::new(), Vec::new(), Batch::new());
-    for WriteRequest { write, then_delete, on_decided } in requests {
+    for WriteRequest { write, requires, then_delete, on_decided } in requests {
         callbacks.extend(on_decided.map(|on_decided| (answers.len(), on_decided)));
         let staged = match then_delete {
+            _ if !batch.holds(state, &requires) => Err(Refused::Unmet),
             true => batch.stage_last(state, write),
             false => batch.stage(state, write),
         };

@@ -103,7 +103,7 @@ mod tests {
     }
 
     fn state() -> State {
-        let mut state = State::new(1, Limits::default());
+        let mut state = State::new(["pods"], Limits::default());
         state.replay(Replayed::Base(10));
         for (revision, (name, encoded)) in [
             ("plain", plain("plain")),

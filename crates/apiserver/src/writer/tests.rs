@@ -45,7 +45,7 @@ fn runtime() -> Runtime {
 }
 
 fn state() -> Arc<RwLock<State>> {
-    Arc::new(RwLock::new(State::new(1, Limits::default())))
+    Arc::new(RwLock::new(State::new(["pods"], Limits::default())))
 }
 
 fn write(key: &str, expect: Expect, encoded: &str) -> Write {
@@ -209,4 +209,30 @@ async fn count(writes: WriteHandle, state: Arc<RwLock<State>>) -> Vec<(u64, u64,
         }
     }
     steps
+}
+
+#[test]
+fn a_name_has_one_id_whoever_registers_it_and_names_are_bounded() {
+    let state = state();
+    let (_writer, writes) = Writer::start(Counting::default(), state.clone(), |_| {}).unwrap();
+    let runtime = runtime();
+    let clients: Vec<_> = (0..20)
+        .map(|client| {
+            let writes = writes.clone();
+            runtime.spawn(async move { writes.register(&format!("kind{}", client % 5)).await })
+        })
+        .collect();
+    let mut ids: Vec<_> =
+        clients.into_iter().map(|client| runtime.block_on(client).unwrap().unwrap()).collect();
+    assert!(ids.chunks(5).all(|chunk| chunk == &ids[..5]));
+    ids.truncate(5);
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3, 4, 5].map(ResourceId));
+    let n_registered = state.read().n_resources();
+    for n in n_registered..RESOURCES {
+        state.write().register(&format!("other{n}"));
+    }
+    let refused = runtime.block_on(writes.register("one-more"));
+    assert_eq!(refused, Err(WriteError::TooManyResources { limit: RESOURCES }));
+    assert_eq!(runtime.block_on(writes.register("pods")), Ok(ResourceId(0)));
 }

@@ -44,6 +44,12 @@ pub(super) fn cut(name: &str, body: Value, recorded: &Value) -> Result<Value, St
     if body["kind"] == "Status" {
         return Ok(body);
     }
+    if let Some(pointer) = name.strip_prefix("at:") {
+        return Ok(body.pointer(pointer).cloned().unwrap_or(Value::Null));
+    }
+    if let Some(group) = name.strip_prefix("group:") {
+        return Ok(group_entry(&body, group));
+    }
     Ok(match name {
         "ident" => ident(&body, recorded),
         "meta" | "statusOrMeta" => only(&body, &["apiVersion", "kind", "metadata"]),
@@ -96,6 +102,13 @@ fn without(mut body: Value, key: &str) -> Value {
 
 fn elements(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// The entry of a group in a discovery document.
+fn group_entry(body: &Value, group: &str) -> Value {
+    let entries = ["groups", "items"].iter().filter_map(|list| body[list].as_array()).flatten();
+    let is_it = |entry: &&Value| entry["name"] == group || entry["metadata"]["name"] == group;
+    entries.clone().find(is_it).cloned().unwrap_or(Value::Null)
 }
 
 fn ident(body: &Value, recorded: &Value) -> Value {

@@ -25,7 +25,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     bind::Bindings,
     http::{self, Message},
-    later::{is_apply, is_later_path},
+    later::is_apply,
     scenario,
     send::{Received, message},
     server::{Server, start},
@@ -109,7 +109,7 @@ fn replay(record: &Record, server: &Server) -> Result<Vec<String>, String> {
 
 impl Request {
     fn is_later(&self) -> bool {
-        is_apply(self.content_type.as_deref()) || is_later_path(&self.path)
+        is_apply(self.content_type.as_deref())
     }
 
     fn is_watch(&self) -> bool {

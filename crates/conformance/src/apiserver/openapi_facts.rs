@@ -18,28 +18,6 @@ const DOCUMENTS: [&str; 9] = [
     "apis/apiextensions.k8s.io/v1",
 ];
 
-/// What is not served yet: the names of its documents and schemas, and what it is.
-const LATER: [(&str, &str, &str); 1] = [(
-    "apis/apiextensions.k8s.io/",
-    "io.k8s.apiextensions-apiserver.",
-    "custom resources are not served yet",
-)];
-
-/// Whether a property is about something that is not served yet.
-pub(crate) fn later(fact: &Value) -> bool {
-    why_later(fact).is_some()
-}
-
-/// Why a property can't be checked yet.
-pub(crate) fn why_later(fact: &Value) -> Option<&'static str> {
-    let document = text(fact, "group_version");
-    let schema = text(fact, "schema");
-    let is_about = |(documents, schemas, _): &&(&str, &str, &str)| {
-        document.starts_with(documents) || schema.starts_with(schemas)
-    };
-    LATER.iter().find(is_about).map(|(.., why)| *why)
-}
-
 /// Checks one property. `fetch` returns the JSON at a path, and may be called repeatedly.
 pub(crate) fn check(
     fact: &Value,
@@ -163,7 +141,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{check, later};
+    use super::check;
 
     /// A small served document.
     fn served() -> Value {
@@ -244,28 +222,6 @@ mod tests {
         for (mut fact, pointer, value) in changes {
             *fact.pointer_mut(pointer).unwrap() = value;
             assert!(checked(&fact).is_err(), "{pointer}");
-        }
-    }
-
-    #[test]
-    fn what_is_served_later_is_known_by_its_group() {
-        let table = [
-            (
-                json!({ "kind": "path", "group_version": "apis/flowcontrol.apiserver.k8s.io/v1" }),
-                false,
-            ),
-            (json!({ "kind": "document", "group_version": "apis/apiextensions.k8s.io/v1" }), true),
-            (json!({ "kind": "schema", "schema": "io.k8s.api.flowcontrol.v1.Subject" }), false),
-            (
-                json!({ "kind": "schema", "schema":
-                        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps" }),
-                true,
-            ),
-            (json!({ "kind": "path", "group_version": "apis/apps/v1" }), false),
-            (json!({ "kind": "schema", "schema": "io.k8s.api.core.v1.Pod" }), false),
-        ];
-        for (fact, expected) in table {
-            assert_eq!(later(&fact), expected, "{fact}");
         }
     }
 }

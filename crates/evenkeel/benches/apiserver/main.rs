@@ -12,6 +12,7 @@
 
 mod config_maps;
 mod creates;
+mod custom;
 #[path = "../load/mod.rs"]
 mod load;
 mod memory;
@@ -32,6 +33,7 @@ const PARTS: &[Part] = &[
     ("creates", creates::run),
     ("reads", reads::run),
     ("memory", memory::run),
+    ("custom", custom::run),
     ("paging", paging::run),
     ("watchers", watchers::run),
 ];

@@ -47,6 +47,10 @@ pub(crate) struct ApiserverArgs {
     /// Serve /healthz, /livez and /readyz without credentials
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     pub anonymous_auth: bool,
+    /// Install the CustomResourceDefinitions of evenkeel.dev at startup, or update them. They are
+    /// installed in any case if the server reads its own fairness objects
+    #[arg(long)]
+    pub install_crds: bool,
     #[command(flatten)]
     pub service_accounts: TokenArgs,
     #[command(flatten)]
@@ -134,6 +138,7 @@ pub(super) fn settings(args: &ApiserverArgs) -> Result<Settings, Error> {
         sandbox: sandbox(&args.sandbox)?,
         service_accounts: service_accounts(&args.service_accounts),
         fairness: fairness(&args.fairness)?,
+        install_definitions: args.install_crds,
     })
 }
 

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args, ValueEnum};
-use evenkeel_apiserver::{FairnessProfile, FairnessSettings};
+use evenkeel_apiserver::{FairnessProfile, FairnessSettings, FairnessSource};
 
 use crate::{duration::duration, error::Error};
 
@@ -29,7 +29,8 @@ pub(crate) struct FairnessArgs {
     /// Which objects configure levels and flows
     #[arg(long, value_enum, default_value_t)]
     pub fairness_dialect: DialectName,
-    /// Folder with objects of evenkeel.dev/v1alpha1, followed for changes
+    /// Folder with objects of evenkeel.dev/v1alpha1, followed for changes. Without it, the dialect
+    /// evenkeel uses the objects stored in this server
     #[arg(long, value_name = "FOLDER")]
     pub fairness_config: Option<PathBuf>,
 }
@@ -51,15 +52,16 @@ pub(crate) enum DialectName {
     /// server
     #[default]
     Kubernetes,
-    /// FlowSchemas and RequestPriorities of evenkeel.dev/v1alpha1, from --fairness-config
+    /// FlowSchemas and RequestPriorities of evenkeel.dev/v1alpha1, stored in this server or from
+    /// --fairness-config
     Evenkeel,
 }
 
 pub(crate) fn fairness(args: &FairnessArgs) -> Result<FairnessSettings, Error> {
-    let files = match (args.fairness_dialect, &args.fairness_config) {
-        (DialectName::Kubernetes, None) => None,
-        (DialectName::Evenkeel, Some(folder)) => Some(folder.clone()),
-        (DialectName::Evenkeel, None) => return Err(Error::FairnessConfigMissing),
+    let source = match (args.fairness_dialect, &args.fairness_config) {
+        (DialectName::Kubernetes, None) => FairnessSource::Kubernetes,
+        (DialectName::Evenkeel, None) => FairnessSource::Resources,
+        (DialectName::Evenkeel, Some(folder)) => FairnessSource::Files(folder.clone()),
         (DialectName::Kubernetes, Some(_)) => return Err(Error::FairnessConfigUnused),
     };
     let settings = FairnessSettings {
@@ -72,7 +74,7 @@ pub(crate) fn fairness(args: &FairnessArgs) -> Result<FairnessSettings, Error> {
         max_requests_inflight: args.max_requests_inflight,
         max_mutating_requests_inflight: args.max_mutating_requests_inflight,
         queue_wait_limit: args.queue_wait_limit,
-        files,
+        source,
     };
     match settings.enabled && settings.limit() == 0 {
         true => Err(Error::NoSeats),
@@ -105,13 +107,13 @@ mod tests {
     #[test]
     fn flags_are_checked_together() {
         let folder = ["--fairness-dialect", "evenkeel", "--fairness-config", "/a"];
-        assert_eq!(read(&folder).unwrap().files, Some("/a".into()));
+        assert_eq!(read(&folder).unwrap().source, FairnessSource::Files("/a".into()));
+        assert_eq!(read(&folder[..2]).unwrap().source, FairnessSource::Resources);
         let off = ["--enable-priority-and-fairness", "false", "--max-requests-inflight", "0"];
         assert!(!read(&off).unwrap().enabled);
         let seatless = ["--max-requests-inflight", "0", "--max-mutating-requests-inflight", "0"];
         for (wrong, words) in [
-            (&["--fairness-dialect", "evenkeel"][..], "--fairness-config"),
-            (&["--fairness-config", "/a"], "--fairness-dialect"),
+            (&["--fairness-config", "/a"][..], "--fairness-dialect"),
             (&seatless, "--max-requests-inflight"),
             (&["--fairness-profile", "x"], "invalid value"),
             (&["--max-requests-inflight", "-1"], "unexpected argument"),

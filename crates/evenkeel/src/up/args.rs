@@ -143,6 +143,7 @@ fn api(
         features,
         sandbox: Some(sandbox(&args.sandbox)),
         fairness: fairness(&args.fairness)?,
+        install_definitions: true,
         ..evenkeel_apiserver::Settings::default()
     })
 }

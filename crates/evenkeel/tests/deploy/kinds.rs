@@ -1,16 +1,19 @@
 //! The types of Kubernetes, as judges of fields.
 
-use k8s_openapi::api::{
-    apps::v1::{DaemonSet, Deployment},
-    core::v1::{Namespace, ResourceQuota, Service, ServiceAccount},
-    flowcontrol::v1::FlowSchema,
-    policy::v1::PodDisruptionBudget,
-    rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
+use k8s_openapi::{
+    api::{
+        apps::v1::{DaemonSet, Deployment},
+        core::v1::{Namespace, ResourceQuota, Service, ServiceAccount},
+        flowcontrol::v1::FlowSchema,
+        policy::v1::PodDisruptionBudget,
+        rbac::v1::{ClusterRole, ClusterRoleBinding, Role, RoleBinding},
+    },
+    apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition,
 };
 use serde_json::Value;
 
-pub(crate) const WITHOUT_NAMESPACE: [&str; 4] =
-    ["ClusterRole", "ClusterRoleBinding", "FlowSchema", "Namespace"];
+pub(crate) const WITHOUT_NAMESPACE: [&str; 5] =
+    ["ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition", "FlowSchema", "Namespace"];
 
 pub(crate) fn is_namespaced(object: &Value) -> bool {
     !WITHOUT_NAMESPACE.iter().any(|kind| object["kind"] == *kind)
@@ -21,6 +24,7 @@ pub(crate) fn unknown_fields(object: &Value) -> Vec<String> {
     let kept = match object["kind"].as_str() {
         Some("ClusterRole") => again::<ClusterRole>(object),
         Some("ClusterRoleBinding") => again::<ClusterRoleBinding>(object),
+        Some("CustomResourceDefinition") => again::<CustomResourceDefinition>(object),
         Some("DaemonSet") => again::<DaemonSet>(object),
         Some("Deployment") => again::<Deployment>(object),
         Some("FlowSchema") => again::<FlowSchema>(object),
@@ -59,6 +63,8 @@ fn compare(object: &Value, kept: &Value, path: &str, lost: &mut Vec<String>) {
                 compare(item, kept, &format!("{path}[{index}]"), lost);
             }
         }
+        // Numbers of schemas are floats in the type.
+        (Value::Number(number), Value::Number(kept)) if number.as_f64() == kept.as_f64() => {}
         _ if object == kept => {}
         _ => lost.push(path.to_owned()),
     }

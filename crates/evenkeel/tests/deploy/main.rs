@@ -5,6 +5,7 @@
 
 mod alerts;
 mod by_hand;
+mod crds;
 mod flow_control;
 mod kinds;
 mod proxy;

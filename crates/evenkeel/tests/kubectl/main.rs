@@ -127,6 +127,26 @@ fn flow_schemas_and_priority_levels_are_kept_and_shown() {
 }
 
 #[test]
+fn a_custom_resource_is_discovered_and_explained() {
+    check("custom-schema", &steps::custom::schema::steps());
+}
+
+#[test]
+fn custom_resources_fit_their_schema_and_have_their_columns() {
+    check("custom-objects", &steps::custom::objects::steps());
+}
+
+#[test]
+fn custom_resources_are_patched_edited_and_scaled() {
+    check("custom-changes", &steps::custom::changes::steps());
+}
+
+#[test]
+fn the_end_of_a_definition_takes_its_objects_with_it() {
+    check("custom-end", &steps::custom::end::steps());
+}
+
+#[test]
 fn in_the_sandbox_deployments_are_rolled_out_and_back() {
     check_with(&SANDBOX, "rollouts", &steps::sandbox::rollouts::steps());
 }

@@ -177,6 +177,8 @@ impl Session {
         command.args(words(&self.fill(step.command)));
         command.env_clear().envs(std::env::vars_os().filter(|(name, _)| name == "PATH"));
         command.env("HOME", self.dir.join("home")).env("KUBECONFIG", self.dir.join("kubeconfig"));
+        // `edit` leaves files behind.
+        command.env("TMPDIR", self.dir.join("home"));
         command.env("LC_ALL", "C").env("TZ", "UTC").current_dir(&self.dir);
         if let Some(script) = step.editor {
             command.env("EDITOR", format!("sed -i '{script}'"));

@@ -5,6 +5,7 @@ pub(crate) mod auth;
 pub(crate) mod change;
 pub(crate) mod collect;
 pub(crate) mod create;
+pub(crate) mod custom;
 pub(crate) mod delete;
 pub(crate) mod describe;
 pub(crate) mod discover;

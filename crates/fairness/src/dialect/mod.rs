@@ -8,6 +8,7 @@ pub mod lint;
 mod load;
 mod problem;
 pub mod proposal;
+pub mod stored;
 
 pub use self::{
     condition::{Condition, ConditionReason, ConditionType},

@@ -9,6 +9,7 @@ mod convert_node;
 mod convert_pod;
 mod convert_service;
 mod convert_slice;
+mod custom;
 mod live;
 mod manifest;
 mod manifest_limits;

@@ -74,9 +74,11 @@ fn one(schema: &Schema, shape: &Shape, go: &str, value: &mut Value) -> Result<()
             other => Err(format!("cannot restore slice from {}", kind(other))),
         },
         Shape::Any | Shape::Duration => Ok(()),
-        Shape::Quantity | Shape::IntOrString | Shape::Time | Shape::MicroTime => {
-            by_itself(schema, shape, value)
-        }
+        Shape::Quantity
+        | Shape::IntOrString
+        | Shape::Time
+        | Shape::MicroTime
+        | Shape::Either(_) => by_itself(schema, shape, value),
     }
 }
 

@@ -105,7 +105,7 @@ impl<'a> PatchContext<'a> {
 
     fn inside(&self, shape: &'a Shape) -> PatchContext<'a> {
         let inside = match shape {
-            Shape::Struct(id) => Inside::Struct(self.schema.of(*id)),
+            Shape::Struct(id) | Shape::Either(id) => Inside::Struct(self.schema.of(*id)),
             Shape::Map(_) => Inside::Other("map"),
             Shape::List(_) | Shape::Bytes => Inside::Other("slice"),
             Shape::Text(_) => Inside::Other("string"),

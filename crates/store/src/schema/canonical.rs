@@ -58,7 +58,7 @@ fn is_struct(shape: &Shape) -> bool {
 fn is_empty(shape: &Shape, value: &Value) -> bool {
     match (shape, value) {
         (_, Value::Null) => true,
-        (Shape::Struct(_) | Shape::Any, _) => false,
+        (Shape::Struct(_) | Shape::Either(_) | Shape::Any, _) => false,
         (_, Value::Array(elements)) => elements.is_empty(),
         (_, Value::Object(members)) => members.is_empty(),
         (Shape::IntOrString | Shape::Quantity, _) => false,
@@ -84,13 +84,25 @@ fn zero(schema: &Schema, shape: &Shape) -> Value {
         | Shape::Bytes
         | Shape::Time
         | Shape::MicroTime
-        | Shape::Any => Value::Null,
+        | Shape::Any
+        | Shape::Either(_) => Value::Null,
     }
 }
 
 fn one(schema: &Schema, shape: &Shape, value: &mut Value) {
     match (shape, value) {
         (Shape::Struct(id), value) => canonical(schema, schema.of(*id), value),
+        (Shape::Either(id), value) => {
+            let first = match value {
+                Value::Object(_) => b'{',
+                Value::Array(_) => b'[',
+                _ => return,
+            };
+            let of = schema.of(*id);
+            if let Some(at) = of.alternative(first) {
+                one(schema, &of.fields[at].shape, value);
+            }
+        }
         (Shape::List(of), Value::Array(elements)) if has_form(of) => {
             elements.iter_mut().for_each(|value| one(schema, of, value));
         }
@@ -110,7 +122,7 @@ fn one(schema: &Schema, shape: &Shape, value: &mut Value) {
 
 /// Whether values of a shape need any conversion.
 fn has_form(shape: &Shape) -> bool {
-    is_struct(shape) || matches!(shape, Shape::List(_) | Shape::Map(_))
+    is_struct(shape) || matches!(shape, Shape::List(_) | Shape::Map(_) | Shape::Either(_))
 }
 
 fn printed_time(value: &mut Value, precision: Precision) {

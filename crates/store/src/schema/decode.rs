@@ -119,6 +119,7 @@ pub(crate) fn read_alone(schema: &Schema, shape: &Shape, value: &Value) -> Resul
         Shape::MicroTime => decoder.time(&mut slot, Precision::Micros, None)?,
         Shape::IntOrString => decoder.int_or_string(&mut slot, None)?,
         Shape::Bytes => decoder.bytes(&mut slot, None)?,
+        Shape::Either(id) => decoder.either(schema.of(*id), &mut slot)?,
         _ => decoder.scanner.skip()?,
     }
     decoder.finish(slot).map(drop)
@@ -315,6 +316,7 @@ impl<'a> Decoder<'a> {
     fn value(&mut self, shape: &'a Shape, slot: &mut Value, go: GoType<'a>) -> Nothing {
         match shape {
             Shape::Struct(id) => self.structure(self.schema.of(*id), slot, Some(go)),
+            Shape::Either(id) => self.either(self.schema.of(*id), slot),
             Shape::List(of) => self.list(of, slot, go),
             Shape::Map(of) => self.map(of, slot, go),
             Shape::Any => self.raw(slot),
@@ -336,6 +338,32 @@ impl<'a> Decoder<'a> {
                 byte => self.mismatch(byte, Some(go), ""),
             },
         }
+    }
+
+    /// Decodes a value that is one of several. Go's types of this form decode it by themselves:
+    /// without findings, replacing an earlier value, and an error ends the decoding. A value that
+    /// is none of them is null, unless a boolean could have been meant.
+    fn either(&mut self, of: &'a Type, slot: &mut Value) -> Nothing {
+        let first = self.scanner.peek()?;
+        *slot = Value::Null;
+        let Some(field) = of.alternative(first).map(|at| &of.fields[at]) else {
+            self.scanner.skip()?;
+            if of.alternative(b't').is_some() {
+                self.refused("boolean or JSON schema expected".to_owned());
+            }
+            return Ok(());
+        };
+        let outside = std::mem::replace(&mut self.quiet, true);
+        let mistyped = self.mistyped.take();
+        self.value(&field.shape, slot, GoType { field, inside: 0 })?;
+        self.quiet = outside;
+        if let Some(words) = std::mem::replace(&mut self.mistyped, mistyped) {
+            self.refused(words);
+        }
+        if slot.as_array().is_some_and(Vec::is_empty) {
+            *slot = Value::Null;
+        }
+        Ok(())
     }
 
     /// Decodes an array into a list, element by element into the existing ones.

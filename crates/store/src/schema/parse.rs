@@ -4,7 +4,7 @@
 //! package core v1 io.k8s.api.core.v1     short name, Go's name, OpenAPI's prefix; one per text
 //! text Protocol                          a named string type
 //! alias ResourceList map[ResourceName]resource.Quantity
-//! type ServiceSpec [atomic] [unions=JSON]
+//! type ServiceSpec [atomic] [either] [unions=JSON]
 //!   ports []ServicePort #1 omitempty list=map keys=port,protocol patch=merge merge=port
 //! ```
 //!
@@ -13,9 +13,10 @@
 //! `default=JSON`, `list=atomic|set|map`, `keys=A,B`, `map=atomic|granular`,
 //! `patch=merge|replace|retainKeys` (joined by commas), `merge=KEY`, `via=NAME` for a field of an
 //! embedded struct, and `#NUMBER` for its number in protobuf: `#2.7` is field 7 of the embedded
-//! struct that is field 2.
+//! struct that is field 2. The fields of a type that is `either` are alternatives: its JSON is that
+//! of one of them, an object, a list or a boolean.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 
 use super::{
@@ -52,6 +53,7 @@ const LEAVES: &[(&str, Shape, &str)] = &[
     ("meta.MicroTime", Shape::MicroTime, "v1.MicroTime"),
     ("meta.Duration", Shape::Duration, "v1.Duration"),
     ("meta.FieldsV1", Shape::Any, "v1.FieldsV1"),
+    ("apiextensions.JSON", Shape::Any, "v1.JSON"),
     ("runtime.RawExtension", Shape::Any, "runtime.RawExtension"),
 ];
 
@@ -67,6 +69,8 @@ struct Package<'a> {
 #[derive(Default)]
 struct Names<'a> {
     structs: FxHashMap<String, TypeId>,
+    /// Those of the structs whose fields are alternatives.
+    eithers: FxHashSet<TypeId>,
     texts: FxHashMap<String, String>,
     /// Go's name, and the type with fully qualified names.
     aliases: FxHashMap<String, (String, String)>,
@@ -140,6 +144,9 @@ fn declare<'a>(
                 let id = TypeId(u16::try_from(schema.types.len()).map_err(|_| failed("too many"))?);
                 names.structs.insert(format!("{}.{name}", package.short), id);
                 let new = head(package, name, id, text).map_err(failed)?;
+                if new.either {
+                    names.eithers.insert(id);
+                }
                 if schema.by_name.insert(new.name.clone(), id).is_some() {
                     return Err(failed("declared twice"));
                 }
@@ -160,6 +167,7 @@ fn head(package: &Package<'_>, name: &str, id: TypeId, text: &str) -> Result<Typ
         fields: Vec::new(),
         id,
         atomic: false,
+        either: false,
         unions: None,
         by_name: FxHashMap::default(),
         printed: Vec::new(),
@@ -168,6 +176,7 @@ fn head(package: &Package<'_>, name: &str, id: TypeId, text: &str) -> Result<Typ
     for flag in text.split(' ').skip(2) {
         match flag.split_once('=') {
             None if flag == "atomic" => new.atomic = true,
+            None if flag == "either" => new.either = true,
             Some(("unions", json)) => new.unions = Some(json_of(json)?),
             _ => return Err("unknown flag of a type"),
         }
@@ -336,7 +345,11 @@ fn shape_of(text: &str, names: &Names<'_>) -> Result<(Shape, String), Problem> {
     if let Some(id) = names.structs.get(text) {
         let (package, name) = text.split_once('.').ok_or("a name without package")?;
         let package = names.go.get(package).ok_or("unknown package")?;
-        return Ok((Shape::Struct(*id), format!("{package}.{name}")));
+        let shape = match names.eithers.contains(id) {
+            true => Shape::Either(*id),
+            false => Shape::Struct(*id),
+        };
+        return Ok((shape, format!("{package}.{name}")));
     }
     let go = match text {
         "string" | "types.UID" => text.to_owned(),

@@ -160,3 +160,72 @@ fn the_kind_is_found_without_a_type() {
         assert_eq!(type_meta(json.as_bytes()).expect_err(json).to_string(), words);
     }
 }
+
+/// A type of JSON schemas: recursive, with fields of several forms.
+fn schemas() -> Schema {
+    let text = "package apiextensions v1 s\ntype S\n  type string omitempty\n  default *JSON omitempty\n  \
+        enum []JSON omitempty\n  items *OrList omitempty\n  more *OrBool omitempty\n  \
+        needs map[string]OrTexts omitempty\ntype OrList either\n  schema *S #1\n  schemas []S #2\n\
+        type OrBool either\n  allows bool #1\n  schema *S #2\n\
+        type OrTexts either\n  schema *S #1\n  texts []string #2";
+    Schema::parse(&[text]).expect("a good table")
+}
+
+fn read_schema(json: &Value) -> Result<Decoded, DecodeError> {
+    let schema = schemas();
+    decode(&schema, schema.named("s.S").expect("in the table"), json.to_string().as_bytes())
+}
+
+#[test]
+fn one_of_several_forms_is_read_and_printed() {
+    let schema = schemas();
+    for (json, printed) in [
+        (json!({"items": {"type": "a"}}), json!({"items": {"type": "a"}})),
+        (json!({"items": [{"type": "a"}, {}]}), json!({"items": [{"type": "a"}, {}]})),
+        (json!({"more": {}}), json!({"more": {}})),
+        (json!({"more": false}), json!({"more": false})),
+        (json!({"more": true}), json!({"more": true})),
+        // What Go's decoders of these types skip.
+        (json!({"items": {"type": "", "x": 1}}), json!({"items": {}})),
+        (json!({"items": [], "more": null}), json!({})),
+        (json!({"items": 5}), json!({})),
+        (
+            json!({"needs": {"a": ["b"], "c": {"type": "d"}, "e": null, "f": 1}}),
+            json!({"needs": {"a": ["b"], "c": {"type": "d"}, "e": null, "f": null}}),
+        ),
+        (json!({"default": null, "enum": [null, 1, ""]}), json!({"enum": [null, 1, ""]})),
+        (json!({"default": {"a": [null]}}), json!({"default": {"a": [null]}})),
+        (json!({"default": false}), json!({"default": false})),
+    ] {
+        let Decoded { mut value, unknown } = read_schema(&json).expect("a schema");
+        canonical(&schema, schema.named("s.S").expect("in the table"), &mut value);
+        assert_eq!((value, unknown), (printed, vec![]), "{json}");
+    }
+}
+
+#[test]
+fn a_value_of_none_of_the_forms_is_refused_only_where_a_boolean_may_be() {
+    for (json, words) in [
+        (json!({"more": 1}), "boolean or JSON schema expected"),
+        (json!({"type": 1, "more": []}), "boolean or JSON schema expected"),
+        (
+            json!({"items": {"type": 1}}),
+            "json: cannot unmarshal number into Go struct field S.items.type of type string",
+        ),
+        (
+            json!({"needs": {"a": [1]}}),
+            "json: cannot unmarshal number into Go struct field S.needs of type string",
+        ),
+    ] {
+        assert_eq!(read_schema(&json), Err(DecodeError::Type(words.to_owned())), "{json}");
+    }
+}
+
+#[test]
+fn deep_schemas_are_refused_and_wide_ones_are_not() {
+    let nested = |levels| (1..levels).fold(json!({}), |inner, _| json!({"items": inner}));
+    assert!(read_schema(&nested(MOST_LEVELS)).is_ok());
+    assert!(matches!(read_schema(&nested(MOST_LEVELS + 1)), Err(DecodeError::TooDeep(_))));
+    let wide = json!({"items": vec![json!({"more": {"items": {"default": {}}}}); 20_000]});
+    assert_eq!(read_schema(&wide).expect("a schema").value, wide);
+}

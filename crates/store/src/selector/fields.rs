@@ -3,11 +3,23 @@
 //! As `k8s.io/apimachinery/pkg/fields` has them: equality only, `\`, `,` and `=` escaped by `\` in
 //! values. The kind defines which fields exist; each object stores their values.
 
+use std::{fmt, sync::Arc};
+
 use crate::object::Object;
 
 /// The requirements of a field selector. Empty: matches everything.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct FieldSelector(Vec<Term>);
+#[derive(Clone, Debug, Default)]
+pub struct FieldSelector {
+    terms: Vec<Term>,
+    reader: Option<FieldReader>,
+}
+
+/// Reads the kind's own fields from an object that does not keep them, in the order in which the
+/// kind has them.
+#[derive(Clone)]
+pub struct FieldReader(Arc<ReadFields>);
+
+type ReadFields = dyn Fn(&Object) -> Box<[Box<str>]> + Send + Sync;
 
 /// Why a field selector is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -50,7 +62,7 @@ impl FieldSelector {
             let value = unescaped(value)?.into();
             terms.push(Term { field: field(name, known)?, equal, value });
         }
-        Ok(FieldSelector(terms))
+        Ok(FieldSelector { terms, reader: None })
     }
 
     /// Checks the form of a selector, whatever its fields are.
@@ -69,36 +81,69 @@ impl FieldSelector {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.terms.is_empty()
+    }
+
+    /// Reads the kind's own fields from the objects themselves.
+    #[must_use]
+    pub fn reading(mut self, reader: FieldReader) -> FieldSelector {
+        self.reader = self.has_own().then_some(reader);
+        self
+    }
+
+    fn has_own(&self) -> bool {
+        self.terms.iter().any(|term| matches!(term.field, Field::Own(_)))
     }
 
     /// Restricts the selector to one name.
     #[must_use]
     pub fn and_name(mut self, name: &str) -> FieldSelector {
-        self.0.push(Term { field: Field::Name, equal: true, value: name.into() });
+        self.terms.push(Term { field: Field::Name, equal: true, value: name.into() });
         self
     }
 
     /// Whether it selects by namespace.
     pub fn has_namespace(&self) -> bool {
-        self.0.iter().any(|term| term.field == Field::Namespace)
+        self.terms.iter().any(|term| term.field == Field::Namespace)
     }
 
     /// The name it selects, if it selects one.
     pub fn name(&self) -> Option<&str> {
-        let term = self.0.iter().find(|term| term.equal && term.field == Field::Name)?;
+        let term = self.terms.iter().find(|term| term.equal && term.field == Field::Name)?;
         Some(&term.value)
     }
 
     pub(crate) fn matches(&self, object: &Object) -> bool {
-        self.0.iter().all(|term| {
+        match &self.reader {
+            Some(FieldReader(read)) => self.matches_with(object, &read(object)),
+            None => self.matches_with(object, &object.fields),
+        }
+    }
+
+    fn matches_with(&self, object: &Object, fields: &[Box<str>]) -> bool {
+        self.terms.iter().all(|term| {
             let there = match term.field {
                 Field::Name => object.name(),
                 Field::Namespace => object.namespace().unwrap_or_default(),
-                Field::Own(index) => object.fields.get(index).map_or("", |value| &**value),
+                Field::Own(index) => fields.get(index).map_or("", |value| &**value),
             };
             (there == &*term.value) == term.equal
         })
+    }
+}
+
+// === impl FieldReader ===
+
+impl FieldReader {
+    /// A reader that is a function.
+    pub fn new(read: impl Fn(&Object) -> Box<[Box<str>]> + Send + Sync + 'static) -> FieldReader {
+        FieldReader(Arc::new(read))
+    }
+}
+
+impl fmt::Debug for FieldReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FieldReader").finish_non_exhaustive()
     }
 }
 

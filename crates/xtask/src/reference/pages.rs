@@ -165,9 +165,9 @@ fn unlisted(root: &Path, scrape: &str, text: &str) -> Result<Option<String>, Str
         let calls = ["register(", "register_with_unit("].map(|call| source.match_indices(call));
         for (at, call) in calls.into_iter().flatten() {
             let rest = source[at + call.len()..].trim_start();
-            let Some(name) = rest.strip_prefix('"').and_then(|rest| rest.split('"').next()) else {
-                continue;
-            };
+            // A metric has a help text after its name; resources are registered by name alone.
+            let split = rest.strip_prefix('"').and_then(|rest| rest.split_once('"'));
+            let Some((name, _)) = split.filter(|(_, rest)| rest.starts_with(',')) else { continue };
             let is_there = |line: &str| line.starts_with("# TYPE ") && line.contains(name);
             if !text.lines().any(is_there) {
                 return Ok(Some(name.to_owned()));

@@ -1,7 +1,7 @@
 //! Which crate may depend on which.
 
 use crate::{
-    rules::{ADAPTERS, ALSO, CORE, DEV_ONLY, EDGE, NOT_IN_CORE, ONLY, SHELL},
+    rules::{ADAPTERS, ALSO, CORE, DEV_ONLY, EDGE, NOT_IN_CORE, ONLY, PURE, SHELL},
     workspace::{Crate, Finding},
 };
 
@@ -56,7 +56,8 @@ fn may_use(from: &str, used: &str) -> bool {
 
 fn check_theirs(krate: &Crate, used: &str) -> Option<Finding> {
     let is = |name: &&&str| used == **name || used.starts_with(&format!("{name}-"));
-    if !CORE.contains(&krate.folder.as_str()) || !NOT_IN_CORE.iter().any(|name| is(&name)) {
+    let banned = NOT_IN_CORE.iter().any(|name| is(&name)) && !PURE.contains(&used);
+    if !CORE.contains(&krate.folder.as_str()) || !banned {
         return None;
     }
     let advice =
@@ -97,6 +98,7 @@ mod tests {
             assert!(rules_broken(&format!("k8s: {name}")).is_empty());
         }
         assert!(rules_broken("topology: thiserror").is_empty());
+        assert!(rules_broken("structural: kube-cel").is_empty());
     }
 
     #[test]

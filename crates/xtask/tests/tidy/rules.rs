@@ -1,8 +1,17 @@
 //! The rules as data. `ARCHITECTURE.md` says why they are what they are.
 
 /// Synchronous, no I/O, no clock, no task.
-pub(crate) const CORE: &[&str] =
-    &["model", "topology", "locality", "fairness", "nft", "xds", "store", "authorization"];
+pub(crate) const CORE: &[&str] = &[
+    "model",
+    "topology",
+    "locality",
+    "fairness",
+    "nft",
+    "xds",
+    "store",
+    "authorization",
+    "structural",
+];
 
 /// Shell crates that every shell crate may use.
 pub(crate) const ADAPTERS: &[&str] = &["k8s", "admin"];
@@ -19,6 +28,7 @@ pub(crate) const ONLY: &[(&str, &[&str])] = &[
     ("model", &[]),
     ("fairness", &[]),
     ("authorization", &["model"]),
+    ("structural", &[]),
     ("tower-fairness", &["fairness"]),
 ];
 
@@ -53,6 +63,9 @@ pub(crate) const NOT_IN_CORE: &[&str] = &[
     "sqlite",
     "sqlx",
 ];
+
+/// Crates that a core crate may depend on in spite of their names: functions on values.
+pub(crate) const PURE: &[&str] = &["kube-cel"];
 
 /// Paths the code of a core crate may not name, with all that is in them.
 pub(crate) const PATHS_NOT_IN_CORE: &[(&str, &str)] = &[

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::super::{View, indent::indent, options, yaml};
 use crate::{
     document,
-    kinds::Kind,
+    kinds::KindRef,
     negotiate::{Media, Shape},
     protobuf::ListEncoder,
     table,
@@ -19,7 +19,7 @@ use crate::{
 const DEPTH: usize = 2;
 
 pub(super) struct Items {
-    kind: &'static Kind,
+    kind: KindRef,
     view: View,
     /// The text of one item, before printing.
     text: BytesMut,
@@ -28,12 +28,12 @@ pub(super) struct Items {
 }
 
 impl Items {
-    pub(super) fn new(kind: &'static Kind, view: View) -> Items {
+    pub(super) fn new(kind: KindRef, view: View) -> Items {
         let encoder = match (view.format.media, view.format.shape) {
             (Media::Protobuf, Shape::PartialList(_) | Shape::Partial(_)) => {
                 ListEncoder::new("meta.k8s.io/v1", "PartialObjectMetadata").ok()
             }
-            (Media::Protobuf, _) => ListEncoder::new(&kind.api_version(), kind.kind).ok(),
+            (Media::Protobuf, _) => ListEncoder::new(&kind.api_version(), &kind.kind).ok(),
             _ => None,
         };
         Items { kind, view, text: BytesMut::new(), encoder }
@@ -51,8 +51,8 @@ impl Items {
 
     /// The total length of all items, if known before they are encoded.
     pub(super) fn lengths(&self, items: &[Arc<Object>]) -> Option<usize> {
-        let known = self.view.is_stored_text(self.kind);
-        known.then(|| items.iter().map(|item| document::item_len(item)).sum())
+        let known = items.iter().all(|item| self.view.is_stored_text(&self.kind, item));
+        known.then(|| items.iter().map(|item| document::item_len(&self.kind, item)).sum())
     }
 
     pub(super) fn write(&mut self, out: &mut BytesMut, object: &Object) {
@@ -88,8 +88,8 @@ impl Items {
     }
 
     fn compact(&self, out: &mut BytesMut, object: &Object) {
-        if self.view.is_as_stored(self.kind) {
-            return document::write_item(out, object);
+        if self.view.is_as_stored(&self.kind, object) {
+            return document::write_item(out, &self.kind, object);
         }
         let wrote = serde_json::to_writer(out.writer(), &self.value(object));
         debug_assert!(wrote.is_ok(), "writing to memory does not fail");
@@ -98,16 +98,18 @@ impl Items {
     fn value(&self, object: &Object) -> Value {
         let View { format, now, .. } = self.view;
         let mut value = self.kind.presented(self.parsed(object));
-        self.view.hide(self.kind, &mut value);
+        self.view.hide(&self.kind, &mut value);
         match format.shape {
             Shape::Table(version) => {
-                table::row(self.kind, &value, options(self.view, version), now)
+                table::row(&self.kind, &value, options(self.view, version), now)
             }
             Shape::PartialList(version) | Shape::Partial(version) => {
                 table::partial(&value, version)
             }
             Shape::Object => {
-                if let Some(fields) = value.as_object_mut() {
+                if self.kind.custom.is_none()
+                    && let Some(fields) = value.as_object_mut()
+                {
                     fields.remove("kind");
                     fields.remove("apiVersion");
                 }

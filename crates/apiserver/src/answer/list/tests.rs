@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     answer,
-    kinds::{self, SERVICE},
+    kinds::{self, KindRef, SERVICE},
     negotiate::Shape,
     protobuf,
     settings::Features,
@@ -31,7 +31,7 @@ fn view(media: Media, shape: Shape, pretty: bool) -> View {
     View { format, include, now, features: Features::default() }
 }
 
-async fn text(kind: &'static Kind, items: Vec<Arc<Object>>, view: View) -> (Option<u64>, Bytes) {
+async fn text(kind: &'static KindRef, items: Vec<Arc<Object>>, view: View) -> (Option<u64>, Bytes) {
     let revision = 7;
     let page = evenkeel_store::Page { items, revision, next: None, remaining: Some(3) };
     let body = answer::list(kind, page, "next", view).body;

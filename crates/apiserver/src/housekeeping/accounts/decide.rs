@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     identity::{User, actors},
     kinds::{
-        CONFIG_MAP, Kind, SERVICE_ACCOUNT,
+        CONFIG_MAP, KindRef, SERVICE_ACCOUNT,
         read::{at, entry, text},
     },
 };
@@ -156,7 +156,7 @@ impl Change {
     }
 
     /// The object to be created.
-    pub(super) fn creates(&self) -> Option<(&'static Kind, Value)> {
+    pub(super) fn creates(&self) -> Option<(&'static KindRef, Value)> {
         match self {
             Change::CreateAccount => {
                 Some((&SERVICE_ACCOUNT, json!({"metadata": {"name": DEFAULT}})))

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use evenkeel_store::{Change, Limits};
+use evenkeel_store::{Change, Limits, State};
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use super::*;
 use crate::{
     document,
     housekeeping::namespace::{self, Failures, Item},
-    kinds::Kind,
+    kinds::{self, Catalogue, KINDS, Kind, KindRef},
     registry::{
         DeleteOptions, admit,
         lifecycle::{self, Deletion},
@@ -32,14 +32,28 @@ const A: Name<'_> = ("configmaps", "n/a");
 const B: Name<'_> = ("configmaps", "n/b");
 const C: Name<'_> = ("configmaps", "n/c");
 
-fn kind(plural: &str) -> &'static Kind {
+fn kind(plural: &str) -> &'static KindRef {
     kinds::named("", plural).expect("a kind of the core group")
+}
+
+fn plural(resource: ResourceId) -> &'static str {
+    &kinds::of_id(resource).expect("a built-in kind").plural
+}
+
+impl Objects for State {
+    fn object(&self, resource: ResourceId, key: &str) -> Option<Arc<Object>> {
+        self.object(resource, key).cloned()
+    }
+
+    fn kind(&self, api_version: &str, kind: &str) -> Option<(ResourceId, bool)> {
+        kinds::of_kind(api_version, kind).map(|kind| (kind.id(), kind.namespaced))
+    }
 }
 
 /// A blocking owner reference.
 fn owned_by((plural, key): Name<'_>) -> Value {
     let name = key.rsplit('/').next().unwrap_or_default();
-    let kind = kind(plural).kind;
+    let kind = &kind(plural).kind;
     json!({"apiVersion": "v1", "kind": kind, "name": name, "uid": uid((plural, key)), "blockOwnerDeletion": true})
 }
 
@@ -49,7 +63,7 @@ fn uid((plural, key): Name<'_>) -> String {
 
 impl World {
     fn new() -> World {
-        let state = State::new(kinds::n_resources(), Limits::default());
+        let state = State::new(kinds::names(), Limits::default());
         let world = World { state, graph: Graph::default(), done: Vec::new() };
         ["m", "n", "other"]
             .into_iter()
@@ -149,14 +163,14 @@ impl World {
         self.done.push(format!("{due:?}"));
         match due {
             GcAction::Delete(object_ref, _, how) => {
-                self.delete((kinds::of_id(object_ref.resource).plural, &object_ref.key), how);
+                self.delete((plural(object_ref.resource), &object_ref.key), how);
             }
             GcAction::DropOwners(object_ref, gone) => {
-                let at = (kinds::of_id(object_ref.resource).plural, &*object_ref.key);
+                let at = (plural(object_ref.resource), &*object_ref.key);
                 self.edit(at, |object| without_owners(object, &gone));
             }
             GcAction::DropFinalizer(object_ref, name) => {
-                let at = (kinds::of_id(object_ref.resource).plural, &*object_ref.key);
+                let at = (plural(object_ref.resource), &*object_ref.key);
                 self.edit(at, |object| without_finalizer(object, name));
             }
         }
@@ -170,7 +184,8 @@ impl World {
             let inside = objects.filter(move |object| object.key.starts_with(&prefix));
             inside.map(move |object| Item::of(resource, object))
         };
-        namespace::kinds().flat_map(of).collect()
+        let kinds = KINDS.iter().filter(|kind| kind.namespaced && kind.alias.is_none());
+        kinds.flat_map(|kind| of(kind)).collect()
     }
 
     /// As the shell does it.
@@ -184,13 +199,14 @@ impl World {
             let content = self.content(name);
             for item in namespace::next(&content, there.is_some()) {
                 self.done.push(format!("emptied {}", item.key));
-                let at = (kinds::of_id(item.resource).plural, &*item.key);
+                let at = (plural(item.resource), &*item.key);
                 self.delete(at, Some(Propagation::Background));
             }
         }
         let content = self.content(name);
         self.edit(at, |object| {
-            namespace::tell(object, &content, &Failures::new(), Timestamp::UNIX_EPOCH);
+            let served = Catalogue::default();
+            namespace::tell(object, &content, &Failures::new(), &served, Timestamp::UNIX_EPOCH);
             if content.is_empty() {
                 namespace::emptied(object);
             }
@@ -449,8 +465,8 @@ fn what_is_found_at_the_start_leads_to_the_same_end() {
     world.delete(A, Some(Propagation::Foreground));
     world.graph = Graph::default();
     let mut all = BTreeMap::new();
-    for index in 0..kinds::n_resources() {
-        let resource = ResourceId(u16::try_from(index).expect("few kinds"));
+    for index in 0..KINDS.len() {
+        let resource = ResourceId::from_index(index);
         for object in world.state.range(resource, std::ops::Bound::Unbounded) {
             all.insert((resource, object.key.clone()), object.clone());
         }

@@ -1,4 +1,6 @@
 //! The sequential model of the store: the effect of each write, one after the other.
+//!
+//! It knows resources by name: their ids may be others after a restart.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
@@ -6,16 +8,27 @@ use std::sync::Arc;
 
 use evenkeel_store::{
     batch::{Expect, Outcome, Refused, Write},
-    object::{Change, Object, ResourceId, Revision},
+    object::{Object, ResourceId, Revision},
     state::State,
 };
 
 use crate::writer::{WriteError, WriteResult};
 
-/// The resources that the rounds write to.
-const RESOURCES: [ResourceId; 2] = [ResourceId(0), ResourceId(1)];
+/// The name of a resource.
+pub(super) type Name = &'static str;
 
-type Objects = BTreeMap<(ResourceId, Box<str>), Arc<Object>>;
+/// A write, with the name of its resource.
+pub(super) type Named = (Name, Write);
+
+type Objects = BTreeMap<(Name, Box<str>), Arc<Object>>;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Change {
+    name: Name,
+    revision: Revision,
+    key: Box<str>,
+    object: Option<Arc<Object>>,
+}
 
 /// Everything that was answered, and what may have survived besides.
 #[derive(Debug, Default)]
@@ -29,13 +42,15 @@ pub(super) struct Model {
     /// On a full disk history may be dropped for space; it then begins after this.
     was_full: bool,
     forgotten: Revision,
+    /// The ids that resources had last.
+    ids: BTreeMap<Name, ResourceId>,
 }
 
 impl Model {
     /// Checks the answers to a batch, and applies it.
     pub(super) fn answered(
         &mut self,
-        writes: &[Write],
+        writes: &[Named],
         answers: &[WriteResult],
     ) -> Result<(), String> {
         let before = self.changes.len();
@@ -64,7 +79,7 @@ impl Model {
         self.was_full = true;
     }
 
-    pub(super) fn unanswered(&mut self, writes: &[Write]) {
+    pub(super) fn unanswered(&mut self, writes: &[Named]) {
         let (mut changes, mut objects) = (self.changes.clone(), self.objects.clone());
         for write in writes {
             let _ = apply(&mut changes, &mut objects, write);
@@ -74,7 +89,7 @@ impl Model {
 
     /// Like `unanswered`, for its deletes alone, which are retried when there is no space for the
     /// whole batch: those of objects not changed by an earlier write of the batch.
-    pub(super) fn unanswered_deletes(&mut self, writes: &[Write]) {
+    pub(super) fn unanswered_deletes(&mut self, writes: &[Named]) {
         let (mut changes, mut objects) = (self.changes.clone(), self.objects.clone());
         let (mut deletes, mut left) = (self.changes.clone(), self.objects.clone());
         let mut touched = BTreeSet::new();
@@ -85,7 +100,7 @@ impl Model {
             ) {
                 continue;
             }
-            if touched.insert((write.resource, write.key.clone())) && write.object.is_none() {
+            if touched.insert((write.0, write.1.key.clone())) && write.1.object.is_none() {
                 let _ = apply(&mut deletes, &mut left, write);
             }
         }
@@ -107,6 +122,7 @@ impl Model {
             self.forgotten = state.history().oldest().min(state.revision());
         }
         self.same(state, retained)?;
+        self.only_written_names(state)?;
         for revision in state.history().oldest()..=state.revision() {
             if since(state, revision).as_deref() != Some(&self.changes[revision as usize..]) {
                 return Err(format!("a watch cannot resume after {revision}"));
@@ -118,6 +134,31 @@ impl Model {
     /// Whether less history was recovered than was retained.
     pub(super) fn has_forgotten(&self, retained: usize) -> bool {
         self.forgotten > self.last().saturating_sub(retained as Revision)
+    }
+
+    /// Whether a change of the resource was ever answered or recovered.
+    pub(super) fn has_written(&self, name: &str) -> bool {
+        self.changes.iter().any(|change| change.name == name)
+    }
+
+    /// The number of resources that have another id than before. Call once per start.
+    pub(super) fn n_renumbered(&mut self, state: &State) -> u64 {
+        let now = state.resources().filter_map(|(id, name)| Some((known(name)?, id)));
+        let mut n_renumbered = 0;
+        for (name, id) in now {
+            let before = self.ids.insert(name, id);
+            n_renumbered += u64::from(before.is_some_and(|before| before != id));
+        }
+        n_renumbered
+    }
+
+    /// A registration without a change leaves no trace.
+    fn only_written_names(&self, state: &State) -> Result<(), String> {
+        let mut names = state.resources().skip(super::BUILT_IN.len());
+        match names.find(|(_, name)| !self.has_written(name)) {
+            None => Ok(()),
+            Some((_, name)) => Err(format!("{name} is there, of which nothing was written")),
+        }
     }
 
     fn last(&self) -> Revision {
@@ -132,11 +173,14 @@ impl Model {
         if there != (base, last) {
             return Err(format!("changes are there from and to {there:?}, not {:?}", (base, last)));
         }
-        let there = RESOURCES.into_iter().flat_map(|resource| {
-            state.range(resource, Bound::Unbounded).map(move |object| (resource, object))
-        });
-        let expected = self.objects.iter().map(|((resource, _), object)| (*resource, object));
-        if there.eq(expected) { Ok(()) } else { Err("other objects are there".to_owned()) }
+        let mut there = BTreeMap::new();
+        for (resource, name) in state.resources() {
+            let objects = state.range(resource, Bound::Unbounded);
+            there.extend(objects.map(|object| ((&**name, &*object.key), object)));
+        }
+        let expected = self.objects.iter().map(|((name, key), object)| ((*name, &**key), object));
+        let same = there.into_iter().eq(expected);
+        if same { Ok(()) } else { Err("other objects are there".to_owned()) }
     }
 
     fn adopt(&mut self, state: &State) -> Result<(), String> {
@@ -146,7 +190,7 @@ impl Model {
             return Err(format!("after revision {n} are {} changes of no batch", there.len()));
         }
         for change in there {
-            let key = (change.resource, change.key.clone());
+            let key = (change.name, change.key.clone());
             match &change.object {
                 Some(object) => self.objects.insert(key, object.clone()),
                 None => self.objects.remove(&key),
@@ -160,10 +204,11 @@ impl Model {
 /// The changes of all resources after a revision, if all of them are retained.
 fn since(state: &State, revision: Revision) -> Option<Vec<Change>> {
     let mut changes = Vec::new();
-    for resource in RESOURCES {
+    for (resource, name) in state.resources() {
+        let name = known(name)?;
         let events = state.history().since(resource, revision).ok()?;
         changes.extend(events.map(|event| Change {
-            resource,
+            name,
             revision: event.revision,
             key: event.key().into(),
             object: event.object.clone(),
@@ -173,12 +218,16 @@ fn since(state: &State, revision: Revision) -> Option<Vec<Change>> {
     Some(changes)
 }
 
+fn known(name: &str) -> Option<Name> {
+    super::BUILT_IN.into_iter().chain(super::CUSTOM).find(|known| *known == name)
+}
+
 fn apply(
     changes: &mut Vec<Change>,
     objects: &mut Objects,
-    write: &Write,
+    (name, write): &Named,
 ) -> Result<Outcome, Refused> {
-    let key = (write.resource, write.key.clone());
+    let key = (*name, write.key.clone());
     let current = objects.get(&key).cloned();
     match (write.expect, &current) {
         (Expect::Absent, Some(_)) => return Err(Refused::Exists),
@@ -206,6 +255,6 @@ fn apply(
         Some(object) => objects.insert(key, object.clone()),
         None => objects.remove(&key),
     };
-    changes.push(Change { resource: write.resource, revision, key: write.key.clone(), object });
+    changes.push(Change { name, revision, key: write.key.clone(), object });
     Ok(outcome)
 }

@@ -9,7 +9,7 @@ use super::scale::{apply_scale, scale_of};
 use crate::{
     invalid::{Errors, FieldError},
     kinds::{
-        Admission, Kind, Part,
+        Admission, Kind, KindRef, Part,
         daemonset::DAEMON_SET,
         deployment::DEPLOYMENT,
         pod::{POD, binding},
@@ -36,11 +36,11 @@ fn scenarios(file: &str) -> Vec<Value> {
 }
 
 /// The kind of a path, with name and subresource: `/…/namespaces/NS/PLURAL/NAME/SUB`.
-fn place(path: &str) -> Option<(&'static Kind, &str, &str)> {
+fn place(path: &str) -> Option<(&'static KindRef, &str, &str)> {
     let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
     let start = parts.iter().position(|part| *part == "namespaces")? + 2;
     let kinds = [&POD, &DEPLOYMENT, &REPLICA_SET, &DAEMON_SET];
-    let kind = kinds.into_iter().find(|kind| Some(&kind.plural) == parts.get(start))?;
+    let kind = kinds.into_iter().find(|kind| Some(&&*kind.plural) == parts.get(start))?;
     let part = |i: usize| parts.get(start + i).copied().unwrap_or_default();
     Some((kind, part(1), part(2)))
 }

@@ -6,7 +6,7 @@ use super::selector;
 use crate::{
     invalid::{Errors, Path},
     kinds::{
-        Column, DeleteAnswers, Kind, Strategy,
+        Column, DeleteAnswers, Held, Kind, KindRef, Strategy, fixed,
         pod::validate,
         read::{at, entry, number},
     },
@@ -14,16 +14,16 @@ use crate::{
 };
 
 /// How a Scale is shown. It is not stored, and not in the table of kinds.
-pub(crate) static SCALE: Kind = Kind {
-    group: "autoscaling",
-    version: "v1",
-    kind: "Scale",
-    plural: "scales",
-    singular: "scale",
-    short_names: &[],
-    categories: &[],
+pub(crate) static SCALE: KindRef = Held::Static(&Kind {
+    group: fixed("autoscaling"),
+    version: fixed("v1"),
+    kind: fixed("Scale"),
+    plural: fixed("scales"),
+    singular: fixed("scale"),
+    short_names: Held::Static(&[]),
+    categories: Held::Static(&[]),
     namespaced: true,
-    schema: "io.k8s.api.autoscaling.v1.Scale",
+    schema: fixed("io.k8s.api.autoscaling.v1.Scale"),
     verbs: &[],
     subresources: &[],
     fields: &[],
@@ -51,8 +51,9 @@ pub(crate) static SCALE: Kind = Kind {
         },
         table::AGE,
     ],
-    strategy: &ScaleStrategy,
-};
+    strategy: Held::Static(&ScaleStrategy),
+    custom: None,
+});
 
 #[derive(Debug)]
 struct ScaleStrategy;

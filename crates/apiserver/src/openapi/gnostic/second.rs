@@ -147,9 +147,22 @@ static SCHEMA: Message = Message {
     fields: &[
         ("$ref", 1, FieldEncoding::Text),
         ("format", 2, FieldEncoding::Text),
+        ("title", 3, FieldEncoding::Text),
         ("description", 4, FieldEncoding::Text),
         ("default", 5, FieldEncoding::Any),
+        ("multipleOf", 6, FieldEncoding::Number),
+        ("maximum", 7, FieldEncoding::Number),
+        ("exclusiveMaximum", 8, FieldEncoding::Flag),
+        ("minimum", 9, FieldEncoding::Number),
+        ("exclusiveMinimum", 10, FieldEncoding::Flag),
+        ("maxLength", 11, FieldEncoding::Integer),
+        ("minLength", 12, FieldEncoding::Integer),
+        ("pattern", 13, FieldEncoding::Text),
+        ("maxItems", 14, FieldEncoding::Integer),
+        ("minItems", 15, FieldEncoding::Integer),
         ("uniqueItems", 16, FieldEncoding::Flag),
+        ("maxProperties", 17, FieldEncoding::Integer),
+        ("minProperties", 18, FieldEncoding::Integer),
         ("required", 19, FieldEncoding::Texts),
         ("enum", 20, FieldEncoding::Each(&FieldEncoding::Any)),
         ("additionalProperties", 21, FieldEncoding::Choice(additional)),
@@ -161,8 +174,15 @@ static SCHEMA: Message = Message {
             25,
             FieldEncoding::Inside(1, &FieldEncoding::Entries(&FieldEncoding::Message(&SCHEMA))),
         ),
+        ("externalDocs", 29, FieldEncoding::Message(&EXTERNAL_DOCS)),
+        ("example", 30, FieldEncoding::Any),
     ],
     extensions: Some(31),
+};
+
+static EXTERNAL_DOCS: Message = Message {
+    fields: &[("description", 1, FieldEncoding::Text), ("url", 2, FieldEncoding::Text)],
+    extensions: Some(3),
 };
 
 fn parameter(value: &Value) -> FieldEncoding {

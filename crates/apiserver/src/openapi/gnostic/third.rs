@@ -132,13 +132,30 @@ static MEDIA_TYPE: Message =
 
 static SCHEMA: Message = Message {
     fields: &[
+        ("nullable", 1, FieldEncoding::Flag),
+        ("externalDocs", 6, FieldEncoding::Message(&EXTERNAL_DOCS)),
+        ("example", 7, FieldEncoding::Any),
+        ("title", 9, FieldEncoding::Text),
+        ("multipleOf", 10, FieldEncoding::Number),
+        ("maximum", 11, FieldEncoding::Number),
+        ("exclusiveMaximum", 12, FieldEncoding::Flag),
+        ("minimum", 13, FieldEncoding::Number),
+        ("exclusiveMinimum", 14, FieldEncoding::Flag),
+        ("maxLength", 15, FieldEncoding::Integer),
+        ("minLength", 16, FieldEncoding::Integer),
+        ("pattern", 17, FieldEncoding::Text),
+        ("maxItems", 18, FieldEncoding::Integer),
+        ("minItems", 19, FieldEncoding::Integer),
         ("uniqueItems", 20, FieldEncoding::Flag),
+        ("maxProperties", 21, FieldEncoding::Integer),
+        ("minProperties", 22, FieldEncoding::Integer),
         ("required", 23, FieldEncoding::Texts),
         ("enum", 24, FieldEncoding::Each(&FieldEncoding::Any)),
         ("type", 25, FieldEncoding::Text),
         ("allOf", 26, FieldEncoding::Each(&FieldEncoding::Choice(schema))),
         ("oneOf", 27, FieldEncoding::Each(&FieldEncoding::Choice(schema))),
         ("anyOf", 28, FieldEncoding::Each(&FieldEncoding::Choice(schema))),
+        ("not", 29, FieldEncoding::Message(&SCHEMA)),
         ("items", 30, FieldEncoding::Inside(1, &FieldEncoding::Choice(schema))),
         (
             "properties",
@@ -151,6 +168,11 @@ static SCHEMA: Message = Message {
         ("format", 35, FieldEncoding::Text),
     ],
     extensions: Some(36),
+};
+
+static EXTERNAL_DOCS: Message = Message {
+    fields: &[("description", 1, FieldEncoding::Text), ("url", 2, FieldEncoding::Text)],
+    extensions: Some(3),
 };
 
 static REFERENCE: Message =

@@ -73,10 +73,11 @@ fn lists_are_encoded_item_by_item_as_kube_apiserver_encodes_them() {
 #[test]
 fn every_kind_is_recorded() {
     let records = records();
-    for kind in KINDS {
+    // Definitions were not recorded; see `a_schema_of_several_forms_is_a_message_of_its_own`.
+    for kind in KINDS.iter().filter(|kind| kind.kind != "CustomResourceDefinition") {
         let version = kind.api_version();
         let is_recorded =
-            records.iter().any(|record| type_of(&record.object) == (&version, kind.kind));
+            records.iter().any(|record| type_of(&record.object) == (&version, &kind.kind));
         assert!(is_recorded, "{version} {}", kind.kind);
     }
 }

@@ -14,6 +14,8 @@ const MOST_LEVELS: usize = 5;
 
 /// Draws an object of a type: each field with a probability of two thirds.
 fn object(of: &Type, rng: &mut TestRng, levels: usize) -> Value {
+    // Schemas contain schemas in a dozen ways.
+    let levels = if &*of.go == "JSONSchemaProps" { levels.min(1) } else { levels };
     let fields = of.fields.iter().filter(|field| field.number.is_some());
     let mut object = Map::new();
     for field in fields {
@@ -54,7 +56,11 @@ fn value(shape: &Shape, rng: &mut TestRng, levels: usize) -> Option<Value> {
                 |at: usize| Some((format!("{}{at}", text(rng)), value(element, rng, levels)?));
             Value::Object((0..n).map(entry).collect::<Option<_>>()?)
         }
-        Shape::Struct(_) if levels == 0 => return None,
+        Shape::Struct(_) | Shape::Either(_) if levels == 0 => return None,
+        Shape::Either(id) => {
+            let of = types::schema().of(*id);
+            value(&of.fields[rng.random_range(0..of.fields.len())].shape, rng, levels)?
+        }
         Shape::Struct(id) => object(types::schema().of(*id), rng, levels - 1),
     })
 }
@@ -145,4 +151,64 @@ fn time_is_linear_in_the_text() {
     };
     let (some, many) = (time(2_000), time(20_000));
     assert!(many < some * 40, "{some:?} {many:?}");
+}
+
+/// The numbers are those of `generated.proto`: `allows` = 1 and `schema` = 2 beside each other, else
+/// `schema` = 1 and the list = 2.
+#[test]
+fn a_schema_of_several_forms_is_a_message_of_its_own() {
+    let of = json_schema();
+    let encoded = |object: &Value| {
+        let mut bytes = Vec::new();
+        encode::message(of, object.to_string().as_bytes(), &mut bytes).unwrap();
+        bytes
+    };
+    let empty = encoded(&json!({}));
+    let field = |number: u32, inside: &[u8]| {
+        let mut out = Vec::new();
+        wire::put_counted(&mut out, number, inside);
+        out
+    };
+    let entry = |inside: &[u8]| [field(1, b"a"), field(2, inside)].concat();
+    for (object, number, expected) in [
+        (json!({"items": {}}), 24, field(1, &empty)),
+        (json!({"items": [{}, {}]}), 24, [field(2, &empty), field(2, &empty)].concat()),
+        (json!({"additionalProperties": true}), 30, vec![8, 1]),
+        (json!({"additionalProperties": false}), 30, vec![8, 0]),
+        (json!({"additionalItems": {}}), 33, [vec![8, 1], field(2, &empty)].concat()),
+        (json!({"dependencies": {"a": {}}}), 32, entry(&field(1, &empty))),
+        (
+            json!({"dependencies": {"a": ["b", "c"]}}),
+            32,
+            entry(&[field(2, b"b"), field(2, b"c")].concat()),
+        ),
+        (json!({"dependencies": {"a": null}}), 32, entry(b"")),
+        (json!({"default": {"b": null}}), 8, field(1, b"{\"b\":null}")),
+        (json!({"enum": [null]}), 20, vec![]),
+    ] {
+        let bytes = encoded(&object);
+        let found: Vec<&[u8]> = wire::parts(&bytes)
+            .map(|part| part.unwrap())
+            .filter(|part| part.number == number)
+            .map(|part| part.bytes("").unwrap())
+            .collect();
+        assert_eq!(found, [expected], "{object}");
+        assert_eq!(Value::Object(message::object(of, &bytes).unwrap()), object);
+    }
+}
+
+#[test]
+fn whatever_can_be_stored_can_be_sent() {
+    let of = json_schema();
+    for name in ["not", "items", "additionalProperties"] {
+        let nested = (1..schema::MOST_LEVELS).fold(json!({}), |inner, _| json!({name: inner}));
+        let mut bytes = Vec::new();
+        encode::message(of, nested.to_string().as_bytes(), &mut bytes).unwrap();
+        assert_eq!(Value::Object(message::object(of, &bytes).unwrap()), nested, "{name}");
+    }
+}
+
+fn json_schema() -> &'static Type {
+    let extensions = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1";
+    types::schema().named(&format!("{extensions}.JSONSchemaProps")).unwrap()
 }

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::kinds::{NAMESPACE, POD, SERVICE};
+use crate::kinds::{KindRef, NAMESPACE, POD, SERVICE};
 
 fn now() -> Timestamp {
     "2026-01-01T00:00:00Z".parse().unwrap()
@@ -11,7 +11,7 @@ fn object(metadata: &Value) -> Value {
     json!({"metadata": metadata, "spec": {"nodeName": "n1", "terminationGracePeriodSeconds": 30}})
 }
 
-fn decided(kind: &'static Kind, object: Value, options: &DeleteOptions) -> Deletion {
+fn decided(kind: &'static KindRef, object: Value, options: &DeleteOptions) -> Deletion {
     decide(kind, object, options, now()).unwrap()
 }
 

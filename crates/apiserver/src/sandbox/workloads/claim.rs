@@ -9,7 +9,7 @@ use k8s_openapi::{
 use serde_json::json;
 
 use crate::{
-    kinds::{DEPLOYMENT, Kind, POD, REPLICA_SET},
+    kinds::{DEPLOYMENT, Kind, KindRef, POD, REPLICA_SET},
     sandbox::{
         action::Action,
         selectors,
@@ -27,7 +27,7 @@ pub(super) struct Claimed<'a, T> {
 
 /// Objects that can be owned.
 trait Owned {
-    const KIND: &'static Kind;
+    const KIND: &'static KindRef;
 
     fn metadata(&self) -> &ObjectMeta;
 
@@ -39,7 +39,7 @@ trait Owned {
 pub(super) fn reference(kind: &Kind, owner: &ObjectMeta) -> OwnerReference {
     OwnerReference {
         api_version: kind.api_version(),
-        kind: kind.kind.to_owned(),
+        kind: kind.kind.to_string(),
         name: name_of(owner).to_owned(),
         uid: uid_of(owner).to_owned(),
         controller: Some(true),
@@ -119,7 +119,7 @@ fn owned_by<T: Owned>(object: &T, owners: &[OwnerReference]) -> Action {
 // === impl Owned ===
 
 impl Owned for Pod {
-    const KIND: &'static Kind = &POD;
+    const KIND: &'static KindRef = &POD;
 
     fn metadata(&self) -> &ObjectMeta {
         &self.metadata
@@ -131,7 +131,7 @@ impl Owned for Pod {
 }
 
 impl Owned for ReplicaSet {
-    const KIND: &'static Kind = &REPLICA_SET;
+    const KIND: &'static KindRef = &REPLICA_SET;
 
     fn metadata(&self) -> &ObjectMeta {
         &self.metadata

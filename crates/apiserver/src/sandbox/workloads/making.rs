@@ -8,7 +8,7 @@ use k8s_openapi::{
 
 use crate::{
     api,
-    kinds::{Kind, POD},
+    kinds::{KindRef, POD},
     sandbox::{
         action::Action,
         workloads::{claim, template},
@@ -19,7 +19,7 @@ use crate::{
 /// The owner of new Pods.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Maker<'a> {
-    pub(super) kind: &'static Kind,
+    pub(super) kind: &'static KindRef,
     pub(super) owner: &'a ObjectMeta,
 }
 

@@ -204,13 +204,13 @@ impl Cluster {
 
     fn carry_out(&mut self, action: Action) {
         match action {
-            Action::Create { kind, object, .. } => drop(self.create(kind.plural, object)),
+            Action::Create { kind, object, .. } => drop(self.create(&kind.plural, object)),
             Action::Patch { kind, key, uid, patch } => {
-                assert_eq!(self.value(kind.plural, &key)["metadata"]["uid"], uid);
+                assert_eq!(self.value(&kind.plural, &key)["metadata"]["uid"], uid);
                 let version = &patch["metadata"]["resourceVersion"];
-                let present = &self.value(kind.plural, &key)["metadata"]["resourceVersion"];
+                let present = &self.value(&kind.plural, &key)["metadata"]["resourceVersion"];
                 assert!(version.is_null() || version == present, "{patch}");
-                self.patch(kind.plural, &key, &patch);
+                self.patch(&kind.plural, &key, &patch);
             }
             Action::Delete { kind, key, grace_seconds, .. } => {
                 let pod = self.world.pod(&key).filter(|_| kind.plural == "pods");
@@ -223,7 +223,7 @@ impl Cluster {
                             &json!({"metadata": {"deletionTimestamp": stamp}}),
                         );
                     }
-                    None => self.remove(kind.plural, &key),
+                    None => self.remove(&kind.plural, &key),
                 }
             }
             Action::Event { reason, message, .. } => self.news.push(format!("{reason}: {message}")),

@@ -44,14 +44,14 @@ pub(crate) fn carry_out(world: &mut World, step: &Step, now: Timestamp) {
         match action {
             Action::Create { kind, namespace, object } => {
                 let mut object = object.clone();
-                object["kind"] = kind.kind.into();
+                object["kind"] = (*kind.kind).into();
                 object["metadata"]["namespace"] = json!(namespace);
                 put(world, object, now);
             }
             Action::Patch { kind, key, patch, .. } => {
-                let mut object = present(world, kind.plural, key);
+                let mut object = present(world, &kind.plural, key);
                 patch::merge(&mut object, patch.to_string().as_bytes()).unwrap();
-                object["kind"] = kind.kind.into();
+                object["kind"] = (*kind.kind).into();
                 put(world, object, now);
             }
             Action::Delete { key, grace_seconds: Some(0), .. } => {

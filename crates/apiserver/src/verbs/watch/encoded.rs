@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 
 use crate::{
+    kinds::Text,
     negotiate::{Media, Shape},
     table::IncludeObject,
 };
@@ -22,8 +23,11 @@ const MOST_BYTES: usize = 8 << 20;
 /// The key of a line: the kind as shown, the event and its revision, and the format.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Line {
-    pub(crate) group: &'static str,
-    pub(crate) plural: &'static str,
+    pub(crate) group: Text,
+    pub(crate) version: Text,
+    pub(crate) plural: Text,
+    /// Of the schema of a custom resource.
+    pub(crate) fingerprint: Text,
     pub(crate) what: &'static str,
     pub(crate) revision: Revision,
     pub(crate) media: Media,
@@ -72,11 +76,14 @@ impl Lines {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kinds::fixed;
 
     fn line(revision: Revision) -> Line {
         Line {
-            group: "",
-            plural: "pods",
+            group: fixed(""),
+            version: fixed("v1"),
+            plural: fixed("pods"),
+            fingerprint: fixed(""),
             what: "ADDED",
             revision,
             media: Media::Json,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::{
     answer::{self, View},
     document,
-    kinds::{Kind, read::text},
+    kinds::{KindRef, read::text},
     negotiate::{Media, Shape},
     protobuf,
     status::Failure,
@@ -28,7 +28,7 @@ use crate::{
 /// Writes the lines of one watch in the requested format.
 #[derive(Debug)]
 pub(super) struct Frames {
-    kind: &'static Kind,
+    kind: KindRef,
     view: View,
     cache: Arc<Encoded>,
     /// Only the first table of a watch defines its columns.
@@ -36,12 +36,12 @@ pub(super) struct Frames {
 }
 
 impl Frames {
-    pub(super) fn new(kind: &'static Kind, view: View, encoded: Arc<Encoded>) -> Frames {
+    pub(super) fn new(kind: KindRef, view: View, encoded: Arc<Encoded>) -> Frames {
         Frames { kind, view, cache: encoded, headed: AtomicBool::new(false) }
     }
 
-    pub(super) fn kind(&self) -> &'static Kind {
-        self.kind
+    pub(super) fn kind(&self) -> &KindRef {
+        &self.kind
     }
 
     pub(super) fn added(&self, out: &mut Lines, object: &Arc<Object>) {
@@ -64,7 +64,7 @@ impl Frames {
         }
         let mut object = json!({"metadata": metadata});
         document::canonical(self.kind.stored_kind(), &mut object);
-        object["kind"] = self.kind.kind.into();
+        object["kind"] = (*self.kind.kind).into();
         object["apiVersion"] = self.kind.api_version().into();
         let shown = match self.view.format.shape {
             Shape::Object | Shape::PartialList(_) => object,
@@ -75,7 +75,7 @@ impl Frames {
                     options.include_object = table::IncludeObject::Metadata;
                 }
                 let meta = answer::revision_meta(revision);
-                table::table(self.kind, &[object], options, &meta, self.view.now)
+                table::table(&self.kind, &[object], options, &meta, self.view.now)
             }
             Shape::Partial(version) => table::partial(&object, version),
         };
@@ -94,19 +94,21 @@ impl Frames {
 
     fn line(&self, out: &mut Lines, what: &'static str, object: &Object, revision: Revision) {
         let media = self.view.format.media;
-        if media == Media::Json && self.view.is_as_stored(self.kind) {
+        if media == Media::Json && self.view.is_as_stored(&self.kind, object) {
             out.reserve(object.encoded.len() + 192);
             out.put(b"{\"type\":\"");
             out.put(what.as_bytes());
             out.put(b"\",\"object\":");
-            document::write_head(|part| out.put(part), self.kind, revision);
+            document::write_head(|part| out.put(part), &self.kind, revision);
             out.put_shared(&object.encoded);
             out.put(b"}\n");
             return;
         }
         let line = Line {
-            group: self.kind.group,
-            plural: self.kind.plural,
+            group: self.kind.group.clone(),
+            version: self.kind.version.clone(),
+            plural: self.kind.plural.clone(),
+            fingerprint: self.kind.fingerprint().clone(),
             what,
             revision,
             media,
@@ -119,10 +121,10 @@ impl Frames {
     }
 
     fn made(&self, what: &str, object: &Object, revision: Revision, headless: bool) -> Bytes {
-        if self.view.format.media == Media::Protobuf && self.view.is_as_stored(self.kind) {
-            let json = document::text(self.kind, object, revision);
+        if self.view.format.media == Media::Protobuf && self.view.is_as_stored(&self.kind, object) {
+            let json = document::text(&self.kind, object, revision);
             let version = self.kind.api_version();
-            if let Ok(body) = protobuf::object(&version, self.kind.kind, &json) {
+            if let Ok(body) = protobuf::object(&version, &self.kind.kind, &json) {
                 return protobuf::watch_event(what, &body).into();
             }
         }
@@ -131,14 +133,14 @@ impl Frames {
             Err(problem) => return self.failed(&problem.into()),
         };
         let mut value = self.kind.presented(value);
-        self.view.hide(self.kind, &mut value);
+        self.view.hide(&self.kind, &mut value);
         let shown = match self.view.format.shape {
             // An event is not a list: Kubernetes then sends it unchanged.
             Shape::Object | Shape::PartialList(_) => value,
             Shape::Table(version) => {
                 let options = self.table_options(version, headless);
                 let meta = answer::revision_meta(revision);
-                table::table(self.kind, &[value], options, &meta, Timestamp::now())
+                table::table(&self.kind, &[value], options, &meta, Timestamp::now())
             }
             Shape::Partial(version) => table::partial(&value, version),
         };
@@ -187,7 +189,7 @@ mod tests {
             ResponseFormat { media: Media::Json, shape: Shape::Table("v1"), pretty: false };
         let features = Features::default();
         let view = View { format, include, now: Timestamp::UNIX_EPOCH, features };
-        let frames = Frames::new(kind, view, Arc::default());
+        let frames = Frames::new(kind.clone(), view, Arc::default());
         let mut value = json!({"metadata": {"name": "a", "namespace": "n"}});
         document::canonical(kind, &mut value);
         let new = document::stored(kind, &value);
@@ -229,7 +231,8 @@ mod tests {
             let format = ResponseFormat { media: Media::Json, shape, pretty: false };
             let (include, now) = (IncludeObject::Object, Timestamp::UNIX_EPOCH);
             let features = Features { service_traffic_distribution, ..Features::default() };
-            let frames = Frames::new(kind, View { format, include, now, features }, Arc::default());
+            let frames =
+                Frames::new(kind.clone(), View { format, include, now, features }, Arc::default());
             let mut out = Lines::default();
             frames.added(&mut out, &object);
             let line: Value = serde_json::from_slice(&whole(out)).unwrap();
@@ -257,7 +260,7 @@ mod tests {
             let format = ResponseFormat { media: Media::Protobuf, shape, pretty: false };
             let (include, now) = (IncludeObject::Metadata, Timestamp::UNIX_EPOCH);
             let view = View { format, include, now, features: Features::default() };
-            let frames = Frames::new(kind, view, Arc::default());
+            let frames = Frames::new(kind.clone(), view, Arc::default());
             let mut out = Lines::default();
             frames.added(&mut out, &object);
             frames.bookmark(&mut out, 9, true);

@@ -123,7 +123,8 @@ fn mutants(recorded: &Value, real: &Value) -> Vec<(String, Value)> {
         let changed = match old {
             Value::String(_) if is_free => continue,
             Value::String(text) => json!(format!("{text}x")),
-            Value::Number(number) => json!(number.as_f64().unwrap() + 1.0),
+            // Large ones differ from their successors by more than one.
+            Value::Number(number) => json!(number.as_f64().unwrap() * 2.0 + 1.0),
             Value::Bool(value) => json!(!value),
             Value::Null => json!({}),
             Value::Object(fields) => {
@@ -187,7 +188,7 @@ fn most_scenarios_are_not_for_later() {
     let (mut now, mut partly, mut all) = (0, 0, 0);
     each_scenario(|file, scenario| match later(file, scenario) {
         Later::Nothing => now += 1,
-        Later::Groups => partly += 1,
+        Later::Steps => partly += 1,
         Later::All => all += 1,
     });
     assert!(now > all + partly, "{now} now, {partly} in part, {all} later");

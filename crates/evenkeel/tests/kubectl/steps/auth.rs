@@ -11,7 +11,7 @@ pub(crate) mod users;
 use crate::step::{Step, run, save};
 
 /// A context `bot` that uses a token of the ServiceAccount `bot` in the namespace of the session.
-fn as_bot() -> Vec<Step> {
+pub(super) fn as_bot() -> Vec<Step> {
     vec![
         run("create serviceaccount bot", "serviceaccount/bot created"),
         save("create token bot --duration 20m", "token").since(24),
@@ -24,7 +24,7 @@ fn as_bot() -> Vec<Step> {
 }
 
 /// A question of `auth can-i` that is answered with no.
-fn no(command: &'static str) -> Step {
+pub(super) fn no(command: &'static str) -> Step {
     run(command, "").but(1, "no")
 }
 

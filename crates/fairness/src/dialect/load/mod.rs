@@ -54,6 +54,11 @@ impl Objects {
         }
     }
 
+    /// Adds one object, of which the location is known.
+    pub(super) fn add(&mut self, object: Value, location: &Location) {
+        self.take(object, location, None);
+    }
+
     /// `of` is what the items of a typed list are; they need not say it themselves.
     fn take(&mut self, value: Value, location: &Location, of: Option<&decode::Type>) {
         if !self.has_room(location) {

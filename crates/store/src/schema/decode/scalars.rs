@@ -186,6 +186,11 @@ pub(super) fn zero(shape: &Shape) -> Value {
         Shape::Bool => Value::Bool(false),
         Shape::Quantity => Value::from("0"),
         Shape::Struct(_) => Value::Object(Map::new()),
-        Shape::List(_) | Shape::Map(_) | Shape::Time | Shape::MicroTime | Shape::Any => Value::Null,
+        Shape::List(_)
+        | Shape::Map(_)
+        | Shape::Time
+        | Shape::MicroTime
+        | Shape::Any
+        | Shape::Either(_) => Value::Null,
     }
 }

@@ -13,7 +13,7 @@ use super::{
     status::{self, NewSet},
 };
 use crate::{
-    kinds::{DEPLOYMENT, Kind, REPLICA_SET},
+    kinds::{DEPLOYMENT, KindRef, REPLICA_SET},
     sandbox::{
         action::Action,
         workloads::{claim, template},
@@ -147,6 +147,6 @@ fn news(rollout: &Rollout<'_>, set: &str, before: i64, after: i64) -> Action {
     Action::tell(&DEPLOYMENT, &rollout.deployment.metadata, "ScalingReplicaSet", message)
 }
 
-fn patch(kind: &'static Kind, of: &ObjectMeta, parts: Map<String, Value>) -> Option<Action> {
+fn patch(kind: &'static KindRef, of: &ObjectMeta, parts: Map<String, Value>) -> Option<Action> {
     (!parts.is_empty()).then(|| Action::patch(kind, of, Value::Object(parts)))
 }
