@@ -154,10 +154,12 @@ fn held() -> Vec<Step> {
 
 fn replaced() -> Vec<Step> {
     vec![
+        // Pods of the replaced template may still be terminating.
         save(
-            "get pods --sort-by=.metadata.creationTimestamp -o 'jsonpath={.items[0].metadata.name}'",
-            "pod",
+            "get rs -o 'jsonpath={.items[?(@.spec.replicas==4)].metadata.labels.pod-template-hash}'",
+            "hash",
         ),
+        save("get pods -l pod-template-hash=$hash -o 'jsonpath={.items[0].metadata.name}'", "pod"),
         run(HOLD, "pod/$pod patched"),
         run("delete pod $pod --wait=false", "pod \"$pod\" deleted{? from $ns namespace}"),
         run("get pod $pod", "NAME READY STATUS RESTARTS AGE\n$pod {n}/1 Terminating 0 {age}"),
