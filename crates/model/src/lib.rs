@@ -20,6 +20,7 @@ mod few;
 mod frontend;
 mod ids;
 pub mod labels;
+pub mod mesh;
 mod names;
 mod node;
 mod pod;

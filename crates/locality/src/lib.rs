@@ -1,0 +1,1 @@
+//! Locality-aware load balancing: what MeshLoadBalancingStrategy makes of the endpoints of a service.

@@ -1,0 +1,1 @@
+//! Serves a mesh to Envoy proxies over xDS.
