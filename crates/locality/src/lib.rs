@@ -10,12 +10,16 @@
 //!                         client, endpoints ───────┘
 //! ```
 
+mod assign;
 pub mod decode;
 mod field_error;
+pub mod strategy;
 mod target_ref;
 
 pub use crate::{
+    assign::{AssignReason, Assigned, Client, Place, assign, assign_at},
     field_error::{Errors, FieldError, FieldPath},
+    strategy::{Conf, Spec, Strategy},
     target_ref::{ProxyType, TargetKind, TargetRef},
 };
 
