@@ -13,6 +13,7 @@
 mod assign;
 pub mod decode;
 mod field_error;
+pub mod predict;
 pub mod strategy;
 mod target_ref;
 
