@@ -1,12 +1,13 @@
 //! Assigns Pods to Nodes.
 //!
 //! A Node is eligible if it passes the filters in order (`filters`, `affinity`, `spread`); of the
-//! eligible ones the lowest score wins: first by the Pod's own soft constraints, then fewest Pods
-//! of the same owner in the zone, then on the Node (Kubernetes' default constraints), then the
-//! lowest share of CPU requested, then by name. So the choice is a function of the World alone.
+//! eligible ones the lowest score wins: first by the Pod's preferred node affinity, then by its soft
+//! constraints, then fewest Pods of the same owner in the zone, then on the Node (Kubernetes' default
+//! constraints), then the lowest share of CPU requested, then by name. So the choice is a function of
+//! the World alone.
 //! With N Nodes, P Pods and C constraints a choice takes O((N + P) · C). Sources: the plugins of
-//! `pkg/scheduler/framework/plugins`. Not implemented: preferences other than spreading,
-//! preemption, volumes, priorities.
+//! `pkg/scheduler/framework/plugins`. Not implemented: preferred affinity
+//! between Pods, preemption, volumes, priorities.
 
 mod affinity;
 mod filters;
@@ -16,7 +17,7 @@ mod spread;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, Pod, PodSpec};
@@ -25,6 +26,7 @@ use self::{filters::Refused, requests::Amounts, spread::Spread};
 use super::{
     action::{Action, Step},
     conditions::{self, ConditionContent, set_of_pod},
+    selectors::preference,
     world::{World, controller_of, is_dying, is_finished, key_of, name_of, node_of, uid_of},
 };
 use crate::{kinds::POD, settings::Sandbox};
@@ -69,7 +71,8 @@ fn choose<'a>(world: &'a World, pod: &Pod, spec: &PodSpec) -> Result<&'a str, Ve
             refused.push(why);
             continue;
         }
-        let score = (spread.score(node), owner.score(node), used.share_of_cpu(node));
+        let preference = Reverse(preference(spec, node));
+        let score = (preference, spread.score(node), owner.score(node), used.share_of_cpu(node));
         let candidate = (score, name_of(&node.metadata));
         if best.as_ref().is_none_or(|best| candidate < *best) {
             best = Some(candidate);

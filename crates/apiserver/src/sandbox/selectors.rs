@@ -49,6 +49,16 @@ pub(super) fn selects_node(spec: &PodSpec, node: &Node) -> bool {
         })
 }
 
+/// How much a Pod prefers this Node: the sum of the weights of its preferred terms that select it.
+pub(super) fn preference(spec: &PodSpec, node: &Node) -> i64 {
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let preferred = affinity.and_then(|affinity| {
+        affinity.preferred_during_scheduling_ignored_during_execution.as_ref()
+    });
+    let suiting = preferred.into_iter().flatten().filter(|term| suits(&term.preference, node));
+    suiting.map(|term| i64::from(term.weight)).sum()
+}
+
 /// All requirements of a term; a term without any selects nothing.
 fn suits(term: &NodeSelectorTerm, node: &Node) -> bool {
     let labels = node.metadata.labels.as_ref();

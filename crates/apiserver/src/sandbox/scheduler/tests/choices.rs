@@ -58,6 +58,37 @@ fn a_pod_is_scheduled_to_a_node_that_it_selects() {
 }
 
 #[test]
+fn a_preferred_node_is_chosen_if_it_is_eligible() {
+    let prefers = |zones: &[(&str, i32)]| {
+        let terms = zones.iter().map(|(zone, weight)| {
+            let term =
+                json!({"key": "topology.kubernetes.io/zone", "operator": "In", "values": [zone]});
+            json!({"weight": weight, "preference": {"matchExpressions": [term]}})
+        });
+        let terms: Vec<Value> = terms.collect();
+        json!({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}}})
+    };
+    let mut cordoned = node("c", "z3");
+    cordoned["spec"]["unschedulable"] = true.into();
+    for (zones, expected) in [
+        (&[][..], "a"),
+        (&[("z2", 1)], "b"),
+        (&[("z2", 1), ("z1", 2)], "a"),
+        (&[("z2", 1), ("z1", 2), ("z2", 2)], "b"),
+        (&[("z3", 100), ("z2", 1)], "b"),
+        (&[("elsewhere", 100)], "a"),
+    ] {
+        let pod = asks(new(), &prefers(zones));
+        let found = place(&[node("a", "z1"), node("b", "z2"), cordoned.clone(), pod]);
+        assert_eq!(found.as_deref(), Ok(expected), "{zones:?}");
+    }
+    // Preferences come before what is least loaded.
+    let busy = asks(pod("p", "b"), &cpu("1500m"));
+    let pod = asks(new(), &prefers(&[("z2", 1)]));
+    assert_eq!(place(&[node("a", "z1"), node("b", "z2"), busy, pod]).as_deref(), Ok("b"));
+}
+
+#[test]
 fn each_node_is_refused_for_its_first_reason() {
     let mut cordoned = node("a", "z");
     cordoned["spec"]["unschedulable"] = true.into();
