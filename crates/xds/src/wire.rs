@@ -29,3 +29,9 @@ pub(crate) fn put_head(out: &mut impl BufMut, field: u32, len: usize) {
     encode_key(field, WireType::LengthDelimited, out);
     encode_varint(len as u64, out);
 }
+
+/// A field of a number or of an enumeration.
+pub(crate) fn put_number(out: &mut impl BufMut, field: u32, number: u64) {
+    encode_key(field, WireType::Varint, out);
+    encode_varint(number, out);
+}

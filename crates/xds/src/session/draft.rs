@@ -75,7 +75,7 @@ pub(super) fn accept_if_current(state: &mut TypeState, claim: Version, source: &
     if state.kind == ResourceType::Endpoint {
         let known = |name: &str| resources.binary_search_by(|r| (**r.name()).cmp(name)).is_ok();
         let missing = state.held.names().into_iter().filter(|name| !known(name));
-        let empty: Vec<_> = missing.map(|name| Arc::new(encode::no_endpoints(name))).collect();
+        let empty: Vec<_> = missing.map(|name| Arc::new(encode::no_endpoints(&name))).collect();
         resources.extend(empty);
     }
     let version = resources.iter().fold(Version::NONE, |sum, r| sum.with(r.version()));
@@ -140,7 +140,7 @@ fn partial(state: &mut TypeState, difference: Difference, answer_due: bool) -> O
     let Difference { mut update, missing, gone: _ } = difference;
     if state.kind == ResourceType::Endpoint {
         // Without an answer the cluster would not become active until a timeout.
-        update.extend(missing.into_iter().map(|name| Arc::new(encode::no_endpoints(name))));
+        update.extend(missing.into_iter().map(|name| Arc::new(encode::no_endpoints(&name))));
         update.sort_by(|a, b| a.name().cmp(b.name()));
     }
     if update.is_empty() && !answer_due {
