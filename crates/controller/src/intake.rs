@@ -57,6 +57,7 @@ impl Intake {
                     seen.into_iter().for_each(|seen| engine.report(seen, wall));
                 }
             }
+            Batch::Mesh(..) => {} // It follows none.
         }
     }
 

@@ -6,7 +6,7 @@ use evenkeel_model::{Gone, Watched};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
-use crate::watched;
+use crate::watched::{self, MeshKind, MeshObject};
 
 /// A kind that can be followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -17,6 +17,8 @@ pub enum Resource {
     EndpointSlices,
     /// Those with the reports of proxies.
     Leases,
+    /// Custom resources, whose definition may not be installed.
+    Mesh(MeshKind),
 }
 
 /// Changes that a watch received, in order.
@@ -27,6 +29,7 @@ pub enum Batch {
     Services(Vec<Watched<watched::Service>>),
     Slices(Vec<Watched<watched::EndpointSlice>>),
     Leases(Vec<Watched<watched::Lease>>),
+    Mesh(MeshKind, Vec<Watched<MeshObject>>),
 }
 
 /// A batch, and when its first change was read from the connection.
@@ -38,24 +41,31 @@ pub struct Received {
 
 /// What a watch has to know of its kind.
 pub(super) trait Followed:
-    kube::Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static
+    kube::Resource<DynamicType: Copy + Send + Sync>
+    + Clone
+    + DeserializeOwned
+    + Debug
+    + Send
+    + Sync
+    + 'static
 {
-    const RESOURCE: Resource;
-
+    fn resource(kind: Self::DynamicType) -> Resource;
     fn gone(&self) -> Gone;
-    fn batch(changes: Vec<Watched<Self>>) -> Batch;
+    fn batch(kind: Self::DynamicType, changes: Vec<Watched<Self>>) -> Batch;
 }
 
 macro_rules! followed {
     ($($kind:ident is $resource:ident in $batch:ident;)*) => {$(
         impl Followed for watched::$kind {
-            const RESOURCE: Resource = Resource::$resource;
+            fn resource((): ()) -> Resource {
+                Resource::$resource
+            }
 
             fn gone(&self) -> Gone {
                 watched::$kind::gone(self)
             }
 
-            fn batch(changes: Vec<Watched<Self>>) -> Batch {
+            fn batch((): (), changes: Vec<Watched<Self>>) -> Batch {
                 Batch::$batch(changes)
             }
         }
@@ -70,16 +80,44 @@ followed! {
     Lease is Leases in Leases;
 }
 
+impl Followed for MeshObject {
+    fn resource(kind: MeshKind) -> Resource {
+        Resource::Mesh(kind)
+    }
+
+    fn gone(&self) -> Gone {
+        MeshObject::gone(self)
+    }
+
+    fn batch(kind: MeshKind, changes: Vec<Watched<Self>>) -> Batch {
+        Batch::Mesh(kind, changes)
+    }
+}
+
 // === impl Resource ===
 
 impl Resource {
-    pub const ALL: [Resource; 5] = [
+    /// Those that every API server has.
+    const BUILT_IN: [Resource; 5] = [
         Resource::Nodes,
         Resource::Pods,
         Resource::Services,
         Resource::EndpointSlices,
         Resource::Leases,
     ];
+
+    pub fn all() -> impl Iterator<Item = Resource> {
+        let mesh = MeshKind::ALL.into_iter().map(Resource::Mesh);
+        Resource::BUILT_IN.into_iter().chain(mesh)
+    }
+
+    /// The definition without which there is no such kind.
+    pub fn definition(self) -> Option<String> {
+        match self {
+            Resource::Mesh(kind) => Some(kind.definition()),
+            _ => None,
+        }
+    }
 
     /// As in the paths of the API.
     pub fn name(self) -> &'static str {
@@ -89,6 +127,7 @@ impl Resource {
             Resource::Services => "services",
             Resource::EndpointSlices => "endpointslices",
             Resource::Leases => "leases",
+            Resource::Mesh(kind) => kind.plural(),
         }
     }
 
@@ -100,6 +139,7 @@ impl Resource {
             Resource::Services => "watcher-services",
             Resource::EndpointSlices => "watcher-endpointslices",
             Resource::Leases => "watcher-leases",
+            Resource::Mesh(kind) => kind.task(),
         }
     }
 }

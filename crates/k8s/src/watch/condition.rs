@@ -5,12 +5,13 @@
 //! answers to its requests, events, bookmarks and its end in order are such signs, and a watch that
 //! works gives one before its time is up.
 
-use std::time::Duration;
+use std::{collections::HashMap, time::Duration};
 
 use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxBuildHasher;
 use tokio::time::Instant;
 
-use super::{Resource, Selectors, WatchSettings};
+use super::{Resource, Selectors, WatchSettings, absence};
 
 /// Of one watch, at most one line in this time.
 const QUIET: Duration = Duration::from_secs(60);
@@ -19,8 +20,8 @@ const QUIET: Duration = Duration::from_secs(60);
 #[derive(Debug)]
 pub struct Conditions {
     stale_after: Duration,
-    /// Of each resource; `None` where it is not followed.
-    of: [Option<Mutex<Condition>>; Resource::ALL.len()],
+    /// Of each resource that is followed.
+    of: HashMap<Resource, Mutex<Condition>, FxBuildHasher>,
 }
 
 #[derive(Debug)]
@@ -28,6 +29,8 @@ struct Condition {
     /// The last sign of life; at first, the start.
     seen: Instant,
     failing: Option<Failing>,
+    /// The API server has no such kind, which is how it should be.
+    is_absent: bool,
     logged: Option<Instant>,
 }
 
@@ -42,14 +45,25 @@ struct Failing {
 
 impl Conditions {
     pub fn new(selectors: &Selectors, settings: &WatchSettings, now: Instant) -> Conditions {
-        let new = || Mutex::new(Condition { seen: now, failing: None, logged: None });
-        let of = Resource::ALL.map(|resource| selectors.of(resource).map(|_| new()));
+        let new =
+            || Mutex::new(Condition { seen: now, failing: None, is_absent: false, logged: None });
+        let of = selectors.resources().map(|resource| (resource, new())).collect();
         Conditions { stale_after: settings.stale_after(), of }
     }
 
     pub fn alive(&self, resource: Resource, now: Instant) {
         if let Some(mut condition) = self.of(resource) {
             condition.seen = now;
+            condition.is_absent = false;
+        }
+    }
+
+    /// The API server has no such kind: there is nothing to be followed, and nothing wrong.
+    pub fn absent(&self, resource: Resource, now: Instant) {
+        if let Some(mut condition) = self.of(resource) {
+            condition.seen = now;
+            condition.failing = None;
+            condition.is_absent = true;
         }
     }
 
@@ -57,6 +71,7 @@ impl Conditions {
     pub fn established(&self, resource: Resource, now: Instant) -> Option<Duration> {
         let mut condition = self.of(resource)?;
         condition.seen = now;
+        condition.is_absent = false;
         condition.failing.take().map(|failing| now - failing.since)
     }
 
@@ -81,20 +96,22 @@ impl Conditions {
             return Some(format!("watch of {name} has been down for {seconds} s: {error}"));
         }
         let silent = now.saturating_duration_since(condition.seen);
-        (silent > self.stale_after).then(|| {
+        // It is asked for again after a pause, which is no sign of life either.
+        let pause = if condition.is_absent { absence::LONGEST_PAUSE } else { Duration::ZERO };
+        (silent > self.stale_after + pause).then(|| {
             format!("watch of {name} is stale: nothing received for {} s", silent.as_secs())
         })
     }
 
     fn of(&self, resource: Resource) -> Option<MutexGuard<'_, Condition>> {
-        self.of[resource as usize].as_ref().map(Mutex::lock)
+        self.of.get(&resource).map(Mutex::lock)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::watch::Selector;
+    use crate::{watch::Selector, watched::MeshKind};
 
     fn selectors() -> Selectors {
         let all = Some(Selector::all());
@@ -123,6 +140,26 @@ mod tests {
         assert_eq!(problem(63), None, "nothing has changed, and all is well");
         assert!(!fail(64), "what was well in between does not flood the log");
         assert_eq!(problem(66).as_deref(), Some("watch of pods has been down for 2 s: gone"));
+    }
+
+    #[test]
+    fn a_kind_that_the_server_does_not_have_is_no_problem() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let kind = Resource::Mesh(MeshKind::MeshService);
+        let selectors = Selectors { mesh: [MeshKind::MeshService].into(), ..selectors() };
+        let conditions = Conditions::new(&selectors, &WatchSettings::default(), start);
+        let problem = |seconds| conditions.problem(kind, at(seconds));
+        assert!(conditions.failed(kind, at(0), "away".to_owned()));
+        assert!(problem(0).is_some());
+        conditions.absent(kind, at(1));
+        assert_eq!(problem(46), None, "it is asked for again after a pause");
+        let stale = "watch of meshservices is stale: nothing received for 46 s";
+        assert_eq!(problem(47).as_deref(), Some(stale));
+        conditions.alive(kind, at(50));
+        assert_eq!((problem(85), problem(86).is_some()), (None, true), "it was installed");
+        let other = Resource::Mesh(MeshKind::Mesh);
+        assert_eq!(conditions.problem(other, at(100)), None, "it is not followed");
     }
 
     #[test]

@@ -67,6 +67,11 @@ impl Failure {
         })
     }
 
+    /// Whether the API server does not have such a kind.
+    pub(super) fn is_not_found(&self) -> bool {
+        self.status().is_some_and(|status| status.code == 404)
+    }
+
     /// When the API server wants to be asked again.
     pub(super) fn retry_after(&self) -> Duration {
         let details = self.status().and_then(|status| status.details.as_ref());

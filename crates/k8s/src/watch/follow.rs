@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{
     Received, Selector, Watch,
+    absence::{Absence, LONGEST_PAUSE},
     batch::Followed,
     failure::{Cause, Failure, Verb},
     reflector::{Reflector, Step},
@@ -35,17 +36,39 @@ impl<T: Followed> Watch<T> {
     /// Until nobody takes batches any more.
     pub(super) async fn follow(self) {
         let mut reflector = Reflector::new(T::gone);
+        let mut absence = Absence::default();
         while !self.send.is_closed() {
             let done = match reflector.next() {
                 Step::List { limit, token } => self.list(&mut reflector, limit, token).await,
                 Step::Watch { version } => self.watch(&mut reflector, &version).await,
             };
-            if let Err(failure) = done {
-                let pause = reflector.failed(&failure, rand::random());
-                self.failed(&failure, pause);
-                sleep(pause).await;
+            let Err(failure) = done else {
+                absence.found();
+                continue;
+            };
+            let mut pause = reflector.failed(&failure, rand::random());
+            match self.is_absent(&mut absence, &failure).await {
+                true => {
+                    reflector.start_over();
+                    pause = pause.min(LONGEST_PAUSE);
+                }
+                false => self.failed(&failure, pause),
             }
+            sleep(pause).await;
         }
+    }
+
+    /// Without the kind there are no objects of it, which is told once.
+    async fn is_absent(&self, absence: &mut Absence, failure: &Failure) -> bool {
+        let Some(definition) = self.resource().definition() else { return false };
+        let now = Instant::now();
+        let Some(is_news) = absence.failed(failure, now) else { return false };
+        self.hooks.conditions.absent(self.resource(), now);
+        if is_news {
+            tracing::info!("CustomResourceDefinition {definition} not installed");
+            self.pass_on(now, vec![Watched::Restarted, Watched::Complete]).await;
+        }
+        true
     }
 
     async fn list(
@@ -157,7 +180,7 @@ impl<T: Followed> Watch<T> {
     async fn pass_on(&self, at: Instant, batch: Vec<Watched<T>>) {
         if !batch.is_empty() {
             // Who has gone is noticed before the next request.
-            let _ = self.send.send(Received { at, batch: T::batch(batch) }).await;
+            let _ = self.send.send(Received { at, batch: T::batch(self.kind, batch) }).await;
         }
     }
 }

@@ -42,6 +42,7 @@
 //! [`Watched::Listed`]: evenkeel_model::Watched::Listed
 //! [`Watched::Complete`]: evenkeel_model::Watched::Complete
 
+mod absence;
 mod back_off;
 mod batch;
 mod condition;
@@ -68,7 +69,7 @@ pub use self::{
 };
 use crate::{
     excerpt,
-    watched::{EndpointSlice, Lease, Node, Pod, Service},
+    watched::{EndpointSlice, Lease, MeshObject, Node, Pod, Service},
 };
 
 /// Batches in the channel. They are decoded, so that each may have megabytes: no more than keep those
@@ -101,7 +102,8 @@ pub struct Task {
 
 /// One watch.
 #[derive(Clone)]
-struct Watch<T> {
+struct Watch<T: Followed> {
+    kind: T::DynamicType,
     api: Api<T>,
     selector: Selector,
     settings: WatchSettings,
@@ -122,14 +124,18 @@ pub fn prepare(
     let (send, receive) = mpsc::channel(WAITING);
     let mut tasks = Vec::new();
     macro_rules! watch {
-        ($($kind:ident in $api:expr;)*) => {$({
-            let selector = selectors.of($kind::RESOURCE);
-            tasks.extend(selector.map(|selector| {
-                let api: Api<$kind> = $api(client.clone(), selector);
+        ($kind:ident of $dynamic:expr, in $api:expr) => {
+            let kind = $dynamic;
+            tasks.extend(selectors.of($kind::resource(kind)).map(|selector| {
+                let api: Api<$kind> = $api(client.clone(), selector, &kind);
                 let (selector, settings) = (selector.clone(), *settings);
-                Task::of(Watch { api, selector, settings, send: send.clone(), hooks: hooks.clone() })
+                let (send, hooks) = (send.clone(), hooks.clone());
+                Task::of(Watch { kind, api, selector, settings, send, hooks })
             }));
-        })*};
+        };
+        ($($kind:ident in $api:expr;)*) => {$(
+            watch!($kind of (), in $api);
+        )*};
     }
     watch! {
         Node in everywhere;
@@ -138,15 +144,18 @@ pub fn prepare(
         EndpointSlice in everywhere;
         Lease in in_namespace;
     }
+    for kind in &selectors.mesh {
+        watch!(MeshObject of *kind, in everywhere);
+    }
     (receive, tasks)
 }
 
-fn everywhere<T: Followed>(client: Client, _: &Selector) -> Api<T> {
-    Api::all(client)
+fn everywhere<T: Followed>(client: Client, _: &Selector, kind: &T::DynamicType) -> Api<T> {
+    Api::all_with(client, kind)
 }
 
 /// Whoever reads the Leases of one namespace needs no more rights than that.
-fn in_namespace(client: Client, selector: &Selector) -> Api<Lease> {
+fn in_namespace(client: Client, selector: &Selector, (): &()) -> Api<Lease> {
     match &selector.namespace {
         Some(namespace) => Api::namespaced(client, namespace),
         None => Api::all(client),
@@ -171,7 +180,7 @@ impl fmt::Debug for Hooks {
 
 impl Task {
     fn of<T: Followed>(watch: Watch<T>) -> Task {
-        let resource = T::RESOURCE;
+        let resource = watch.resource();
         // Also where only warnings are logged, which are to name what they are about.
         let address = watch.hooks.address.as_deref();
         let span = tracing::error_span!("watch", resource = resource.name(), address);
@@ -199,12 +208,16 @@ impl fmt::Debug for Task {
 // === impl Watch ===
 
 impl<T: Followed> Watch<T> {
+    fn resource(&self) -> Resource {
+        T::resource(self.kind)
+    }
+
     fn alive(&self) {
-        self.hooks.conditions.alive(T::RESOURCE, Instant::now());
+        self.hooks.conditions.alive(self.resource(), Instant::now());
     }
 
     fn established(&self) {
-        let failed_for = self.hooks.conditions.established(T::RESOURCE, Instant::now());
+        let failed_for = self.hooks.conditions.established(self.resource(), Instant::now());
         if let Some(failed_for) = failed_for {
             tracing::info!(?failed_for, "watch re-established");
         }
@@ -212,14 +225,14 @@ impl<T: Followed> Watch<T> {
 
     fn failed(&self, failure: &Failure, pause: Duration) {
         let error = failure.to_string();
-        self.hooks.counters.restarted(T::RESOURCE);
-        if self.hooks.conditions.failed(T::RESOURCE, Instant::now(), error.clone()) {
+        self.hooks.counters.restarted(self.resource());
+        if self.hooks.conditions.failed(self.resource(), Instant::now(), error.clone()) {
             tracing::warn!(error, "watch failed, retrying in {pause:.1?}");
         }
     }
 
     fn undecodable(&self, error: &serde_json::Error) {
-        self.hooks.counters.ignored(T::RESOURCE);
+        self.hooks.counters.ignored(self.resource());
         // It repeats what was found, which may be long.
         let error = excerpt::message(&error.to_string());
         tracing::warn!(%error, "ignoring invalid object");

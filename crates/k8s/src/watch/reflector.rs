@@ -120,6 +120,11 @@ impl<T: kube::Resource + Clone> Reflector<T> {
         Ok(())
     }
 
+    /// Everything was told to be gone, so that there is no going on from any version.
+    pub(super) fn start_over(&mut self) {
+        self.state = State::Start { whole: false };
+    }
+
     /// How long to wait before the next step. `chance` is random, from 0 to 1.
     pub(super) fn failed(&mut self, failure: &Failure, chance: f64) -> Duration {
         let is_expired = failure.is_expired();

@@ -1,8 +1,11 @@
 //! Which objects a component follows.
 
+use std::collections::BTreeSet;
+
 use evenkeel_model::label;
 
 use super::Resource;
+use crate::watched::MeshKind;
 
 /// The kinds that a component follows, and of each which objects. `None`: it has no such watch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -13,6 +16,8 @@ pub struct Selectors {
     pub endpoint_slices: Option<Selector>,
     /// Of one namespace: see [`Selector::reports`].
     pub leases: Option<Selector>,
+    /// All objects of these kinds, as soon as their definitions are installed.
+    pub mesh: BTreeSet<MeshKind>,
 }
 
 /// The objects of one kind that are followed: all, or those that both selectors match.
@@ -26,6 +31,8 @@ pub struct Selector {
     pub namespace: Option<String>,
 }
 
+static ALL: Selector = Selector { labels: None, fields: None, namespace: None };
+
 // === impl Selectors ===
 
 impl Selectors {
@@ -36,12 +43,13 @@ impl Selectors {
             Resource::Services => self.services.as_ref(),
             Resource::EndpointSlices => self.endpoint_slices.as_ref(),
             Resource::Leases => self.leases.as_ref(),
+            Resource::Mesh(kind) => self.mesh.contains(&kind).then_some(&ALL),
         }
     }
 
     /// What is followed.
     pub fn resources(&self) -> impl Iterator<Item = Resource> {
-        Resource::ALL.into_iter().filter(|resource| self.of(*resource).is_some())
+        Resource::all().filter(|resource| self.of(*resource).is_some())
     }
 }
 
@@ -90,5 +98,9 @@ mod tests {
     fn what_has_no_selector_is_not_followed() {
         let selectors = Selectors { pods: Some(Selector::all()), ..Selectors::default() };
         assert_eq!(selectors.resources().collect::<Vec<_>>(), [Resource::Pods]);
+        let mesh = [MeshKind::MeshService, MeshKind::Dataplane];
+        let selectors = Selectors { mesh: mesh.into(), ..Selectors::default() };
+        let resources = selectors.resources().map(Resource::name);
+        assert_eq!(resources.collect::<Vec<_>>(), ["dataplanes", "meshservices"]);
     }
 }

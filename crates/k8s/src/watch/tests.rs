@@ -1,5 +1,6 @@
 //! One watch against a server that does as it is told.
 
+mod mesh;
 mod script;
 
 use std::{

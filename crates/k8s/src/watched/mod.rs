@@ -23,6 +23,7 @@ pub(crate) mod lenient;
 mod annotations;
 mod condition;
 mod lease;
+mod mesh;
 mod metadata;
 mod node;
 mod pod;
@@ -30,7 +31,12 @@ mod service;
 mod written;
 
 pub use self::{
-    endpoint_slice::EndpointSlice, lease::Lease, node::Node, pod::Pod, service::Service,
+    endpoint_slice::EndpointSlice,
+    lease::Lease,
+    mesh::{MeshKind, MeshObject},
+    node::Node,
+    pod::Pod,
+    service::Service,
     written::Written,
 };
 

@@ -1,6 +1,8 @@
 //! Nodes of a watch.
 
-use evenkeel_model::{OwnNode, Topology};
+use std::{collections::BTreeSet, sync::Arc};
+
+use evenkeel_model::{OwnNode, Topology, mesh::Tags};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::Deserialize;
 
@@ -82,6 +84,14 @@ impl Node {
 
     pub fn name(&self) -> &str {
         self.metadata.object.name.as_deref().unwrap_or_default()
+    }
+
+    /// The labels that have one of these keys: a mesh tells endpoints by them. Only these are copied, so
+    /// that those who keep them don't keep the dozens of labels that a Node has.
+    pub fn tags(&self, keys: &BTreeSet<Arc<str>>) -> Tags {
+        let labels = &self.metadata.labels;
+        let tag = |key: &Arc<str>| Some((Arc::clone(key), labels.get(&**key)?.as_str().into()));
+        Arc::new(keys.iter().filter_map(tag).collect())
     }
 
     /// What the proxy of this Node must know. Values that can't be read are left out.

@@ -19,6 +19,7 @@ mod slice_given;
 mod snapshot;
 mod watched;
 mod watched_given;
+mod watched_mesh;
 mod watched_robust;
 mod watched_same;
 mod watched_service;

@@ -85,6 +85,11 @@ impl Answer {
         Answer { code: 0, text: String::new(), is_held: true }
     }
 
+    /// An object or a list.
+    pub(super) fn of(text: String) -> Answer {
+        answer(200, text)
+    }
+
     pub(super) fn hold(mut self) -> Answer {
         self.is_held = true;
         self
@@ -139,4 +144,9 @@ pub(super) fn forbidden() -> Answer {
     let status = json!({"kind": "Status", "status": "Failure", "reason": "Forbidden",
         "message": "nodes is forbidden", "code": 403});
     answer(403, status.to_string())
+}
+
+/// As kube-apiserver answers for a kind that it does not have.
+pub(super) fn not_found() -> Answer {
+    answer(404, "404 page not found\n".to_owned())
 }
