@@ -13,6 +13,7 @@
 mod assign;
 pub mod decode;
 mod field_error;
+mod lint;
 pub mod predict;
 pub mod strategy;
 mod target_ref;
@@ -20,6 +21,7 @@ mod target_ref;
 pub use crate::{
     assign::{AssignReason, Assigned, Client, Place, assign, assign_at},
     field_error::{Errors, FieldError, FieldPath},
+    lint::{Finding, ListOfZones, Severity, lint},
     strategy::{Conf, Spec, Strategy},
     target_ref::{ProxyType, TargetKind, TargetRef},
 };

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// One for each zone, or for each tag of the client's zone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum AssignReason {
     /// In the client's zone, with the client's value of an affinity tag.

@@ -146,7 +146,7 @@ pub(crate) fn default_weight(i: usize, n: usize) -> Option<u32> {
 // === impl Rule ===
 
 impl Rule {
-    fn new(position: u32, written: &Failover) -> Option<Self> {
+    pub(crate) fn new(position: u32, written: &Failover) -> Option<Self> {
         let Failover { from, to } = written;
         let from = from.as_ref().map(|from| from.zones.iter().cloned().collect());
         Some(Rule { position, from, reach: Reach::new(to)? })
