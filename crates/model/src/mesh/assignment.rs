@@ -1,6 +1,7 @@
 //! The endpoints of a cluster as one client sees them: in priorities and weighted groups.
 
-use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, sync::Arc};
+use core::net::SocketAddr;
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc};
 
 /// Tags of an endpoint or of a client, by key.
 pub type Tags = Arc<BTreeMap<Arc<str>, Arc<str>>>;

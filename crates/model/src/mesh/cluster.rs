@@ -1,6 +1,7 @@
 //! How a client speaks to the instances of a service, and how it chooses among them.
 
-use std::{net::SocketAddr, num::NonZeroU32, sync::Arc, time::Duration};
+use core::net::SocketAddr;
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 /// The instances of a service, or a part of them, as a destination.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Where a proxy accepts connections.
 
-use std::{net::SocketAddr, sync::Arc};
+use core::net::SocketAddr;
+use std::sync::Arc;
 
 use super::{MeshProtocol, Split};
 
