@@ -1,5 +1,7 @@
 //! What holds for all policies, clients and endpoints.
 
+#![expect(clippy::unwrap_used, reason = "a test")]
+
 mod common;
 
 use std::{

@@ -7,7 +7,7 @@ use common::{assigned, client, groups, strategy};
 use serde_json::{Value, json};
 
 /// Two endpoints in zone-1, one in each of zone-2, zone-3 and zone-4.
-const FOUR_ZONES: &[(&str, &str, &[(&str, &str)])] = &[
+const FOUR_ZONES: &[common::Row<'_>] = &[
     ("10.0.1.1:80", "zone-1", &[("k8s.io/node", "n1"), ("k8s.io/az", "a1")]),
     ("10.0.1.2:80", "zone-1", &[("k8s.io/node", "n2"), ("k8s.io/az", "a1")]),
     ("10.0.2.1:80", "zone-2", &[]),

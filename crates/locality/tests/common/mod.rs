@@ -1,6 +1,7 @@
 //! Policies, clients and endpoints for tests, and assignments as text.
 
 #![allow(dead_code, reason = "every test file uses a part")]
+#![expect(clippy::unwrap_used, reason = "a test")]
 
 use std::{collections::BTreeMap, sync::Arc};
 
