@@ -15,6 +15,7 @@ pub mod decode;
 mod field_error;
 mod lint;
 pub mod predict;
+pub mod resource;
 pub mod strategy;
 mod target_ref;
 
