@@ -61,6 +61,10 @@ pub(super) fn full_set(state: &mut TypeState, source: &impl Source) -> Draft {
             mark_removed(state, &name);
         }
     }
+    // The client did not take over what came in the response that it rejected.
+    for name in state.rejection.iter().flat_map(|rejection| &rejection.names) {
+        state.held.forget(name);
+    }
     let resources: Vec<_> = all.values().cloned().collect();
     let updated = mark_sent(state, &resources);
     if state.kind == ResourceType::Cluster {
@@ -137,7 +141,10 @@ fn full(
 
 /// What is gone stays with the client until it ends its subscription: no response can remove it.
 fn partial(state: &mut TypeState, difference: Difference, answer_due: bool) -> Option<Draft> {
-    let Difference { mut update, missing, gone: _ } = difference;
+    let Difference { mut update, missing, gone } = difference;
+    for name in &gone {
+        state.settle_rejection(name);
+    }
     if state.kind == ResourceType::Endpoint {
         // Without an answer the cluster would not become active until a timeout.
         update.extend(missing.into_iter().map(|name| Arc::new(encode::no_endpoints(&name))));

@@ -37,7 +37,7 @@ pub struct Rejection {
     pub at: Duration,
     /// The client's own words, cut to a few kilobytes.
     pub message: Arc<str>,
-    /// The resources it may be about; exactly those after a few responses more. Empty if a response as
-    /// a whole was rejected.
+    /// The resources it may be about, in order. Except for clusters and listeners as state of the world,
+    /// those that are not at fault leave the list with the next few responses.
     pub names: Vec<Arc<str>>,
 }

@@ -101,8 +101,7 @@ impl Stream {
         kind: ResourceType,
         source: &impl Source,
     ) -> Option<Response> {
-        let flight = self.state(ResourceType::Cluster).in_flight.as_ref();
-        let clusters_in_flight = flight.is_some_and(|flight| !flight.updated.is_empty());
+        let clusters_in_flight = self.state(ResourceType::Cluster).brings_more();
         let state = self.state_mut(kind);
         if state.in_flight.is_none() && state.has_work() && clusters_in_flight {
             let since = *state.waiting_since.get_or_insert(now);

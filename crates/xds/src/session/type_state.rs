@@ -108,6 +108,12 @@ impl TypeState {
         self.in_flight.is_none() && !self.has_work() && self.rejection.is_none()
     }
 
+    /// Something new waits for an acknowledgement: its own, or that of the response before it.
+    pub(super) fn brings_more(&self) -> bool {
+        let flight = self.in_flight.as_ref();
+        flight.is_some_and(|flight| !flight.updated.is_empty() || self.has_work())
+    }
+
     pub(super) fn wants(&self, name: &str) -> bool {
         self.wildcard || self.held.has_subscribed(name)
     }
@@ -136,7 +142,24 @@ impl TypeState {
             self.held.unsubscribe(name);
             self.send_again(name);
         } else {
-            self.held.remove(name);
+            self.drop_name(name);
+        }
+    }
+
+    /// The client neither wants nor holds it.
+    fn drop_name(&mut self, name: &str) {
+        self.held.remove(name);
+        self.settle_rejection(name);
+    }
+
+    /// What the client rejected under this name is no longer due.
+    pub(super) fn settle_rejection(&mut self, name: &str) {
+        let Some(rejection) = &mut self.rejection else { return };
+        if let Ok(at) = rejection.names.binary_search_by(|n| (**n).cmp(name)) {
+            rejection.names.remove(at);
+            if rejection.names.is_empty() {
+                self.rejection = None;
+            }
         }
     }
 
@@ -144,7 +167,7 @@ impl TypeState {
         self.wildcard = false;
         for name in self.held.names() {
             if !self.held.has_subscribed(&name) {
-                self.held.remove(&name);
+                self.drop_name(&name);
             }
         }
     }
@@ -184,7 +207,7 @@ impl TypeState {
         let mut difference = Difference::default();
         for name in names {
             if !self.wants(&name) {
-                self.held.remove(&name);
+                self.drop_name(&name);
                 continue;
             }
             let had = self.held.get(&name).map(|(head, entry)| (head.version, entry.had));
@@ -248,8 +271,7 @@ impl TypeState {
         }
         let mut names: BTreeSet<Arc<str>> = rejected.into_iter().collect();
         names.extend(self.rejection.take().into_iter().flat_map(|earlier| earlier.names));
-        let names = if flight.divisible { names.into_iter().collect() } else { Vec::new() };
-        let rejection = Rejection { at: now, message, names };
+        let rejection = Rejection { at: now, message, names: names.into_iter().collect() };
         self.rejection = Some(rejection.clone());
         Outcome::Nacked { kind: self.kind, message: rejection.message, names: rejection.names }
     }
