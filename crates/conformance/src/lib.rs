@@ -6,6 +6,7 @@
 
 pub mod apiserver;
 pub mod fairness;
+pub mod locality;
 mod report;
 pub mod topology;
 
@@ -17,8 +18,12 @@ pub use crate::report::{Failure, Report};
 pub type Suite = (&'static str, fn(&Path) -> Result<Report, String>);
 
 /// All suites. Adding one is one line.
-pub const SUITES: &[Suite] =
-    &[("apiserver", apiserver::run), ("fairness", fairness::run), ("topology", topology::run)];
+pub const SUITES: &[Suite] = &[
+    ("apiserver", apiserver::run),
+    ("fairness", fairness::run),
+    ("locality", locality::run),
+    ("topology", topology::run),
+];
 
 /// Where the cases are: `EVENKEEL_VECTORS`, or the project's own.
 pub fn vectors() -> PathBuf {
