@@ -1,5 +1,6 @@
 //! `deploy/crds`, from the types of `evenkeel-k8s`: one file for each definition, and a
-//! kustomization that lists them.
+//! kustomization that lists them. Those of `kuma.io` have a kustomization of their own,
+//! `deploy/crds/mesh`: where Kuma is installed, they must not be applied.
 //!
 //! An example and not part of `cargo xtask`, which starts without building the workspace.
 
@@ -12,7 +13,8 @@ use std::{
     process::ExitCode,
 };
 
-use evenkeel_k8s::custom::definitions;
+use evenkeel_k8s::custom::{definitions, mesh};
+use serde_json::Value;
 
 const GENERATED: &str = "# Written by `cargo xtask crds` from crates/k8s/src/custom. Change the types \
                          instead.\n";
@@ -34,13 +36,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// The files by their names, with their texts.
-fn files() -> BTreeMap<String, String> {
+/// Each folder in `deploy/crds`, with what it defines.
+const FOLDERS: [(&str, fn() -> Vec<Value>); 2] = [("", definitions), ("mesh", mesh::definitions)];
+
+/// The files of a folder by their names, with their texts.
+fn files(definitions: &[Value]) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
-    for definition in definitions() {
+    for definition in definitions {
         let name = definition["metadata"]["name"].as_str().unwrap_or_default();
         let text =
-            serde_saphyr::to_string(&definition).expect("a definition can be written as YAML");
+            serde_saphyr::to_string(definition).expect("a definition can be written as YAML");
         files.insert(format!("{name}.yaml"), format!("{GENERATED}{text}"));
     }
     let resources: String = files.keys().map(|file| format!("  - {file}\n")).collect();
@@ -53,13 +58,18 @@ fn files() -> BTreeMap<String, String> {
 }
 
 /// Files that are not what the types give, with what they give; none: no type gives it.
-fn stale(folder: &Path) -> Vec<(PathBuf, Option<String>)> {
-    let files = files();
-    let there: BTreeSet<String> = fs::read_dir(folder)
-        .map(|entries| {
-            entries.flatten().map(|entry| entry.file_name().to_string_lossy().into()).collect()
-        })
-        .unwrap_or_default();
+fn stale(root: &Path) -> Vec<(PathBuf, Option<String>)> {
+    let of = |(folder, definitions): (&str, fn() -> Vec<Value>)| {
+        stale_in(&root.join(folder), files(&definitions()))
+    };
+    FOLDERS.into_iter().flat_map(of).collect()
+}
+
+fn stale_in(folder: &Path, files: BTreeMap<String, String>) -> Vec<(PathBuf, Option<String>)> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let there = entries.filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()));
+    let there: BTreeSet<String> =
+        there.map(|entry| entry.file_name().to_string_lossy().into()).collect();
     let gone = there.into_iter().filter(|name| !files.contains_key(name)).map(|name| (name, None));
     let gone: Vec<_> = gone.collect();
     let differs = |name: &str, text: &str| {
@@ -110,11 +120,13 @@ mod tests {
         assert_eq!(stale(&folder), []);
         let changed = folder.join("kustomization.yaml");
         fs::write(&changed, "resources: []\n").unwrap();
-        fs::write(folder.join("other.yaml"), "").unwrap();
+        let others = ["other.yaml", "mesh/other.yaml"].map(|name| folder.join(name));
+        others.iter().for_each(|other| fs::write(other, "").unwrap());
         let stale = stale(&folder);
         fs::remove_dir_all(&folder).unwrap();
         let names: Vec<_> =
             stale.iter().map(|(path, text)| (path.clone(), text.is_some())).collect();
-        assert_eq!(names, [(changed, true), (folder.join("other.yaml"), false)]);
+        let [other, other_of_mesh] = others;
+        assert_eq!(names, [(changed, true), (other, false), (other_of_mesh, false)]);
     }
 }

@@ -4,8 +4,12 @@
 //! from. Older ones are replaced, and so are changed ones of the same version. A newer one stays, for
 //! its objects may have fields that this server would drop; one without the annotation is its
 //! user's. Both are logged. A definition that can't be written keeps no server from starting.
+//!
+//! Those of `kuma.io` are installed only on request, and never in place of Kuma's own: where Kuma was
+//! installed over them they have its marks beside the annotation, and are its own from then on.
 
 use evenkeel_model::label::DEFINITION_VERSION;
+use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
 use crate::{
@@ -24,6 +28,31 @@ const MANIFESTS: &[&str] = &[
     include_str!("../../../../deploy/crds/requestpriorities.evenkeel.dev.yaml"),
 ];
 
+/// Those of a mesh.
+const MESH: &[&str] = &[
+    include_str!("../../../../deploy/crds/mesh/dataplanes.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshcircuitbreakers.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshes.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshexternalservices.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshhealthchecks.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshhttproutes.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshloadbalancingstrategies.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshmultizoneservices.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshservices.kuma.io.yaml"),
+    include_str!("../../../../deploy/crds/mesh/meshtcproutes.kuma.io.yaml"),
+];
+
+const PART_OF: &str = "app.kubernetes.io/part-of";
+
+/// The group of the kinds of a mesh.
+const KUMA: &str = "kuma.io";
+
+/// Kuma's definitions have it, whichever way they were installed.
+const GENERATOR: &str = "controller-gen.kubebuilder.io/version";
+
+/// How many are written at once: together, they share a few syncs of the disk.
+const AT_ONCE: usize = 16;
+
 /// What becomes of a definition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Action {
@@ -37,26 +66,30 @@ enum Action {
     LeaveNewer,
     /// Nobody knows which version it is.
     LeaveForeign,
+    /// It is Kuma's.
+    LeaveKumas,
 }
 
 /// Installs the definitions that the settings ask for.
 pub(super) async fn install(api: &Api) {
     let needed = api.settings.fairness.source == FairnessSource::Resources;
-    if !needed && !api.settings.install_definitions {
-        return;
-    }
-    for definition in definitions() {
+    let asked = api.settings.install_definitions;
+    let own = MANIFESTS.iter().filter(|_| needed || asked);
+    let mesh = MESH.iter().filter(|_| asked);
+    let each = definitions(own.chain(mesh)).map(|definition| async move {
         let name = name_of(&definition).to_owned();
         if let Err(error) = install_one(api, definition).await {
             tracing::warn!(name, %error, "installing a CustomResourceDefinition failed");
         }
-    }
+    });
+    let each: Vec<_> = each.collect();
+    stream::iter(each).buffer_unordered(AT_ONCE).collect::<()>().await;
 }
 
-fn definitions() -> impl Iterator<Item = Value> {
-    MANIFESTS
-        .iter()
-        .map(|text| serde_saphyr::from_str(text).expect("it is compiled in, and tested"))
+fn definitions<'m>(
+    manifests: impl Iterator<Item = &'m &'static str>,
+) -> impl Iterator<Item = Value> {
+    manifests.map(|text| serde_saphyr::from_str(text).expect("it is compiled in, and tested"))
 }
 
 async fn install_one(api: &Api, definition: Value) -> Result<()> {
@@ -94,6 +127,7 @@ async fn install_one(api: &Api, definition: Value) -> Result<()> {
             name,
             "definition differs and has no annotation evenkeel.dev/definition-version, not changing it"
         ),
+        Action::LeaveKumas => tracing::info!(name, "definition is Kuma's, not changing it"),
     }
     Ok(())
 }
@@ -101,6 +135,9 @@ async fn install_one(api: &Api, definition: Value) -> Result<()> {
 fn decide(stored: Option<&Value>, ours: &Value) -> Action {
     let Some(stored) = stored else { return Action::Create };
     let is_same = includes(&stored["spec"], &ours["spec"]);
+    if is_kumas(stored) {
+        return if is_same { Action::Keep } else { Action::LeaveKumas };
+    }
     match (numbers(version(stored)), numbers(version(ours))) {
         (None, _) if is_same => Action::Keep,
         (None, _) => Action::LeaveForeign,
@@ -109,6 +146,14 @@ fn decide(stored: Option<&Value>, ours: &Value) -> Action {
         _ if is_same => Action::Keep,
         _ => Action::Restore,
     }
+}
+
+/// `kubectl apply` and Helm keep annotations that they did not write: ours alone says nothing.
+fn is_kumas(stored: &Value) -> bool {
+    let Value::Object(metadata) = &stored["metadata"] else { return false };
+    let text = |map: &str, key: &str| metadata.get(map)?.get(key)?.as_str();
+    let is_ours = text("labels", PART_OF) == Some("evenkeel");
+    stored["spec"]["group"] == KUMA && (!is_ours || text("annotations", GENERATOR).is_some())
 }
 
 /// Labels, annotations and status stay, but for the version.
@@ -143,63 +188,4 @@ fn includes(stored: &Value, ours: &Value) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn definition(version: Option<&str>, columns: &[&str]) -> Value {
-        let mut definition = json!({
-            "metadata": {"name": "xs.evenkeel.dev"},
-            "spec": {"group": "evenkeel.dev", "versions": [{"name": "v1", "columns": columns}]},
-        });
-        if let Some(version) = version {
-            *entry(&mut definition, &["metadata", "annotations", DEFINITION_VERSION]) =
-                version.into();
-        }
-        definition
-    }
-
-    #[test]
-    fn older_and_changed_definitions_are_replaced_and_others_left() {
-        let ours = definition(Some("1.10.0"), &["A"]);
-        assert_eq!(decide(None, &ours), Action::Create);
-        for (version, columns, expected) in [
-            (Some("1.10.0"), &["A"][..], Action::Keep),
-            (Some("1.9.7"), &["B"], Action::Update),
-            (Some("1.9.7"), &["A"], Action::Update),
-            (Some("1.10.0"), &["A", "B"], Action::Restore),
-            (Some("1.10.0"), &[], Action::Restore),
-            (Some("1.11.0"), &["B"], Action::LeaveNewer),
-            (Some("2.0.0"), &["A"], Action::LeaveNewer),
-            (Some("soon"), &["B"], Action::LeaveForeign),
-            (None, &["B"], Action::LeaveForeign),
-            (None, &["A"], Action::Keep),
-        ] {
-            let mut stored = definition(version, columns);
-            stored["spec"]["conversion"] = json!({"strategy": "None"});
-            assert_eq!(decide(Some(&stored), &ours), expected, "{version:?} {columns:?}");
-            if matches!(expected, Action::Update | Action::Restore) {
-                stored["metadata"]["labels"] = json!({"team": "a"});
-                replace(&mut stored, &ours);
-                assert_eq!(decide(Some(&stored), &ours), Action::Keep);
-                assert_eq!(stored["metadata"]["labels"]["team"], "a");
-            }
-        }
-    }
-
-    #[test]
-    fn the_definitions_are_all_those_of_deploy_and_of_this_version() {
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
-        let files = std::fs::read_dir(folder).unwrap();
-        let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<_> = names.filter(|name| name != "kustomization.yaml").collect();
-        names.sort();
-        let mut compiled_in = Vec::new();
-        for definition in definitions() {
-            assert_eq!(version(&definition), env!("CARGO_PKG_VERSION"));
-            compiled_in.push(format!("{}.yaml", name_of(&definition)));
-        }
-        assert_eq!(names, compiled_in);
-    }
-}
+mod tests;

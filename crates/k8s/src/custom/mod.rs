@@ -1,11 +1,15 @@
-//! The kinds of `evenkeel.dev`, as custom resources: types, schemas and definitions.
+//! The kinds of `evenkeel.dev`, as custom resources: types, schemas and definitions. Those of
+//! `kuma.io` are in [`mesh`].
 //!
-//! `cargo xtask crds` writes [`definitions`] to `deploy/crds`, from where users install them and the
-//! embedded API server compiles them in. Adding a kind: a file with its types, a line in `KINDS`.
+//! `cargo xtask crds` writes [`definitions`] to `deploy/crds` and [`mesh::definitions`] to
+//! `deploy/crds/mesh`, from where users install them and the embedded API server compiles them in.
+//! Adding a kind: a file with its types, a line in `KINDS`.
 //!
 //! A schema rejects what is certainly wrong. What it can't see (a regular expression that is none,
 //! an object that depends on others) is a condition of the object. What the dialect accepts, the
 //! schema accepts; `tests/k8s/custom` checks both directions.
+
+pub mod mesh;
 
 mod flow_schema;
 mod request_priority;

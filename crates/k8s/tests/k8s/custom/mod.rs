@@ -3,6 +3,7 @@
 
 mod generated;
 mod judged;
+mod mesh;
 mod validate;
 
 use evenkeel_fairness::dialect::{
@@ -10,7 +11,7 @@ use evenkeel_fairness::dialect::{
     proposal::exhibited,
     stored::{ObjectKey, ObjectKind, StoredObject, Verdict, examine},
 };
-use evenkeel_k8s::custom::{FlowSchema, RequestPriority, definitions};
+use evenkeel_k8s::custom::{FlowSchema, RequestPriority, definitions, mesh as of_a_mesh};
 use kube::{CustomResourceExt as _, Resource};
 use serde_json::{Value, json};
 
@@ -285,7 +286,7 @@ fn every_field_has_a_description() {
             walk(&field["items"], &format!("{path}[]"), missing);
         }
     }
-    for definition in definitions() {
+    for definition in definitions().into_iter().chain(of_a_mesh::definitions()) {
         let schema = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"];
         let mut missing = Vec::new();
         walk(schema, "", &mut missing);
