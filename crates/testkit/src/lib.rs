@@ -8,12 +8,14 @@
 //!
 //! Names follow a scheme: zone `a` has the nodes `node-a1`, `node-a2`, … and the Pods `pod-a1`,
 //! `pod-a2`, …. What is *not* here: random inputs (the property tests generate their own), API
-//! objects, and decisions. [`netns`] has hosts with real traffic, in network namespaces. [`sim`] simulates a whole cluster's API server in virtual time. For
+//! objects, and decisions. [`netns`] has hosts with real traffic, in network namespaces. [`envoy`] runs
+//! a real Envoy. [`sim`] simulates a whole cluster's API server in virtual time. For
 //! `[dev-dependencies]` only.
 
 mod apply;
 mod cluster;
 mod endpoint;
+pub mod envoy;
 pub mod netns;
 pub mod reference;
 pub mod requests;
