@@ -18,6 +18,7 @@ pub mod predict;
 pub mod resource;
 pub mod strategy;
 mod target_ref;
+pub mod view;
 
 pub use crate::{
     assign::{AssignReason, Assigned, Client, Place, assign, assign_at},

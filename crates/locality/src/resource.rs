@@ -24,6 +24,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+pub(crate) use self::dataplane::protocol_named;
 pub use self::{
     backend::BackendRef,
     breaker::BreakerConf,

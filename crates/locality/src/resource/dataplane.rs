@@ -50,7 +50,7 @@ pub enum InboundState {
 }
 
 /// A loopback listener for a service.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Outbound {
     pub listen: SocketAddr,
     pub backend: BackendRef,
@@ -250,6 +250,11 @@ pub(super) const PROTOCOLS: [(&str, MeshProtocol); 6] = [
     ("kafka", MeshProtocol::Tcp),
     ("tls", MeshProtocol::Tcp),
 ];
+
+/// The protocol that a tag names.
+pub(crate) fn protocol_named(name: &str) -> Option<MeshProtocol> {
+    PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, protocol)| *protocol)
+}
 
 fn protocol(tags: &Labels, path: &FieldPath<'_>, errors: &mut Errors) -> MeshProtocol {
     let Some(tag) = tags.get(PROTOCOL_TAG) else { return MeshProtocol::Tcp };

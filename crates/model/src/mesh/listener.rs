@@ -24,6 +24,6 @@ pub enum Direction {
 pub enum Traffic {
     /// Each request takes a route of this table.
     Http { route_table: Arc<str>, protocol: MeshProtocol },
-    /// The connection as a whole goes to one cluster of the split.
+    /// The connection as a whole goes to one cluster of the split; it is closed if there is none.
     Tcp(Split),
 }

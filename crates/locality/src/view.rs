@@ -1,0 +1,168 @@
+//! The resources of all meshes as an index, and what each proxy is told.
+//!
+//! ```text
+//!   Dataplane ──inbounds──► services ──endpoints──► assignment(key): once for each place
+//!       │                      │ protocol, which splits are empty
+//!       ▼                      ▼
+//!     shape ─────────────► OutboundPlan: once for all proxies alike ──► proxy(key)
+//!       ▲ policies that are for the client
+//! ```
+//!
+//! A proxy's *shape* is what its plan depends on: the policies that are for it, its outbounds, and its
+//! place. Proxies of one shape share one plan. A plan records what it was made from besides: facts
+//! of services (protocol, ports, labels) and splits that are empty or not. A change is compared with
+//! these records, so that it costs what it touches: a Dataplane its own inbounds and the services
+//! that they belong to, a policy the proxies that it is for.
+//!
+//! An endpoint that was ready and is not is unhealthy; one that was never ready is left out. Whether
+//! it was ready is known only to a view that has seen it.
+
+mod changes;
+mod dataplanes;
+mod in_force;
+mod inbound;
+mod intern;
+mod key;
+mod matching;
+mod merge;
+mod mesh;
+mod name;
+mod named;
+mod plan;
+mod policies;
+mod reason;
+mod selectors;
+mod service;
+mod services;
+mod shapes;
+mod split;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use evenkeel_model::mesh::{MeshEndpoint, ProxyConfig};
+
+use self::mesh::MeshView;
+pub use self::{
+    changes::Changes,
+    in_force::InForce,
+    inbound::InboundPlan,
+    key::{AssignmentKey, ProxyKey, ServiceKey, StrategyInForce},
+    merge::{Merged, merge},
+    plan::OutboundPlan,
+    reason::PlanReason,
+};
+use crate::{
+    Assigned, Compat, assign_at,
+    resource::{Key, Resource},
+};
+
+/// What holds for the whole control plane.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// That of Dataplanes that name none.
+    pub zone: Option<Arc<str>>,
+    pub compat: Compat,
+}
+
+/// The resources of all meshes.
+#[derive(Debug, Default)]
+pub struct View {
+    settings: Settings,
+    meshes: BTreeMap<Arc<str>, MeshView>,
+}
+
+/// What one proxy is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProxyPlan {
+    /// Shared by all proxies alike.
+    pub outbound: Arc<OutboundPlan>,
+    pub inbound: InboundPlan,
+}
+
+impl View {
+    pub fn new(settings: Settings) -> Self {
+        View { settings, meshes: BTreeMap::new() }
+    }
+
+    /// Adds a resource, or replaces the one with its key.
+    pub fn apply(&mut self, resource: Resource) -> Changes {
+        self.mesh(&resource.key.mesh.clone()).apply(resource)
+    }
+
+    pub fn delete(&mut self, key: &Key) -> Changes {
+        match self.meshes.get_mut(&key.mesh) {
+            Some(mesh) => mesh.delete(key),
+            None => Changes::default(),
+        }
+    }
+
+    /// Replaces the endpoints of a service that come from elsewhere than Dataplanes, such as from
+    /// Kubernetes. They stand beside those of Dataplanes.
+    pub fn set_endpoints(
+        &mut self,
+        mesh: &Arc<str>,
+        service: &Arc<str>,
+        endpoints: Vec<MeshEndpoint>,
+    ) -> Changes {
+        self.mesh(mesh).set_endpoints(service, endpoints)
+    }
+
+    /// What a proxy is told; `None` if there is no such Dataplane.
+    pub fn proxy(&mut self, key: &ProxyKey) -> Option<ProxyPlan> {
+        self.meshes.get_mut(&key.mesh)?.proxy(&key.name)
+    }
+
+    /// The endpoints of a cluster, for all clients at the key's place.
+    pub fn assignment(&self, key: &AssignmentKey) -> Assigned {
+        let endpoints = match self.meshes.get(&key.service.mesh) {
+            Some(mesh) => mesh.endpoints_of(&key.service, key.port, &key.subset),
+            None => Vec::new(),
+        };
+        assign_at(&key.place, &endpoints, key.strategy.strategy())
+    }
+
+    /// The keys of all Dataplanes, in their order.
+    pub fn proxies(&self) -> impl Iterator<Item = ProxyKey> {
+        self.meshes.iter().flat_map(|(mesh, view)| {
+            view.proxy_names().map(|name| ProxyKey { mesh: mesh.clone(), name: name.clone() })
+        })
+    }
+
+    /// How many inbounds, endpoints, policies, splits and proxies were looked at so far: what the
+    /// work was, independent of the machine.
+    pub fn work(&self) -> u64 {
+        self.meshes.values().map(MeshView::work).sum()
+    }
+
+    fn mesh(&mut self, name: &Arc<str>) -> &mut MeshView {
+        let mesh = self.meshes.entry(name.clone());
+        mesh.or_insert_with(|| MeshView::new(name.clone(), self.settings.clone()))
+    }
+}
+
+impl ProxyPlan {
+    /// All clusters, listeners and route tables, without endpoints.
+    pub fn config(&self) -> ProxyConfig {
+        let ProxyPlan { outbound, inbound } = self;
+        let mut config = inbound.config.clone();
+        config.clusters.extend(outbound.config.clusters.iter().cloned());
+        let own: BTreeSet<_> = config.listeners.iter().map(|listener| listener.address).collect();
+        let listeners = outbound.config.listeners.iter();
+        config.listeners.extend(listeners.filter(|l| !own.contains(&l.address)).cloned());
+        config.routes.extend(outbound.config.routes.iter().cloned());
+        config
+    }
+
+    /// The clusters that are sent by endpoint discovery, by name.
+    pub fn assignments(&self) -> &[(Arc<str>, Arc<AssignmentKey>)] {
+        &self.outbound.assignments
+    }
+
+    /// What of the plan is not as written.
+    pub fn reasons(&self) -> impl Iterator<Item = &PlanReason> {
+        self.inbound.reasons.iter().chain(&self.outbound.reasons)
+    }
+}

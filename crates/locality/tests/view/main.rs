@@ -1,0 +1,10 @@
+//! What proxies are told: from resources as they are written to plans and assignments.
+
+mod changes;
+mod hostile;
+mod precedence;
+mod properties;
+mod record;
+mod routes;
+mod scale;
+mod setup;
