@@ -86,17 +86,19 @@ impl Response {
         let fixed = bytes_len(sotw::VERSION_INFO, self.version_text().len())
             + bytes_len(sotw::TYPE_URL, self.kind.type_url().len())
             + bytes_len(sotw::NONCE, nonce.len());
-        let resources: usize = match self.variant {
+        let content: usize = match self.variant {
             Variant::StateOfTheWorld => {
                 self.resources.iter().map(|r| bytes_len(sotw::RESOURCES, r.any().len())).sum()
             }
             Variant::Incremental => {
-                self.resources.iter().map(|r| bytes_len(delta::RESOURCES, delta_len(r))).sum()
+                let resources =
+                    self.resources.iter().map(|r| bytes_len(delta::RESOURCES, delta_len(r)));
+                let removed =
+                    self.removed.iter().map(|n| bytes_len(delta::REMOVED_RESOURCES, n.len()));
+                resources.chain(removed).sum()
             }
         };
-        let removed: usize =
-            self.removed.iter().map(|name| bytes_len(delta::REMOVED_RESOURCES, name.len())).sum();
-        fixed + resources + removed
+        fixed + content
     }
 
     /// Appends the encoded message.

@@ -110,6 +110,7 @@ fn wanted(state: &TypeState, source: &impl Source) -> Vec<Arc<Resource>> {
 
 fn incremental(state: &mut TypeState, difference: Difference, answer_due: bool) -> Option<Draft> {
     let Difference { update, missing, gone } = difference;
+    settle_rejections(state, &gone);
     let mut removed = missing;
     if state.kind == ResourceType::Listener {
         removed.extend(gone);
@@ -142,9 +143,7 @@ fn full(
 /// What is gone stays with the client until it ends its subscription: no response can remove it.
 fn partial(state: &mut TypeState, difference: Difference, answer_due: bool) -> Option<Draft> {
     let Difference { mut update, missing, gone } = difference;
-    for name in &gone {
-        state.settle_rejection(name);
-    }
+    settle_rejections(state, &gone);
     if state.kind == ResourceType::Endpoint {
         // Without an answer the cluster would not become active until a timeout.
         update.extend(missing.into_iter().map(|name| Arc::new(encode::no_endpoints(&name))));
@@ -168,6 +167,13 @@ fn mark_sent(state: &mut TypeState, resources: &[Arc<Resource>]) -> Vec<Arc<Head
         }
     }
     updated
+}
+
+/// What the client rejected of these is due no more.
+fn settle_rejections(state: &mut TypeState, gone: &[Arc<str>]) {
+    for name in gone {
+        state.settle_rejection(name);
+    }
 }
 
 fn mark_removed(state: &mut TypeState, name: &str) {

@@ -1,4 +1,9 @@
 //! Requests of the state-of-the-world variant.
+//!
+//! On a new stream, one version says what the client holds of all that it names. It is taken at its word,
+//! so that a restarted server sends nothing again. That can be wrong in one case: the client dropped names,
+//! took up the same ones again, and lost the stream before they were answered. It then waits for its fetch
+//! timeout. The incremental variant does not have this gap.
 
 use std::{collections::BTreeSet, time::Duration};
 

@@ -263,17 +263,39 @@ impl TypeState {
 
     fn on_nack(&mut self, now: Duration, flight: &InFlight, message: &str) -> Outcome {
         let message: Arc<str> = message[..message.floor_char_boundary(MESSAGE_BYTES)].into();
-        let rejected: Vec<Arc<str>> = flight.updated.iter().map(|head| head.name.clone()).collect();
-        if flight.divisible && rejected.len() > 1 {
+        // Those that the client no longer wants are nobody's concern.
+        let rejected: Vec<Arc<str>> = flight
+            .updated
+            .iter()
+            .map(|head| head.name.clone())
+            .filter(|name| self.wants(name))
+            .collect();
+        if flight.divisible && flight.updated.len() > 1 {
             let (left, right) = rejected.split_at(rejected.len() / 2);
-            self.parts.push_front(right.to_vec());
-            self.parts.push_front(left.to_vec());
+            let parts = [left, right].into_iter().filter(|part| !part.is_empty());
+            parts.rev().for_each(|part| self.parts.push_front(part.to_vec()));
         }
+        if flight.divisible && !flight.updated.is_empty() {
+            self.remove_again(&flight.removed);
+        }
+        let outdated = rejected.is_empty() && !flight.updated.is_empty();
         let mut names: BTreeSet<Arc<str>> = rejected.into_iter().collect();
         names.extend(self.rejection.take().into_iter().flat_map(|earlier| earlier.names));
-        let rejection = Rejection { at: now, message, names: names.into_iter().collect() };
-        self.rejection = Some(rejection.clone());
-        Outcome::Nacked { kind: self.kind, message: rejection.message, names: rejection.names }
+        let names: Vec<Arc<str>> = names.into_iter().collect();
+        if !outdated || !names.is_empty() {
+            let message = message.clone();
+            self.rejection = Some(Rejection { at: now, message, names: names.clone() });
+        }
+        Outcome::Nacked { kind: self.kind, message, names }
+    }
+
+    /// These removals came with resources that the client rejected.
+    fn remove_again(&mut self, removed: &[Arc<str>]) {
+        for name in removed {
+            let head = Head { name: name.clone(), version: Version::NONE };
+            self.held.set(Arc::new(head), Had::Unsent);
+            self.pending.add(name.clone(), None);
+        }
     }
 
     pub(super) fn status(&self) -> TypeStatus {

@@ -229,7 +229,7 @@ fn stay_unbroken<P: Protocol>(ops: &[Op], convert: fn(&ClientRequest) -> P::Requ
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn delta_ends_in_agreement(ops in anything(1..=3)) {

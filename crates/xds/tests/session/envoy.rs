@@ -82,6 +82,12 @@ impl Envoy {
             held.requested = full || !held.subscribed.is_empty();
             held.nonce.clear();
             held.may_repeat = true;
+            // A real Envoy sends the version all the same. If it dropped names, took the same ones up again
+            // and lost the stream before the answer, its version says more than it holds, and a server
+            // can't tell: it then waits for the fetch timeout.
+            if held.subscribed.iter().any(|name| !held.resources.contains_key(name)) {
+                held.version.clear();
+            }
             if !held.requested {
                 continue;
             }
