@@ -1,6 +1,6 @@
 //! What the policies for a client say about one destination.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::mesh::{HashPolicy, LoadBalancer, RouteMatch};
 use serde_json::{Value, json};
@@ -14,9 +14,9 @@ use super::{
     reason::PlanReason,
 };
 use crate::{
-    Compat, Conf, Errors, FieldError, FieldPath, Spec, Strategy, TargetKind,
+    Compat, Conf, Errors, FieldError, FieldPath, Spec, Strategy, TargetKind, TargetRef,
     resource::{BackendRef, BreakerConf, HealthCheckConf, Kind, RouteConf},
-    strategy::WrittenIn,
+    strategy::{self, WrittenIn},
 };
 
 /// Merged policies, with the policy that each field comes from.
@@ -54,62 +54,124 @@ pub(super) fn in_force(
     compat: Compat,
     known: &mut Held<StrategyInForce>,
 ) -> InForce {
-    let mut reasons = Vec::new();
-    let mut merged = BTreeMap::new();
-    let mut keep = |kind: Kind, policy: Merged| {
-        if !policy.origins.is_empty() {
-            merged.insert(kind, policy);
-        }
-    };
-    let destination = |target: &crate::TargetRef| is_for_destination(target, to);
-    let mut settle_kind = Settle { to: to.name, reasons: &mut reasons };
-    let strategies = items(policies, Kind::MeshLoadBalancingStrategy, &destination);
-    let (policy, ranking) = settle_kind.settle(strategies.clone(), |conf| ranking(conf, compat));
-    keep(Kind::MeshLoadBalancingStrategy, policy);
-    let checks = items(policies, Kind::MeshHealthCheck, &destination);
-    let (policy, health_check) = settle_kind.settle(checks, |conf| {
-        decoded(|errors| HealthCheckConf::decode(conf, FieldPath::root("default"), errors))
-    });
-    keep(Kind::MeshHealthCheck, policy);
-    let breakers = items(policies, Kind::MeshCircuitBreaker, &destination);
-    let (policy, breaker) = settle_kind.settle(breakers, |conf| {
-        decoded(|errors| BreakerConf::decode(conf, FieldPath::root("default"), errors))
-    });
-    keep(Kind::MeshCircuitBreaker, policy);
-
-    let (conf, mut strategy) = ranking;
+    let mut merging =
+        Merging { policies, to, compat, merged: BTreeMap::new(), reasons: Vec::new() };
+    let (conf, mut ranks) =
+        merging.conf(Kind::MeshLoadBalancingStrategy, |conf| ranking(conf, compat));
     if to.kind == TargetKind::MeshExternalService {
         // Its endpoints are in no zone, so that there is nothing to rank.
-        strategy = Strategy::AllAlike;
+        ranks = Strategy::AllAlike;
     }
-    let mut route_rules = |kind: Kind| {
-        let rules = merged_rules(policies, kind, &destination);
-        if !rules.is_empty() {
-            keep(kind, all_rules(&rules));
-        }
-        let read = |rule: &MergedRule| {
-            let hashed = route_hash_policies(policies, &strategies, rule, compat);
-            rule_in_force(kind, rule, hashed)
-        };
-        (!rules.is_empty()).then(|| rules.iter().filter_map(read).collect())
-    };
-    let (http, tcp) = (route_rules(Kind::MeshHttpRoute), route_rules(Kind::MeshTcpRoute));
+    let path = FieldPath::root("default");
+    let health_check = merging.conf(Kind::MeshHealthCheck, |conf| {
+        decoded(|errors| HealthCheckConf::decode(conf, path, errors))
+    });
+    let breaker = merging.conf(Kind::MeshCircuitBreaker, |conf| {
+        decoded(|errors| BreakerConf::decode(conf, path, errors))
+    });
+    let http = merging.rules(Kind::MeshHttpRoute);
+    let tcp = merging.rules(Kind::MeshTcpRoute);
     InForce {
-        strategy: known.intern(StrategyInForce::new(strategy)),
+        strategy: known.intern(StrategyInForce::new(ranks)),
         load_balancer: conf
             .load_balancer
             .as_ref()
-            .map(crate::strategy::LoadBalancer::to_model)
+            .map(strategy::LoadBalancer::to_model)
             .unwrap_or_default(),
         hash_policies: hash_policies(&conf),
         health_check,
         breaker,
-        policies: merged,
+        policies: merging.merged,
         http,
         tcp,
-        reasons,
+        reasons: merging.reasons,
         facts: facts.clone(),
         is_multi_zone: to.is_multi_zone,
+    }
+}
+
+struct Merging<'a> {
+    policies: &'a [Arc<PolicyEntry>],
+    to: &'a Destination<'a>,
+    compat: Compat,
+    merged: BTreeMap<Kind, Merged>,
+    reasons: Vec<PlanReason>,
+}
+
+impl<'a> Merging<'a> {
+    /// Merges and reads. What makes no sense together is left out, the most specific first.
+    fn conf<T: Default>(
+        &mut self,
+        kind: Kind,
+        read: impl Fn(&Value) -> Result<T, Vec<FieldError>>,
+    ) -> T {
+        let mut items = self.items(kind);
+        loop {
+            let merged = merge(items.iter().map(|(_, entry, conf)| (&entry.name, *conf)));
+            let errors = match read(&merged.value) {
+                Ok(conf) => {
+                    self.keep(kind, merged);
+                    return conf;
+                }
+                Err(errors) => errors,
+            };
+            let Some((_, entry, _)) = items.pop() else { return T::default() };
+            self.reasons.push(PlanReason::MergedPolicyInvalid {
+                policy: kind,
+                name: entry.name.clone(),
+                service: self.to.name.into(),
+                message: errors.first().map(ToString::to_string).unwrap_or_default(),
+            });
+        }
+    }
+
+    /// The rules of routes; `None` if no route is for the destination.
+    fn rules(&mut self, kind: Kind) -> Option<Vec<RuleInForce>> {
+        let items = self.items(kind);
+        let rules = merge_rules(items.iter().map(|(_, entry, conf)| (&entry.name, *conf)));
+        if rules.is_empty() {
+            return None;
+        }
+        self.keep(kind, all_rules(&rules));
+        let of_destination = self.items(Kind::MeshLoadBalancingStrategy);
+        let read = |rule: &MergedRule| {
+            rule_in_force(kind, rule, self.route_hash_policies(&of_destination, rule))
+        };
+        Some(rules.iter().filter_map(read).collect())
+    }
+
+    /// A strategy for a route has hash policies only, and beats those for the destination.
+    fn route_hash_policies(
+        &self,
+        of_destination: &[Item<'_>],
+        rule: &MergedRule,
+    ) -> Vec<HashPolicy> {
+        let is_of_rule = |entry: &&Arc<PolicyEntry>| {
+            entry.kind == Kind::MeshHttpRoute && rule.routes.contains(&entry.name)
+        };
+        let routes: Vec<&Arc<PolicyEntry>> = self.policies.iter().filter(is_of_rule).collect();
+        let is_for_rule = |target: &TargetRef| {
+            let Some(name) = &target.name else { return false };
+            let mut routes = routes.iter();
+            target.kind == TargetKind::MeshHttpRoute
+                && routes.any(|route| route.name == *name || route.display_name == *name)
+        };
+        let of_route = items(self.policies, Kind::MeshLoadBalancingStrategy, is_for_rule);
+        let all = of_destination.iter().chain(&of_route);
+        let merged = merge(all.map(|(_, entry, conf)| (&entry.name, *conf)));
+        let only_hashes = json!({"hashPolicies": merged.value.get("hashPolicies")});
+        let conf = ranking(&only_hashes, self.compat);
+        conf.map(|(conf, _)| hash_policies(&conf)).unwrap_or_default()
+    }
+
+    fn items(&self, kind: Kind) -> Vec<Item<'a>> {
+        items(self.policies, kind, |target| is_for_destination(target, self.to))
+    }
+
+    fn keep(&mut self, kind: Kind, policy: Merged) {
+        if !policy.origins.is_empty() {
+            self.merged.insert(kind, policy);
+        }
     }
 }
 
@@ -117,7 +179,7 @@ pub(super) fn in_force(
 fn items<'a>(
     policies: &'a [Arc<PolicyEntry>],
     kind: Kind,
-    is_for: &dyn Fn(&crate::TargetRef) -> bool,
+    is_for: impl Fn(&TargetRef) -> bool,
 ) -> Vec<Item<'a>> {
     let of_kind = policies.iter().filter(|entry| entry.kind == kind);
     let mut items: Vec<Item<'a>> = Vec::new();
@@ -127,7 +189,7 @@ fn items<'a>(
             let precedence = Precedence {
                 client: client_rank(&entry.policy.target),
                 destination: destination_rank(&item.target),
-                name: std::cmp::Reverse(entry.name.clone()),
+                name: Reverse(entry.name.clone()),
                 item: index,
             };
             (precedence, &**entry, &*item.conf)
@@ -135,35 +197,6 @@ fn items<'a>(
     }
     items.sort_by(|(one, ..), (other, ..)| one.cmp(other));
     items
-}
-
-struct Settle<'a> {
-    to: &'a str,
-    reasons: &'a mut Vec<PlanReason>,
-}
-
-impl Settle<'_> {
-    /// Merges and reads. What makes no sense together is left out, the most specific first.
-    fn settle<T: Default>(
-        &mut self,
-        mut items: Vec<Item<'_>>,
-        read: impl Fn(&Value) -> Result<T, Vec<FieldError>>,
-    ) -> (Merged, T) {
-        loop {
-            let merged = merge(items.iter().map(|(_, entry, conf)| (&entry.name, *conf)));
-            let errors = match read(&merged.value) {
-                Ok(conf) => return (merged, conf),
-                Err(errors) => errors,
-            };
-            let Some((_, entry, _)) = items.pop() else { return (merged, T::default()) };
-            self.reasons.push(PlanReason::MergedPolicyInvalid {
-                policy: entry.kind,
-                name: entry.name.clone(),
-                service: self.to.into(),
-                message: errors.first().map(ToString::to_string).unwrap_or_default(),
-            });
-        }
-    }
 }
 
 fn decoded<T>(read: impl FnOnce(&mut Errors) -> Option<T>) -> Result<T, Vec<FieldError>> {
@@ -187,18 +220,7 @@ fn ranking(conf: &Value, compat: Compat) -> Result<(Conf, Strategy), Vec<FieldEr
 }
 
 fn hash_policies(conf: &Conf) -> Vec<HashPolicy> {
-    conf.hash_policies.iter().flatten().filter_map(crate::strategy::HashPolicy::to_model).collect()
-}
-
-// === Routes ===
-
-fn merged_rules(
-    policies: &[Arc<PolicyEntry>],
-    kind: Kind,
-    is_for: &dyn Fn(&crate::TargetRef) -> bool,
-) -> Vec<MergedRule> {
-    let items = items(policies, kind, is_for);
-    merge_rules(items.iter().map(|(_, entry, conf)| (&entry.name, *conf)))
+    conf.hash_policies.iter().flatten().filter_map(strategy::HashPolicy::to_model).collect()
 }
 
 fn all_rules(rules: &[MergedRule]) -> Merged {
@@ -212,30 +234,6 @@ fn all_rules(rules: &[MergedRule]) -> Merged {
         merged.origins.extend(routes);
     }
     merged
-}
-
-/// A strategy for a route has hash policies only, and beats those for the destination.
-fn route_hash_policies(
-    policies: &[Arc<PolicyEntry>],
-    of_destination: &[Item<'_>],
-    rule: &MergedRule,
-    compat: Compat,
-) -> Vec<HashPolicy> {
-    let display_names = |name: &Arc<str>| {
-        let mut routes = policies.iter().filter(|entry| entry.kind == Kind::MeshHttpRoute);
-        routes.find(|entry| entry.name == *name).map(|entry| entry.display_name.clone())
-    };
-    let routes: Vec<Arc<str>> = rule.routes.iter().filter_map(display_names).collect();
-    let is_for_rule = |target: &crate::TargetRef| {
-        let name = target.name.as_ref();
-        target.kind == TargetKind::MeshHttpRoute
-            && name.is_some_and(|name| routes.contains(name) || rule.routes.contains(name))
-    };
-    let of_route = items(policies, Kind::MeshLoadBalancingStrategy, &is_for_rule);
-    let all = of_destination.iter().chain(&of_route);
-    let merged = merge(all.map(|(_, entry, conf)| (&entry.name, *conf)));
-    let only_hashes = json!({"hashPolicies": merged.value.get("hashPolicies")});
-    ranking(&only_hashes, compat).map(|(conf, _)| hash_policies(&conf)).unwrap_or_default()
 }
 
 fn rule_in_force(

@@ -13,13 +13,13 @@ use super::{
     Changes, ServiceKey,
     matching::{Facts, PortFacts, has_all},
     mesh::MeshView,
-    service::{Entry, ProtocolCounts, Source},
+    service::{Entry, ProtocolCounts, Service, Source},
 };
 use crate::{
     TargetKind,
     resource::{
         DISPLAY_NAME, Labels, MeshExternalService, MeshMultiZoneService, MeshService, PROTOCOL_TAG,
-        ServicePort, TargetPort, ZONE_TAG, protocol_named,
+        SERVICE_TAG, ServicePort, TargetPort, ZONE_TAG, protocol_named,
     },
 };
 
@@ -115,16 +115,22 @@ impl MeshView {
         }
     }
 
-    /// Dataplanes that may have inbounds with these tags.
-    fn selected_by(&self, tags: &Labels) -> Vec<Arc<str>> {
-        let service = tags.get(crate::resource::SERVICE_TAG).filter(|service| &***service != "*");
-        match service {
+    /// Dataplanes with inbounds that have these tags. Without a service among them, every Dataplane
+    /// is looked at.
+    fn selected_by(&mut self, tags: &Labels) -> Vec<Arc<str>> {
+        let service = tags.get(SERVICE_TAG).filter(|service| &***service != "*");
+        let candidates: Vec<&Arc<str>> = match service {
             Some(service) => {
-                let service = self.services.get(service).into_iter();
-                service.flat_map(|service| service.dataplanes().cloned()).collect()
+                self.services.get(service).into_iter().flat_map(Service::dataplanes).collect()
             }
-            None => self.dataplanes.keys().cloned().collect(),
-        }
+            None => self.dataplanes.keys().collect(),
+        };
+        self.work += candidates.len() as u64;
+        let is_selected = |name: &&&Arc<str>| {
+            let proxy = self.dataplanes.get(&***name);
+            proxy.is_some_and(|proxy| proxy.tag_sets.iter().any(|set| has_all(set, tags)))
+        };
+        candidates.iter().filter(is_selected).map(|name| (*name).clone()).collect()
     }
 
     /// Keys of the MeshMultiZoneServices that select a MeshService with these labels.
@@ -226,7 +232,7 @@ impl MeshView {
         self.work += n_new as u64;
         if is_changed {
             self.service_changed(name, &mut changes);
-        } else if self.services.get(name).is_some_and(super::service::Service::is_empty) {
+        } else if self.services.get(name).is_some_and(Service::is_empty) {
             self.services.remove(name);
         }
         changes
@@ -262,7 +268,7 @@ impl MeshView {
             let key = self.key_of(TargetKind::MeshMultiZoneService, &of_zones);
             self.destination_changed(&key, changes);
         }
-        let is_empty = self.services.get(name).is_some_and(super::service::Service::is_empty);
+        let is_empty = self.services.get(name).is_some_and(Service::is_empty);
         if is_empty {
             self.services.remove(name);
         }

@@ -56,9 +56,10 @@ fn strategy_policy() -> impl Strategy<Value = Value> {
 
 fn route() -> impl Strategy<Value = Value> {
     let kind = proptest::sample::select(&["MeshHTTPRoute", "MeshTCPRoute"][..]);
-    let backend = (name(), zone(), 0..3_u32).prop_map(|(name, zone, weight)| {
-        json!({"kind": "MeshServiceSubset", "name": name, "weight": weight,
-            "tags": {"kuma.io/zone": zone}})
+    let backend_kind = proptest::sample::select(&["MeshServiceSubset", "MeshMultiZoneService"][..]);
+    let backend = (backend_kind, name(), zone(), 0..3_u32);
+    let backend = backend.prop_map(|(kind, name, zone, weight)| {
+        json!({"kind": kind, "name": name, "weight": weight, "tags": {"kuma.io/zone": zone}})
     });
     let backends = proptest::collection::vec(backend, 1..4);
     (kind, name(), target(), name(), backends).prop_map(|(kind, own, target, to, backends)| {
@@ -69,18 +70,30 @@ fn route() -> impl Strategy<Value = Value> {
 }
 
 fn service() -> impl Strategy<Value = Value> {
-    (name(), name(), zone(), any::<bool>()).prop_map(|(own, selected, zone, by_zone)| {
-        let tags = match by_zone {
-            true => json!({"kuma.io/zone": zone}),
-            false => json!({"kuma.io/service": selected}),
-        };
-        json!({"type": "MeshService", "mesh": MESH, "name": own,
+    (name(), name(), zone(), any::<bool>(), name()).prop_map(
+        |(own, selected, zone, by_zone, label)| {
+            let tags = match by_zone {
+                true => json!({"kuma.io/zone": zone}),
+                false => json!({"kuma.io/service": selected}),
+            };
+            json!({"type": "MeshService", "mesh": MESH, "name": own, "labels": {"in": label},
             "spec": {"selector": {"dataplaneTags": tags}}})
+        },
+    )
+}
+
+fn multi_zone_service() -> impl Strategy<Value = Value> {
+    (name(), name()).prop_map(|(own, label)| {
+        json!({"type": "MeshMultiZoneService", "mesh": MESH, "name": own,
+            "spec": {"selector": {"meshService": {"matchLabels": {"in": label}}}}})
     })
 }
 
 fn any_resource() -> impl Strategy<Value = Value> {
-    prop_oneof![6 => dataplane(), 2 => strategy_policy(), 3 => route(), 2 => service()]
+    prop_oneof![
+        6 => dataplane(), 2 => strategy_policy(), 3 => route(), 2 => service(),
+        1 => multi_zone_service(),
+    ]
 }
 
 /// What all proxies are told, and all endpoints.
