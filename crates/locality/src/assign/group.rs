@@ -1,6 +1,7 @@
 //! Endpoints into groups.
 
-use std::{cmp::Ordering, collections::HashMap, num::NonZeroU32, sync::Arc};
+use core::net::IpAddr;
+use std::{cmp::Ordering, collections::HashMap, iter, num::NonZeroU32, sync::Arc};
 
 use evenkeel_model::mesh::{Group, MeshEndpoint};
 use rustc_hash::FxBuildHasher;
@@ -93,6 +94,32 @@ fn group_zone(endpoint: &MeshEndpoint, strategy: &Strategy) -> Option<Arc<str>> 
     }
 }
 
+/// Ordered as the texts of the addresses are. That of an IPv4 address fits a number, which saves its
+/// allocation; a text that ends is smaller than one that goes on, so it is filled with zeros.
+fn text_key(ip: IpAddr) -> (u128, String) {
+    let IpAddr::V4(ip) = ip else {
+        let text = ip.to_string();
+        return (text.bytes().chain(iter::repeat(0)).take(16).fold(0, push), text);
+    };
+    let mut key = 0;
+    let mut len = 0;
+    for (index, octet) in ip.octets().into_iter().enumerate() {
+        let digits = [octet / 100, octet / 10 % 10, octet % 10];
+        let n_digits = 1 + usize::from(octet >= 10) + usize::from(octet >= 100);
+        let dot = (index > 0).then_some(b'.');
+        let text = dot.into_iter().chain(digits.into_iter().skip(3 - n_digits).map(|d| b'0' + d));
+        for byte in text {
+            key = push(key, byte);
+            len += 1;
+        }
+    }
+    (key << (8 * (16 - len)), String::new())
+}
+
+fn push(key: u128, byte: u8) -> u128 {
+    key << 8 | u128::from(byte)
+}
+
 fn left_out_reason(place: &Place, zone: &str, why: LeftOut, endpoints: usize) -> AssignReason {
     let zone = zone.into();
     match why {
@@ -181,7 +208,28 @@ impl Bucket<'_> {
         };
         let (priority, sub_zone) = (self.priority(), self.sub_zone());
         let mut endpoints: Vec<Arc<MeshEndpoint>> = self.endpoints.into_iter().cloned().collect();
-        endpoints.sort_by_cached_key(|e| (e.address.ip().to_string(), e.address.port()));
+        endpoints.sort_by_cached_key(|e| (text_key(e.address.ip()), e.address.port()));
         Group { priority, weight, zone: self.zone, sub_zone, endpoints }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use core::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    #[test]
+    fn keys_of_addresses_are_ordered_as_their_texts() {
+        let parts = [0, 1, 9, 10, 19, 99, 100, 199, 255_u8];
+        let pairs = parts.iter().flat_map(|&a| parts.map(|b| (a, b)));
+        let v4 = pairs.flat_map(|(a, b)| [Ipv4Addr::new(a, b, 0, 1), Ipv4Addr::new(10, 0, a, b)]);
+        let v6 = ["::1", "::", "1::", "10::1", "fd00::1:2:3:4:5:6", "fd00::1:2:3:4:5:66"];
+        let v6 = v6.map(|text| IpAddr::V6(text.parse::<Ipv6Addr>().unwrap()));
+        let mut by_key: Vec<IpAddr> = v4.map(IpAddr::V4).chain(v6).collect();
+        let mut by_text = by_key.clone();
+        by_key.sort_by_cached_key(|ip| text_key(*ip));
+        by_text.sort_by_cached_key(ToString::to_string);
+        assert_eq!(by_key, by_text);
     }
 }
