@@ -2,6 +2,7 @@
 //! its own decision record both modes are run.
 
 mod assign;
+mod predict;
 mod thresholds;
 mod validation;
 
@@ -20,6 +21,8 @@ use crate::{
 };
 
 const RUNNERS: &[Runner] = &[
+    ("aggregate_truth", |_, case| run_case(case, predict::run_aggregate)),
+    ("envoy_truth", |_, case| run_case(case, predict::run)),
     ("locality_cases", |_, case| run_case(case, assign::run)),
     ("policy_validation", |_, case| run_case(case, validation::run)),
     ("threshold_cases", |_, case| run_case(case, thresholds::run)),
@@ -30,9 +33,6 @@ const LATER: &[(&str, &str)] = &[
     // Mesh II: clusters of an egress proxy.
     ("locality_cases.jsonl", "kt-egress-ignored"),
     ("locality_cases.jsonl", "egress-passthrough-affinity"),
-    // The prediction.
-    ("aggregate_truth.jsonl", EVERY_CASE),
-    ("envoy_truth.jsonl", EVERY_CASE),
     // The encoding for Envoy.
     ("envoy_accepts.jsonl", EVERY_CASE),
 ];
@@ -95,6 +95,8 @@ mod tests {
         assert!(failed.is_empty(), "{failed:#?}");
         let passed: BTreeMap<&str, usize> =
             report.passed.iter().map(|(file, n)| (file.as_str(), *n)).collect();
+        assert_eq!(passed["aggregate_truth.jsonl"], 10);
+        assert_eq!(passed["envoy_truth.jsonl"], 77);
         assert_eq!(passed["locality_cases.jsonl"], 75);
         assert_eq!(passed["policy_validation.jsonl"], 55);
         assert_eq!(passed["threshold_cases.jsonl"], 22);
