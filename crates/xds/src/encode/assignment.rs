@@ -1,10 +1,11 @@
 //! `ClusterLoadAssignment`, written field by field: the order of metadata is that of the tags, and nothing
 //! is built up in memory only to be encoded. Time is linear in the bytes.
 //!
-//! Limits of Envoy that are kept: priorities end at 128; weights are at least 1, and those in one locality
-//! add up to 32 bits; of two endpoints with the same address only the first is sent.
+//! Limits of Envoy that are kept: priorities end at 128; weights are at least 1, and those of one locality's
+//! endpoints and of one priority's localities add up to 32 bits; of two endpoints with the same address
+//! only the first is sent.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, sync::Arc};
 
 use evenkeel_model::mesh::{EndpointHealth, Group, LoadAssignment, MeshEndpoint};
 use rustc_hash::FxHashSet;
@@ -61,6 +62,7 @@ mod field {
 pub fn load_assignment(name: &Arc<str>, assignment: &LoadAssignment) -> Resource {
     let mut body = Vec::new();
     put_bytes(&mut body, field::CLUSTER_NAME, name.as_bytes());
+    let divisors = locality_divisors(assignment);
     let mut sent = FxHashSet::default();
     for group in &assignment.groups {
         let endpoints: Vec<&MeshEndpoint> = group
@@ -70,7 +72,10 @@ pub fn load_assignment(name: &Arc<str>, assignment: &LoadAssignment) -> Resource
             .filter(|endpoint| sent.insert(endpoint.address))
             .collect();
         if !endpoints.is_empty() {
-            put_message(&mut body, field::ENDPOINTS, |out| put_group(out, group, &endpoints));
+            let divisor = divisors.get(&priority(group)).copied().unwrap_or(1);
+            put_message(&mut body, field::ENDPOINTS, |out| {
+                put_group(out, group, &endpoints, divisor);
+            });
         }
     }
     if let Some(factor) = assignment.overprovisioning_factor {
@@ -86,21 +91,22 @@ pub fn no_endpoints(name: &Arc<str>) -> Resource {
     load_assignment(name, &LoadAssignment::default())
 }
 
-fn put_group(out: &mut Vec<u8>, group: &Group, endpoints: &[&MeshEndpoint]) {
+fn put_group(out: &mut Vec<u8>, group: &Group, endpoints: &[&MeshEndpoint], locality_divisor: u64) {
     if group.zone.is_some() || !group.sub_zone.is_empty() {
         put_message(out, field::LOCALITY, |out| {
             put_text(out, field::ZONE, group.zone.as_deref().unwrap_or_default());
             put_text(out, field::SUB_ZONE, &group.sub_zone);
         });
     }
-    let divisor = divisor(endpoints);
+    let weights = endpoints.iter().map(|e| e.weight.map_or(1, |w| u64::from(w.get())));
+    let divisor = divisor(weights);
     for endpoint in endpoints {
         put_message(out, field::LB_ENDPOINTS, |out| put_endpoint(out, endpoint, divisor));
     }
     if let Some(weight) = group.weight {
-        put_wrapped(out, field::LOCALITY_WEIGHT, weight.get());
+        put_weight(out, field::LOCALITY_WEIGHT, weight, locality_divisor);
     }
-    let priority = group.priority.min(LAST_PRIORITY);
+    let priority = priority(group);
     if priority > 0 {
         put_number(out, field::PRIORITY, priority.into());
     }
@@ -115,8 +121,7 @@ fn put_endpoint(out: &mut Vec<u8>, endpoint: &MeshEndpoint, divisor: u64) {
     put_number(out, field::HEALTH_STATUS, health_status(endpoint.health));
     put_metadata(out, endpoint);
     if let Some(weight) = endpoint.weight {
-        let weight = (u64::from(weight.get()) / divisor).max(1);
-        put_message(out, field::ENDPOINT_WEIGHT, |out| put_number(out, field::NUMBER, weight));
+        put_weight(out, field::ENDPOINT_WEIGHT, weight, divisor);
     }
 }
 
@@ -152,10 +157,26 @@ fn put_metadata(out: &mut Vec<u8>, endpoint: &MeshEndpoint) {
     });
 }
 
-/// By what the weights of one locality are divided so that they add up to 32 bits.
-fn divisor(endpoints: &[&MeshEndpoint]) -> u64 {
-    let weights = endpoints.iter().map(|e| e.weight.map_or(1, |w| u64::from(w.get())));
-    let (total, n) = (weights.sum::<u64>(), endpoints.len() as u64);
+fn priority(group: &Group) -> u32 {
+    group.priority.min(LAST_PRIORITY)
+}
+
+/// By what the weights of each priority's localities are divided.
+fn locality_divisors(assignment: &LoadAssignment) -> BTreeMap<u32, u64> {
+    let mut weights: BTreeMap<u32, Vec<u64>> = BTreeMap::new();
+    for group in &assignment.groups {
+        let weight = group.weight.map_or(0, |weight| u64::from(weight.get()));
+        weights.entry(priority(group)).or_default().push(weight);
+    }
+    weights
+        .into_iter()
+        .map(|(priority, weights)| (priority, divisor(weights.into_iter())))
+        .collect()
+}
+
+/// By what weights are divided so that they add up to 32 bits.
+fn divisor(weights: impl Iterator<Item = u64>) -> u64 {
+    let (n, total) = weights.fold((0, 0_u64), |(n, total), weight| (n + 1, total + weight));
     let bound = u64::from(u32::MAX);
     // Each quotient may be rounded up to 1, which takes at most `n` more.
     if total <= bound { 1 } else { total.div_ceil(bound.saturating_sub(n).max(1)) }
@@ -179,6 +200,11 @@ fn put_text(out: &mut Vec<u8>, field: u32, text: &str) {
 
 fn put_wrapped(out: &mut Vec<u8>, field: u32, number: u32) {
     put_message(out, field, |out| put_number(out, field::NUMBER, number.into()));
+}
+
+fn put_weight(out: &mut Vec<u8>, field: u32, weight: NonZeroU32, divisor: u64) {
+    let weight = (u64::from(weight.get()) / divisor).max(1);
+    put_message(out, field, |out| put_number(out, field::NUMBER, weight));
 }
 
 /// An embedded message, whose length is known only once it is written.

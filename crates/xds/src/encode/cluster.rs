@@ -31,25 +31,34 @@ use evenkeel_model::mesh::{
     Cluster, ClusterEndpoints, ConnectionLimits, LeastRequest, LoadBalancer, MeshProtocol,
     RingHash, RingHashFunction,
 };
+use prost::Message as _;
 
 use crate::{
     encode::{
-        health::{health_check, outlier_detection},
-        resource,
+        health::{health_checks, outlier_detection},
         values::{address, ads, any, long, number, percent, positive},
     },
     resource::{Resource, ResourceType},
+    wire::put_bytes,
 };
+
+/// A field of `Cluster`.
+const HEALTH_CHECKS: u32 = 8;
 
 const HTTP_OPTIONS: &str = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions";
 
 /// Envoy's bounds of a hash ring and of a Maglev table.
 const MAX_RING: u32 = 8 << 20;
+const DEFAULT_MIN_RING: u32 = 1024;
 const MAX_TABLE: u32 = 5_000_011;
 
 /// A cluster.
 pub fn cluster(cluster: &Cluster) -> Resource {
-    resource(ResourceType::Cluster, &cluster.name, &message(cluster))
+    let mut body = message(cluster).encode_to_vec();
+    for check in health_checks(&cluster.health_checks) {
+        put_bytes(&mut body, HEALTH_CHECKS, &check);
+    }
+    Resource::new(ResourceType::Cluster, cluster.name.clone(), &body)
 }
 
 fn message(cluster: &Cluster) -> Message {
@@ -57,7 +66,6 @@ fn message(cluster: &Cluster) -> Message {
         name: cluster.name.to_string(),
         connect_timeout: Some(positive(cluster.connect_timeout)),
         common_lb_config: common(cluster),
-        health_checks: cluster.health_checks.iter().map(health_check).collect(),
         // Otherwise an endpoint that discovery took away stays until a check fails.
         ignore_health_on_host_removal: !cluster.health_checks.is_empty(),
         outlier_detection: cluster.outlier_detection.as_ref().map(outlier_detection),
@@ -137,7 +145,10 @@ fn ring_hash(settings: &RingHash) -> RingHashLbConfig {
         RingHashFunction::MurmurHash2 => HashFunction::MurmurHash2,
     };
     let maximum = settings.max_ring_size.map(|size| size.clamp(1, MAX_RING));
-    let minimum = settings.min_ring_size.map(|size| size.min(maximum.unwrap_or(MAX_RING)));
+    // A maximum below the default of the minimum would be refused.
+    let smaller = maximum.filter(|maximum| *maximum < DEFAULT_MIN_RING);
+    let minimum = settings.min_ring_size.or(smaller);
+    let minimum = minimum.map(|size| size.min(maximum.unwrap_or(MAX_RING)));
     RingHashLbConfig {
         minimum_ring_size: minimum.map(long),
         maximum_ring_size: maximum.map(long),

@@ -13,12 +13,30 @@ use envoy_types::pb::envoy::{
     r#type::v3::Int64Range,
 };
 use evenkeel_model::mesh::{HealthCheck, HealthCheckKind, OutlierDetection};
+use prost::Message as _;
 
-use crate::encode::values::{duration, flag, number, positive};
+use crate::{
+    encode::values::{duration, flag, number, positive},
+    wire::put_bytes,
+};
 
 const ALWAYS: u32 = 100;
 
-pub(super) fn health_check(check: &HealthCheck) -> Message {
+/// The number of `HealthCheck.name`, which the generated types do not know yet.
+const NAME: u32 = 27;
+
+/// The encoded messages. Envoy demands names if there are several, and older ones take one check only.
+pub(super) fn health_checks(checks: &[HealthCheck]) -> Vec<Vec<u8>> {
+    let mut encoded: Vec<_> = checks.iter().map(|c| health_check(c).encode_to_vec()).collect();
+    if let [_, _, ..] = encoded[..] {
+        for (i, body) in encoded.iter_mut().enumerate() {
+            put_bytes(body, NAME, format!("check-{i}").as_bytes());
+        }
+    }
+    encoded
+}
+
+fn health_check(check: &HealthCheck) -> Message {
     Message {
         timeout: Some(positive(check.timeout)),
         interval: Some(positive(check.interval)),
