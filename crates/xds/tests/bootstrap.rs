@@ -83,9 +83,11 @@ fn what_is_not_known_is_left_out() {
         ..bootstrap()
     };
     let text = render(&small);
-    assert!(text.starts_with(
-        "node:\n  id: \"default.web-1\"\n  cluster: \"web-1\"\ndynamic_resources:\n"
-    ));
+    assert!(
+        text.starts_with(
+            "node:\n  id: \"default.web-1\"\n  cluster: \"web-1\"\ndynamic_resources:\n"
+        )
+    );
     assert!(text.contains("api_type: GRPC\n"));
     assert!(text.contains("type: STRICT_DNS\n"));
 }

@@ -119,7 +119,9 @@ impl Stream {
         kind: ResourceType,
         source: &impl Source,
     ) -> Option<Response> {
-        self.settle_claims(kind, source);
+        if self.state(kind).pending.all {
+            self.settle_claims(kind, source);
+        }
         let variant = self.variant;
         let state = self.state_mut(kind);
         while state.in_flight.is_none() && state.has_work() {
@@ -215,13 +217,17 @@ impl Stream {
     }
 
     /// What the client says it has from an earlier stream counts, except for endpoints of clusters that
-    /// were sent on this one.
+    /// were sent on this one. A version for all routes may be older than a listener that needs one of them
+    /// again, so that it does not count if listeners were sent.
     fn settle_claims(&mut self, kind: ResourceType, source: &impl Source) {
+        let doubtful = kind == ResourceType::Route && self.has_sent_listeners();
         let state = self.state_mut(kind);
-        if let Some(claim) = state.claim.take() {
+        if let Some(claim) = state.claim.take()
+            && !doubtful
+        {
             draft::accept_if_current(state, claim, source);
         }
-        if kind != ResourceType::Endpoint || !self.state(kind).pending.all {
+        if kind != ResourceType::Endpoint {
             return;
         }
         let sent = |name: &str| {
@@ -234,5 +240,10 @@ impl Stream {
         for name in again {
             self.state_mut(kind).held.forget(&name);
         }
+    }
+
+    fn has_sent_listeners(&self) -> bool {
+        let mut listeners = self.state(ResourceType::Listener).held.iter();
+        listeners.any(|(_, entry)| entry.had == Had::Sent)
     }
 }

@@ -151,6 +151,23 @@ fn weights_of_a_group_add_up_to_32_bits() {
     assert_eq!(weights[2], 1);
 }
 
+/// Envoy refuses a static cluster otherwise.
+#[test]
+fn weights_of_a_priority_add_up_to_32_bits() {
+    let heavy = |i: u32, priority: u32, weight: u32| Group {
+        weight: NonZeroU32::new(weight),
+        ..group(priority, None, vec![endpoint(&format!("10.0.0.{i}:80"), &[])])
+    };
+    let max = u32::MAX;
+    let groups = vec![heavy(1, 0, max), heavy(2, 0, max), heavy(3, 0, 1), heavy(4, 1, max)];
+    let decoded = decode(&encode(groups));
+    let weights: Vec<u64> =
+        decoded.endpoints.iter().map(|g| g.load_balancing_weight.unwrap().value.into()).collect();
+    assert!(weights[..3].iter().sum::<u64>() <= max.into(), "{weights:?}");
+    assert_eq!((weights[0], weights[2]), (weights[1], 1));
+    assert_eq!(weights[3], u64::from(max), "another priority is another sum");
+}
+
 proptest! {
     /// Versions are hashes of the bytes, so that these must not depend on how the input came about.
     #[test]

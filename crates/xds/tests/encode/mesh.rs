@@ -2,7 +2,10 @@ use std::{sync::Arc, time::Duration};
 
 use envoy_types::pb::envoy::{
     config::{
-        cluster::v3::{Cluster as ClusterMessage, cluster::LbPolicy},
+        cluster::v3::{
+            Cluster as ClusterMessage,
+            cluster::{LbConfig, LbPolicy},
+        },
         listener::v3::{Listener as ListenerMessage, filter::ConfigType},
         route::v3::{
             RouteConfiguration, route::Action, route_action::ClusterSpecifier,
@@ -76,9 +79,8 @@ fn only_what_is_set_is_sent_of_a_cluster() {
     assert!(message.eds_cluster_config.is_some());
 }
 
-#[test]
-fn active_checks_do_not_keep_endpoints_that_discovery_removed() {
-    let check = HealthCheck {
+fn check() -> HealthCheck {
+    HealthCheck {
         kind: HealthCheckKind::Tcp { send: None, receive: Vec::new() },
         interval: Duration::ZERO,
         timeout: Duration::from_secs(1),
@@ -90,11 +92,27 @@ fn active_checks_do_not_keep_endpoints_that_discovery_removed() {
         no_traffic_interval: None,
         reuse_connection: true,
         always_log_failures: false,
-    };
-    let message = sent(&Cluster { health_checks: vec![check], ..cluster() });
+    }
+}
+
+#[test]
+fn active_checks_do_not_keep_endpoints_that_discovery_removed() {
+    let message = sent(&Cluster { health_checks: vec![check()], ..cluster() });
     assert!(message.ignore_health_on_host_removal);
     let interval = message.health_checks[0].interval.unwrap();
     assert!(interval.nanos > 0, "Envoy refuses 0");
+}
+
+/// Envoy refuses several checks without names. The generated types drop the field.
+#[test]
+fn several_checks_have_names() {
+    let body =
+        |n| encode::cluster(&Cluster { health_checks: vec![check(); n], ..cluster() }).body();
+    let has = |body: &[u8], text: &[u8]| body.windows(text.len()).any(|window| window == text);
+    assert!(has(&body(2), b"\xda\x01\x07check-0") && has(&body(2), b"\xda\x01\x07check-1"));
+    assert!(!has(&body(1), b"check-"));
+    let message = sent(&Cluster { health_checks: vec![check(); 2], ..cluster() });
+    assert_eq!(message.health_checks.len(), 2);
 }
 
 #[test]
@@ -117,6 +135,24 @@ fn load_balancers_have_their_names() {
     for (load_balancer, expected) in balancers {
         assert_eq!(sent(&Cluster { load_balancer, ..cluster() }).lb_policy(), expected);
     }
+}
+
+#[test]
+fn a_ring_is_never_larger_than_its_maximum() {
+    let sizes = |min_ring_size, max_ring_size| {
+        let ring = RingHash { min_ring_size, max_ring_size, ..RingHash::default() };
+        let message = sent(&Cluster { load_balancer: LoadBalancer::RingHash(ring), ..cluster() });
+        let Some(LbConfig::RingHashLbConfig(config)) = message.lb_config else { panic!() };
+        let value = |size: Option<envoy_types::pb::google::protobuf::UInt64Value>| {
+            size.map(|size| size.value)
+        };
+        (value(config.minimum_ring_size), value(config.maximum_ring_size))
+    };
+    assert_eq!(sizes(None, None), (None, None));
+    assert_eq!(sizes(None, Some(5000)), (None, Some(5000)));
+    assert_eq!(sizes(None, Some(100)), (Some(100), Some(100)), "the default minimum is 1024");
+    assert_eq!(sizes(Some(u32::MAX), Some(100)), (Some(100), Some(100)));
+    assert_eq!(sizes(Some(u32::MAX), None), (Some(8 << 20), None));
 }
 
 #[test]

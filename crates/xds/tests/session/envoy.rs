@@ -120,7 +120,7 @@ impl Envoy {
         self.held(kind).version = response.version_text();
         let changed = self.accept(response, resources);
         let mut requests = match kind {
-            ResourceType::Cluster => self.follow(EDS, &changed, |name| name.to_owned()),
+            ResourceType::Cluster => self.follow(EDS, &changed, str::to_owned),
             ResourceType::Listener => {
                 self.follow(RDS, &BTreeSet::new(), |name| name.replace('l', "r"))
             }

@@ -110,6 +110,19 @@ fn endpoints_of_clusters_that_were_sent_are_sent_even_if_the_client_claims_them(
     assert_eq!(server.asked(&claim(EDS, &["a"], endpoints[0].version_text())), ["EDS a"]);
 }
 
+/// The client may have dropped the route with an earlier listener, and its version does not say so.
+#[test]
+fn routes_of_listeners_that_were_sent_are_sent_even_if_the_client_claims_them() {
+    let mut server = Server::<Sotw>::new(&[(RDS, "r", 1), (LDS, "l", 1)]);
+    let routes = server.ask(&sotw(RDS, &["r"]));
+    let mut server = server.reconnect();
+    let claim = DiscoveryRequest { version_info: routes[0].version_text(), ..sotw(RDS, &["r"]) };
+    assert!(server.ask(&claim).is_empty());
+    let mut server = server.reconnect();
+    assert_eq!(server.asked(&sotw(LDS, &[])), ["LDS l"]);
+    assert_eq!(server.asked(&claim), ["RDS r"]);
+}
+
 /// A cluster that warms asks for its endpoints with a request that looks like an acknowledgement.
 #[test]
 fn a_repeated_acknowledgement_is_answered() {
