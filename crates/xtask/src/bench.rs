@@ -66,6 +66,7 @@ pub(crate) const BENCHES: &[Bench] = &[
             Target::new("apiserver", "fairness"),
         ],
     },
+    Bench { name: "locality", needs: &[], targets: &[Target::new("locality", "locality")] },
     Bench { name: "overload", needs: &[], targets: &[Target::new("evenkeel", "overload")] },
     Bench {
         name: "proxy",
