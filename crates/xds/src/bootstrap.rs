@@ -3,7 +3,8 @@
 //! The text is YAML whose values are all quoted as JSON quotes them, which YAML reads alike, so that no
 //! name can become something else.
 
-use std::{collections::BTreeMap, fmt::Write, net::SocketAddr, sync::Arc, time::Duration};
+use core::net::SocketAddr;
+use std::{collections::BTreeMap, fmt::Write, sync::Arc, time::Duration};
 
 use crate::Variant;
 

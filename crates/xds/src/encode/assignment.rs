@@ -5,7 +5,8 @@
 //! endpoints and of one priority's localities add up to 32 bits; of two endpoints with the same address
 //! only the first is sent.
 
-use std::{collections::BTreeMap, net::SocketAddr, num::NonZeroU32, sync::Arc};
+use core::net::SocketAddr;
+use std::{collections::BTreeMap, num::NonZeroU32, sync::Arc};
 
 use evenkeel_model::mesh::{EndpointHealth, Group, LoadAssignment, MeshEndpoint};
 use rustc_hash::FxHashSet;

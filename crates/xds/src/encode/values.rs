@@ -1,6 +1,6 @@
 //! Small values that many messages hold.
 
-use std::{net::SocketAddr, time::Duration};
+use core::{net::SocketAddr, time::Duration};
 
 use envoy_types::pb::{
     envoy::{
