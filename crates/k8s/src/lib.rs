@@ -7,14 +7,14 @@
 //!                         ▼
 //!                  model::Snapshot
 //!
-//!   API server ──watch──► Batch of watched::Pod, Node, Service, EndpointSlice, Lease
-//!                            │ seen (uses convert)
+//!   API server ──watch──► Batch of watched::Pod, Node, Service, EndpointSlice, Lease, MeshObject
+//!                            │ seen (uses convert); a MeshObject stays as it is
 //!                            ▼
 //!                  model::SeenPod, Node, SeenService, SeenSlice, SeenReport
 //!
 //!   model::Slice, Condition, ProxyReport ──convert──► objects to create, patches
 //!
-//!   types in custom ──definitions──► the manifests of deploy/crds
+//!   types in custom ──definitions──► the manifests of deploy/crds and deploy/crds/mesh
 //! ```
 //!
 //! Everything that can be wrong with an object is found here, and said with the name of the

@@ -4,7 +4,8 @@
 //! field and how its volumes are mounted. Built as a whole it takes hundreds of allocations to be
 //! thrown away the next moment. These types read what becomes [`SeenPod`], `Node`,
 //! [`SeenService`], [`SeenSlice`] and [`SeenReport`], and skip all else without building it. They work with
-//! [`kube::Api`] and kube's watcher.
+//! [`kube::Api`] and kube's watcher. Of the kinds of `kuma.io`, all of which are a [`MeshObject`], the
+//! spec is kept whole.
 //!
 //! A list or a line of a watch is read as one: a type that is not as it should be would spoil it
 //! for all the objects in it. API servers see to types, so that this does not happen. Everything
