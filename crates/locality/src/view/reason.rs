@@ -16,7 +16,7 @@ pub enum PlanReason {
     /// Two destinations would have clusters of the same name; the first is kept.
     ClusterNameTaken { cluster: Arc<str> },
     /// The strategy leaves none of the endpoints of a split, so that the split gets no traffic.
-    SplitEmptied { service: Arc<str>, subset: Labels, endpoints: usize },
+    SplitEmptied { service: Arc<str>, subset: Labels },
     /// A split has no endpoints, so that it gets no traffic.
     SplitWithoutEndpoints { service: Arc<str>, subset: Labels },
     /// None of the splits has endpoints: requests get 503, connections are closed.
@@ -38,9 +38,9 @@ impl fmt::Display for PlanReason {
             Self::ClusterNameTaken { cluster } => {
                 write!(f, "destination left out: another one already has cluster {cluster}")
             }
-            Self::SplitEmptied { service, subset, endpoints } => {
+            Self::SplitEmptied { service, subset } => {
                 let name = SplitName(service, subset);
-                write!(f, "{name} gets no traffic: the strategy excludes its {endpoints} endpoints")
+                write!(f, "{name} gets no traffic: the strategy excludes all its endpoints")
             }
             Self::SplitWithoutEndpoints { service, subset } => {
                 write!(f, "{} gets no traffic: no endpoints", SplitName(service, subset))

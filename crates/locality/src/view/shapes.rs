@@ -58,8 +58,16 @@ struct Shape {
 #[derive(Debug, Default)]
 pub(super) struct MadeFrom {
     pub(super) facts: BTreeMap<ServiceKey, Arc<Facts>>,
-    /// Whether each split is empty.
-    pub(super) splits: FxHashMap<Arc<AssignmentKey>, bool>,
+    pub(super) splits: FxHashMap<Arc<AssignmentKey>, SplitState>,
+}
+
+/// What plans and their reasons depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SplitState {
+    Used,
+    /// The strategy leaves none of its endpoints.
+    Emptied,
+    WithoutEndpoints,
 }
 
 #[derive(Debug)]
@@ -70,7 +78,7 @@ struct KnownFacts {
 
 #[derive(Debug)]
 struct KnownSplit {
-    is_empty: bool,
+    state: SplitState,
     shapes: BTreeSet<u64>,
 }
 
@@ -117,9 +125,9 @@ impl Shapes {
             let new = || KnownFacts { facts: facts.clone(), shapes: BTreeSet::new() };
             known.or_insert_with(new).shapes.insert(id);
         }
-        for (key, is_empty) in &made_from.splits {
+        for (key, state) in &made_from.splits {
             let known = self.splits.entry(key.service.clone()).or_default().entry(key.clone());
-            let new = || KnownSplit { is_empty: *is_empty, shapes: BTreeSet::new() };
+            let new = || KnownSplit { state: *state, shapes: BTreeSet::new() };
             known.or_insert_with(new).shapes.insert(id);
         }
         let key = Arc::new(key);
@@ -240,7 +248,7 @@ impl MeshView {
         let mut stale = BTreeSet::new();
         let Some(splits) = self.shapes.splits.get(key) else { return stale };
         for (key, known) in splits {
-            if self.is_split_empty(key) != known.is_empty {
+            if self.split_state(key) != known.state {
                 stale.extend(known.shapes.iter().copied());
             }
         }
@@ -248,9 +256,14 @@ impl MeshView {
         stale
     }
 
-    pub(super) fn is_split_empty(&self, key: &AssignmentKey) -> bool {
+    fn split_state(&self, key: &AssignmentKey) -> SplitState {
         let endpoints = self.endpoints_of(&key.service, key.port, &key.subset);
-        assign_at(&key.place, &endpoints, key.strategy.strategy()).assignment.groups.is_empty()
+        let assigned = assign_at(&key.place, &endpoints, key.strategy.strategy());
+        match assigned.assignment.groups.is_empty() {
+            _ if endpoints.is_empty() => SplitState::WithoutEndpoints,
+            true => SplitState::Emptied,
+            false => SplitState::Used,
+        }
     }
 
     /// Facts as plans know them.
@@ -261,9 +274,9 @@ impl MeshView {
         }
     }
 
-    pub(super) fn known_split(&self, key: &AssignmentKey) -> bool {
+    pub(super) fn known_split(&self, key: &AssignmentKey) -> SplitState {
         let known = self.shapes.splits.get(&key.service).and_then(|splits| splits.get(key));
-        known.map_or_else(|| self.is_split_empty(key), |known| known.is_empty)
+        known.map_or_else(|| self.split_state(key), |known| known.state)
     }
 
     pub(super) fn keep_in_force(&mut self, key: InForceKey, in_force: &Arc<InForce>) {

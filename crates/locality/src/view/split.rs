@@ -2,13 +2,16 @@
 //!
 //! Each distinct backend is a cluster of its own, and the strategy rules inside each. Where there are
 //! several, those without endpoints leave, because Envoy answers 503 for the share of a cluster that
-//! has none. Whether one is empty is recorded, so that the plan is made again when that changes.
+//! has none. The state of each is recorded, so that the plan is made again when that changes.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::{
     AssignmentKey, PlanReason,
     plan::{Planner, Target},
+    shapes::SplitState,
 };
 use crate::resource::BackendRef;
 
@@ -32,8 +35,8 @@ impl Planner<'_> {
         let mut clusters = Vec::new();
         let mut refused = None;
         for (part, key, weight) in parts {
-            if is_split && self.is_empty(&key) {
-                self.explain_empty(&part, &key);
+            if is_split && let Some(reason) = self.why_empty(&part, &key) {
+                self.reasons.insert(reason);
                 continue;
             }
             match self.add_cluster(&part, key) {
@@ -53,40 +56,36 @@ impl Planner<'_> {
         &mut self,
         backends: &[(BackendRef, u32)],
     ) -> Vec<(Target, Arc<AssignmentKey>, u64)> {
-        let mut places: BTreeMap<&BackendRef, usize> = BTreeMap::new();
+        let mut places: FxHashMap<Arc<AssignmentKey>, usize> = FxHashMap::default();
         let mut parts: Vec<(Target, Arc<AssignmentKey>, u64)> = Vec::new();
         for (backend, weight) in backends.iter().filter(|(_, weight)| *weight > 0) {
-            let place = *places.entry(backend).or_insert(parts.len());
+            let part = self.target(backend);
+            let key = self.assignment_key(&part);
+            let place = *places.entry(key.clone()).or_insert(parts.len());
             match parts.get_mut(place) {
                 Some((_, _, sum)) => *sum += u64::from(*weight),
-                None => {
-                    let part = self.target(backend);
-                    let key = self.assignment_key(&part);
-                    parts.push((part, key, u64::from(*weight)));
-                }
+                None => parts.push((part, key, u64::from(*weight))),
             }
         }
         parts
     }
 
-    fn is_empty(&mut self, key: &Arc<AssignmentKey>) -> bool {
-        if let Some(is_empty) = self.made_from.splits.get(key) {
-            return *is_empty;
-        }
-        let is_empty = self.mesh.known_split(key);
-        self.mesh.work += 1;
-        self.made_from.splits.insert(key.clone(), is_empty);
-        is_empty
-    }
-
-    fn explain_empty(&mut self, part: &Target, key: &AssignmentKey) {
+    fn why_empty(&mut self, part: &Target, key: &Arc<AssignmentKey>) -> Option<PlanReason> {
+        let state = self.made_from.splits.get(key).copied();
+        let state = state.unwrap_or_else(|| {
+            self.mesh.work += 1;
+            self.mesh.known_split(key)
+        });
+        self.made_from.splits.insert(key.clone(), state);
         let service = part.service.name.clone();
         let subset = part.subset.clone();
-        let endpoints = self.mesh.endpoints_of(&key.service, key.port, &key.subset).len();
-        self.reasons.insert(match endpoints {
-            0 => PlanReason::SplitWithoutEndpoints { service, subset },
-            endpoints => PlanReason::SplitEmptied { service, subset, endpoints },
-        });
+        match state {
+            SplitState::Used => None,
+            SplitState::Emptied => Some(PlanReason::SplitEmptied { service, subset }),
+            SplitState::WithoutEndpoints => {
+                Some(PlanReason::SplitWithoutEndpoints { service, subset })
+            }
+        }
     }
 
     fn because(&mut self, reason: PlanReason) -> PlanReason {

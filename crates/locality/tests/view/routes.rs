@@ -80,6 +80,10 @@ fn equal_backends_are_one_cluster_and_those_without_weight_none() {
     let line = &told_with(&[route("MeshHTTPRoute", "r", &both)])[0];
     assert!(line.ends_with("*3"), "{line}");
     assert_eq!(line.matches('*').count(), 1, "{line}");
+    let named_twice = rules(json!([
+        {"kind": "MeshService", "name": "other"}, {"kind": "MeshMultiZoneService", "name": "other"},
+    ]));
+    assert_eq!(told_with(&[route("MeshHTTPRoute", "r", &named_twice)]), ["10000 Any other*2"]);
     let none = rules(json!([version("v1", 0)]));
     assert_eq!(told_with(&[route("MeshHTTPRoute", "r", &none)]), ["10000 Any 503"]);
     assert_eq!(told_with(&[route("MeshTCPRoute", "r", &none)]), ["10000 tcp closed"]);
