@@ -1,0 +1,22 @@
+//! Errors of running a control plane.
+
+use std::{io, net::SocketAddr};
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("cannot listen on {address}: {source}")]
+    Listen { address: SocketAddr, source: io::Error },
+}
+
+impl Error {
+    /// What to do about it, where the error itself does not say.
+    pub fn help(&self) -> Option<&'static str> {
+        match self {
+            Error::Listen { source, .. } if source.kind() == io::ErrorKind::AddrInUse => {
+                Some("stop the process that listens there, or set another address")
+            }
+            Error::Listen { .. } => Some("set an address of this host"),
+        }
+    }
+}
