@@ -19,6 +19,7 @@ pub(crate) fn selectors(reports: Option<&str>) -> Selectors {
         services: Some(Selector::all()),
         endpoint_slices: Some(Selector::labels(label::SERVICE_NAME)),
         leases: reports.map(Selector::reports),
+        ..Selectors::default()
     }
 }
 
