@@ -13,6 +13,7 @@
 mod assign;
 pub mod decode;
 mod field_error;
+pub mod inspect;
 mod lint;
 pub mod predict;
 pub mod resource;
@@ -23,7 +24,7 @@ pub mod view;
 pub use crate::{
     assign::{AssignReason, Assigned, Client, Place, assign, assign_at},
     field_error::{Errors, FieldError, FieldPath},
-    lint::{Finding, ListOfZones, Severity, lint},
+    lint::{Finding, FoundIn, ListOfZones, Severity, lint, lint_resources},
     strategy::{Conf, Spec, Strategy},
     target_ref::{ProxyType, TargetKind, TargetRef},
 };

@@ -4,11 +4,15 @@
 //! z zones each, and O(r · k) for k known zones. Coverage by several rules together is not seen.
 
 mod finding;
+mod resources;
 mod rules;
 
 use std::{collections::BTreeSet, sync::Arc};
 
-pub use self::finding::{Finding, ListOfZones, Severity};
+pub use self::{
+    finding::{Finding, ListOfZones, Severity},
+    resources::{FoundIn, lint_resources},
+};
 use crate::{
     Compat, Strategy,
     strategy::{
