@@ -1,6 +1,7 @@
 //! Why endpoints are in a group, or in none.
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+use core::net::SocketAddr;
+use std::{fmt, sync::Arc};
 
 use evenkeel_model::Reason;
 use serde::Serialize;

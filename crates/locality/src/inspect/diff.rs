@@ -1,6 +1,7 @@
 //! What other resources would change, and for whom.
 
-use std::{collections::BTreeSet, net::SocketAddr, num::NonZeroU32, sync::Arc};
+use core::net::SocketAddr;
+use std::{collections::BTreeSet, num::NonZeroU32, sync::Arc};
 
 use rustc_hash::FxHashMap;
 use serde::Serialize;

@@ -1,6 +1,7 @@
 //! Listeners, and to which clusters their traffic goes.
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
+use core::net::SocketAddr;
+use std::{collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::mesh::{
     Direction, HeaderMatch, Listener, PathMatch, ProxyConfig, QueryMatch, RouteAction, RouteMatch,

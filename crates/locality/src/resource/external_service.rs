@@ -1,6 +1,7 @@
 //! MeshExternalService: addresses outside of the mesh.
 
-use std::{net::SocketAddr, num::NonZeroU16};
+use core::net::SocketAddr;
+use std::num::NonZeroU16;
 
 use evenkeel_model::mesh::MeshProtocol;
 use serde_json::Value;

@@ -1,6 +1,7 @@
 //! Single values: names, addresses, ports, durations, percentages, bytes.
 
-use std::{net::IpAddr, num::NonZeroU16, sync::Arc, time::Duration};
+use core::net::IpAddr;
+use std::{num::NonZeroU16, sync::Arc, time::Duration};
 
 use serde_json::Value;
 

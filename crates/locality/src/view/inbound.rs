@@ -1,6 +1,7 @@
 //! The inbounds of a proxy: each is a listener that forwards to the workload.
 
-use std::{collections::BTreeMap, net::SocketAddr, sync::Arc};
+use core::net::SocketAddr;
+use std::{collections::BTreeMap, sync::Arc};
 
 use evenkeel_model::mesh::{
     Cluster, ClusterEndpoints, Direction, Listener, LoadBalancer, MeshProtocol, ProxyConfig, Route,

@@ -1,7 +1,8 @@
 //! Names of clusters, listeners and route tables. They depend on what they name alone, so that they
 //! are equal on every replica.
 
-use std::{net::SocketAddr, num::NonZeroU16, sync::Arc};
+use core::net::SocketAddr;
+use std::{num::NonZeroU16, sync::Arc};
 
 use crate::{TargetKind, resource::Labels};
 

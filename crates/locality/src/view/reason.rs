@@ -1,6 +1,7 @@
 //! What of a proxy's plan is not as written, and why.
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+use core::net::SocketAddr;
+use std::{fmt, sync::Arc};
 
 use evenkeel_model::Reason;
 use serde::Serialize;
