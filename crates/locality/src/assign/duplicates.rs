@@ -5,9 +5,9 @@
 //! a zone the most preferred group. Only between zones of one priority both are kept, as Kuma does
 //! for zones behind one ingress; what Envoy makes of them is said as a reason.
 
+use core::net::SocketAddr;
 use std::{
     collections::{BTreeMap, HashSet},
-    net::SocketAddr,
     sync::Arc,
 };
 

@@ -1,8 +1,8 @@
 //! One destination of a proxy: policies, groups, and shares now and with a zone lost.
 
+use core::net::SocketAddr;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
     num::{NonZeroU16, NonZeroU32},
     sync::Arc,
 };

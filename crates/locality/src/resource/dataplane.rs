@@ -1,10 +1,7 @@
 //! Dataplane: a proxy, the instances of services behind it, and the services that it calls.
 
-use std::{
-    net::{IpAddr, Ipv4Addr, SocketAddr},
-    num::NonZeroU16,
-    sync::Arc,
-};
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::{num::NonZeroU16, sync::Arc};
 
 use evenkeel_model::mesh::MeshProtocol;
 use serde_json::Value;

@@ -1,8 +1,8 @@
 //! Dataplanes: instances of services, and clients.
 
+use core::net::SocketAddr;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
     sync::Arc,
 };
 

@@ -1,8 +1,8 @@
 //! From a client's outbounds and the policies in force to clusters, listeners and routes.
 
+use core::net::SocketAddr;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
     num::NonZeroU16,
     sync::Arc,
     time::Duration,

@@ -1,8 +1,8 @@
 //! Services, and the objects that describe them: which endpoints they have, what is known of them.
 
+use core::net::SocketAddr;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
     num::NonZeroU16,
     sync::Arc,
 };
