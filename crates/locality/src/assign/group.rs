@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use std::{cmp::Ordering, collections::HashMap, iter, num::NonZeroU32, sync::Arc};
 
-use evenkeel_model::mesh::{Group, MeshEndpoint};
+use evenkeel_model::mesh::{EndpointHealth, Group, MeshEndpoint};
 use rustc_hash::FxBuildHasher;
 
 use super::{
@@ -42,8 +42,8 @@ pub(super) fn groups(
     let mut reasons: Vec<AssignReason> = buckets.iter().map(Bucket::reason).collect();
     reasons.extend(left_out.into_iter().map(|(zone, why, n)| left_out_reason(place, zone, why, n)));
     reasons.extend(duplicates);
-    let ranked = matches!(strategy, Strategy::Ranked(_));
-    (buckets.into_iter().map(|bucket| bucket.into_group(ranked)).collect(), reasons)
+    let groups = buckets.into_iter().map(|bucket| bucket.into_group(strategy));
+    (groups.collect(), reasons)
 }
 
 /// Zones that are left out, by name, with the number of their endpoints.
@@ -182,6 +182,13 @@ impl Bucket<'_> {
         text.then_with(|| rest().cmp(&other_rest()))
     }
 
+    /// How many endpoints are: as a weight it gives each of them the same, in whichever group.
+    fn healthy(&self) -> NonZeroU32 {
+        let healthy = self.endpoints.iter().filter(|e| e.health == EndpointHealth::Healthy);
+        let n = u32::try_from(healthy.count()).unwrap_or(u32::MAX);
+        NonZeroU32::new(n).unwrap_or(NonZeroU32::MIN)
+    }
+
     fn reason(&self) -> AssignReason {
         let zone: Arc<str> = self.zone.clone().unwrap_or_default();
         let endpoints = self.endpoints.len();
@@ -200,11 +207,11 @@ impl Bucket<'_> {
         }
     }
 
-    fn into_group(self, ranked: bool) -> Group {
-        let weight = match (&self.tag, self.verdict) {
-            (Some((_, tag)), _) => Some(tag.weight),
-            (None, Verdict::Own) if ranked => Some(NonZeroU32::MIN),
-            (None, _) => None,
+    fn into_group(self, strategy: &Strategy) -> Group {
+        let weight = match (&self.tag, self.verdict, strategy) {
+            (Some((_, tag)), ..) => Some(tag.weight),
+            (None, Verdict::Own, Strategy::Ranked(_)) => Some(NonZeroU32::MIN),
+            _ => strategy.weighs_all().then(|| self.healthy()),
         };
         let (priority, sub_zone) = (self.priority(), self.sub_zone());
         let mut endpoints: Vec<Arc<MeshEndpoint>> = self.endpoints.into_iter().cloned().collect();

@@ -25,6 +25,8 @@ pub struct Ranking {
     /// In the order in which they are tried.
     pub rules: Vec<Rule>,
     pub overprovisioning_factor: NonZeroU32,
+    /// The load balancer hashes: where weights count, Envoy answers 503 for a priority without any.
+    pub hashes: bool,
 }
 
 /// Endpoints of the own zone that have the client's value of this tag share this weight.
@@ -92,6 +94,20 @@ impl Strategy {
         }
     }
 
+    /// For a load balancer that hashes.
+    #[must_use]
+    pub fn hashing(mut self) -> Self {
+        if let Strategy::Ranked(ranking) = &mut self {
+            ranking.hashes = true;
+        }
+        self
+    }
+
+    /// Whether groups of other zones must have weights too.
+    pub(crate) fn weighs_all(&self) -> bool {
+        matches!(self, Strategy::Ranked(ranking) if ranking.hashes) && self.locality_weighted()
+    }
+
     /// Whether Envoy must be told that weights of groups count.
     pub fn locality_weighted(&self) -> bool {
         !self.affinity().is_empty()
@@ -114,7 +130,12 @@ impl Ranking {
         }
         let rules = (1..).zip(awareness.failover()).filter_map(|(n, rule)| Rule::new(n, rule));
         let rules = rules.filter(|rule| compat == Compat::Record || rule.reach != Reach::Stop);
-        errors.or(Ranking { affinity, rules: rules.collect(), overprovisioning_factor: factor })
+        errors.or(Ranking {
+            affinity,
+            rules: rules.collect(),
+            overprovisioning_factor: factor,
+            hashes: false,
+        })
     }
 }
 

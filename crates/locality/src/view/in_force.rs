@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     Compat, Conf, Errors, FieldError, FieldPath, Spec, Strategy, TargetKind, TargetRef,
+    predict::Pick,
     resource::{BackendRef, BreakerConf, HealthCheckConf, Kind, RouteConf},
     strategy::{self, WrittenIn},
 };
@@ -62,6 +63,11 @@ pub(super) fn in_force(
         // Its endpoints are in no zone, so that there is nothing to rank.
         ranks = Strategy::AllAlike;
     }
+    let load_balancer = conf.load_balancer.as_ref().map(strategy::LoadBalancer::to_model);
+    let load_balancer = load_balancer.unwrap_or_default();
+    if Pick::from(&load_balancer) == Pick::Hashed {
+        ranks = ranks.hashing();
+    }
     let path = FieldPath::root("default");
     let health_check = merging.conf(Kind::MeshHealthCheck, |conf| {
         decoded(|errors| HealthCheckConf::decode(conf, path, errors))
@@ -73,11 +79,7 @@ pub(super) fn in_force(
     let tcp = merging.rules(Kind::MeshTcpRoute);
     InForce {
         strategy: known.intern(StrategyInForce::new(ranks)),
-        load_balancer: conf
-            .load_balancer
-            .as_ref()
-            .map(strategy::LoadBalancer::to_model)
-            .unwrap_or_default(),
+        load_balancer,
         hash_policies: hash_policies(&conf),
         health_check,
         breaker,

@@ -1,6 +1,7 @@
 //! What proxies are told: from resources as they are written to plans and assignments.
 
 mod changes;
+mod hashing;
 mod hostile;
 mod precedence;
 mod properties;
