@@ -1,5 +1,7 @@
 //! Streams over real sockets, in both variants.
 
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
 mod plane;
 
 use envoy_types::pb::envoy::{
@@ -7,6 +9,7 @@ use envoy_types::pb::envoy::{
     service::discovery::v3::{DeltaDiscoveryRequest, DiscoveryRequest},
 };
 use evenkeel_xds::ResourceType;
+use evenkeel_xds_server::{Settings, prepare};
 use plane::{
     DeltaClient, Plane, SotwClient, accept, ask, breaker, client, node, server, soon, subscribe,
 };
@@ -190,6 +193,65 @@ async fn a_proxy_may_connect_before_its_dataplane_exists() {
 }
 
 #[tokio::test]
+async fn nobody_is_answered_before_everything_is_read() {
+    let free = std::net::TcpListener::bind(plane::loopback()).unwrap();
+    let (listen, admin) = (free.local_addr().unwrap(), plane::loopback());
+    drop(free);
+    let settings = Settings { admin: Some(admin), ..Settings::intake(listen) };
+    let (control_plane, mut intake) = prepare(settings);
+    intake.apply_objects(mesh().into_iter().take(3).map(plane::applied));
+    let starting = tokio::spawn(async move {
+        let mut early = loop {
+            let first = DeltaDiscoveryRequest {
+                node: Some(node("default.of-both")),
+                ..subscribe(ResourceType::Cluster, &[])
+            };
+            if let Ok(early) = DeltaClient::try_open(listen, first).await {
+                break early;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        };
+        // The stream is open, and only now the rest is read.
+        intake.apply_objects(mesh().into_iter().skip(3).map(plane::applied));
+        intake.synced();
+        (early.next().await, intake)
+    });
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let run = control_plane.run(|_| {}, async {
+        let _ = stopped.await;
+    });
+    let run = tokio::spawn(run);
+    let (first, _intake) = soon(starting).await.unwrap();
+    assert_eq!(first.resources.len(), 2);
+    stop.send(()).unwrap();
+    soon(run).await.unwrap().unwrap();
+}
+
+/// Many proxies at three places, all told of one change.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_proxies_are_told_at_once_and_their_answers_counted() {
+    const N: usize = 100;
+    let mut objects = vec![server("s1", "web", 1, true)];
+    objects.extend((0..N).map(|n| client(&format!("c{n}"), &["web"])));
+    let mut plane = Plane::start(objects).await;
+    let address = plane.ready.listen;
+    let connecting = (0..N)
+        .map(|n| async move { DeltaClient::settled(address, &format!("default.c{n}")).await });
+    let mut proxies = futures_util::future::join_all(connecting).await;
+    plane.apply(server("s1", "web", 1, false));
+    let told = proxies.iter_mut().map(DeltaClient::take);
+    let news = futures_util::future::join_all(told).await;
+    assert!(news.iter().all(|news| news.type_url == url(ResourceType::Endpoint)));
+    let all = |value: &Value| value["changes"][0]["acknowledged"]["streams"] == N;
+    let propagation = plane.until("/mesh/propagation", all).await;
+    let change = &propagation["changes"][0];
+    assert_eq!((&change["streams"], &change["sent"]["streams"]), (&json!(N), &json!(N)));
+    let (_, metrics) = plane.get("/metrics").await;
+    assert!(metrics.contains("evenkeel_xds_assignments 1\n"), "{metrics}");
+    plane.stop().await;
+}
+
+#[tokio::test]
 async fn a_flood_ends_and_others_notice_nothing() {
     let mut plane = Plane::start(mesh()).await;
     let mut other = DeltaClient::settled(plane.ready.listen, "default.of-web").await;
@@ -274,8 +336,8 @@ async fn shutting_down_ends_streams_with_a_reason() {
 #[tokio::test]
 async fn operators_see_health_metrics_and_what_a_dataplane_is_told() {
     let mut plane = Plane::start(mesh()).await;
-    plane.apply(plane::strategy(json!([{ "to": { "type": "None" } }])));
-    let mut bad = plane::strategy(json!([]));
+    plane.apply(plane::strategy(&json!([{ "to": { "type": "None" } }])));
+    let mut bad = plane::strategy(&json!([]));
     bad["spec"]["to"][0]["default"]["localityAwareness"]["crossZone"] =
         json!({ "failoverThreshold": { "percentage": "banana" } });
     plane.apply(bad);

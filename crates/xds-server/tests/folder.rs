@@ -1,5 +1,7 @@
 //! A folder of files as the source.
 
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
+
 mod plane;
 
 use std::{

@@ -15,8 +15,8 @@ fn new_engine() -> Engine {
     Engine::new(View::new(Settings::default()))
 }
 
-fn update(value: Value) -> Update {
-    Update::Apply(Box::new(parse(&value, Form::File, Compat::Record).unwrap()))
+fn update(value: &Value) -> Update {
+    Update::Apply(Box::new(parse(value, Form::File, Compat::Record).unwrap()))
 }
 
 fn delete(name: &str) -> Update {
@@ -24,7 +24,7 @@ fn delete(name: &str) -> Update {
 }
 
 fn server(name: &str, service: &str, zone: u8, node: u8, last: u8, ready: bool) -> Update {
-    update(json!({
+    update(&json!({
         "type": "Dataplane", "mesh": "default", "name": name,
         "networking": {
             "address": format!("10.0.{zone}.{last}"),
@@ -47,7 +47,7 @@ fn client(name: &str, zone: u8, node: u8, services: &[&str]) -> Update {
         .iter()
         .enumerate()
         .map(|(n, service)| json!({ "port": 10_000 + n, "tags": { "kuma.io/service": service } }));
-    update(json!({
+    update(&json!({
         "type": "Dataplane", "mesh": "default", "name": name,
         "networking": {
             "address": "10.9.9.9",
@@ -61,8 +61,8 @@ fn client(name: &str, zone: u8, node: u8, services: &[&str]) -> Update {
     }))
 }
 
-fn strategy(name: &str, awareness: Value) -> Update {
-    update(json!({
+fn strategy(name: &str, awareness: &Value) -> Update {
+    update(&json!({
         "type": "MeshLoadBalancingStrategy", "mesh": "default", "name": name,
         "spec": {
             "targetRef": { "kind": "Mesh" },
@@ -77,7 +77,7 @@ fn strategy(name: &str, awareness: Value) -> Update {
 fn near() -> Update {
     strategy(
         "near",
-        json!({
+        &json!({
             "localZone": { "affinityTags": [{ "key": "node" }] },
             "crossZone": { "failover": [{ "to": { "type": "Any" } }] },
         }),
@@ -214,7 +214,7 @@ fn pushes_name_all_that_a_proxy_has_to_be_told() {
         served.get(*kind, name).map(|resource| resource.version())
     };
     let held = all(&before);
-    let far = strategy("near", json!({ "disabled": true }));
+    let far = strategy("near", &json!({ "disabled": true }));
     let pushes = engine.apply(vec![far, server("s2", "web", 2, 1, 2, true)]);
     let after = all(&slot.served());
     let named: BTreeSet<Changed> =
@@ -267,7 +267,7 @@ fn updates(step: &Step) -> Vec<Update> {
         }
         Step::Strategy(None) => vec![Update::Delete(policy)],
         Step::Strategy(Some(true)) => vec![near()],
-        Step::Strategy(Some(false)) => vec![strategy("near", json!({ "disabled": true }))],
+        Step::Strategy(Some(false)) => vec![strategy("near", &json!({ "disabled": true }))],
         Step::Connect(_) | Step::Disconnect(_) => vec![],
     }
 }

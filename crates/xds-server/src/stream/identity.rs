@@ -106,8 +106,8 @@ fn value(value: &Value, depth: usize) -> serde_json::Value {
 mod tests {
     use super::*;
 
-    fn check(node: Option<Node>, expected: Result<&str, &str>) {
-        let found = Identity::of(node.as_ref());
+    fn check(node: Option<&Node>, expected: Result<&str, &str>) {
+        let found = Identity::of(node);
         let found = found.map(|identity| identity.proxy.to_string());
         match expected {
             Ok(proxy) => assert_eq!(found.as_deref(), Ok(proxy)),
@@ -124,20 +124,20 @@ mod tests {
 
     #[test]
     fn a_proxy_is_named_by_its_id_or_its_metadata() {
-        check(Some(node("default.web-1", &[])), Ok("default/web-1"));
-        check(Some(node("default.web-1.shop", &[])), Ok("default/web-1.shop"));
-        check(Some(node("x", &[("mesh", "a.b"), ("dataplane", "c")])), Ok("a.b/c"));
-        check(Some(node("m.d", &[("mesh", "a.b")])), Ok("m/d"));
+        check(Some(&node("default.web-1", &[])), Ok("default/web-1"));
+        check(Some(&node("default.web-1.shop", &[])), Ok("default/web-1.shop"));
+        check(Some(&node("x", &[("mesh", "a.b"), ("dataplane", "c")])), Ok("a.b/c"));
+        check(Some(&node("m.d", &[("mesh", "a.b")])), Ok("m/d"));
     }
 
     #[test]
     fn a_client_that_is_nobody_is_told_what_to_do() {
         check(None, Err("set it to MESH.DATAPLANE"));
-        check(Some(node("", &[])), Err("set it to MESH.DATAPLANE"));
-        check(Some(node("web", &[])), Err("names no proxy"));
-        check(Some(node(".web", &[])), Err("names no proxy"));
-        check(Some(node("default.", &[])), Err("names no proxy"));
-        check(Some(node(&"a.".repeat(400), &[])), Err("longer than"));
+        check(Some(&node("", &[])), Err("set it to MESH.DATAPLANE"));
+        check(Some(&node("web", &[])), Err("names no proxy"));
+        check(Some(&node(".web", &[])), Err("names no proxy"));
+        check(Some(&node("default.", &[])), Err("names no proxy"));
+        check(Some(&node(&"a.".repeat(400), &[])), Err("longer than"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A control plane in this process, and clients that speak to it over sockets.
 
 #![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "what fails here fails the test")]
 
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -173,7 +174,7 @@ pub(crate) fn breaker(errors: u32) -> Value {
     )
 }
 
-pub(crate) fn strategy(rules: Value) -> Value {
+pub(crate) fn strategy(rules: &Value) -> Value {
     object(
         "MeshLoadBalancingStrategy",
         "near",
@@ -223,6 +224,15 @@ impl DeltaClient {
         let mut service = service(address).await;
         let responses = soon(service.delta_aggregated_resources(stream_of(incoming))).await?;
         Ok(Self { requests, responses: responses.into_inner(), versions: HashMap::new() })
+    }
+
+    /// Like `open`, where nobody may listen yet.
+    pub(crate) async fn try_open(
+        address: SocketAddr,
+        first: DeltaDiscoveryRequest,
+    ) -> Result<Self, String> {
+        TcpStream::connect(address).await.map_err(|error| error.to_string())?;
+        Self::open(address, first).await.map_err(|status| status.to_string())
     }
 
     /// Connects as Envoy does, until it has clusters and their endpoints.
