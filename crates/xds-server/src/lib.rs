@@ -29,4 +29,5 @@ pub use crate::{
     error::Error,
     run::{ControlPlane, Ready, prepare, run},
     settings::{Settings, SourceSettings, StreamLimits},
+    source::ClusterSource,
 };

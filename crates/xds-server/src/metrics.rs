@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use evenkeel_k8s::watch::{Counters, Resource};
 use evenkeel_xds::{ResourceType, Variant};
 use parking_lot::Mutex;
 use prometheus_client::{
@@ -214,6 +215,16 @@ impl Metrics {
 
     pub(crate) fn task_restarted(&self, task: &'static str, n: u64) {
         self.task_restarts.get_or_create(&Task { task }).inc_by(n);
+    }
+}
+
+impl Counters for Metrics {
+    fn restarted(&self, _: Resource) {
+        self.source_failed();
+    }
+
+    fn ignored(&self, _: Resource) {
+        self.source_failed();
     }
 }
 

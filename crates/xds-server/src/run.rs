@@ -86,6 +86,13 @@ impl ControlPlane {
 
     async fn start(self) -> Result<Parts, Error> {
         let Self { settings, control } = self;
+        let following = match &settings.source {
+            SourceSettings::Cluster(cluster) => {
+                let intake = Intake::new(Arc::clone(&control), settings.compat);
+                Some(cluster.prepare(intake, &control.metrics))
+            }
+            SourceSettings::Folder(_) | SourceSettings::Intake => None,
+        };
         let listener = bind(settings.listen).await?;
         let all = CancellationToken::new();
         let [source_stop, streams_stop, admin_stop] = std::array::from_fn(|_| all.child_token());
@@ -93,8 +100,11 @@ impl ControlPlane {
         let metrics = Arc::clone(&control.metrics);
         let supervisor =
             Supervisor::new(streams_stop.clone(), move |task, n| metrics.task_restarted(task, n));
-        let of_admin =
-            Admin::new(Arc::clone(&control), health(&control, &streams_stop, &supervisor));
+        let mut health = health(&control, &streams_stop, &supervisor);
+        if let Some(following) = &following {
+            health = following.health(health);
+        }
+        let of_admin = Admin::new(Arc::clone(&control), health);
         let admin = match settings.admin {
             None => None,
             Some(address) => {
@@ -105,17 +115,16 @@ impl ControlPlane {
                 Some(bound)
             }
         };
-        let source = match settings.source {
-            SourceSettings::Intake => None,
-            SourceSettings::Folder(path) => {
-                let folder = Arc::new(Mutex::new(Folder::new(path, settings.compat)));
-                let stop = source_stop.clone();
-                let control = Arc::clone(&control);
-                let watch =
-                    move || folder::watch(Arc::clone(&control), Arc::clone(&folder), stop.clone());
-                Some(supervisor.spawn("folder", watch))
-            }
-        };
+        let mut source = following
+            .map(|following| following.spawn(&supervisor, &source_stop))
+            .unwrap_or_default();
+        if let SourceSettings::Folder(path) = settings.source {
+            let folder = Arc::new(Mutex::new(Folder::new(path, settings.compat)));
+            let (control, stop) = (Arc::clone(&control), source_stop.clone());
+            let watch =
+                move || folder::watch(Arc::clone(&control), Arc::clone(&folder), stop.clone());
+            source.push(supervisor.spawn("folder", watch));
+        }
         let server = Arc::new(Server::new(control, settings.limits, streams_stop.clone()));
         let (listener, of_server) = (Arc::new(listener), Arc::clone(&server));
         let accept = move || Arc::clone(&of_server).accept(Arc::clone(&listener));
@@ -137,7 +146,7 @@ impl ControlPlane {
 struct Parts {
     addresses: Ready,
     server: Arc<Server>,
-    source: Option<JoinHandle<()>>,
+    source: Vec<JoinHandle<()>>,
     streams: JoinHandle<()>,
     source_stop: CancellationToken,
     streams_stop: CancellationToken,
@@ -157,7 +166,7 @@ impl Parts {
         let _ = streams.await;
         server.drained().await;
         source_stop.cancel();
-        if let Some(source) = source {
+        for source in source {
             source.abort();
             let _ = source.await;
         }

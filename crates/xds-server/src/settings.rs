@@ -4,6 +4,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 
 use evenkeel_locality::Compat;
 
+use crate::source::ClusterSource;
 pub use crate::stream::StreamLimits;
 
 #[derive(Clone, Debug)]
@@ -20,10 +21,12 @@ pub struct Settings {
 }
 
 /// Where resources come from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum SourceSettings {
     /// A folder of YAML files.
     Folder(PathBuf),
+    /// Custom resources.
+    Cluster(ClusterSource),
     /// Whoever holds the intake, see [`prepare`](crate::prepare).
     Intake,
 }

@@ -26,6 +26,8 @@ pub struct ObjectId {
 #[derive(Clone, Debug)]
 pub enum Object {
     Applied(ObjectId, Value),
+    /// It is there, and can't be read.
+    Invalid(ObjectId, FieldError),
     Deleted(ObjectId),
 }
 
@@ -57,6 +59,7 @@ impl Intake {
                     Ok(resource) => self.applied(id, resource, &mut updates),
                     Err(errors) => self.invalid(id, errors),
                 },
+                Object::Invalid(id, error) => self.invalid(id, vec![error]),
                 Object::Deleted(id) => self.deleted(&id, &mut updates),
             }
         }
@@ -65,10 +68,11 @@ impl Intake {
         self.control.set_problems(problems.collect());
     }
 
-    /// All objects that are not among these are gone: a new list after watches were lost.
-    pub fn keep_only(&mut self, listed: &BTreeSet<ObjectId>) {
+    /// All objects of a kind that are not among these are gone: a new list after its watch was lost.
+    pub fn keep_only(&mut self, kind: &str, listed: &BTreeSet<ObjectId>) {
         let known = self.in_force.keys().chain(self.problems.keys());
-        let gone: BTreeSet<ObjectId> = known.filter(|id| !listed.contains(id)).cloned().collect();
+        let is_gone = |id: &&ObjectId| *id.kind == *kind && !listed.contains(*id);
+        let gone: BTreeSet<ObjectId> = known.filter(is_gone).cloned().collect();
         self.apply_objects(gone.into_iter().map(Object::Deleted));
     }
 

@@ -1,9 +1,10 @@
-//! Where resources come from: a folder of files ([`folder`]), or whoever calls
-//! [`Intake::apply_objects`], such as a watch on custom resources.
+//! Where resources come from: a folder of files ([`folder`]), the custom resources of a Kubernetes API
+//! ([`ClusterSource`]), or whoever calls [`Intake::apply_objects`].
 //!
 //! Whatever the source, an invalid object spoils nothing but itself: its last good form stays in force, and what is
 //! wrong with it is shown until it is right or gone.
 
+mod cluster;
 pub mod folder;
 mod intake;
 mod yaml;
@@ -13,7 +14,10 @@ use std::sync::Arc;
 use evenkeel_locality::resource::Key;
 use serde::Serialize;
 
-pub use self::intake::{Intake, Object, ObjectId};
+pub use self::{
+    cluster::ClusterSource,
+    intake::{Intake, Object, ObjectId},
+};
 
 /// Something that is not in force, and why.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

@@ -1,0 +1,128 @@
+//! What becomes of lists and changes of custom resources.
+
+use std::sync::Arc;
+
+use evenkeel_k8s::watched::{MeshKind, MeshObject};
+use evenkeel_locality::{
+    Compat,
+    view::{self, ProxyKey, View},
+};
+use evenkeel_model::{Gone, Watched};
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::Cluster;
+use crate::{control::Control, metrics::Metrics, source::Intake};
+
+struct World {
+    control: Arc<Control>,
+    cluster: Cluster,
+}
+
+impl World {
+    fn new() -> Self {
+        let view = View::new(view::Settings::default());
+        let control = Control::new(view, Compat::default(), Arc::new(Metrics::new()));
+        let control = Arc::new(control);
+        let intake = Intake::new(Arc::clone(&control), Compat::default());
+        let (_, batches) = mpsc::channel(1);
+        World { control, cluster: Cluster::new(batches, intake) }
+    }
+
+    fn list(&mut self, kind: MeshKind, objects: &[Value]) {
+        let listed = objects.iter().map(|value| Watched::Listed(object(value)));
+        let mut changes = vec![Watched::Restarted];
+        changes.extend(listed);
+        changes.push(Watched::Complete);
+        self.cluster.take(kind, changes);
+    }
+
+    /// The names of the Dataplanes in force, in mesh `default`.
+    fn dataplanes(&self) -> Vec<String> {
+        let mut engine = self.control.engine();
+        let proxies: Vec<ProxyKey> = engine.view().proxies().collect();
+        proxies.iter().map(|proxy| proxy.name.to_string()).collect()
+    }
+
+    /// The objects that have some.
+    fn problems(&self) -> Vec<String> {
+        let problems = self.control.problems();
+        let mut origins: Vec<String> =
+            problems.iter().map(|problem| problem.origin.to_string()).collect();
+        origins.dedup();
+        origins
+    }
+}
+
+fn object(value: &Value) -> MeshObject {
+    serde_json::from_value(value.clone()).unwrap()
+}
+
+fn dataplane(name: &str, address: &str) -> Value {
+    json!({
+        "apiVersion": "kuma.io/v1alpha1",
+        "kind": "Dataplane",
+        "mesh": "default",
+        "metadata": {"name": name, "namespace": "shop", "uid": name, "resourceVersion": "1"},
+        "spec": {"networking": {"address": address, "inbound": [
+            {"port": 8080, "tags": {"kuma.io/service": "web", "kuma.io/zone": "z1"}},
+        ]}},
+    })
+}
+
+fn gone(name: &str) -> Watched<MeshObject> {
+    let of = |text: &str| Arc::from(text);
+    Watched::Deleted(Gone { namespace: of("shop"), name: of(name), uid: of(name) })
+}
+
+#[test]
+fn proxies_are_answered_when_every_kind_is_listed() {
+    let mut world = World::new();
+    for kind in MeshKind::ALL {
+        assert!(!world.control.is_synced(), "before {}", kind.name());
+        world.list(kind, &[]);
+    }
+    assert!(world.control.is_synced());
+}
+
+#[test]
+fn changes_follow_the_list() {
+    let mut world = World::new();
+    world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1"), dataplane("b", "10.0.0.2")]);
+    assert_eq!(world.dataplanes(), ["a.shop", "b.shop"]);
+    let added = Watched::Applied(object(&dataplane("c", "10.0.0.3")));
+    world.cluster.take(MeshKind::Dataplane, vec![added, gone("a")]);
+    assert_eq!(world.dataplanes(), ["b.shop", "c.shop"]);
+}
+
+#[test]
+fn what_a_new_list_does_not_have_is_gone_once_it_is_complete() {
+    let mut world = World::new();
+    world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1"), dataplane("b", "10.0.0.2")]);
+    let begun = vec![Watched::Restarted, Watched::Listed(object(&dataplane("b", "10.0.0.2")))];
+    world.cluster.take(MeshKind::Dataplane, begun);
+    assert_eq!(world.dataplanes(), ["a.shop", "b.shop"], "until then the old one counts");
+    // A list of another kind says nothing about Dataplanes.
+    world.list(MeshKind::MeshService, &[]);
+    assert_eq!(world.dataplanes(), ["a.shop", "b.shop"]);
+    world.cluster.take(MeshKind::Dataplane, vec![Watched::Complete]);
+    assert_eq!(world.dataplanes(), ["b.shop"]);
+}
+
+#[test]
+fn an_invalid_object_keeps_its_last_good_form_and_is_reported() {
+    let mut world = World::new();
+    world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1")]);
+    let invalid = Watched::Applied(object(&dataplane("a", "banana")));
+    world.cluster.take(MeshKind::Dataplane, vec![invalid]);
+    assert_eq!(world.dataplanes(), ["a.shop"]);
+    assert_eq!(world.problems(), ["Dataplane shop/a"]);
+    let mut deep = dataplane("b", "10.0.0.2");
+    let nested = (0..100).fold(json!(1), |inner, _| json!({ "x": inner }));
+    deep["spec"]["networking"]["metrics"] = nested;
+    world.cluster.take(MeshKind::Dataplane, vec![Watched::Applied(object(&deep))]);
+    assert_eq!(world.dataplanes(), ["a.shop"]);
+    assert_eq!(world.problems(), ["Dataplane shop/a", "Dataplane shop/b"]);
+    world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1")]);
+    assert!(world.problems().is_empty());
+}
