@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     num::{NonZeroU16, NonZeroU32},
     sync::Arc,
 };
@@ -32,8 +32,7 @@ pub struct Destination {
     pub load_balancer: &'static str,
     pub locality_weighted: bool,
     pub overprovisioning_factor: Option<NonZeroU32>,
-    /// By kind.
-    pub policies: Vec<PolicyInForce>,
+    pub policies: BTreeMap<Kind, PolicyInForce>,
     pub groups: Vec<GroupInspection>,
     /// Answered with 503.
     pub errors: f64,
@@ -58,11 +57,9 @@ pub struct PlaceInspection {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PolicyInForce {
-    pub kind: Kind,
-    pub names: BTreeSet<Arc<str>>,
+    pub conf: Value,
     /// The policy that each field comes from, by path.
-    pub fields: BTreeMap<String, Arc<str>>,
-    pub value: Value,
+    pub origins: BTreeMap<String, Arc<str>>,
 }
 
 /// Endpoints of one priority that share a weight.
@@ -138,12 +135,10 @@ fn place(key: &AssignmentKey) -> PlaceInspection {
     PlaceInspection { zone: key.place.zone().cloned(), tags: tags.collect() }
 }
 
-fn policies(in_force: &InForce) -> Vec<PolicyInForce> {
-    let policies = in_force.policies.iter().map(|(kind, merged)| PolicyInForce {
-        kind: *kind,
-        names: merged.origins.values().cloned().collect(),
-        fields: merged.origins.clone(),
-        value: merged.value.clone(),
+fn policies(in_force: &InForce) -> BTreeMap<Kind, PolicyInForce> {
+    let policies = in_force.policies.iter().map(|(kind, merged)| {
+        let conf = merged.value.clone();
+        (*kind, PolicyInForce { conf, origins: merged.origins.clone() })
     });
     policies.collect()
 }

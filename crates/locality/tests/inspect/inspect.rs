@@ -66,8 +66,10 @@ fn every_field_of_a_policy_says_where_it_comes_from() {
     values.push(policy("MeshLoadBalancingStrategy", "for-frontend", &target, &to));
     let shown = inspected(&values, "web");
     let policies = &shown["destinations"][0]["policies"];
-    assert_eq!(policies[0]["kind"], "MeshLoadBalancingStrategy");
-    let fields = policies[0]["fields"].as_object().unwrap();
+    let merged = &policies["MeshLoadBalancingStrategy"];
+    let to = &merged["conf"]["localityAwareness"]["crossZone"]["failover"][0]["to"];
+    assert_eq!(to["zones"], json!(["zone-3"]));
+    let fields = merged["origins"].as_object().unwrap();
     let of = |path: &str| {
         let found = fields.iter().find(|(field, _)| field.contains(path));
         found.map(|(_, policy)| policy.clone())
