@@ -8,8 +8,8 @@ use evenkeel_topology::ServerVersion;
 
 use crate::{
     analyze::AnalyzeArgs, apiserver::ApiserverArgs, complete, controller::ControllerArgs,
-    curl::CurlArgs, fairness::FairnessCommand, migrate::MigrateArgs, plan::PlanOutput,
-    proxy::ProxyArgs, status::StatusArgs, up::UpArgs,
+    curl::CurlArgs, fairness::FairnessCommand, mesh::MeshCommand, migrate::MigrateArgs,
+    plan::PlanOutput, proxy::ProxyArgs, status::StatusArgs, up::UpArgs, xds::XdsArgs,
 };
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
@@ -58,6 +58,15 @@ pub(crate) enum Command {
     /// Run a small Kubernetes API server, for one host and its tests
     #[command(after_help = crate::apiserver::EXAMPLES)]
     Apiserver(ApiserverArgs),
+    /// Serve a mesh to Envoy proxies over xDS: locality-aware load balancing, routes and health
+    #[command(after_help = crate::xds::EXAMPLES)]
+    Xds(XdsArgs),
+    /// Inspect a mesh of Envoy proxies: who is told what and why, and what a change would do
+    #[command(arg_required_else_help = true)]
+    Mesh {
+        #[command(subcommand)]
+        command: MeshCommand,
+    },
     /// Print a completion script for a shell
     #[command(visible_alias = "completions", after_help = COMPLETION_EXAMPLES)]
     Completion { shell: Shell },

@@ -48,6 +48,14 @@ pub(crate) enum Error {
     Controller(#[from] evenkeel_controller::Error),
     #[error(transparent)]
     Proxy(#[from] evenkeel_proxy::Error),
+    #[error(transparent)]
+    Xds(#[from] evenkeel_xds_server::Error),
+    #[error("there is no Dataplane {name:?} in mesh {mesh:?}")]
+    NoDataplane { name: String, mesh: String, known: Vec<String> },
+    #[error("cannot read {url}: {problem}")]
+    ControlPlane { url: String, problem: String },
+    #[error("{place}: {problem}{}", and_more(*more))]
+    MeshResource { place: String, problem: String, more: usize },
     #[error("{flag}: {problem}")]
     Flag { flag: &'static str, problem: String },
     #[error("cannot use the network namespace {given:?}: {source}")]
@@ -162,6 +170,15 @@ impl Error {
             Error::Apiserver(error) => error.help(),
             Error::Controller(error) => error.help().map(str::to_owned),
             Error::Proxy(error) => error.help().map(str::to_owned),
+            Error::Xds(error) => error.help().map(str::to_owned),
+            Error::NoDataplane { known, .. } if known.is_empty() => {
+                Some("add its file, or set --mesh".to_owned())
+            }
+            Error::NoDataplane { known, .. } => Some(format!("there are: {}", known.join(", "))),
+            Error::ControlPlane { .. } => Some(
+                "start it with `evenkeel xds --resources FOLDER`, or set --control-plane-admin"
+                    .to_owned(),
+            ),
             Error::Namespace { .. } => {
                 Some("run as root, and check the name with `ip netns list`".to_owned())
             }
@@ -240,8 +257,8 @@ impl Error {
             Error::ServiceChanged { .. } => Exit::CouldNotLook.code(),
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
             Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
-            Error::Proxy(_) | Error::Namespace { .. } => ExitCode::FAILURE,
-            Error::NoLists { .. } => Exit::CouldNotLook.code(),
+            Error::Proxy(_) | Error::Xds(_) | Error::Namespace { .. } => ExitCode::FAILURE,
+            Error::NoLists { .. } | Error::ControlPlane { .. } => Exit::CouldNotLook.code(),
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,
             Error::NeedsRoot { .. } | Error::NoIp { .. } => ExitCode::FAILURE,

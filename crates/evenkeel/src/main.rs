@@ -19,6 +19,7 @@ mod fairness;
 mod find;
 mod input;
 mod logging;
+mod mesh;
 mod migrate;
 mod network;
 mod output;
@@ -34,6 +35,7 @@ mod settings;
 mod status;
 mod table;
 mod up;
+mod xds;
 
 use std::process::ExitCode;
 
@@ -60,6 +62,8 @@ fn main() -> ExitCode {
         Command::Controller(args) => clean(controller::run(&args)),
         Command::Proxy(args) => clean(proxy::run(&args)),
         Command::Apiserver(args) => clean(apiserver::run(&args)),
+        Command::Xds(args) => clean(xds::run(&args)),
+        Command::Mesh { command } => mesh::run(&command),
         Command::Completion { shell } => clean(complete::script(shell)),
         Command::Reference => clean(reference::run()),
     };

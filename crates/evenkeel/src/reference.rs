@@ -11,7 +11,8 @@ const HEAD: &str = "\
 # Commands
 
 Data goes to stdout, everything else to stderr. Exit codes: 0 success, 1 failure, or findings of `analyze`,
-`status`, `fairness lint` and `plan --diff`, 2 wrong usage or bad input, 3 the cluster can't be read.
+`status`, `fairness lint`, `mesh lint`, `mesh diff` and `plan --diff`, 2 wrong usage or bad input, 3 the cluster
+or the control plane can't be read.
 ";
 
 pub(crate) fn run() -> Result<(), Error> {

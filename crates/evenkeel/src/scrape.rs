@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use http_body_util::{BodyExt, Empty, Limited};
-use hyper::{Request, Uri, body::Bytes, client::conn::http1, header::HOST};
+use hyper::{Request, StatusCode, Uri, body::Bytes, client::conn::http1, header::HOST};
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, time::timeout};
 
@@ -20,6 +20,14 @@ pub(crate) struct Sample<'a> {
 
 /// The text at a URL, or what is wrong.
 pub(crate) async fn fetch(url: &str) -> Result<String, String> {
+    match ask(url).await? {
+        (status, text) if status.is_success() => Ok(text),
+        (status, _) => Err(format!("HTTP status {status}")),
+    }
+}
+
+/// What a server answers, with any status.
+pub(crate) async fn ask(url: &str) -> Result<(StatusCode, String), String> {
     timeout(PATIENCE, get(url)).await.unwrap_or_else(|_| Err("timed out".to_owned()))
 }
 
@@ -34,7 +42,7 @@ pub(crate) fn samples<'a>(text: &'a str, names: &'a [&'a str]) -> impl Iterator<
     })
 }
 
-async fn get(url: &str) -> Result<String, String> {
+async fn get(url: &str) -> Result<(StatusCode, String), String> {
     let uri: Uri = url.parse().map_err(|_| "not a URL".to_owned())?;
     if uri.scheme_str() != Some("http") {
         return Err("only http:// URLs are supported".to_owned());
@@ -50,12 +58,12 @@ async fn get(url: &str) -> Result<String, String> {
     let request = request.map_err(|error| error.to_string())?;
     let answer = async {
         let answer = sender.send_request(request).await.map_err(|error| error.to_string())?;
-        if !answer.status().is_success() {
-            return Err(format!("HTTP status {}", answer.status()));
-        }
+        let status = answer.status();
         let body = Limited::new(answer.into_body(), LARGEST).collect().await;
         let body = body.map_err(|error| error.to_string())?.to_bytes();
-        String::from_utf8(body.into()).map_err(|_| "the response is not text".to_owned())
+        let text =
+            String::from_utf8(body.into()).map_err(|_| "the response is not text".to_owned());
+        text.map(|text| (status, text))
     };
     // The connection ends after the response, or with an error that the response reports too.
     tokio::select! {

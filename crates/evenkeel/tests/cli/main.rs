@@ -11,6 +11,7 @@ mod explain;
 mod fairness;
 mod kubeconfig;
 mod kubectl;
+mod mesh;
 mod migrate;
 mod plan;
 mod proxy;

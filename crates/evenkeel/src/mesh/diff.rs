@@ -1,0 +1,46 @@
+//! `evenkeel mesh diff`: what new resources would change, before they are applied.
+
+use evenkeel_locality::{
+    inspect::{Difference, diff},
+    resource::Key,
+};
+use serde::Serialize;
+
+use super::{args::DiffArgs, diff_text, new_files, resources};
+use crate::{analyze::Format, error::Error, exit::Exit, output, printer};
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Report {
+    /// The resources that were given.
+    pub(super) resources: Vec<Key>,
+    /// How many proxies there are, before and after together.
+    pub(super) proxies: usize,
+    pub(super) proxies_changed: usize,
+    pub(super) differences: Vec<Difference>,
+}
+
+pub(super) fn run(args: &DiffArgs) -> Result<Exit, Error> {
+    // What is given must be valid; what is in force already may be invalid in part.
+    let new = new_files::read(&args.filename, args.rules.compat.into())?;
+    let old = resources::valid(&args.resources, &args.rules)?;
+    let mut before = resources::view(&old, &args.rules);
+    let mut after = resources::view(&old, &args.rules);
+    for resource in &new {
+        after.apply(resource.clone());
+    }
+    let differences = diff(&mut before, &mut after);
+    let proxies: std::collections::BTreeSet<_> = before.proxies().chain(after.proxies()).collect();
+    let report = Report {
+        resources: new.into_iter().map(|resource| resource.key).collect(),
+        proxies: proxies.len(),
+        proxies_changed: differences.iter().map(|difference| difference.n_proxies).sum(),
+        differences,
+    };
+    printer::data(&match args.output {
+        Format::Text => diff_text::render(&report),
+        Format::Json => output::json(&report)?,
+        Format::Yaml => output::yaml(&report)?,
+    })?;
+    Ok(if report.differences.is_empty() { Exit::Clean } else { Exit::Findings })
+}

@@ -1,0 +1,112 @@
+//! Names of Dataplanes, for people and for completion.
+
+use std::{collections::BTreeSet, env, ffi::OsStr, path::Path};
+
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use evenkeel_locality::{Compat, resource::Kind, view::ProxyKey};
+use evenkeel_xds_server::source::folder;
+use serde::Deserialize;
+
+use super::admin;
+use crate::error::Error;
+
+const DEFAULT_MESH: &str = "default";
+const DEFAULT_ADMIN: &str = "http://127.0.0.1:5680";
+/// More names than this help nobody.
+const MOST: usize = 500;
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Known {
+    proxies: Vec<Peer>,
+    not_connected: Vec<Missing>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Peer {
+    mesh: String,
+    dataplane: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Missing {
+    mesh: String,
+    name: String,
+}
+
+/// The proxies that a running control plane knows.
+pub(super) fn known_to(admin: &str) -> Result<Vec<ProxyKey>, Error> {
+    let page = admin::page(admin, "/mesh/proxies")?;
+    let Known { proxies, not_connected } = admin::decoded(admin, &page)?;
+    let proxies = proxies.iter().map(|peer| ProxyKey::new(&peer.mesh, &peer.dataplane));
+    let missing = not_connected.iter().map(|one| ProxyKey::new(&one.mesh, &one.name));
+    let all: BTreeSet<ProxyKey> = proxies.chain(missing).collect();
+    Ok(all.into_iter().collect())
+}
+
+/// Without the mesh if it is the one that commands take by default.
+pub(super) fn short(proxy: &ProxyKey) -> String {
+    match &*proxy.mesh {
+        DEFAULT_MESH => proxy.name.to_string(),
+        _ => proxy.to_string(),
+    }
+}
+
+pub(super) fn dataplanes() -> ArgValueCompleter {
+    ArgValueCompleter::new(|current: &OsStr| {
+        let words: Vec<String> = env::args().collect();
+        let current = current.to_string_lossy();
+        let known = match value_of(&words, "--resources") {
+            Some(folder) => in_folder(Path::new(folder)),
+            None => {
+                let admin = value_of(&words, "--control-plane-admin").unwrap_or(DEFAULT_ADMIN);
+                known_to(admin).unwrap_or_default()
+            }
+        };
+        let names = known.iter().map(short).filter(|name| name.starts_with(&*current));
+        names.take(MOST).map(CompletionCandidate::new).collect()
+    })
+}
+
+fn in_folder(folder: &Path) -> Vec<ProxyKey> {
+    let Ok((resources, _)) = folder::resources(folder, Compat::default()) else {
+        return Vec::new();
+    };
+    let keys = resources.iter().map(|resource| &resource.key);
+    let dataplanes = keys.filter(|key| key.kind == Kind::Dataplane);
+    dataplanes.map(|key| ProxyKey { mesh: key.mesh.clone(), name: key.name.clone() }).collect()
+}
+
+/// The words need not be complete, so they are not parsed as a command line.
+fn value_of<'a>(words: &'a [String], flag: &str) -> Option<&'a str> {
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        match word.split_once('=') {
+            Some((name, value)) if name == flag => return Some(value),
+            None if word == flag => return words.next().map(String::as_str),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_name_the_folder() {
+        let words = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
+        let of = |line: &str| value_of(&words(line), "--resources").map(str::to_owned);
+        assert_eq!(of("evenkeel mesh inspect w --resources ./m").as_deref(), Some("./m"));
+        assert_eq!(of("evenkeel mesh inspect --resources=./m w").as_deref(), Some("./m"));
+        assert_eq!(of("evenkeel mesh inspect w --resources"), None);
+        assert_eq!(of("evenkeel mesh inspect w"), None);
+    }
+
+    #[test]
+    fn the_default_mesh_is_not_repeated() {
+        assert_eq!(short(&ProxyKey::new("default", "web-1")), "web-1");
+        assert_eq!(short(&ProxyKey::new("shop", "web-1")), "shop/web-1");
+    }
+}
