@@ -1,0 +1,15 @@
+//! `evenkeel xds` as a person runs it: real Envoys are its proxies, small servers the instances of
+//! services, and what is measured is compared with what `/mesh/inspect` predicts.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod client;
+mod control_plane;
+mod folder;
+mod hashing;
+mod health;
+mod invalid;
+mod outage;
+mod routes;
+mod two_meshes;
+mod use_cases;
