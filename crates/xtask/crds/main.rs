@@ -36,8 +36,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Each folder in `deploy/crds`, with what it defines.
-const FOLDERS: [(&str, fn() -> Vec<Value>); 2] = [("", definitions), ("mesh", mesh::definitions)];
+/// A folder in `deploy/crds`, with what it defines.
+type Folder = (&'static str, fn() -> Vec<Value>);
+
+const FOLDERS: [Folder; 2] = [("", definitions), ("mesh", mesh::definitions)];
 
 /// The files of a folder by their names, with their texts.
 fn files(definitions: &[Value]) -> BTreeMap<String, String> {
@@ -59,7 +61,7 @@ fn files(definitions: &[Value]) -> BTreeMap<String, String> {
 
 /// Files that are not what the types give, with what they give; none: no type gives it.
 fn stale(root: &Path) -> Vec<(PathBuf, Option<String>)> {
-    let of = |(folder, definitions): (&str, fn() -> Vec<Value>)| {
+    let of = |(folder, definitions): Folder| {
         stale_in(&root.join(folder), files(&definitions()))
     };
     FOLDERS.into_iter().flat_map(of).collect()
