@@ -61,9 +61,7 @@ fn files(definitions: &[Value]) -> BTreeMap<String, String> {
 
 /// Files that are not what the types give, with what they give; none: no type gives it.
 fn stale(root: &Path) -> Vec<(PathBuf, Option<String>)> {
-    let of = |(folder, definitions): Folder| {
-        stale_in(&root.join(folder), files(&definitions()))
-    };
+    let of = |(folder, definitions): Folder| stale_in(&root.join(folder), files(&definitions()));
     FOLDERS.into_iter().flat_map(of).collect()
 }
 

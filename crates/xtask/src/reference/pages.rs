@@ -15,6 +15,7 @@ const CODES: &[(&str, &str)] = &[
     ("crates/topology/src", "Topology: `explain`, `analyze`, `plan`, `migrate`, conditions"),
     ("crates/evenkeel/src", "Command line: `status`, `analyze`"),
     ("crates/fairness/src", "Fairness: `fairness match`, `fairness lint`"),
+    ("crates/locality/src", "Mesh: `mesh inspect`, `mesh lint`"),
 ];
 
 /// Where annotations and labels are named. The API server knows many of Kubernetes' that mean nothing

@@ -55,7 +55,8 @@ fn older_and_changed_definitions_are_replaced_and_others_left() {
 fn the_definitions_are_all_those_of_deploy_and_of_this_version() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../deploy/crds");
     for (folder, manifests) in [("", MANIFESTS), ("mesh", MESH)] {
-        let files = std::fs::read_dir(Path::new(root).join(folder)).unwrap().map(std::io::Result::unwrap);
+        let files =
+            std::fs::read_dir(Path::new(root).join(folder)).unwrap().map(std::io::Result::unwrap);
         let files = files.filter(|file| file.file_type().unwrap().is_file());
         let names = files.map(|file| file.file_name().into_string().unwrap());
         let mut names: Vec<_> = names.filter(|name| name != "kustomization.yaml").collect();
