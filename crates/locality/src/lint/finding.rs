@@ -32,6 +32,7 @@ pub enum Finding {
         rule: u32,
         because_of: u32,
     },
+    /// A rule behind one with None, which ends the list for the same zones, is never used.
     RuleAfterNone {
         rule: u32,
         none: u32,
@@ -40,20 +41,24 @@ pub enum Finding {
     NoneDoesNothing {
         rule: u32,
     },
+    /// A rule names a zone in which there is nothing.
     UnknownZone {
         rule: u32,
         list: ListOfZones,
         zone: Arc<str>,
     },
+    /// A rule names a zone twice; perhaps another one was meant.
     ZoneTwice {
         rule: u32,
         list: ListOfZones,
         zone: Arc<str>,
     },
+    /// A tag is listed twice; its second place has no effect.
     TagTwice {
         key: Arc<str>,
     },
-    /// `None`: endpoints that share no tag.
+    /// A group gets less than a thousandth of the traffic that stays in the zone; without a key, the group of
+    /// endpoints that share no tag.
     AlmostNoTraffic {
         key: Option<Arc<str>>,
         weight: u64,
