@@ -13,61 +13,28 @@ pub enum Finding {
     /// No rule accepts any zone: without healthy endpoints in its zone a client gets errors.
     NeverFailsOver,
     /// There are rules, but none for clients in these zones. `n` are all of them.
-    ZonesNeverFailOver {
-        zones: Vec<Arc<str>>,
-        n: usize,
-    },
+    ZonesNeverFailOver { zones: Vec<Arc<str>>, n: usize },
     /// A threshold without rules only changes how Envoy counts.
-    ThresholdWithoutRules {
-        percentage: Arc<str>,
-    },
+    ThresholdWithoutRules { percentage: Arc<str> },
     /// Kuma's arithmetic makes another threshold of it.
-    ThresholdTruncated {
-        percentage: Arc<str>,
-        factor: u32,
-        meant: u32,
-    },
+    ThresholdTruncated { percentage: Arc<str>, factor: u32, meant: u32 },
     /// An earlier rule accepts all its zones, for all its clients.
-    RuleNeverUsed {
-        rule: u32,
-        because_of: u32,
-    },
+    RuleNeverUsed { rule: u32, because_of: u32 },
     /// A rule behind one with None, which ends the list for the same zones, is never used.
-    RuleAfterNone {
-        rule: u32,
-        none: u32,
-    },
+    RuleAfterNone { rule: u32, none: u32 },
     /// To Kuma a rule with None does not end the list.
-    NoneDoesNothing {
-        rule: u32,
-    },
+    NoneDoesNothing { rule: u32 },
     /// A rule names a zone in which there is nothing.
-    UnknownZone {
-        rule: u32,
-        list: ListOfZones,
-        zone: Arc<str>,
-    },
+    UnknownZone { rule: u32, list: ListOfZones, zone: Arc<str> },
     /// A rule names a zone twice; perhaps another one was meant.
-    ZoneTwice {
-        rule: u32,
-        list: ListOfZones,
-        zone: Arc<str>,
-    },
+    ZoneTwice { rule: u32, list: ListOfZones, zone: Arc<str> },
     /// A tag is listed twice; its second place has no effect.
-    TagTwice {
-        key: Arc<str>,
-    },
+    TagTwice { key: Arc<str> },
     /// A group gets less than a thousandth of the traffic that stays in the zone; without a key, the group of
     /// endpoints that share no tag.
-    AlmostNoTraffic {
-        key: Option<Arc<str>>,
-        weight: u64,
-        total: u64,
-    },
+    AlmostNoTraffic { key: Option<Arc<str>>, weight: u64, total: u64 },
     /// `disabled` beside rules: to Kuma the rules count, to the decision record they don't.
-    DisabledWithRules {
-        rules_count: bool,
-    },
+    DisabledWithRules { rules_count: bool },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

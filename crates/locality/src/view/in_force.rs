@@ -122,7 +122,7 @@ impl<'a> Merging<'a> {
                 policy: kind,
                 name: entry.name.clone(),
                 service: self.to.name.into(),
-                message: errors.first().map(ToString::to_string).unwrap_or_default(),
+                problem: errors.first().map(ToString::to_string).unwrap_or_default(),
             });
         }
     }

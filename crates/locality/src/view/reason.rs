@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use crate::resource::{Kind, Labels};
 
+/// What of a proxy's plan is not as written. Codes and fields are API.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(tag = "code")]
+#[serde(tag = "code", rename_all_fields = "camelCase")]
 #[non_exhaustive]
 pub enum PlanReason {
     /// Two listeners have the same address and port; the first is kept.
@@ -25,7 +26,7 @@ pub enum PlanReason {
     /// All weights of a rule are 0: requests get 503, connections are closed.
     AllWeightsZero { service: Arc<str> },
     /// A policy makes no sense together with the less specific ones, and is left out.
-    MergedPolicyInvalid { policy: Kind, name: Arc<str>, service: Arc<str>, message: String },
+    MergedPolicyInvalid { policy: Kind, name: Arc<str>, service: Arc<str>, problem: String },
 }
 
 impl Reason for PlanReason {}
@@ -52,8 +53,8 @@ impl fmt::Display for PlanReason {
             Self::AllWeightsZero { service } => {
                 write!(f, "traffic to {service} is rejected: all weights are 0")
             }
-            Self::MergedPolicyInvalid { policy, name, service, message } => {
-                write!(f, "{policy} {name} ignored for {service}: {message}")
+            Self::MergedPolicyInvalid { policy, name, service, problem } => {
+                write!(f, "{policy} {name} ignored for {service}: {problem}")
             }
         }
     }
