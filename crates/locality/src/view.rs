@@ -15,7 +15,8 @@
 //! that they belong to, a policy the proxies that it is for.
 //!
 //! An endpoint that was ready and is not is unhealthy; one that was never ready is left out. Whether
-//! it was ready is known only to a view that has seen it.
+//! it was ready is known only to a view that has seen it. So that a restart loses nothing, what is not ready
+//! in the first read of all resources counts as once ready, see [`View::first_read`].
 
 mod changes;
 mod dataplanes;
@@ -72,6 +73,7 @@ pub struct Settings {
 pub struct View {
     settings: Settings,
     meshes: BTreeMap<Arc<str>, MeshView>,
+    is_first_read: bool,
 }
 
 /// What one proxy is told.
@@ -84,7 +86,19 @@ pub struct ProxyPlan {
 
 impl View {
     pub fn new(settings: Settings) -> Self {
-        View { settings, meshes: BTreeMap::new() }
+        View { settings, meshes: BTreeMap::new(), is_first_read: false }
+    }
+
+    /// A view whose resources have been there before: until [`View::end_first_read`], what is not ready
+    /// counts as once ready.
+    pub fn first_read(settings: Settings) -> Self {
+        View { is_first_read: true, ..View::new(settings) }
+    }
+
+    /// All resources have been read. From now on, what appears and is not ready was never ready.
+    pub fn end_first_read(&mut self) {
+        self.is_first_read = false;
+        self.meshes.values_mut().for_each(|mesh| mesh.is_first_read = false);
     }
 
     /// Adds a resource, or replaces the one with its key.
@@ -139,7 +153,9 @@ impl View {
 
     fn mesh(&mut self, name: &Arc<str>) -> &mut MeshView {
         let mesh = self.meshes.entry(name.clone());
-        mesh.or_insert_with(|| MeshView::new(name.clone(), self.settings.clone()))
+        mesh.or_insert_with(|| {
+            MeshView::new(name.clone(), self.settings.clone(), self.is_first_read)
+        })
     }
 }
 

@@ -92,6 +92,7 @@ impl Control {
 
     /// The mesh as a whole is known.
     pub(crate) fn set_synced(&self) {
+        self.engine.lock().view().end_first_read();
         if !self.is_synced.send_replace(true) {
             tracing::info!("caches synced");
         }

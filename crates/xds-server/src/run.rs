@@ -53,7 +53,7 @@ pub async fn run(
 pub fn prepare(settings: Settings) -> (ControlPlane, Intake) {
     let of_view = view::Settings { zone: settings.zone.clone(), compat: settings.compat };
     let metrics = Arc::new(Metrics::new());
-    let control = Arc::new(Control::new(View::new(of_view), settings.compat, metrics));
+    let control = Arc::new(Control::new(View::first_read(of_view), settings.compat, metrics));
     let intake = Intake::new(Arc::clone(&control), settings.compat);
     (ControlPlane { settings, control }, intake)
 }

@@ -37,7 +37,7 @@ pub(super) fn valid(path: &Path, rules: &RulesArgs) -> Result<Vec<Resource>, Err
 
 pub(super) fn view(resources: &[Resource], rules: &RulesArgs) -> View {
     let zone: Option<Arc<str>> = rules.zone.as_deref().map(Arc::from);
-    let mut view = View::new(Settings { zone, compat: rules.compat.into() });
+    let mut view = View::first_read(Settings { zone, compat: rules.compat.into() });
     for resource in resources {
         view.apply(resource.clone());
     }

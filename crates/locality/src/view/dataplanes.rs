@@ -96,8 +96,14 @@ impl MeshView {
         } else {
             changes.proxies.insert(self.proxy_key(name));
         }
-        let ready = proxy.dataplane.inbounds.iter();
-        let ready = ready.filter(|inbound| inbound.state == InboundState::Ready);
+        let was_ready = |inbound: &&Inbound| match inbound.state {
+            InboundState::Ready => true,
+            // What happened before the first read is not known. If it had never been ready, too much
+            // would stay; if it is left out, the threshold loses a part of its endpoints.
+            InboundState::NotReady => self.is_first_read,
+            InboundState::Ignored => false,
+        };
+        let ready = proxy.dataplane.inbounds.iter().filter(was_ready);
         proxy.was_ready.extend(ready.map(|inbound| inbound.advertised));
         self.dataplanes.insert(name.clone(), proxy);
         self.refresh_members(name, changes);

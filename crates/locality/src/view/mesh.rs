@@ -35,10 +35,12 @@ pub(super) struct MeshView {
     pub(super) shapes: Shapes,
     pub(super) tags: Held<Labels>,
     pub(super) work: u64,
+    /// Whether an inbound was ready before is not known, and assumed.
+    pub(super) is_first_read: bool,
 }
 
 impl MeshView {
-    pub(super) fn new(name: Arc<str>, settings: Settings) -> Self {
+    pub(super) fn new(name: Arc<str>, settings: Settings, is_first_read: bool) -> Self {
         MeshView {
             name,
             settings,
@@ -53,6 +55,7 @@ impl MeshView {
             shapes: Shapes::default(),
             tags: Held::default(),
             work: 0,
+            is_first_read,
         }
     }
 

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use evenkeel_locality::{resource::Kind, view::Changes};
+use evenkeel_locality::{
+    resource::Kind,
+    view::{Changes, Settings, View},
+};
 use evenkeel_model::mesh::{EndpointHealth, MeshEndpoint};
 use serde_json::{Value, json};
 
@@ -70,6 +73,27 @@ fn an_endpoint_that_was_ready_is_unhealthy_and_one_that_never_was_is_left_out() 
     assert_eq!(health(&mut view), []);
     view.apply(resource(&not_ready));
     assert_eq!(health(&mut view), [], "it has to become ready again");
+}
+
+#[test]
+fn a_restart_does_not_forget_that_an_endpoint_was_ready() {
+    let mut view = View::first_read(Settings::default());
+    let not_ready = |n, zone| with_state(backend(n, zone), "NotReady");
+    for value in [client("web-1", "zone-1", &["backend"]), not_ready(1, "zone-1")] {
+        view.apply(resource(&value));
+    }
+    view.apply(resource(&with_state(backend(3, "zone-1"), "Ignored")));
+    view.end_first_read();
+    view.apply(resource(&not_ready(2, "zone-1")));
+    let plan = plan(&mut view, "web-1");
+    let groups = view.assignment(&plan.assignments()[0].1).assignment.groups;
+    let seen = groups.iter().flat_map(|group| &group.endpoints);
+    let seen: Vec<_> = seen.map(|endpoint| (endpoint.health, endpoint.address)).collect();
+    let [(EndpointHealth::Unhealthy, first)] = seen[..] else { panic!("{seen:?}") };
+    view.apply(resource(&backend(1, "zone-1")));
+    let groups = view.assignment(&plan.assignments()[0].1).assignment.groups;
+    assert_eq!(groups[0].endpoints[0].address, first, "the one of the first read");
+    assert_eq!(groups[0].endpoints[0].health, EndpointHealth::Healthy);
 }
 
 #[test]
