@@ -57,7 +57,7 @@ fn an_endpoint_touches_its_service_and_its_own_proxy() {
 fn an_endpoint_that_was_ready_is_unhealthy_and_one_that_never_was_is_left_out() {
     let web = client("web-1", "zone-1", &["backend"]);
     let not_ready = with_state(backend(1, "zone-1"), "NotReady");
-    let health = |view: &mut evenkeel_locality::view::View| {
+    let health = |view: &mut View| {
         let plan = plan(view, "web-1");
         let assigned = view.assignment(&plan.assignments()[0].1);
         let groups = assigned.assignment.groups.iter();
