@@ -92,10 +92,12 @@ impl Control {
 
     /// The mesh as a whole is known.
     pub(crate) fn set_synced(&self) {
-        self.engine.lock().view().end_first_read();
-        if !self.is_synced.send_replace(true) {
-            tracing::info!("caches synced");
+        if self.is_synced() {
+            return;
         }
+        self.engine.lock().view().end_first_read();
+        self.is_synced.send_replace(true);
+        tracing::info!("caches synced");
     }
 
     pub(crate) fn is_synced(&self) -> bool {
