@@ -64,6 +64,22 @@ impl Candidate {
         }
     }
 
+    /// The zones it is hinted for.
+    pub fn zone_hints(&self) -> &[ZoneId] {
+        match &self.several {
+            Some(hints) => hints.zones.as_slice(),
+            None => self.zone_hint.as_slice(),
+        }
+    }
+
+    /// The nodes it is hinted for.
+    pub fn node_hints(&self) -> &[NodeId] {
+        match &self.several {
+            Some(hints) => hints.nodes.as_slice(),
+            None => self.node_hint.as_slice(),
+        }
+    }
+
     /// Equal to the candidate that `endpoint` would become, without making it.
     #[inline]
     pub fn is_like(&self, endpoint: &Endpoint) -> bool {
@@ -131,6 +147,41 @@ impl Selectable for Candidate {
     fn is_for_node(&self, node: NodeId) -> bool {
         self.node_hint == Some(node)
             || self.several.as_ref().is_some_and(|hints| hints.nodes.contains(&node))
+    }
+}
+
+impl<T: Selectable> Selectable for &T {
+    #[inline]
+    fn ready(&self) -> bool {
+        (**self).ready()
+    }
+    #[inline]
+    fn serving_terminating(&self) -> bool {
+        (**self).serving_terminating()
+    }
+    #[inline]
+    fn on_node(&self) -> Option<NodeId> {
+        (**self).on_node()
+    }
+    #[inline]
+    fn zone(&self) -> ZoneId {
+        (**self).zone()
+    }
+    #[inline]
+    fn has_zone_hint(&self) -> bool {
+        (**self).has_zone_hint()
+    }
+    #[inline]
+    fn has_node_hint(&self) -> bool {
+        (**self).has_node_hint()
+    }
+    #[inline]
+    fn is_for_zone(&self, zone: ZoneId) -> bool {
+        (**self).is_for_zone(zone)
+    }
+    #[inline]
+    fn is_for_node(&self, node: NodeId) -> bool {
+        (**self).is_for_node(node)
     }
 }
 

@@ -21,10 +21,13 @@
 //! but the result (rows of more than 16 zones need a second one), no string compares. A consumer that
 //! sees one endpoint change at a time has [`crate::consumer::Selector`], which needs no pass.
 
+mod everywhere;
+
 use evenkeel_model::{
     Exposure, HintsIgnored, NodeId, Routing, Rule, Selectable, Selection, Share, Viewpoint, ZoneId,
 };
 
+pub use self::everywhere::{Everywhere, everywhere};
 use crate::{NodeHintRule, Settings};
 
 /// What a node uses for each kind of traffic.
@@ -195,7 +198,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 }
 
 /// The endpoints for traffic that must stay on the node.
-fn select_local<S: Selectable>(node: Option<NodeId>, candidates: &[S]) -> Selection {
+pub fn select_local<S: Selectable>(node: Option<NodeId>, candidates: &[S]) -> Selection {
     let is_local = |c: &S| node.is_some() && c.on_node() == node;
     let ready = |c: &S| c.ready() && is_local(c);
     match count(candidates, ready) {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use evenkeel_model::{
-    Address, AddressType, Conditions, Endpoint, Exposure, Few, Hints, Service, SharesAnnotation,
-    SharesError, Slice, TrafficPolicy, Viewpoint, label,
+    Address, AddressType, Candidate, Conditions, Endpoint, Exposure, Few, Hints, Service,
+    SharesAnnotation, SharesError, Slice, TrafficPolicy, Viewpoint, label,
 };
 use evenkeel_testkit::ServiceExt;
 use proptest::{collection::vec, option, prelude::*, sample::select};
@@ -118,7 +118,7 @@ fn any_slice() -> impl Strategy<Value = Slice> {
     )
 }
 
-fn shares() -> impl Strategy<Value = Option<SharesAnnotation>> {
+pub(crate) fn shares() -> impl Strategy<Value = Option<SharesAnnotation>> {
     let tables = [
         table(&[(1, &[(1, 1000)]), (2, &[(1, 250), (2, 750)]), (3, &[(1, 1), (3, 999)])]),
         table(&[(1, &[(1, 600), (2, 400)]), (2, &[(2, 1000)]), (0, &[(0, 500), (3, 500)])]),
@@ -151,6 +151,10 @@ fn endpoint(family: AddressType) -> impl Strategy<Value = Endpoint> {
             }),
         },
     )
+}
+
+pub(crate) fn candidates() -> impl Strategy<Value = Vec<Candidate>> {
+    vec(endpoint(AddressType::IPv4).prop_map(|endpoint| Candidate::from(&endpoint)), 0..8)
 }
 
 pub(crate) fn viewpoint() -> impl Strategy<Value = Viewpoint> {

@@ -1,6 +1,7 @@
 //! The view of consumers: merging, changes, and selection that is kept up to date.
 
 mod cost;
+mod everywhere;
 mod generate;
 mod merging;
 mod oracle;
