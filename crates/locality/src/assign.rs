@@ -13,12 +13,14 @@ mod duplicates;
 mod group;
 mod place;
 mod reason;
+mod topology;
 mod zone;
 
 use std::sync::Arc;
 
 use evenkeel_model::mesh::{LoadAssignment, MeshEndpoint};
 
+pub(crate) use self::topology::assign_selected;
 pub use self::{
     place::{Client, Place},
     reason::AssignReason,
@@ -44,7 +46,7 @@ pub fn assign(client: &Client, endpoints: &[Arc<MeshEndpoint>], strategy: &Strat
 pub fn assign_at(place: &Place, endpoints: &[Arc<MeshEndpoint>], strategy: &Strategy) -> Assigned {
     let (groups, reasons) = group::groups(place, endpoints, strategy);
     let overprovisioning_factor = match strategy {
-        Strategy::OwnZoneFirst | Strategy::AllAlike => None,
+        Strategy::OwnZoneFirst | Strategy::AllAlike | Strategy::Topology { .. } => None,
         Strategy::Ranked(ranking) => Some(ranking.overprovisioning_factor),
     };
     Assigned {

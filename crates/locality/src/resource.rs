@@ -24,7 +24,6 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
-pub(crate) use self::dataplane::protocol_named;
 pub use self::{
     backend::BackendRef,
     breaker::BreakerConf,
@@ -47,6 +46,9 @@ pub const PROTOCOL_TAG: &str = "kuma.io/protocol";
 
 /// The label that names a resource where it was made.
 pub const DISPLAY_NAME: &str = "kuma.io/display-name";
+
+/// The label or tag that names the namespace of what an object is about.
+pub const NAMESPACE: &str = "k8s.kuma.io/namespace";
 
 /// From where a resource comes, which decides what it may look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

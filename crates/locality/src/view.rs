@@ -29,6 +29,7 @@ mod merge;
 mod mesh;
 mod name;
 mod named;
+mod plain;
 mod plan;
 mod policies;
 mod reason;
@@ -43,7 +44,7 @@ use std::{
     sync::Arc,
 };
 
-use evenkeel_model::mesh::{MeshEndpoint, ProxyConfig};
+use evenkeel_model::mesh::{PlainService, ProxyConfig};
 
 use self::mesh::MeshView;
 pub use self::{
@@ -56,7 +57,7 @@ pub use self::{
     reason::PlanReason,
 };
 use crate::{
-    Assigned, Compat, assign_at,
+    Assigned, Compat,
     resource::{Key, Resource},
 };
 
@@ -113,15 +114,15 @@ impl View {
         }
     }
 
-    /// Replaces the endpoints of a service that come from elsewhere than Dataplanes, such as from
-    /// Kubernetes. They stand beside those of Dataplanes.
-    pub fn set_endpoints(
+    /// A port of a Service of Kubernetes is a service of the mesh, or no longer. Its instances stand
+    /// beside Dataplanes with inbounds of that service.
+    pub fn set_plain(
         &mut self,
         mesh: &Arc<str>,
         service: &Arc<str>,
-        endpoints: Vec<MeshEndpoint>,
+        plain: Option<PlainService>,
     ) -> Changes {
-        self.mesh(mesh).set_endpoints(service, endpoints)
+        self.mesh(mesh).set_plain(service, plain)
     }
 
     /// What a proxy is told; `None` if there is no such Dataplane.
@@ -131,11 +132,8 @@ impl View {
 
     /// The endpoints of a cluster, for all clients at the key's place.
     pub fn assignment(&self, key: &AssignmentKey) -> Assigned {
-        let endpoints = match self.meshes.get(&key.service.mesh) {
-            Some(mesh) => mesh.endpoints_of(&key.service, key.port, &key.subset),
-            None => Vec::new(),
-        };
-        assign_at(&key.place, &endpoints, key.strategy.strategy())
+        let mesh = self.meshes.get(&key.service.mesh);
+        mesh.map(|mesh| mesh.assigned(key)).unwrap_or_default()
     }
 
     /// The keys of all Dataplanes, in their order.

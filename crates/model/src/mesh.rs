@@ -11,6 +11,7 @@
 mod assignment;
 mod cluster;
 mod listener;
+mod plain;
 mod route;
 
 pub use self::{
@@ -21,6 +22,7 @@ pub use self::{
         OutlierDetection, RingHash, RingHashFunction, SuccessRate,
     },
     listener::{Direction, Listener, Traffic},
+    plain::{Instance, InstanceState, PlainService, Selections},
     route::{
         HeaderMatch, PathMatch, QueryMatch, Route, RouteAction, RouteMatch, RouteTable, Split,
         ValueMatch,

@@ -96,6 +96,21 @@ pub struct Selection {
 }
 
 impl Rule {
+    /// As reasons name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::SameNode => "SameNode",
+            Rule::SameZone => "SameZone",
+            Rule::ZoneShares => "ZoneShares",
+            Rule::RequiredZone => "RequiredZone",
+            Rule::All(_) => "All",
+            Rule::LocalReady => "LocalReady",
+            Rule::ServingTerminating => "ServingTerminating",
+            Rule::RequiredZoneEmpty => "RequiredZoneEmpty",
+            Rule::Nothing => "Nothing",
+        }
+    }
+
     /// The rule leaves clients without an endpoint.
     pub fn is_empty(self) -> bool {
         matches!(self, Rule::Nothing | Rule::RequiredZoneEmpty)

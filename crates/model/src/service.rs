@@ -10,6 +10,8 @@ use crate::{AddressType, Frontends};
 pub mod label {
     /// The zone of a Node.
     pub const ZONE: &str = "topology.kubernetes.io/zone";
+    /// On Nodes: the name of the host, which is nearly always that of the Node.
+    pub const HOSTNAME: &str = "kubernetes.io/hostname";
     /// The region of a Node. Zones lie inside regions.
     pub const REGION: &str = "topology.kubernetes.io/region";
     /// Marks a Node of the control plane, which does not count for zone capacity.

@@ -89,14 +89,16 @@ fn buckets<'a>(
 /// To a policy an endpoint without a zone is in a zone without a name.
 fn group_zone(endpoint: &MeshEndpoint, strategy: &Strategy) -> Option<Arc<str>> {
     match strategy {
-        Strategy::OwnZoneFirst | Strategy::AllAlike => endpoint.zone.clone(),
+        Strategy::OwnZoneFirst | Strategy::AllAlike | Strategy::Topology { .. } => {
+            endpoint.zone.clone()
+        }
         Strategy::Ranked(_) => Some(endpoint.zone.clone().unwrap_or_default()),
     }
 }
 
 /// Ordered as the texts of the addresses are. That of an IPv4 address fits a number, which saves its
 /// allocation; a text that ends is smaller than one that goes on, so it is filled with zeros.
-fn text_key(ip: IpAddr) -> (u128, String) {
+pub(super) fn text_key(ip: IpAddr) -> (u128, String) {
     let IpAddr::V4(ip) = ip else {
         let text = ip.to_string();
         return (text.bytes().chain(iter::repeat(0)).take(16).fold(0, push), text);

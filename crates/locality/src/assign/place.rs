@@ -5,6 +5,8 @@ use std::{
     sync::Arc,
 };
 
+use evenkeel_model::label;
+
 use crate::{Strategy, strategy::Affinity};
 
 /// A proxy whose traffic is to be kept near.
@@ -35,14 +37,24 @@ impl Client {
         let tag = self.tags.get(key).and_then(BTreeSet::first);
         tag.or_else(|| self.labels.get(key))
     }
+
+    /// Its zone in the sense of Kubernetes, which is its zone where nothing else says so.
+    pub fn topology_zone(&self) -> Option<&Arc<str>> {
+        self.value(label::ZONE).or(self.zone.as_ref())
+    }
 }
 
 // === impl Place ===
 
 impl Place {
     pub fn of(client: &Client, strategy: &Strategy) -> Self {
+        if let Strategy::Topology { by_node } = strategy {
+            let node = by_node.then(|| client.value(label::HOSTNAME).cloned());
+            let zone = client.topology_zone().cloned();
+            return Place { zone, values: node.into_iter().collect() };
+        }
         let zone = match strategy {
-            Strategy::AllAlike => None,
+            Strategy::AllAlike | Strategy::Topology { .. } => None,
             Strategy::OwnZoneFirst | Strategy::Ranked(_) => client.zone.clone(),
         };
         let value = |tag: &Affinity| client.value(&tag.key).cloned();
@@ -51,6 +63,11 @@ impl Place {
 
     pub fn zone(&self) -> Option<&Arc<str>> {
         self.zone.as_ref()
+    }
+
+    /// Where the own topology of a Service decides by node: that of the client.
+    pub(crate) fn node(&self) -> Option<&Arc<str>> {
+        self.values.first()?.as_ref()
     }
 
     /// The affinity tags of which the client has a value, with it, in the order they are tried.

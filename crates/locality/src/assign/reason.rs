@@ -19,6 +19,10 @@ pub enum AssignReason {
     OtherZone { zone: Arc<str>, priority: u32, endpoints: usize },
     /// Locality awareness is disabled.
     AllAlike { zone: Arc<str>, endpoints: usize },
+    /// No policy: the own topology of a Service of Kubernetes selects these.
+    Selected { zone: Arc<str>, rule: &'static str, weight: u32, endpoints: usize },
+    /// Left out: the own topology of a Service of Kubernetes selects others.
+    NotSelected { zone: Arc<str>, rule: &'static str, endpoints: usize },
     /// A failover rule accepts the zone.
     AcceptedByRule { zone: Arc<str>, rule: u32, priority: u32, endpoints: usize },
     /// Left out: the policy has no failover rules.
@@ -56,6 +60,14 @@ impl fmt::Display for AssignReason {
                 let zone = named(zone);
                 write!(f, "{} of {zone}: locality awareness is disabled", n(*endpoints))
             }
+            Self::Selected { zone, rule, weight, endpoints } => {
+                let zone = named(zone);
+                let n = n(*endpoints);
+                write!(
+                    f,
+                    "{n} of {zone}: selected by the Service's topology ({rule}), weight {weight}"
+                )
+            }
             Self::AcceptedByRule { zone, rule, priority, endpoints } => {
                 let zone = named(zone);
                 write!(f, "{} of {zone}: failover rule {rule}, priority {priority}", n(*endpoints))
@@ -73,6 +85,10 @@ impl AssignReason {
         match self {
             Self::NoRules { zone, endpoints } => {
                 left_out(endpoints, zone, format_args!("the policy has no failover rules"))
+            }
+            Self::NotSelected { zone, rule, endpoints } => {
+                let why = format_args!("not selected by the Service's topology ({rule})");
+                left_out(endpoints, zone, why)
             }
             Self::NoRuleForClient { zone, client_zone, endpoints } => {
                 let client = named(client_zone);

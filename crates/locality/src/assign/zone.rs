@@ -71,7 +71,7 @@ impl<'a> Zones<'a> {
 
     fn decide(&self, zone: &str) -> Verdict {
         match self.strategy {
-            Strategy::AllAlike => Verdict::Alike,
+            Strategy::AllAlike | Strategy::Topology { .. } => Verdict::Alike,
             _ if zone == self.place.zone_name() => Verdict::Own,
             // Nothing says that an endpoint without a zone is far.
             Strategy::OwnZoneFirst if zone.is_empty() => Verdict::Own,

@@ -12,6 +12,7 @@ use super::{
     shares::{Assignment, difference},
 };
 use crate::{
+    Strategy,
     predict::Balancing,
     view::{AssignmentKey, OutboundPlan, ProxyPlan, View},
 };
@@ -166,9 +167,16 @@ impl Comparison {
         };
         let old = id.0.as_ref().map(|side| assigned(before, side));
         let new = id.1.as_ref().map(|side| assigned(after, side));
-        let own_zone = id.1.as_ref().or(id.0.as_ref()).and_then(|side| side.key.place.zone());
-        let difference =
-            (old != new).then(|| Arc::new(difference(old.as_ref(), new.as_ref(), own_zone)));
+        // What a Service's own topology selects without a zone is not known here.
+        let is_known =
+            |side: &&Side| !matches!(side.key.strategy.strategy(), Strategy::Topology { .. });
+        let own_zone = {
+            let mut sides = [&id.1, &id.0].into_iter().flatten();
+            let of = sides.clone().next().and_then(|side| side.key.place.zone().cloned());
+            of.filter(|_| sides.all(|side| is_known(&side)))
+        };
+        let difference = (old != new)
+            .then(|| Arc::new(difference(old.as_ref(), new.as_ref(), own_zone.as_ref())));
         self.shares.insert(id, difference.clone());
         difference
     }

@@ -2,7 +2,7 @@
 
 use core::net::SocketAddr;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     num::{NonZeroU16, NonZeroU32},
     sync::Arc,
 };
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::{Explained, MOST_ZONES, shares::endpoint_zones};
 use crate::{
-    AssignReason, Assigned,
+    AssignReason, Assigned, Strategy,
     predict::{Balancing, GroupShare, ShareReason, predict, predict_without_zone},
     resource::{Kind, Labels},
     view::{AssignmentKey, InForce, ServiceKey},
@@ -103,7 +103,11 @@ pub(super) fn destination(
     let Assigned { assignment, reasons, .. } = assigned;
     let balancing = Balancing::from(cluster);
     let now = predict(assignment, &balancing);
-    let zones = endpoint_zones(assignment);
+    // What a Service's own topology selects without a zone is not known here: the crate `topology` decides.
+    let zones = match key.strategy.strategy() {
+        Strategy::Topology { .. } => BTreeSet::new(),
+        _ => endpoint_zones(assignment),
+    };
     let lost = zones.iter().take(MOST_ZONES).map(|zone| {
         let without = predict_without_zone(assignment, &balancing, zone);
         let groups = assignment.groups.iter().zip(&without.groups);

@@ -2,6 +2,7 @@
 
 use std::{num::NonZeroU16, sync::Arc};
 
+use evenkeel_model::mesh::PlainService;
 use serde_json::Value;
 
 use super::{
@@ -40,7 +41,8 @@ impl BackendRef {
         path: FieldPath<'_>,
         errors: &mut Errors,
     ) -> Option<Self> {
-        let fields = Fields::of(value, path, &["kind", "name", "port", "tags"], errors)?;
+        let fields =
+            Fields::of(value, path, &["kind", "name", "namespace", "port", "tags"], errors)?;
         Self::read(&fields, errors)
     }
 
@@ -50,7 +52,7 @@ impl BackendRef {
         path: FieldPath<'_>,
         errors: &mut Errors,
     ) -> Option<(Self, u32)> {
-        const KNOWN: [&str; 5] = ["kind", "name", "port", "tags", "weight"];
+        const KNOWN: [&str; 6] = ["kind", "name", "namespace", "port", "tags", "weight"];
         let fields = Fields::of(value, path, &KNOWN, errors)?;
         let weight = fields.number("weight", errors).unwrap_or(1);
         Some((Self::read(&fields, errors)?, weight))
@@ -68,10 +70,24 @@ impl BackendRef {
                 .push(&fields.path.field("tags"), "must not be set with kind MeshExternalService");
         }
         let port = port(fields, "port", errors);
+        let namespace = fields.text("namespace", errors).filter(|namespace| !namespace.is_empty());
         let kind = match kind? {
             TargetKind::MeshServiceSubset => TargetKind::MeshService,
             kind => kind,
         };
-        Some(BackendRef { kind, name: name?, port, tags })
+        let Some(namespace) = namespace else {
+            return Some(BackendRef { kind, name: name?, port, tags });
+        };
+        if kind != TargetKind::MeshService {
+            let message = "must not be set with a kind other than MeshService";
+            errors.push(&fields.path.field("namespace"), message);
+        }
+        let Some(port) = port else {
+            errors.push(&fields.path.field("port"), "must be set with namespace");
+            return None;
+        };
+        // A port of a Service is a service of its own.
+        let name = PlainService::mesh_name(&name?, &namespace, port);
+        Some(BackendRef { kind, name, port: None, tags })
     }
 }

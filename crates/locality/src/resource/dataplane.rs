@@ -248,11 +248,6 @@ pub(super) const PROTOCOLS: [(&str, MeshProtocol); 6] = [
     ("tls", MeshProtocol::Tcp),
 ];
 
-/// The protocol that a tag names.
-pub(crate) fn protocol_named(name: &str) -> Option<MeshProtocol> {
-    PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, protocol)| *protocol)
-}
-
 fn protocol(tags: &Labels, path: &FieldPath<'_>, errors: &mut Errors) -> MeshProtocol {
     let Some(tag) = tags.get(PROTOCOL_TAG) else { return MeshProtocol::Tcp };
     let value = Value::String(tag.to_string());

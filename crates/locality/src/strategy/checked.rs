@@ -15,6 +15,11 @@ pub enum Strategy {
     OwnZoneFirst,
     /// Locality awareness is disabled: all endpoints alike.
     AllAlike,
+    /// No policy, and a Service of Kubernetes: its own topology decides, for clients of one zone alike
+    /// unless `by_node`.
+    Topology {
+        by_node: bool,
+    },
     Ranked(Ranking),
 }
 
@@ -89,7 +94,7 @@ impl Strategy {
     /// The tags that matter, in the order in which they are tried.
     pub fn affinity(&self) -> &[Affinity] {
         match self {
-            Strategy::OwnZoneFirst | Strategy::AllAlike => &[],
+            Strategy::OwnZoneFirst | Strategy::AllAlike | Strategy::Topology { .. } => &[],
             Strategy::Ranked(ranking) => &ranking.affinity,
         }
     }
@@ -110,7 +115,7 @@ impl Strategy {
 
     /// Whether Envoy must be told that weights of groups count.
     pub fn locality_weighted(&self) -> bool {
-        !self.affinity().is_empty()
+        matches!(self, Strategy::Topology { .. }) || !self.affinity().is_empty()
     }
 }
 

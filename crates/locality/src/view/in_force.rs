@@ -63,6 +63,11 @@ pub(super) fn in_force(
         // Its endpoints are in no zone, so that there is nothing to rank.
         ranks = Strategy::AllAlike;
     }
+    if ranks == Strategy::OwnZoneFirst
+        && let Some(topology) = facts.plain.as_ref().and_then(|plain| plain.topology.clone())
+    {
+        ranks = topology;
+    }
     let load_balancer = conf.load_balancer.as_ref().map(strategy::LoadBalancer::to_model);
     let load_balancer = load_balancer.unwrap_or_default();
     if Pick::from(&load_balancer) == Pick::Hashed {

@@ -5,11 +5,12 @@
 
 use std::{cmp::Reverse, num::NonZeroU16, sync::Arc};
 
-use evenkeel_model::mesh::MeshProtocol;
+use evenkeel_model::mesh::{MeshProtocol, PlainService, Tags};
 
+use super::service::Service;
 use crate::{
-    ProxyType, TargetKind, TargetRef,
-    resource::{DISPLAY_NAME, Dataplane, Labels, SERVICE_TAG},
+    ProxyType, Strategy, TargetKind, TargetRef,
+    resource::{DISPLAY_NAME, Dataplane, Labels, NAMESPACE, SERVICE_TAG},
 };
 
 /// A client as `targetRef` sees it.
@@ -34,6 +35,19 @@ pub(super) struct Facts {
     pub(super) ports: Vec<PortFacts>,
     /// Of the objects that describe it.
     pub(super) labels: Vec<Labels>,
+    /// The port of a Service of Kubernetes that it is.
+    pub(super) plain: Option<PlainFacts>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct PlainFacts {
+    pub(super) namespace: Arc<str>,
+    pub(super) name: Arc<str>,
+    pub(super) protocol: MeshProtocol,
+    port: PortFacts,
+    labels: Tags,
+    /// Its own topology decides where no policy does.
+    pub(super) topology: Option<Strategy>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -128,7 +142,7 @@ pub(super) fn is_for_destination(target: &TargetRef, to: &Destination<'_>) -> bo
         kind => is_service(kind),
     };
     has_kind
-        && target.name.as_deref().is_none_or(|name| name == to.name)
+        && target.name.as_deref().is_none_or(|name| has_name(name, target, to))
         && (target.labels.is_empty() || has_labels(target, to))
         && target.section_name.as_deref().is_none_or(|section| is_section(section, to))
 }
@@ -144,6 +158,14 @@ pub(super) fn destination_rank(target: &TargetRef) -> Rank {
     }
 }
 
+/// With a namespace it is the name of a Service of Kubernetes.
+fn has_name(name: &str, target: &TargetRef, to: &Destination<'_>) -> bool {
+    name == to.name
+        || to.facts.plain.as_ref().is_some_and(|plain| {
+            *plain.name == *name && Some(&plain.namespace) == target.namespace.as_ref()
+        })
+}
+
 fn has_labels(target: &TargetRef, to: &Destination<'_>) -> bool {
     let is_display_name = |key: &str, value: &str| key == DISPLAY_NAME && value == to.name;
     let mut plain = target.labels.iter().filter(|(key, value)| !is_display_name(key, value));
@@ -157,9 +179,37 @@ fn has_labels(target: &TargetRef, to: &Destination<'_>) -> bool {
 }
 
 fn is_section(section: &str, to: &Destination<'_>) -> bool {
-    let Some(port) = to.port else { return false };
-    let mut ports = to.facts.ports.iter().filter(|known| known.port == port);
+    let of_plain = to.facts.plain.as_ref().map(|plain| &plain.port);
+    let Some(port) = to.port.or(of_plain.map(|known| known.port)) else { return false };
+    let mut ports = to.facts.ports.iter().chain(of_plain).filter(|known| known.port == port);
     port.to_string() == section || ports.any(|known| known.name.as_deref() == Some(section))
+}
+
+// === impl PlainFacts ===
+
+impl PlainFacts {
+    pub(super) fn of(service: &Service) -> Option<Self> {
+        let plain = &service.plain.as_ref()?.service;
+        let PlainService { namespace, name, port, port_name, labels, protocol, .. } = plain;
+        let of =
+            |plain: &PlainService| Strategy::Topology { by_node: plain.selections.is_by_node() };
+        Some(PlainFacts {
+            namespace: namespace.clone(),
+            name: name.clone(),
+            protocol: *protocol,
+            port: PortFacts { port: *port, name: port_name.clone(), protocol: Some(*protocol) },
+            labels: labels.clone(),
+            topology: service.topology().map(of),
+        })
+    }
+
+    /// As those of a MeshService that Kuma would make of it.
+    pub(super) fn labels(&self) -> Labels {
+        let mut labels = Labels::clone(&self.labels);
+        labels.insert(DISPLAY_NAME.into(), self.name.clone());
+        labels.insert(NAMESPACE.into(), self.namespace.clone());
+        labels
+    }
 }
 
 /// Whether all wanted tags are there; `*` means any value.

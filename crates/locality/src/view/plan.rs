@@ -23,7 +23,7 @@ use super::{
     shapes::{MadeFrom, ShapeKey},
 };
 use crate::{
-    Client, Place, TargetKind,
+    Client, Place, Strategy, TargetKind,
     resource::{BackendRef, Labels, Outbound},
 };
 
@@ -193,6 +193,7 @@ impl Planner<'_> {
 
     pub(super) fn assignment_key(&mut self, to: &Target) -> Arc<AssignmentKey> {
         let strategy = to.in_force.strategy.clone();
+        self.made_from.uses_node |= *strategy.strategy() == Strategy::Topology { by_node: true };
         self.mesh.shapes.keys.intern(AssignmentKey {
             service: to.service.clone(),
             port: to.port,

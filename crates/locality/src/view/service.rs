@@ -1,8 +1,13 @@
 //! The instances that share a service's name.
 
-use std::{collections::BTreeMap, num::NonZeroU16, sync::Arc};
+use core::net::SocketAddr;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    num::NonZeroU16,
+    sync::Arc,
+};
 
-use evenkeel_model::mesh::{MeshEndpoint, MeshProtocol};
+use evenkeel_model::mesh::{MeshEndpoint, MeshProtocol, PlainService};
 
 use super::matching::has_all;
 use crate::resource::{Labels, TargetPort};
@@ -11,6 +16,16 @@ use crate::resource::{Labels, TargetPort};
 pub(super) struct Service {
     entries: BTreeMap<Source, Entry>,
     protocols: ProtocolCounts,
+    /// The port of a Service of Kubernetes that it is, too.
+    pub(super) plain: Option<Plain>,
+}
+
+/// A port of a Service of Kubernetes. Its instances are entries under their index.
+#[derive(Debug)]
+pub(super) struct Plain {
+    pub(super) service: PlainService,
+    /// Instances that were ready once.
+    pub(super) was_ready: BTreeSet<SocketAddr>,
 }
 
 /// From where an instance comes.
@@ -18,8 +33,8 @@ pub(super) struct Service {
 pub(super) enum Source {
     /// An inbound of a Dataplane.
     Inbound(Arc<str>, usize),
-    /// One of those that were set.
-    Set(usize),
+    /// An instance of a Service of Kubernetes.
+    Plain(usize),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +73,7 @@ impl Service {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.entries.is_empty()
+        self.entries.is_empty() && self.plain.is_none()
     }
 
     pub(super) fn protocols(&self) -> ProtocolCounts {
@@ -69,13 +84,19 @@ impl Service {
     pub(super) fn dataplanes(&self) -> impl Iterator<Item = &Arc<str>> {
         self.entries.keys().filter_map(|source| match source {
             Source::Inbound(name, _) => Some(name),
-            Source::Set(_) => None,
+            Source::Plain(_) => None,
         })
     }
 
-    /// How many of the set ones there are; they are numbered from 0.
-    pub(super) fn n_set(&self) -> usize {
-        self.entries.range(Source::Set(0)..).count()
+    /// Whether its own topology decides where no policy does: there is nothing beside the Service.
+    pub(super) fn topology(&self) -> Option<&PlainService> {
+        let is_alone = !matches!(self.entries.first_key_value(), Some((Source::Inbound(..), _)));
+        self.plain.as_ref().map(|plain| &plain.service).filter(|_| is_alone)
+    }
+
+    /// The instance of a Service of Kubernetes under this index.
+    pub(super) fn instance(&self, index: usize) -> Option<&Arc<MeshEndpoint>> {
+        self.entries.get(&Source::Plain(index))?.endpoint.as_ref()
     }
 
     /// Endpoints behind certain ports that have certain tags.

@@ -11,15 +11,15 @@ use evenkeel_model::mesh::{EndpointHealth, MeshEndpoint};
 
 use super::{
     Changes, ServiceKey,
-    matching::{Facts, PortFacts, has_all},
+    matching::{Facts, PlainFacts, PortFacts, has_all},
     mesh::MeshView,
-    service::{Entry, ProtocolCounts, Service, Source},
+    service::{ProtocolCounts, Service},
 };
 use crate::{
     TargetKind,
     resource::{
-        DISPLAY_NAME, Labels, MeshExternalService, MeshMultiZoneService, MeshService, PROTOCOL_TAG,
-        SERVICE_TAG, ServicePort, TargetPort, ZONE_TAG, protocol_named,
+        DISPLAY_NAME, Labels, MeshExternalService, MeshMultiZoneService, MeshService, SERVICE_TAG,
+        ServicePort, TargetPort,
     },
 };
 
@@ -212,49 +212,6 @@ impl MeshView {
         }
     }
 
-    pub(super) fn set_endpoints(
-        &mut self,
-        name: &Arc<str>,
-        endpoints: Vec<MeshEndpoint>,
-    ) -> Changes {
-        let mut changes = Changes::default();
-        let n_new = endpoints.len();
-        let entries: Vec<Entry> =
-            endpoints.into_iter().map(|endpoint| self.set_entry(endpoint)).collect();
-        let service = self.services.entry(name.clone()).or_default();
-        let mut is_changed = false;
-        for index in n_new..service.n_set().max(n_new) {
-            is_changed |= service.remove(&Source::Set(index));
-        }
-        for (index, entry) in entries.into_iter().enumerate() {
-            is_changed |= service.set(Source::Set(index), entry);
-        }
-        self.work += n_new as u64;
-        if is_changed {
-            self.service_changed(name, &mut changes);
-        } else if self.services.get(name).is_some_and(Service::is_empty) {
-            self.services.remove(name);
-        }
-        changes
-    }
-
-    fn set_entry(&mut self, mut endpoint: MeshEndpoint) -> Entry {
-        let zone = endpoint.zone.clone().or_else(|| endpoint.tags.get(ZONE_TAG).cloned());
-        endpoint.zone = zone.or_else(|| self.settings.zone.clone());
-        let mut tags = (*endpoint.tags).clone();
-        if let Some(zone) = &endpoint.zone {
-            tags.entry(ZONE_TAG.into()).or_insert_with(|| zone.clone());
-        }
-        let protocol = tags.get(PROTOCOL_TAG).and_then(|name| protocol_named(name));
-        endpoint.tags = self.tags.intern(tags);
-        Entry {
-            port: NonZeroU16::new(endpoint.address.port()),
-            endpoint: Some(Arc::new(endpoint)),
-            port_name: None,
-            protocol: protocol.unwrap_or_default(),
-        }
-    }
-
     /// Instances of a service changed, or the objects that describe it.
     pub(super) fn service_changed(&mut self, name: &Arc<str>, changes: &mut Changes) {
         self.destination_changed(&self.key_of(TargetKind::MeshService, name), changes);
@@ -287,6 +244,7 @@ impl MeshView {
                     protocol: self.protocols_of_members(object).common(),
                     ports: ports_of(&object.spec.ports).collect(),
                     labels: vec![object.labels.clone()],
+                    plain: None,
                 },
                 None => Facts::default(),
             },
@@ -296,17 +254,22 @@ impl MeshView {
                     protocol: object.port.protocol,
                     ports: vec![object.port.clone()],
                     labels: vec![object.labels.clone()],
+                    plain: None,
                 },
                 None => Facts::default(),
             },
             _ => {
                 let objects = || self.mesh_services.all(&key.name);
                 let service = self.services.get(&key.name);
+                let plain = service.and_then(PlainFacts::of);
+                let protocol = service.and_then(|service| service.protocols().common());
+                let of_objects = objects().map(|object| object.labels.clone());
                 Facts {
                     exists: objects().next().is_some(),
-                    protocol: service.and_then(|service| service.protocols().common()),
+                    protocol: protocol.or(plain.as_ref().map(|plain| plain.protocol)),
                     ports: objects().flat_map(|object| ports_of(&object.spec.ports)).collect(),
-                    labels: objects().map(|object| object.labels.clone()).collect(),
+                    labels: of_objects.chain(plain.as_ref().map(PlainFacts::labels)).collect(),
+                    plain,
                 }
             }
         }

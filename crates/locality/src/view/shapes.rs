@@ -5,7 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use evenkeel_model::mesh::{Cluster, Listener, RouteTable};
+use evenkeel_model::{
+    label,
+    mesh::{Cluster, Listener, RouteTable},
+};
 use rustc_hash::FxHashMap;
 
 use super::{
@@ -14,7 +17,10 @@ use super::{
     matching::Facts,
     mesh::MeshView,
 };
-use crate::{Client, assign_at, resource::Outbound};
+use crate::{
+    Client,
+    resource::{Labels, Outbound},
+};
 
 /// What the plan of a proxy's outbounds depends on, besides facts of services and empty splits.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -22,6 +28,10 @@ pub(super) struct ShapeKey {
     /// The ids of the policies that are for the client.
     pub(super) policies: Arc<[u64]>,
     pub(super) zone: Option<Arc<str>>,
+    /// Its zone in the sense of Kubernetes.
+    pub(super) topology_zone: Option<Arc<str>>,
+    /// Its node, if one of the destinations asks for it.
+    pub(super) node: Option<Arc<str>>,
     /// Its values of the tags that these policies rank by.
     pub(super) values: BTreeMap<Arc<str>, Arc<str>>,
     /// Those that it may be told of.
@@ -59,6 +69,8 @@ struct Shape {
 pub(super) struct MadeFrom {
     pub(super) facts: BTreeMap<ServiceKey, Arc<Facts>>,
     pub(super) splits: FxHashMap<Arc<AssignmentKey>, SplitState>,
+    /// A destination is used by nodes differently.
+    pub(super) uses_node: bool,
 }
 
 /// What plans and their reasons depend on.
@@ -88,7 +100,10 @@ const MOST_IN_FORCE: usize = 1 << 17;
 impl ShapeKey {
     /// The client as far as the plan depends on it.
     pub(super) fn client(&self) -> Client {
-        let tags = self.values.iter();
+        let place = [(label::ZONE, &self.topology_zone), (label::HOSTNAME, &self.node)];
+        let place = place.into_iter().filter_map(|(key, value)| Some((key.into(), value.clone()?)));
+        let values: Labels = self.values.clone().into_iter().chain(place).collect();
+        let tags = values.iter();
         let tags = tags.map(|(key, value)| (key.clone(), BTreeSet::from([value.clone()])));
         Client { zone: self.zone.clone(), tags: tags.collect(), labels: BTreeMap::new() }
     }
@@ -176,12 +191,15 @@ impl MeshView {
         }
         let policies = self.policies_for(name);
         self.work += 1;
-        let key = self.shape_key(name, &policies)?;
-        let (id, plan) = match self.shapes.find(&key, name) {
+        let on_node = self.shape_key(name, &policies)?;
+        let anywhere = ShapeKey { node: None, ..on_node.clone() };
+        let known = self.shapes.find(&anywhere, name);
+        let (id, plan) = match known.or_else(|| self.shapes.find(&on_node, name)) {
             Some(found) => found,
             None => {
-                let (plan, made_from) = self.plan(&key, &policies);
+                let (plan, made_from) = self.plan(&on_node, &policies);
                 let plan = Arc::new(plan);
+                let key = if made_from.uses_node { on_node } else { anywhere };
                 (self.shapes.insert(key, plan.clone(), made_from, name), plan)
             }
         };
@@ -204,6 +222,8 @@ impl MeshView {
         Some(ShapeKey {
             policies: policies.iter().map(|entry| entry.id).collect(),
             zone: proxy.client.zone.clone(),
+            topology_zone: proxy.client.topology_zone().cloned(),
+            node: proxy.client.value(label::HOSTNAME).cloned(),
             values: values.collect(),
             outbounds: told.cloned().collect(),
         })
@@ -257,12 +277,11 @@ impl MeshView {
     }
 
     fn split_state(&self, key: &AssignmentKey) -> SplitState {
-        let endpoints = self.endpoints_of(&key.service, key.port, &key.subset);
-        let assigned = assign_at(&key.place, &endpoints, key.strategy.strategy());
-        match assigned.assignment.groups.is_empty() {
-            _ if endpoints.is_empty() => SplitState::WithoutEndpoints,
-            true => SplitState::Emptied,
+        let has_endpoints = || !self.endpoints_of(&key.service, key.port, &key.subset).is_empty();
+        match self.assigned(key).assignment.groups.is_empty() {
             false => SplitState::Used,
+            true if has_endpoints() => SplitState::Emptied,
+            true => SplitState::WithoutEndpoints,
         }
     }
 

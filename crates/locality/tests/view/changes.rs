@@ -6,7 +6,7 @@ use evenkeel_locality::{
     resource::Kind,
     view::{Changes, Settings, View},
 };
-use evenkeel_model::mesh::{EndpointHealth, MeshEndpoint};
+use evenkeel_model::mesh::EndpointHealth;
 use serde_json::{Value, json};
 
 use crate::setup::*;
@@ -182,27 +182,6 @@ fn a_multi_zone_service_follows_its_services() {
     delete(&mut view, Kind::MeshService, "backend");
     let third = plan(&mut view, "web-1");
     assert!(endpoints(&view, &third)[0].ends_with(": "));
-}
-
-#[test]
-fn endpoints_may_come_from_elsewhere() {
-    let mut view = view_of(&[client("web-1", "zone-1", &["backend"]), backend(1, "zone-1")]);
-    let endpoint = |n: u8, health| MeshEndpoint {
-        address: format!("10.1.0.{n}:80").parse().unwrap(),
-        zone: Some("zone-1".into()),
-        tags: Arc::default(),
-        weight: None,
-        health,
-    };
-    let (mesh, service) = (Arc::from(MESH), Arc::from("backend"));
-    let both = vec![endpoint(1, EndpointHealth::Healthy), endpoint(2, EndpointHealth::Draining)];
-    let changes = view.set_endpoints(&mesh, &service, both.clone());
-    assert_eq!(names(&changes.services), ["MeshService default/backend"]);
-    assert!(view.set_endpoints(&mesh, &service, both).is_empty());
-    let first = plan(&mut view, "web-1");
-    assert_eq!(endpoints(&view, &first), ["backend: 0=10.0.0.1,10.1.0.1,10.1.0.2"]);
-    view.set_endpoints(&mesh, &service, vec![]);
-    assert_eq!(endpoints(&view, &first), ["backend: 0=10.0.0.1"]);
 }
 
 #[test]

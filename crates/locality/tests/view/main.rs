@@ -3,6 +3,7 @@
 mod changes;
 mod hashing;
 mod hostile;
+mod plain;
 mod precedence;
 mod properties;
 mod record;
