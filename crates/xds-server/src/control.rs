@@ -34,11 +34,14 @@ pub(crate) struct Control {
     peers: Mutex<Peers>,
     propagation: Mutex<Propagation>,
     /// What of the sources is not in force, and why.
-    problems: Mutex<Arc<[Problem]>>,
+    problems: Mutex<Problems>,
     strategies: Mutex<Strategies>,
     compat: Compat,
     is_synced: watch::Sender<bool>,
 }
+
+/// What is wrong with each file or object that has something wrong.
+type Problems = BTreeMap<Arc<str>, Vec<Problem>>;
 
 #[derive(Debug, Default)]
 struct Peers {
@@ -83,7 +86,7 @@ impl Control {
             engine: Mutex::new(Engine::new(view)),
             peers: Mutex::default(),
             propagation: Mutex::default(),
-            problems: Mutex::new(Arc::new([])),
+            problems: Mutex::default(),
             strategies: Mutex::default(),
             compat,
             is_synced: watch::Sender::new(false),
@@ -228,17 +231,38 @@ impl Control {
         self.propagation.lock().report(self.clock.now())
     }
 
-    pub(crate) fn set_problems(&self, problems: Arc<[Problem]>) {
-        self.metrics.invalid(problems.len());
-        *self.problems.lock() = problems;
+    /// These are all that there are.
+    pub(crate) fn set_problems(&self, problems: Vec<Problem>) {
+        let mut all = Problems::new();
+        for problem in problems {
+            all.entry(Arc::clone(&problem.origin)).or_default().push(problem);
+        }
+        self.metrics.invalid(all.len());
+        *self.problems.lock() = all;
+    }
+
+    /// These origins have these problems now, and others what they had.
+    pub(crate) fn replace_problems(&self, changed: Vec<(Arc<str>, Vec<Problem>)>) {
+        if changed.is_empty() {
+            return;
+        }
+        let mut all = self.problems.lock();
+        for (origin, problems) in changed {
+            match problems.is_empty() {
+                true => all.remove(&origin),
+                false => all.insert(origin, problems),
+            };
+        }
+        self.metrics.invalid(all.len());
     }
 
     pub(crate) fn findings(&self) -> Vec<Found> {
         self.strategies.lock().findings(self.compat)
     }
 
-    pub(crate) fn problems(&self) -> Arc<[Problem]> {
-        Arc::clone(&self.problems.lock())
+    /// In the order of origins.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        self.problems.lock().values().flatten().cloned().collect()
     }
 }
 

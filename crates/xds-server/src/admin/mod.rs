@@ -143,7 +143,7 @@ impl Admin {
             })
         });
         let findings: Vec<Value> = findings.collect();
-        json!({ "findings": findings, "invalid": *self.control.problems() })
+        json!({ "findings": findings, "invalid": self.control.problems() })
     }
 
     fn inspect(&self, query: &str) -> Reply {

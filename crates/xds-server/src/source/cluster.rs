@@ -111,7 +111,7 @@ impl Following {
         let intake = supervisor.spawn("intake", move || {
             let (stop, cluster) = (until.clone(), Arc::clone(&cluster));
             async move {
-                let _ = stop.run_until_cancelled(async { cluster.lock().await.run().await }).await;
+                let _ = stop.run_until_cancelled(Cluster::run(cluster)).await;
             }
         });
         let watches = tasks.into_iter().map(|task| {
@@ -135,10 +135,20 @@ impl Cluster {
     }
 
     /// Until the watches end.
-    pub(crate) async fn run(&mut self) {
-        while let Some(Received { batch, .. }) = self.batches.recv().await {
+    pub(crate) async fn run(cluster: Arc<Mutex<Self>>) {
+        let mut cluster = cluster.lock_owned().await;
+        while let Some(Received { batch, .. }) = cluster.batches.recv().await {
             if let Batch::Mesh(kind, changes) = batch {
-                self.take(kind, changes);
+                // Computing may take long, and the other tasks are not to wait for it.
+                let taken = tokio::task::spawn_blocking(move || {
+                    cluster.take(kind, changes);
+                    cluster
+                });
+                cluster = match taken.await {
+                    Ok(cluster) => cluster,
+                    // The runtime ends, or its panic was shown; this task is supervised.
+                    Err(_) => return,
+                };
             }
         }
     }

@@ -2,7 +2,9 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    mem,
     sync::Arc,
+    time::Duration,
 };
 
 use evenkeel_locality::{
@@ -38,39 +40,58 @@ pub struct Intake {
     compat: Compat,
     /// The key under which an object is in force.
     in_force: BTreeMap<ObjectId, Key>,
-    problems: BTreeMap<ObjectId, Vec<Problem>>,
+    /// The objects that have problems.
+    invalid: BTreeSet<ObjectId>,
+}
+
+/// What is put into force at once. Between two parts of a large list, streams come to the engine.
+const PART: usize = 512;
+
+/// What a part of the objects changes.
+#[derive(Debug, Default)]
+struct Part {
+    updates: Vec<Update>,
+    /// By origin; those that are valid or gone have none.
+    problems: Vec<(Arc<str>, Vec<Problem>)>,
 }
 
 // === impl Intake ===
 
 impl Intake {
     pub(crate) fn new(control: Arc<Control>, compat: Compat) -> Self {
-        Self { control, compat, in_force: BTreeMap::new(), problems: BTreeMap::new() }
+        Self { control, compat, in_force: BTreeMap::new(), invalid: BTreeSet::new() }
     }
 
-    /// Puts what arrived together into force together. An object that is invalid is reported, and its last
-    /// good form stays.
+    /// Puts what arrived together into force together, a very large batch in parts. An object that is
+    /// invalid is reported, and its last good form stays. This computes what follows from the objects for all
+    /// proxies before it returns: not for a thread on which tasks wait.
     pub fn apply_objects(&mut self, objects: impl IntoIterator<Item = Object>) {
         let received = self.control.clock.now();
-        let mut updates = Vec::new();
+        let mut part = Part::default();
         for object in objects {
             match object {
                 Object::Applied(id, value) => match parse(&value, Form::Custom, self.compat) {
-                    Ok(resource) => self.applied(id, resource, &mut updates),
-                    Err(errors) => self.invalid(id, errors),
+                    Ok(resource) => self.applied(id, resource, &mut part),
+                    Err(errors) => self.invalid(id, errors, &mut part),
                 },
-                Object::Invalid(id, error) => self.invalid(id, vec![error]),
-                Object::Deleted(id) => self.deleted(&id, &mut updates),
+                Object::Invalid(id, error) => self.invalid(id, vec![error], &mut part),
+                Object::Deleted(id) => self.deleted(&id, &mut part),
+            }
+            if part.updates.len() >= PART {
+                self.put_into_force(received, mem::take(&mut part));
             }
         }
-        self.control.apply(received, updates);
-        let problems = self.problems.values().flatten().cloned();
-        self.control.set_problems(problems.collect());
+        self.put_into_force(received, part);
+    }
+
+    fn put_into_force(&self, received: Duration, part: Part) {
+        self.control.apply(received, part.updates);
+        self.control.replace_problems(part.problems);
     }
 
     /// All objects of a kind that are not among these are gone: a new list after its watch was lost.
     pub fn keep_only(&mut self, kind: &str, listed: &BTreeSet<ObjectId>) {
-        let known = self.in_force.keys().chain(self.problems.keys());
+        let known = self.in_force.keys().chain(&self.invalid);
         let is_gone = |id: &&ObjectId| *id.kind == *kind && !listed.contains(*id);
         let gone: BTreeSet<ObjectId> = known.filter(is_gone).cloned().collect();
         self.apply_objects(gone.into_iter().map(Object::Deleted));
@@ -81,19 +102,19 @@ impl Intake {
         self.control.set_synced();
     }
 
-    fn applied(&mut self, id: ObjectId, resource: Resource, updates: &mut Vec<Update>) {
-        self.problems.remove(&id);
+    fn applied(&mut self, id: ObjectId, resource: Resource, part: &mut Part) {
+        self.valid(&id, part);
         let key = resource.key.clone();
         if let Some(before) = self.in_force.insert(id, key.clone())
             && before != key
         {
-            updates.push(Update::Delete(before));
+            part.updates.push(Update::Delete(before));
         }
-        updates.push(Update::Apply(Box::new(resource)));
+        part.updates.push(Update::Apply(Box::new(resource)));
     }
 
-    fn invalid(&mut self, id: ObjectId, errors: Vec<FieldError>) {
-        let origin: Arc<str> = format!("{} {}/{}", id.kind, id.namespace, id.name).into();
+    fn invalid(&mut self, id: ObjectId, errors: Vec<FieldError>, part: &mut Part) {
+        let origin = id.origin();
         let key = self.in_force.get(&id);
         let problem = |error: FieldError| {
             tracing::warn!(%origin, field = error.path, error = error.message, "ignoring invalid object");
@@ -107,11 +128,28 @@ impl Intake {
             }
         };
         let problems = errors.into_iter().map(problem).collect();
-        self.problems.insert(id, problems);
+        part.problems.push((origin, problems));
+        self.invalid.insert(id);
     }
 
-    fn deleted(&mut self, id: &ObjectId, updates: &mut Vec<Update>) {
-        self.problems.remove(id);
-        updates.extend(self.in_force.remove(id).map(Update::Delete));
+    fn deleted(&mut self, id: &ObjectId, part: &mut Part) {
+        self.valid(id, part);
+        part.updates.extend(self.in_force.remove(id).map(Update::Delete));
+    }
+
+    /// Nothing is wrong with it any more.
+    fn valid(&mut self, id: &ObjectId, part: &mut Part) {
+        if self.invalid.remove(id) {
+            part.problems.push((id.origin(), Vec::new()));
+        }
+    }
+}
+
+// === impl ObjectId ===
+
+impl ObjectId {
+    /// What problems call it.
+    fn origin(&self) -> Arc<str> {
+        format!("{} {}/{}", self.kind, self.namespace, self.name).into()
     }
 }

@@ -1,15 +1,25 @@
 //! What becomes of lists and changes of custom resources.
 
-use std::sync::Arc;
+use std::{
+    sync::{Arc, mpsc as blocking},
+    thread,
+    time::Duration,
+};
 
-use evenkeel_k8s::watched::{MeshKind, MeshObject};
+use evenkeel_k8s::{
+    watch::{Batch, Received},
+    watched::{MeshKind, MeshObject},
+};
 use evenkeel_locality::{
     Compat,
     view::{self, ProxyKey, View},
 };
 use evenkeel_model::{Gone, Watched};
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::{
+    sync::{Mutex, mpsc},
+    time::Instant,
+};
 
 use super::Cluster;
 use crate::{control::Control, metrics::Metrics, source::Intake};
@@ -17,6 +27,7 @@ use crate::{control::Control, metrics::Metrics, source::Intake};
 struct World {
     control: Arc<Control>,
     cluster: Cluster,
+    watches: mpsc::Sender<Received>,
 }
 
 impl World {
@@ -25,8 +36,8 @@ impl World {
         let control = Control::new(view, Compat::default(), Arc::new(Metrics::new()));
         let control = Arc::new(control);
         let intake = Intake::new(Arc::clone(&control), Compat::default());
-        let (_, batches) = mpsc::channel(1);
-        World { control, cluster: Cluster::new(batches, intake) }
+        let (watches, batches) = mpsc::channel(1);
+        World { control, cluster: Cluster::new(batches, intake), watches }
     }
 
     fn list(&mut self, kind: MeshKind, objects: &[Value]) {
@@ -125,4 +136,65 @@ fn an_invalid_object_keeps_its_last_good_form_and_is_reported() {
     assert_eq!(world.problems(), ["Dataplane shop/a", "Dataplane shop/b"]);
     world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1")]);
     assert!(world.problems().is_empty());
+}
+
+#[test]
+fn of_several_invalid_objects_each_is_mended_by_itself() {
+    let mut world = World::new();
+    world.list(MeshKind::Dataplane, &[dataplane("a", "banana"), dataplane("b", "banana")]);
+    assert_eq!(world.problems(), ["Dataplane shop/a", "Dataplane shop/b"]);
+    let count = |n| format!("evenkeel_xds_invalid_resources {n}\n");
+    assert!(world.control.metrics.text().contains(&count(2)));
+    let applied = |name, address| Watched::Applied(object(&dataplane(name, address)));
+    world.cluster.take(MeshKind::Dataplane, vec![applied("a", "10.0.0.1")]);
+    assert_eq!(world.problems(), ["Dataplane shop/b"]);
+    world.cluster.take(MeshKind::Dataplane, vec![applied("c", "banana"), gone("b")]);
+    assert_eq!(world.problems(), ["Dataplane shop/c"]);
+    assert!(world.control.metrics.text().contains(&count(1)));
+    // Never valid and not in the new list: only its problem is there to go.
+    world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1")]);
+    assert!(world.problems().is_empty());
+    assert!(world.control.metrics.text().contains(&count(0)));
+}
+
+#[test]
+fn of_a_list_with_many_parts_everything_is_in_force() {
+    let mut world = World::new();
+    let names: Vec<String> = (0..2000).map(|n| format!("d{n:04}")).collect();
+    let all: Vec<Value> = names.iter().map(|name| dataplane(name, "10.0.0.1")).collect();
+    world.list(MeshKind::Dataplane, &all);
+    let expected: Vec<String> = names.iter().map(|name| format!("{name}.shop")).collect();
+    assert_eq!(world.dataplanes(), expected);
+    world.list(MeshKind::Dataplane, &all[1999..]);
+    assert_eq!(world.dataplanes(), ["d1999.shop"]);
+}
+
+/// The test has one thread for tasks. If the batch waited for the engine there, nothing else would run.
+#[tokio::test]
+async fn tasks_run_while_a_batch_waits_for_the_engine() {
+    let World { control, cluster, watches } = World::new();
+    let (tell, told) = blocking::channel();
+    let (locked, is_locked) = tokio::sync::oneshot::channel();
+    let holding = Arc::clone(&control);
+    let holder = thread::spawn(move || {
+        let _engine = holding.engine();
+        locked.send(()).unwrap();
+        told.recv_timeout(Duration::from_secs(10))
+    });
+    is_locked.await.unwrap();
+    let running = tokio::spawn(Cluster::run(Arc::new(Mutex::new(cluster))));
+    let listed = Watched::Applied(object(&dataplane("a", "10.0.0.1")));
+    let batch = Batch::Mesh(MeshKind::Dataplane, vec![listed]);
+    watches.send(Received { at: Instant::now(), batch }).await.unwrap();
+    // The next one is accepted when this one is taken.
+    let permit = watches.reserve().await.unwrap();
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    let _ = tell.send(());
+    assert_eq!(holder.join().unwrap(), Ok(()), "the batch held the other tasks up");
+    drop(permit);
+    drop(watches);
+    running.await.unwrap();
+    assert!(control.engine().view().proxies().any(|proxy| &*proxy.name == "a.shop"));
 }

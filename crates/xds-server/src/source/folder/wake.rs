@@ -90,7 +90,7 @@ fn look(
     let scan = scan.inspect_err(|_| control.metrics.source_failed())?;
     control.apply(received, scan.updates);
     if scan.problems_changed {
-        control.set_problems(folder.problems().into());
+        control.set_problems(folder.problems());
     }
     if scan.is_unsettled {
         return Ok(LOOK_SOON);
