@@ -76,3 +76,22 @@ pub enum Watched<T> {
     Applied(T),
     Deleted(Gone),
 }
+
+// === impl Watched ===
+
+impl<T> Watched<T> {
+    /// The same of what an object is read as. One that can't be read counts as gone; `None`: nothing is
+    /// said of one in a list.
+    pub fn read<S>(self, read: impl FnOnce(&T) -> Result<S, Gone>) -> Option<Watched<S>> {
+        Some(match self {
+            Watched::Restarted => Watched::Restarted,
+            Watched::Complete => Watched::Complete,
+            Watched::Deleted(gone) => Watched::Deleted(gone),
+            Watched::Listed(object) => Watched::Listed(read(&object).ok()?),
+            Watched::Applied(object) => match read(&object) {
+                Ok(seen) => Watched::Applied(seen),
+                Err(gone) => Watched::Deleted(gone),
+            },
+        })
+    }
+}

@@ -59,7 +59,7 @@ impl Intake {
         seen: Watched<watched::EndpointSlice>,
     ) {
         let mut trigger = None;
-        let converted = convert(seen, |slice| {
+        let converted = seen.read(|slice| {
             trigger = slice.trigger_time();
             slice.seen(engine.names_mut()).map_err(|error| {
                 ignore(metrics, Resource::EndpointSlices, &slice.gone(), &error.to_string());
@@ -78,7 +78,7 @@ impl Intake {
 }
 
 fn service(engine: &mut Engine, metrics: &Metrics, seen: Watched<watched::Service>) {
-    let converted = convert(seen, |service| {
+    let converted = seen.read(|service| {
         let seen = service.seen();
         let problem = seen.problem.as_ref().or(seen.frontend_problem.as_ref());
         if let Some(problem) = problem {
@@ -90,25 +90,8 @@ fn service(engine: &mut Engine, metrics: &Metrics, seen: Watched<watched::Servic
 }
 
 fn node(engine: &mut Engine, seen: Watched<watched::Node>) {
-    let converted = convert(seen, |node| Ok((node.seen(engine.names_mut()).0, node.own())));
+    let converted = seen.read(|node| Ok((node.seen(engine.names_mut()).0, node.own())));
     converted.into_iter().for_each(|seen| engine.node(seen));
-}
-
-/// `None`: an object of a list that can't be read.
-fn convert<T, S>(
-    seen: Watched<T>,
-    convert: impl FnOnce(&T) -> Result<S, Gone>,
-) -> Option<Watched<S>> {
-    Some(match seen {
-        Watched::Restarted => Watched::Restarted,
-        Watched::Complete => Watched::Complete,
-        Watched::Deleted(gone) => Watched::Deleted(gone),
-        Watched::Listed(object) => Watched::Listed(convert(&object).ok()?),
-        Watched::Applied(object) => match convert(&object) {
-            Ok(seen) => Watched::Applied(seen),
-            Err(gone) => Watched::Deleted(gone),
-        },
-    })
 }
 
 fn ignore(metrics: &Metrics, resource: Resource, object: &Gone, error: &str) {

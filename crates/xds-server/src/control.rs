@@ -125,6 +125,7 @@ impl Control {
             match update {
                 Update::Apply(resource) => strategies.apply(resource),
                 Update::Delete(key) => strategies.delete(key),
+                Update::Plain { .. } => {}
             }
         }
         drop(strategies);
@@ -280,6 +281,7 @@ fn summary(updates: &[Update]) -> String {
         None => String::new(),
         Some(Update::Apply(resource)) => resource.key.to_string(),
         Some(Update::Delete(key)) => format!("{key} deleted"),
+        Some(Update::Plain { mesh, name, .. }) => format!("Service {mesh}/{name}"),
     };
     match updates.len() {
         0 | 1 => first,

@@ -7,7 +7,7 @@
 //!                           └─► /mesh/proxies, /mesh/propagation, /mesh/inspect, /mesh/policies
 //! ```
 //!
-//! [`engine`] keeps what each proxy is sent, encoded once for all proxies alike, and says whom a change concerns.
+//! `kubernetes` makes destinations of Services, EndpointSlices, Pods and Nodes. [`engine`] keeps what each proxy is sent, encoded once for all proxies alike, and says whom a change concerns.
 //! `stream` speaks the protocol, [`source`] reads resources, `admin` shows. Not here: what a policy means (crate
 //! `locality`), how messages are encoded and when they are due (crate `xds`).
 
@@ -19,6 +19,7 @@ mod clock;
 mod control;
 mod error;
 mod findings;
+mod kubernetes;
 mod metrics;
 mod propagation;
 mod run;
@@ -27,6 +28,7 @@ mod stream;
 
 pub use crate::{
     error::Error,
+    kubernetes::KubernetesSettings,
     run::{ControlPlane, Ready, prepare, run},
     settings::{Settings, SourceSettings, StreamLimits},
     source::ClusterSource,

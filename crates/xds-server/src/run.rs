@@ -89,7 +89,7 @@ impl ControlPlane {
         let following = match &settings.source {
             SourceSettings::Cluster(cluster) => {
                 let intake = Intake::new(Arc::clone(&control), settings.compat);
-                Some(cluster.prepare(intake, &control.metrics))
+                Some(cluster.prepare(intake, settings.zone.as_ref(), &control.metrics))
             }
             SourceSettings::Folder(_) | SourceSettings::Intake => None,
         };

@@ -6,13 +6,13 @@ use std::{
     sync::Arc,
 };
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, Subcommand, ValueEnum};
 use evenkeel_k8s::{
     live::{self, Connection},
     watch::WatchSettings,
 };
 use evenkeel_locality::Compat;
-use evenkeel_xds_server::{ClusterSource, Settings, SourceSettings};
+use evenkeel_xds_server::{ClusterSource, KubernetesSettings, Settings, SourceSettings};
 
 use crate::{controller::ClusterArgs, error::Error, logging::LogArgs};
 
@@ -70,9 +70,25 @@ pub(crate) struct RunArgs {
     /// Address of /metrics, /readyz and /mesh; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:5680")]
     pub admin_listen: SocketAddr,
-    /// The zone of Dataplanes that name none
+    /// The zone of Dataplanes and Services that name none; by default, in a cluster, that of their Node
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,
+    /// Serve the Services of the cluster as destinations, with their EndpointSlices
+    #[arg(
+        long,
+        default_value_t = true,
+        action = ArgAction::Set,
+        num_args = 0..=1,
+        default_missing_value = "true",
+        value_name = "BOOL"
+    )]
+    pub services: bool,
+    /// The mesh of Services without the label kuma.io/mesh
+    #[arg(long, value_name = "MESH", default_value = "default")]
+    pub services_mesh: String,
+    /// Labels of Nodes that endpoints have as tags, besides zone, region and hostname
+    #[arg(long, value_name = "LABEL", value_delimiter = ',')]
+    pub node_labels: Vec<String>,
     /// Whose behaviour counts where Kuma departs from its decision record
     #[arg(long, value_enum, default_value_t)]
     pub compat: CompatChoice,
@@ -135,7 +151,8 @@ pub(super) async fn settings(args: &RunArgs) -> Result<Settings, Error> {
             let Connection { client, address } = live::patient_client(&source).await?;
             tracing::info!(kubeconfig = %source, %address, "using API server");
             let watches = WatchSettings::default();
-            let cluster = ClusterSource { client, address: Some(address), watches };
+            let services = args.services.then(|| services(args));
+            let cluster = ClusterSource { client, address: Some(address), watches, services };
             Settings { source: SourceSettings::Cluster(cluster), ..Settings::intake(args.listen) }
         }
     };
@@ -143,6 +160,14 @@ pub(super) async fn settings(args: &RunArgs) -> Result<Settings, Error> {
     settings.compat = args.compat.into();
     settings.zone = args.zone.as_deref().map(Arc::from);
     Ok(settings)
+}
+
+fn services(args: &RunArgs) -> KubernetesSettings {
+    KubernetesSettings {
+        mesh: args.services_mesh.as_str().into(),
+        node_labels: args.node_labels.iter().map(|label| label.as_str().into()).collect(),
+        topology: evenkeel_topology::Settings::default(),
+    }
 }
 
 /// A folder that is not there would look like an empty mesh.

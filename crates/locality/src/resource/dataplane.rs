@@ -14,6 +14,7 @@ use crate::{Errors, FieldPath, decode::Fields};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Dataplane {
+    pub address: Option<IpAddr>,
     pub inbounds: Vec<Inbound>,
     pub outbounds: Vec<Outbound>,
     /// A client without an inbound, such as a gateway.
@@ -96,6 +97,7 @@ impl Dataplane {
         }
         let addresses = Addresses { own: own.unwrap_or(LOOPBACK), advertised };
         let dataplane = Dataplane {
+            address: own,
             inbounds: fields
                 .list("inbound", errors, |value, path, errors| {
                     Inbound::decode(value, path, addresses, errors)

@@ -26,7 +26,7 @@ use evenkeel_locality::{
     resource::{Key, Resource},
     view::{Changes, OutboundPlan, ProxyKey, ProxyPlan, View},
 };
-use evenkeel_model::mesh::{Listener, ProxyConfig};
+use evenkeel_model::mesh::{Listener, PlainService, ProxyConfig};
 use evenkeel_xds::{ResourceType, encode};
 
 pub use self::{
@@ -44,6 +44,12 @@ use self::{
 pub enum Update {
     Apply(Box<Resource>),
     Delete(Key),
+    /// A port of a Service of Kubernetes; `None` if it is gone.
+    Plain {
+        mesh: Arc<str>,
+        name: Arc<str>,
+        service: Option<Box<PlainService>>,
+    },
 }
 
 /// What some proxies have to be told.
@@ -140,6 +146,9 @@ impl Engine {
             changes.merge(match update {
                 Update::Apply(resource) => self.view.apply(*resource),
                 Update::Delete(key) => self.view.delete(&key),
+                Update::Plain { mesh, name, service } => {
+                    self.view.set_plain(&mesh, &name, service.map(|service| *service))
+                }
             });
         }
         let mut changed = Vec::new();

@@ -1,4 +1,5 @@
-//! Custom resources of `kuma.io`, followed in a Kubernetes API.
+//! Custom resources of `kuma.io`, followed in a Kubernetes API, with Services, EndpointSlices, Pods and Nodes if these
+//! are destinations too.
 //!
 //! Each kind has a watch of its own. Proxies are answered once the first list of every kind is complete; a
 //! kind whose definition is not installed has an empty one. After a watch was lost, the new list counts:
@@ -15,7 +16,7 @@ use evenkeel_admin::{
     supervisor::Supervisor,
 };
 use evenkeel_k8s::{
-    watch::{self, Batch, Conditions, Hooks, Received, Selectors, WatchSettings},
+    watch::{self, Batch, Conditions, Hooks, Received, Selector, Selectors, WatchSettings},
     watched::{MeshKind, MeshObject},
 };
 use evenkeel_locality::FieldError;
@@ -30,8 +31,12 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{Intake, Object, ObjectId};
-use crate::metrics::Metrics;
+use crate::{
+    kubernetes::{Kubernetes, KubernetesSettings},
+    metrics::Metrics,
+};
 
+mod objects;
 #[cfg(test)]
 mod tests;
 
@@ -44,6 +49,8 @@ pub struct ClusterSource {
     /// For log lines.
     pub address: Option<String>,
     pub watches: WatchSettings,
+    /// Services are destinations of the mesh, too.
+    pub services: Option<KubernetesSettings>,
 }
 
 /// The watches, and what becomes of what they bring.
@@ -68,8 +75,27 @@ pub(crate) struct Cluster {
 // === impl ClusterSource ===
 
 impl ClusterSource {
-    pub(crate) fn prepare(&self, intake: Intake, metrics: &Arc<Metrics>) -> Following {
-        let selectors = Selectors { mesh: MeshKind::ALL.into(), ..Selectors::default() };
+    pub(crate) fn prepare(
+        &self,
+        intake: Intake,
+        zone: Option<&Arc<str>>,
+        metrics: &Arc<Metrics>,
+    ) -> Following {
+        let all = self.services.is_some().then(Selector::all);
+        let selectors = Selectors {
+            mesh: MeshKind::ALL.into(),
+            nodes: all.clone(),
+            pods: all.clone(),
+            services: all.clone(),
+            endpoint_slices: all,
+            leases: None,
+        };
+        let intake = match &self.services {
+            Some(settings) => {
+                intake.with_kubernetes(Kubernetes::new(settings.clone(), zone.cloned()))
+            }
+            None => intake,
+        };
         let conditions = Arc::new(Conditions::new(&selectors, &self.watches, Instant::now()));
         let hooks = Hooks {
             conditions: Arc::clone(&conditions),
@@ -138,22 +164,30 @@ impl Cluster {
     pub(crate) async fn run(cluster: Arc<Mutex<Self>>) {
         let mut cluster = cluster.lock_owned().await;
         while let Some(Received { batch, .. }) = cluster.batches.recv().await {
-            if let Batch::Mesh(kind, changes) = batch {
-                // Computing may take long, and the other tasks are not to wait for it.
-                let taken = tokio::task::spawn_blocking(move || {
-                    cluster.take(kind, changes);
-                    cluster
-                });
-                cluster = match taken.await {
-                    Ok(cluster) => cluster,
-                    // The runtime ends, or its panic was shown; this task is supervised.
-                    Err(_) => return,
-                };
-            }
+            // Computing may take long, and the other tasks are not to wait for it.
+            let taken = tokio::task::spawn_blocking(move || {
+                cluster.take(batch);
+                cluster
+            });
+            cluster = match taken.await {
+                Ok(cluster) => cluster,
+                // The runtime ends, or its panic was shown; this task is supervised.
+                Err(_) => return,
+            };
         }
     }
 
-    fn take(&mut self, kind: MeshKind, changes: Vec<Watched<MeshObject>>) {
+    fn take(&mut self, batch: Batch) {
+        match batch {
+            Batch::Mesh(kind, changes) => self.take_mesh(kind, changes),
+            batch => self.intake.apply_kubernetes(|kubernetes| objects::take(kubernetes, batch)),
+        }
+        if self.unlisted.is_empty() {
+            self.intake.synced();
+        }
+    }
+
+    fn take_mesh(&mut self, kind: MeshKind, changes: Vec<Watched<MeshObject>>) {
         let mut objects = Vec::new();
         for change in changes {
             match change {
@@ -186,9 +220,7 @@ impl Cluster {
     fn complete(&mut self, kind: MeshKind) {
         let listed = self.listed.remove(&kind).unwrap_or_default();
         self.intake.keep_only(kind.name(), &listed);
-        if self.unlisted.remove(&kind) && self.unlisted.is_empty() {
-            self.intake.synced();
-        }
+        self.unlisted.remove(&kind);
     }
 }
 

@@ -85,7 +85,7 @@ pub fn resources(path: &Path, compat: Compat) -> io::Result<(Vec<Resource>, Vec<
     let updates = folder.scan(settled, &BTreeSet::new())?.updates.into_iter();
     let resources = updates.filter_map(|update| match update {
         Update::Apply(resource) => Some(*resource),
-        Update::Delete(_) => None,
+        Update::Delete(_) | Update::Plain { .. } => None,
     });
     Ok((resources.collect(), folder.problems()))
 }

@@ -14,7 +14,7 @@ use evenkeel_locality::{
 use serde_json::Value;
 
 use super::Problem;
-use crate::{control::Control, engine::Update};
+use crate::{control::Control, engine::Update, kubernetes::Kubernetes};
 
 /// What an object is called where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -42,6 +42,8 @@ pub struct Intake {
     in_force: BTreeMap<ObjectId, Key>,
     /// The objects that have problems.
     invalid: BTreeSet<ObjectId>,
+    /// Services, Pods and Nodes, if they are followed.
+    kubernetes: Option<Kubernetes>,
 }
 
 /// What is put into force at once. Between two parts of a large list, streams come to the engine.
@@ -59,7 +61,25 @@ struct Part {
 
 impl Intake {
     pub(crate) fn new(control: Arc<Control>, compat: Compat) -> Self {
-        Self { control, compat, in_force: BTreeMap::new(), invalid: BTreeSet::new() }
+        let (in_force, invalid) = (BTreeMap::new(), BTreeSet::new());
+        Self { control, compat, in_force, invalid, kubernetes: None }
+    }
+
+    /// Services of Kubernetes are destinations, and Dataplanes are where their Pods are.
+    pub(crate) fn with_kubernetes(self, kubernetes: Kubernetes) -> Self {
+        Self { kubernetes: Some(kubernetes), ..self }
+    }
+
+    /// Takes what a watch of Services, EndpointSlices, Pods or Nodes brought, and puts into force what follows.
+    pub(crate) fn apply_kubernetes(&mut self, take: impl FnOnce(&mut Kubernetes)) {
+        let received = self.control.clock.now();
+        let Some(kubernetes) = &mut self.kubernetes else { return };
+        take(kubernetes);
+        let mut updates = kubernetes.take();
+        while !updates.is_empty() {
+            let rest = updates.split_off(updates.len().min(PART));
+            self.control.apply(received, mem::replace(&mut updates, rest));
+        }
     }
 
     /// Puts what arrived together into force together, a very large batch in parts. An object that is
@@ -84,7 +104,10 @@ impl Intake {
         self.put_into_force(received, part);
     }
 
-    fn put_into_force(&self, received: Duration, part: Part) {
+    fn put_into_force(&mut self, received: Duration, mut part: Part) {
+        if let Some(kubernetes) = &mut self.kubernetes {
+            kubernetes.locate(&mut part.updates);
+        }
         self.control.apply(received, part.updates);
         self.control.replace_problems(part.problems);
     }
@@ -97,9 +120,11 @@ impl Intake {
         self.apply_objects(gone.into_iter().map(Object::Deleted));
     }
 
-    /// Everything that there is has been applied: proxies may be answered.
+    /// All custom resources that there are have been applied: proxies may be answered, if all else is known too.
     pub fn synced(&self) {
-        self.control.set_synced();
+        if self.kubernetes.as_ref().is_none_or(Kubernetes::is_synced) {
+            self.control.set_synced();
+        }
     }
 
     fn applied(&mut self, id: ObjectId, resource: Resource, part: &mut Part) {

@@ -45,7 +45,7 @@ impl World {
         let mut changes = vec![Watched::Restarted];
         changes.extend(listed);
         changes.push(Watched::Complete);
-        self.cluster.take(kind, changes);
+        self.cluster.take(Batch::Mesh(kind, changes));
     }
 
     /// The names of the Dataplanes in force, in mesh `default`.
@@ -102,7 +102,7 @@ fn changes_follow_the_list() {
     world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1"), dataplane("b", "10.0.0.2")]);
     assert_eq!(world.dataplanes(), ["a.shop", "b.shop"]);
     let added = Watched::Applied(object(&dataplane("c", "10.0.0.3")));
-    world.cluster.take(MeshKind::Dataplane, vec![added, gone("a")]);
+    world.cluster.take(Batch::Mesh(MeshKind::Dataplane, vec![added, gone("a")]));
     assert_eq!(world.dataplanes(), ["b.shop", "c.shop"]);
 }
 
@@ -111,12 +111,12 @@ fn what_a_new_list_does_not_have_is_gone_once_it_is_complete() {
     let mut world = World::new();
     world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1"), dataplane("b", "10.0.0.2")]);
     let begun = vec![Watched::Restarted, Watched::Listed(object(&dataplane("b", "10.0.0.2")))];
-    world.cluster.take(MeshKind::Dataplane, begun);
+    world.cluster.take(Batch::Mesh(MeshKind::Dataplane, begun));
     assert_eq!(world.dataplanes(), ["a.shop", "b.shop"], "until then the old one counts");
     // A list of another kind says nothing about Dataplanes.
     world.list(MeshKind::MeshService, &[]);
     assert_eq!(world.dataplanes(), ["a.shop", "b.shop"]);
-    world.cluster.take(MeshKind::Dataplane, vec![Watched::Complete]);
+    world.cluster.take(Batch::Mesh(MeshKind::Dataplane, vec![Watched::Complete]));
     assert_eq!(world.dataplanes(), ["b.shop"]);
 }
 
@@ -125,13 +125,13 @@ fn an_invalid_object_keeps_its_last_good_form_and_is_reported() {
     let mut world = World::new();
     world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1")]);
     let invalid = Watched::Applied(object(&dataplane("a", "banana")));
-    world.cluster.take(MeshKind::Dataplane, vec![invalid]);
+    world.cluster.take(Batch::Mesh(MeshKind::Dataplane, vec![invalid]));
     assert_eq!(world.dataplanes(), ["a.shop"]);
     assert_eq!(world.problems(), ["Dataplane shop/a"]);
     let mut deep = dataplane("b", "10.0.0.2");
     let nested = (0..100).fold(json!(1), |inner, _| json!({ "x": inner }));
     deep["spec"]["networking"]["metrics"] = nested;
-    world.cluster.take(MeshKind::Dataplane, vec![Watched::Applied(object(&deep))]);
+    world.cluster.take(Batch::Mesh(MeshKind::Dataplane, vec![Watched::Applied(object(&deep))]));
     assert_eq!(world.dataplanes(), ["a.shop"]);
     assert_eq!(world.problems(), ["Dataplane shop/a", "Dataplane shop/b"]);
     world.list(MeshKind::Dataplane, &[dataplane("a", "10.0.0.1")]);
@@ -146,9 +146,9 @@ fn of_several_invalid_objects_each_is_mended_by_itself() {
     let count = |n| format!("evenkeel_xds_invalid_resources {n}\n");
     assert!(world.control.metrics.text().contains(&count(2)));
     let applied = |name, address| Watched::Applied(object(&dataplane(name, address)));
-    world.cluster.take(MeshKind::Dataplane, vec![applied("a", "10.0.0.1")]);
+    world.cluster.take(Batch::Mesh(MeshKind::Dataplane, vec![applied("a", "10.0.0.1")]));
     assert_eq!(world.problems(), ["Dataplane shop/b"]);
-    world.cluster.take(MeshKind::Dataplane, vec![applied("c", "banana"), gone("b")]);
+    world.cluster.take(Batch::Mesh(MeshKind::Dataplane, vec![applied("c", "banana"), gone("b")]));
     assert_eq!(world.problems(), ["Dataplane shop/c"]);
     assert!(world.control.metrics.text().contains(&count(1)));
     // Never valid and not in the new list: only its problem is there to go.
@@ -198,3 +198,5 @@ async fn tasks_run_while_a_batch_waits_for_the_engine() {
     running.await.unwrap();
     assert!(control.engine().view().proxies().any(|proxy| &*proxy.name == "a.shop"));
 }
+
+mod services;
