@@ -25,6 +25,7 @@ pub struct Bootstrap {
     /// Where Envoy shows its state. Only ever a loopback address in what we print.
     pub admin: Option<SocketAddr>,
     pub keepalive: Keepalive,
+    pub back_off: BackOff,
 }
 
 /// Where the control plane listens.
@@ -45,6 +46,14 @@ pub struct Keepalive {
     pub timeout: Duration,
 }
 
+/// How long Envoy waits before it connects again: a random time, up to one that doubles with each failure in a
+/// row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackOff {
+    pub base: Duration,
+    pub max: Duration,
+}
+
 /// The text of the file.
 pub fn render(bootstrap: &Bootstrap) -> String {
     let mut out = String::new();
@@ -52,7 +61,7 @@ pub fn render(bootstrap: &Bootstrap) -> String {
     if let Some(admin) = bootstrap.admin {
         let _ = writeln!(out, "admin:\n  address: {}", socket_address(admin));
     }
-    dynamic_resources(&mut out, bootstrap.variant);
+    dynamic_resources(&mut out, bootstrap);
     control_plane(&mut out, bootstrap);
     out
 }
@@ -70,6 +79,16 @@ impl Default for Keepalive {
     }
 }
 
+// === impl BackOff ===
+
+impl Default for BackOff {
+    /// Envoy's own maximum is 30 s. With this one, proxies are back within seconds, and thousands of them do not
+    /// come at once.
+    fn default() -> Self {
+        Self { base: Duration::from_millis(500), max: Duration::from_secs(5) }
+    }
+}
+
 fn node(out: &mut String, bootstrap: &Bootstrap) {
     let Bootstrap { mesh, dataplane, service, zone, tags, .. } = bootstrap;
     let cluster = service.as_ref().unwrap_or(dataplane);
@@ -79,10 +98,9 @@ fn node(out: &mut String, bootstrap: &Bootstrap) {
     if let Some(zone) = zone {
         let _ = writeln!(out, "  locality:\n    zone: {}", quote(zone));
     }
-    if zone.is_none() && tags.is_empty() {
-        return;
-    }
+    // The control plane takes these first: in the id, the mesh ends at the first dot.
     let _ = writeln!(out, "  metadata:");
+    let _ = writeln!(out, "    mesh: {}\n    dataplane: {}", quote(mesh), quote(dataplane));
     if let Some(zone) = zone {
         let _ = writeln!(out, "    {}: {}", quote(ZONE_TAG), quote(zone));
     }
@@ -94,11 +112,13 @@ fn node(out: &mut String, bootstrap: &Bootstrap) {
     }
 }
 
-fn dynamic_resources(out: &mut String, variant: Variant) {
-    let api_type = match variant {
+fn dynamic_resources(out: &mut String, bootstrap: &Bootstrap) {
+    let api_type = match bootstrap.variant {
         Variant::StateOfTheWorld => "GRPC",
         Variant::Incremental => "DELTA_GRPC",
     };
+    let BackOff { base, max } = bootstrap.back_off;
+    let (base, max) = (seconds(base), seconds(max.max(base)));
     let _ = write!(
         out,
         "\
@@ -110,6 +130,10 @@ dynamic_resources:
     grpc_services:
     - envoy_grpc:
         cluster_name: xds_cluster
+        retry_policy:
+          retry_back_off:
+            base_interval: {base}
+            max_interval: {max}
   cds_config:
     ads: {{}}
     resource_api_version: V3
@@ -162,7 +186,7 @@ fn host_address(host: &str, port: u16) -> String {
     format!("{{socket_address: {{address: {}, port_value: {port}}}}}", quote(host))
 }
 
-/// Envoy refuses keepalive times below a millisecond.
+/// Envoy refuses times below a millisecond.
 fn seconds(duration: Duration) -> String {
     let millis = duration.as_millis().clamp(1, 86_400_000);
     format!("{}.{:03}s", millis / 1000, millis % 1000)

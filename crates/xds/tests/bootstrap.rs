@@ -4,7 +4,7 @@
 
 use evenkeel_xds::{
     Variant,
-    bootstrap::{Bootstrap, ControlPlane, Keepalive, render},
+    bootstrap::{BackOff, Bootstrap, ControlPlane, Keepalive, render},
 };
 
 fn bootstrap() -> Bootstrap {
@@ -18,6 +18,7 @@ fn bootstrap() -> Bootstrap {
         control_plane: ControlPlane::Address("127.0.0.1:5678".parse().unwrap()),
         admin: Some("127.0.0.1:9901".parse().unwrap()),
         keepalive: Keepalive::default(),
+        back_off: BackOff::default(),
     }
 }
 
@@ -29,6 +30,8 @@ fn the_text_is_what_envoy_reads() {
   locality:
     zone: "zone-1"
   metadata:
+    mesh: "default"
+    dataplane: "web-1"
     "kuma.io/zone": "zone-1"
     tags:
       "k8s.io/node": "node1"
@@ -42,6 +45,10 @@ dynamic_resources:
     grpc_services:
     - envoy_grpc:
         cluster_name: xds_cluster
+        retry_policy:
+          retry_back_off:
+            base_interval: 0.500s
+            max_interval: 5.000s
   cds_config:
     ads: {}
     resource_api_version: V3
@@ -83,11 +90,9 @@ fn what_is_not_known_is_left_out() {
         ..bootstrap()
     };
     let text = render(&small);
-    assert!(
-        text.starts_with(
-            "node:\n  id: \"default.web-1\"\n  cluster: \"web-1\"\ndynamic_resources:\n"
-        )
-    );
+    let node = "node:\n  id: \"default.web-1\"\n  cluster: \"web-1\"\n  metadata:\n    \
+                mesh: \"default\"\n    dataplane: \"web-1\"\ndynamic_resources:\n";
+    assert!(text.starts_with(node), "{text}");
     assert!(text.contains("api_type: GRPC\n"));
     assert!(text.contains("type: STRICT_DNS\n"));
 }

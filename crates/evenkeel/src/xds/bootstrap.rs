@@ -8,7 +8,7 @@ use evenkeel_locality::{
 };
 use evenkeel_xds::{
     Variant,
-    bootstrap::{Bootstrap, ControlPlane, Keepalive, render},
+    bootstrap::{BackOff, Bootstrap, ControlPlane, Keepalive, render},
 };
 use evenkeel_xds_server::source::folder;
 
@@ -43,6 +43,7 @@ fn bootstrap(args: &BootstrapArgs) -> Result<Bootstrap, Error> {
         control_plane: control_plane(&args.control_plane)?,
         admin: args.envoy_admin,
         keepalive: Keepalive::default(),
+        back_off: BackOff::default(),
     })
 }
 

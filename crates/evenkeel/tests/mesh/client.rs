@@ -105,8 +105,8 @@ impl Client {
         answers
     }
 
-    /// Sends requests until the answers are as they are to be. Envoy's main thread collects changes of
-    /// health for up to a second before its workers act on them.
+    /// Sends requests until the answers are as they are to be: its workers act a moment after Envoy's main
+    /// thread has a change.
     pub(crate) fn until(&self, service: &str, is_so: impl Fn(&Answers) -> bool) {
         eventually(service, || {
             let answers = Requests::new(FEW).kept_alive().http(self.outbound(service));

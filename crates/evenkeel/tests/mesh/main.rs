@@ -10,6 +10,7 @@ mod hashing;
 mod health;
 mod invalid;
 mod outage;
+mod promptly;
 mod routes;
 mod two_meshes;
 mod use_cases;

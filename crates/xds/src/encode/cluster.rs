@@ -1,6 +1,6 @@
 //! `Cluster`.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, time::Duration};
 
 use envoy_types::pb::envoy::{
     config::{
@@ -36,7 +36,7 @@ use prost::Message as _;
 use crate::{
     encode::{
         health::{health_checks, outlier_detection},
-        values::{address, ads, any, long, number, percent, positive},
+        values::{address, ads, any, duration, long, number, percent, positive},
     },
     resource::{Resource, ResourceType},
     wire::put_bytes,
@@ -162,12 +162,17 @@ fn common(cluster: &Cluster) -> Option<CommonLbConfig> {
     let weighted = cluster
         .locality_weighted
         .then_some(LocalityConfigSpecifier::LocalityWeightedLbConfig(LocalityWeightedLbConfig {}));
-    if panic.is_none() && weighted.is_none() {
+    // Otherwise Envoy collects changes of health for a second before its workers act on them, even if it
+    // has acknowledged them.
+    let is_discovered = matches!(cluster.endpoints, ClusterEndpoints::Discovered);
+    let merge_window = is_discovered.then(|| duration(Duration::ZERO));
+    if panic.is_none() && weighted.is_none() && merge_window.is_none() {
         return None;
     }
     Some(CommonLbConfig {
         healthy_panic_threshold: panic.map(percent),
         locality_config_specifier: weighted,
+        update_merge_window: merge_window,
         ..CommonLbConfig::default()
     })
 }

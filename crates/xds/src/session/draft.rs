@@ -144,6 +144,8 @@ fn full(
 fn partial(state: &mut TypeState, difference: Difference, answer_due: bool) -> Option<Draft> {
     let Difference { mut update, missing, gone } = difference;
     settle_rejections(state, &gone);
+    // A part of a rejected response that is gone before it is sent on its own.
+    settle_rejections(state, &missing);
     if state.kind == ResourceType::Endpoint {
         // Without an answer the cluster would not become active until a timeout.
         update.extend(missing.into_iter().map(|name| Arc::new(encode::no_endpoints(&name))));

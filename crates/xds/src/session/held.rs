@@ -13,6 +13,8 @@ pub(super) struct Held {
     entries: BTreeMap<ByName, Entry>,
     /// Of all entries that the client holds.
     version: Version,
+    /// How many those are.
+    n_held: usize,
     n_subscribed: usize,
     subscribed_bytes: usize,
 }
@@ -51,7 +53,7 @@ impl Held {
     }
 
     pub(super) fn len(&self) -> usize {
-        self.entries.values().filter(|entry| entry.had.counts()).count()
+        self.n_held
     }
 
     pub(super) fn n_subscribed(&self) -> usize {
@@ -115,10 +117,8 @@ impl Held {
 
     pub(super) fn remove(&mut self, name: &str) {
         self.unsubscribe(name);
-        if let Some((key, entry)) = self.entries.remove_entry(name)
-            && entry.had.counts()
-        {
-            self.version = self.version.without(key.0.version);
+        if let Some((key, entry)) = self.entries.remove_entry(name) {
+            self.uncount(&key.0, entry);
         }
     }
 
@@ -127,12 +127,11 @@ impl Held {
         let mut subscribed = false;
         if let Some((key, entry)) = self.entries.remove_entry(&*head.name) {
             subscribed = entry.subscribed;
-            if entry.had.counts() {
-                self.version = self.version.without(key.0.version);
-            }
+            self.uncount(&key.0, entry);
         }
         if had.counts() {
             self.version = self.version.with(head.version);
+            self.n_held += 1;
         }
         self.entries.insert(ByName(head), Entry { subscribed, had });
     }
@@ -146,6 +145,68 @@ impl Held {
         if let Some((head, _)) = self.get(name) {
             let head = head.clone();
             self.set(head, had);
+        }
+    }
+
+    /// The client does not hold this any more.
+    fn uncount(&mut self, head: &Head, entry: Entry) {
+        if entry.had.counts() {
+            self.version = self.version.without(head.version);
+            self.n_held -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Copy, Debug)]
+    enum Op {
+        Subscribe,
+        Unsubscribe,
+        Set(Had),
+        Mark(Had),
+        Remove,
+    }
+
+    fn op() -> impl Strategy<Value = Op> {
+        let had = || prop::sample::select(vec![Had::Unsent, Had::Absent, Had::Claimed, Had::Sent]);
+        prop_oneof![
+            Just(Op::Subscribe),
+            Just(Op::Unsubscribe),
+            had().prop_map(Op::Set),
+            had().prop_map(Op::Mark),
+            Just(Op::Remove),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn what_is_held_is_counted_as_it_changes(
+            ops in prop::collection::vec((op(), 0..4_u8), 0..60),
+        ) {
+            let (mut held, kind) = (Held::default(), ResourceType::Endpoint);
+            for (op, index) in ops {
+                let name = format!("r{index}");
+                match op {
+                    Op::Subscribe => {
+                        let _ = held.subscribe(kind, &name, Limits::default());
+                    }
+                    Op::Unsubscribe => held.unsubscribe(&name),
+                    Op::Set(had) => {
+                        let version = Version::of(kind, &name, b"x");
+                        held.set(Arc::new(Head { name: name.as_str().into(), version }), had);
+                    }
+                    Op::Mark(had) => held.mark(&name, had),
+                    Op::Remove => held.remove(&name),
+                }
+                prop_assert_eq!(held.len(), held.iter().filter(|(_, e)| e.had.counts()).count());
+            }
         }
     }
 }

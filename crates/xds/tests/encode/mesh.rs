@@ -4,7 +4,7 @@ use envoy_types::pb::envoy::{
     config::{
         cluster::v3::{
             Cluster as ClusterMessage,
-            cluster::{LbConfig, LbPolicy},
+            cluster::{CommonLbConfig, LbConfig, LbPolicy},
         },
         listener::v3::{Listener as ListenerMessage, filter::ConfigType},
         route::v3::{
@@ -73,7 +73,13 @@ fn listener(traffic: Traffic) -> ListenerMessage {
 #[test]
 fn only_what_is_set_is_sent_of_a_cluster() {
     let message = sent(&cluster());
-    assert_eq!(message.common_lb_config, None);
+    let at_once = CommonLbConfig {
+        update_merge_window: Some(envoy_types::pb::google::protobuf::Duration::default()),
+        ..CommonLbConfig::default()
+    };
+    assert_eq!(message.common_lb_config, Some(at_once), "changes of health are not collected");
+    let fixed = ClusterEndpoints::Fixed("127.0.0.1:80".parse().unwrap());
+    assert_eq!(sent(&Cluster { endpoints: fixed, ..cluster() }).common_lb_config, None);
     assert!(!message.ignore_health_on_host_removal);
     assert!(message.typed_extension_protocol_options.is_empty());
     assert!(message.eds_cluster_config.is_some());

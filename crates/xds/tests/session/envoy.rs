@@ -3,7 +3,7 @@
 //! It rejects a response as a whole if any resource in it is bad, warms each new or changed cluster until
 //! it gets endpoints for it, and holds the acknowledgement of clusters back until then. It notes each
 //! resource that it is sent although it has it, unless there is an excuse: it asked again, its cluster was
-//! sent, or it rejected the response that brought it.
+//! sent, or it rejected the response that brought or removed it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -115,6 +115,8 @@ impl Envoy {
         }
         self.held(kind).nonce = response.nonce.to_string();
         if resources.iter().any(|(.., content)| *content == BAD) {
+            // What it was to remove it still has, and it may be there again by now.
+            self.excuse(kind, response.removed.iter().map(ToString::to_string).collect());
             return self.reject(kind, resources);
         }
         self.held(kind).version = response.version_text();

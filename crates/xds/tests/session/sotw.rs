@@ -226,3 +226,16 @@ fn a_version_with_rejected_parts_is_not_recognised_later() {
     let request = DiscoveryRequest { version_info: second[0].version_text(), ..sotw(EDS, &names) };
     assert_eq!(server.asked(&request), ["EDS a,bad"]);
 }
+
+#[test]
+fn a_rejected_route_that_is_gone_before_it_is_sent_alone_is_rejected_no_more() {
+    let mut server = Server::<Sotw>::new(&[(RDS, "a", 1), (RDS, "bad", 1)]);
+    let names = ["a", "bad"];
+    let first = server.ask(&sotw(RDS, &names));
+    server.set(RDS, "bad", None);
+    let second = server.ask(&sotw_nack(&first[0], &names, "", "bad"));
+    assert_eq!(summary(&second[0]), "RDS a");
+    server.request(&sotw_ack(&second[0], &names));
+    assert!(server.poll().is_empty());
+    assert_eq!(server.session.status(RDS).state, SyncState::Synced);
+}
