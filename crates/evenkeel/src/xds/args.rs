@@ -14,7 +14,9 @@ use evenkeel_k8s::{
 use evenkeel_locality::Compat;
 use evenkeel_xds_server::{ClusterSource, KubernetesSettings, Settings, SourceSettings};
 
-use crate::{controller::ClusterArgs, error::Error, logging::LogArgs};
+use crate::{
+    cli::Profile, controller::ClusterArgs, error::Error, logging::LogArgs, settings::profile,
+};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -89,6 +91,9 @@ pub(crate) struct RunArgs {
     /// Labels of Nodes that endpoints have as tags, besides zone, region and hostname
     #[arg(long, value_name = "LABEL", value_delimiter = ',')]
     pub node_labels: Vec<String>,
+    /// Rules for hints of Services: Evenkeel's, or exactly those of Kubernetes
+    #[arg(long, value_enum, default_value_t)]
+    pub profile: Profile,
     /// Whose behaviour counts where Kuma departs from its decision record
     #[arg(long, value_enum, default_value_t)]
     pub compat: CompatChoice,
@@ -166,7 +171,7 @@ fn services(args: &RunArgs) -> KubernetesSettings {
     KubernetesSettings {
         mesh: args.services_mesh.as_str().into(),
         node_labels: args.node_labels.iter().map(|label| label.as_str().into()).collect(),
-        topology: evenkeel_topology::Settings::default(),
+        topology: profile(args.profile),
     }
 }
 
