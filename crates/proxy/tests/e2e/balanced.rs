@@ -14,7 +14,7 @@ use crate::{
 const CONNECTIONS: usize = 9_000;
 
 /// Of each client zone, the parts of 1,000 that go to each zone.
-type Table = BTreeMap<String, BTreeMap<String, f64>>;
+pub(crate) type Table = BTreeMap<String, BTreeMap<String, f64>>;
 
 fn balanced(space: &Space, more: Value) -> Target {
     let balanced = json!({"evenkeel.dev/traffic-distribution": "Balanced"});
@@ -22,7 +22,7 @@ fn balanced(space: &Space, more: Value) -> Target {
 }
 
 /// The annotation, once its slices have `n` endpoints.
-fn table(space: &Space, n: usize) -> Table {
+pub(crate) fn table(space: &Space, n: usize) -> Table {
     until("zone shares", || {
         let slices = space.slices("web");
         let endpoints: usize =

@@ -9,6 +9,7 @@ mod affinity;
 mod balanced;
 mod cluster;
 mod distribution;
+mod envoy;
 mod families;
 mod flows;
 mod frontends;

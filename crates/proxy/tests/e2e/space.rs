@@ -43,6 +43,10 @@ impl Space {
         Space { cluster, name: name.to_owned() }
     }
 
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(crate) fn api<K>(&self) -> Api<K>
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
@@ -50,7 +54,7 @@ impl Space {
         Api::namespaced(self.cluster.client.clone(), &self.name)
     }
 
-    fn create<K>(&self, value: Value) -> K
+    pub(crate) fn create<K>(&self, value: Value) -> K
     where
         K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
         K: Clone + DeserializeOwned + Serialize + std::fmt::Debug,

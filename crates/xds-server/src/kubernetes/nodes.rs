@@ -11,8 +11,20 @@ use evenkeel_model::{NodeId, Topology, Watched, label, mesh::Tags};
 /// A Node of a watch, with the labels that count.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenNode {
-    pub(crate) id: NodeId,
-    pub(crate) tags: Tags,
+    id: NodeId,
+    tags: Tags,
+}
+
+impl SeenNode {
+    /// A Node without a label for its host is its own host, so that clients on it can be told from others.
+    pub(crate) fn new(id: NodeId, name: &str, tags: Tags) -> Self {
+        if tags.contains_key(label::HOSTNAME) {
+            return SeenNode { id, tags };
+        }
+        let mut tags = BTreeMap::clone(&tags);
+        tags.insert(label::HOSTNAME.into(), name.into());
+        SeenNode { id, tags: Arc::new(tags) }
+    }
 }
 
 #[derive(Debug)]

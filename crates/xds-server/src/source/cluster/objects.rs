@@ -53,7 +53,8 @@ fn pod(kubernetes: &mut Kubernetes, seen: Watched<watched::Pod>) {
 fn node(kubernetes: &mut Kubernetes, seen: Watched<watched::Node>) {
     let converted = seen.read(|node| {
         let tags = node.tags(kubernetes.node_labels());
-        Ok(SeenNode { id: node.seen(kubernetes.names_mut()).0.id, tags })
+        let id = node.seen(kubernetes.names_mut()).0.id;
+        Ok(SeenNode::new(id, node.name(), tags))
     });
     converted.into_iter().for_each(|seen| kubernetes.node(seen));
 }
