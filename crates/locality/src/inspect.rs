@@ -28,7 +28,10 @@ pub use self::{
     explained::Explained,
     listener::{ListenerInspection, RouteInspection, WeightedCluster},
 };
-use crate::view::{PlanReason, ProxyKey, View};
+use crate::{
+    Assigned,
+    view::{PlanReason, ProxyKey, ProxyPlan, View},
+};
 
 /// The most zones of a destination that are taken away one by one.
 pub const MOST_ZONES: usize = 32;
@@ -46,22 +49,46 @@ pub struct Inspection {
     pub reasons: Vec<Explained<PlanReason>>,
 }
 
+/// What an inspection is made of. A view that others use as well is needed for this only, which is the
+/// smaller part of the work.
+#[derive(Clone, Debug)]
+pub struct Gathered {
+    proxy: ProxyKey,
+    plan: ProxyPlan,
+    /// In the order of the plan's assignments.
+    assigned: Vec<Assigned>,
+}
+
 /// `None` if there is no such Dataplane.
 pub fn inspect(view: &mut View, proxy: &ProxyKey) -> Option<Inspection> {
-    let plan = view.proxy(proxy)?;
-    let config = plan.config();
-    let outbound = &*plan.outbound;
-    let clusters = outbound.config.clusters.iter().zip(plan.assignments());
-    let destinations = clusters.map(|(cluster, (_, key))| {
-        let in_force = outbound.in_force.get(&(key.service.clone(), key.port));
-        let assigned = view.assignment(key);
-        destination::destination(cluster, key, in_force.map(Arc::as_ref), &assigned)
-    });
-    Some(Inspection {
-        mesh: proxy.mesh.clone(),
-        dataplane: proxy.name.clone(),
-        destinations: destinations.collect(),
-        listeners: listener::listeners(&config),
-        reasons: plan.reasons().cloned().map(Explained).collect(),
-    })
+    Some(Gathered::of(view, proxy)?.inspection())
+}
+
+// === impl Gathered ===
+
+impl Gathered {
+    /// `None` if there is no such Dataplane.
+    pub fn of(view: &mut View, proxy: &ProxyKey) -> Option<Self> {
+        let plan = view.proxy(proxy)?;
+        let assigned = plan.assignments().iter().map(|(_, key)| view.assignment(key)).collect();
+        Some(Self { proxy: proxy.clone(), plan, assigned })
+    }
+
+    pub fn inspection(&self) -> Inspection {
+        let Self { proxy, plan, assigned } = self;
+        let config = plan.config();
+        let outbound = &*plan.outbound;
+        let clusters = outbound.config.clusters.iter().zip(plan.assignments()).zip(assigned);
+        let destinations = clusters.map(|((cluster, (_, key)), assigned)| {
+            let in_force = outbound.in_force.get(&(key.service.clone(), key.port));
+            destination::destination(cluster, key, in_force.map(Arc::as_ref), assigned)
+        });
+        Inspection {
+            mesh: proxy.mesh.clone(),
+            dataplane: proxy.name.clone(),
+            destinations: destinations.collect(),
+            listeners: listener::listeners(&config),
+            reasons: plan.reasons().cloned().map(Explained).collect(),
+        }
+    }
 }

@@ -24,7 +24,10 @@ pub mod view;
 pub use crate::{
     assign::{AssignReason, Assigned, Client, Place, assign, assign_at},
     field_error::{Errors, FieldError, FieldPath},
-    lint::{Finding, FoundIn, ListOfZones, Severity, lint, lint_resources},
+    lint::{
+        Finding, FoundIn, FoundInPlans, ListOfZones, Severity, Strategies, lint, lint_plans,
+        lint_resources,
+    },
     strategy::{Conf, Spec, Strategy},
     target_ref::{ProxyType, TargetKind, TargetRef},
 };

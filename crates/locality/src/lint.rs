@@ -4,6 +4,7 @@
 //! z zones each, and O(r · k) for k known zones. Coverage by several rules together is not seen.
 
 mod finding;
+mod plans;
 mod resources;
 mod rules;
 
@@ -11,7 +12,8 @@ use std::{collections::BTreeSet, sync::Arc};
 
 pub use self::{
     finding::{Finding, ListOfZones, Severity},
-    resources::{FoundIn, lint_resources},
+    plans::{FoundInPlans, lint_plans},
+    resources::{FoundIn, Strategies, lint_resources},
 };
 use crate::{
     Compat, Strategy,

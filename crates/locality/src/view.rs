@@ -102,6 +102,10 @@ impl View {
         self.meshes.values_mut().for_each(|mesh| mesh.is_first_read = false);
     }
 
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
     /// Adds a resource, or replaces the one with its key.
     pub fn apply(&mut self, resource: Resource) -> Changes {
         self.mesh(&resource.key.mesh.clone()).apply(resource)

@@ -9,7 +9,7 @@
 //! Names follow a scheme: zone `a` has the nodes `node-a1`, `node-a2`, … and the Pods `pod-a1`,
 //! `pod-a2`, …. What is *not* here: random inputs (the property tests generate their own), API
 //! objects, and decisions. [`netns`] has hosts with real traffic, in network namespaces. [`envoy`] runs
-//! a real Envoy. [`sim`] simulates a whole cluster's API server in virtual time. For
+//! a real Envoy, [`process`] any program. [`sim`] simulates a whole cluster's API server in virtual time. For
 //! `[dev-dependencies]` only.
 
 mod apply;
@@ -17,6 +17,7 @@ mod cluster;
 mod endpoint;
 pub mod envoy;
 pub mod netns;
+pub mod process;
 pub mod reference;
 pub mod requests;
 mod service;

@@ -9,7 +9,7 @@ use std::{
 };
 
 use evenkeel_locality::{
-    Compat,
+    Compat, FoundIn, Strategies,
     view::{ProxyKey, View},
 };
 use evenkeel_xds::{Variant, session::TypeStatus};
@@ -19,7 +19,6 @@ use tokio::sync::watch;
 use crate::{
     clock::Clock,
     engine::{Engine, Push, Slot, Update},
-    findings::{Found, Strategies},
     metrics::Metrics,
     propagation::{ChangeReport, End, Propagation},
     source::Problem,
@@ -83,11 +82,11 @@ impl Control {
         Self {
             clock: Clock::start(),
             metrics,
-            engine: Mutex::new(Engine::new(view)),
             peers: Mutex::default(),
             propagation: Mutex::default(),
             problems: Mutex::default(),
-            strategies: Mutex::default(),
+            strategies: Mutex::new(Strategies::new(view.settings().zone.clone())),
+            engine: Mutex::new(Engine::new(view)),
             compat,
             is_synced: watch::Sender::new(false),
         }
@@ -257,7 +256,7 @@ impl Control {
         self.metrics.invalid(all.len());
     }
 
-    pub(crate) fn findings(&self) -> Vec<Found> {
+    pub(crate) fn findings(&self) -> Vec<FoundIn> {
         self.strategies.lock().findings(self.compat)
     }
 

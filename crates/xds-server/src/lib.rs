@@ -18,7 +18,6 @@ mod admin;
 mod clock;
 mod control;
 mod error;
-mod findings;
 mod kubernetes;
 mod metrics;
 mod propagation;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::names;
+use super::names::{self, Named};
 use crate::{analyze::Format, exit::Severity, xds::CompatChoice};
 
 const INSPECT_EXAMPLES: &str = "\
@@ -17,6 +17,7 @@ const DIFF_EXAMPLES: &str = "\
 Examples:
   evenkeel mesh diff -f new-policy.yaml --resources examples/mesh
   evenkeel mesh diff -f new-policy.yaml -f route.yaml --resources ./mesh -o json
+  evenkeel mesh diff --delete MeshLoadBalancingStrategy/backend --resources examples/mesh
 
 Exit codes: 0 no differences, 1 differences, 2 wrong usage or bad input";
 
@@ -35,7 +36,7 @@ pub(crate) enum MeshCommand {
     /// Show what a proxy is told: policies, priorities, weights, and predicted shares
     #[command(after_help = INSPECT_EXAMPLES)]
     Inspect(InspectArgs),
-    /// Show what new resources would change, for which proxies, in shares of traffic
+    /// Show what new or deleted resources would change, for which proxies, in shares of traffic
     #[command(after_help = DIFF_EXAMPLES)]
     Diff(DiffArgs),
     /// List the proxies, and whether they have accepted what they were sent
@@ -43,7 +44,7 @@ pub(crate) enum MeshCommand {
     Proxies(LiveArgs),
     /// Show how long recent changes took to reach the proxies, and which proxies are behind
     Propagation(LiveArgs),
-    /// Find invalid resources, and policies that don't do what they say
+    /// Find invalid resources, and policies and plans that don't do what they say
     #[command(after_help = LINT_EXAMPLES)]
     Lint(LintArgs),
 }
@@ -68,8 +69,11 @@ pub(crate) struct InspectArgs {
 #[derive(Debug, Args)]
 pub(crate) struct DiffArgs {
     /// New or changed resources: a file, a folder, or - for stdin; may be repeated
-    #[arg(short, long, value_name = "FILE", required = true)]
+    #[arg(short, long, value_name = "FILE", required_unless_present = "delete")]
     pub filename: Vec<PathBuf>,
+    /// Resources in force to delete, as in MeshService/web or MeshService/shop/web; may be repeated
+    #[arg(long, value_name = "KIND/[MESH/]NAME")]
+    pub delete: Vec<Named>,
     /// Folder of YAML files with the resources in force
     #[arg(long, value_name = "FOLDER")]
     pub resources: PathBuf,

@@ -2,7 +2,7 @@
 
 use evenkeel_locality::{
     inspect::{Difference, diff},
-    resource::Key,
+    resource::{Key, Resource},
 };
 use serde::Serialize;
 
@@ -14,6 +14,8 @@ use crate::{analyze::Format, error::Error, exit::Exit, output, printer};
 pub(super) struct Report {
     /// The resources that were given.
     pub(super) resources: Vec<Key>,
+    /// The resources that would be deleted.
+    pub(super) deleted: Vec<Key>,
     /// How many proxies there are, before and after together.
     pub(super) proxies: usize,
     pub(super) proxies_changed: usize,
@@ -29,10 +31,15 @@ pub(super) fn run(args: &DiffArgs) -> Result<Exit, Error> {
     for resource in &new {
         after.apply(resource.clone());
     }
+    let deleted = deleted(args, &old, &new)?;
+    for key in &deleted {
+        after.delete(key);
+    }
     let differences = diff(&mut before, &mut after);
     let proxies: std::collections::BTreeSet<_> = before.proxies().chain(after.proxies()).collect();
     let report = Report {
         resources: new.into_iter().map(|resource| resource.key).collect(),
+        deleted,
         proxies: proxies.len(),
         proxies_changed: differences.iter().map(|difference| difference.n_proxies).sum(),
         differences,
@@ -43,4 +50,23 @@ pub(super) fn run(args: &DiffArgs) -> Result<Exit, Error> {
         Format::Yaml => output::yaml(&report)?,
     })?;
     Ok(if report.differences.is_empty() { Exit::Clean } else { Exit::Findings })
+}
+
+/// Each of them must be in force, and not be given too.
+fn deleted(args: &DiffArgs, old: &[Resource], new: &[Resource]) -> Result<Vec<Key>, Error> {
+    let is_in = |resources: &[Resource], key: &Key| resources.iter().any(|r| r.key == *key);
+    let mut keys: Vec<Key> = args.delete.iter().map(|named| named.0.clone()).collect();
+    keys.sort();
+    keys.dedup();
+    for key in &keys {
+        let problem = if !is_in(old, key) {
+            format!("no {key} in {}", args.resources.display())
+        } else if is_in(new, key) {
+            format!("{key} is given with -f too")
+        } else {
+            continue;
+        };
+        return Err(Error::Flag { flag: "--delete", problem });
+    }
+    Ok(keys)
 }

@@ -29,17 +29,13 @@ pub(super) fn render(report: &Report) -> String {
 }
 
 fn one(difference: &Difference, text: &mut String) {
-    let mut who: Vec<String> = difference.proxies.iter().map(names::short).collect();
-    let more = difference.n_proxies.saturating_sub(who.len());
-    if more > 0 {
-        who.push(format!("and {more} more"));
-    }
+    let who = names::some(&difference.proxies, difference.n_proxies);
     let what = match difference.dataplane {
         Change::Added => " (new)",
         Change::Removed => " (removed)",
         Change::Changed => "",
     };
-    let who = harmless(&who.join(", ")).into_owned();
+    let who = harmless(&who).into_owned();
     let _ = writeln!(text, "{}{what}", styled(HEADING, who));
     difference.listeners.iter().for_each(|changed| listener(changed, text));
     difference.destinations.iter().for_each(|changed| destination(changed, text));

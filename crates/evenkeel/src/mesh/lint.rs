@@ -2,12 +2,14 @@
 
 use std::{fmt::Write, sync::Arc};
 
-use evenkeel_locality::{Finding, FoundIn, Severity as Level, lint_resources, resource::Key};
+use evenkeel_locality::{
+    Finding, FoundIn, FoundInPlans, Severity as Level, lint_plans, lint_resources, resource::Key,
+};
 use evenkeel_model::harmless;
 use evenkeel_xds_server::source::Problem;
 use serde::Serialize;
 
-use super::{args::LintArgs, resources};
+use super::{args::LintArgs, names, resources};
 use crate::{
     analyze::Format,
     error::{Error, counted},
@@ -22,6 +24,8 @@ struct Report {
     resources: usize,
     summary: Summary,
     findings: Vec<Found>,
+    /// What of the plans of proxies is not as written.
+    plans: Vec<FoundInPlans>,
     invalid: Vec<Problem>,
 }
 
@@ -50,7 +54,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Exit, Error> {
         Format::Json => output::json(&report)?,
         Format::Yaml => output::yaml(&report)?,
     })?;
-    let found = report.findings.iter().map(|found| match found.severity {
+    let found = levels(&report.findings, &report.plans).map(|level| match level {
         Level::Info => Severity::Info,
         Level::Warning => Severity::Warning,
     });
@@ -64,10 +68,17 @@ fn report(args: &LintArgs) -> Result<Report, Error> {
     let found = lint_resources(&resources, zone.as_ref(), args.rules.compat.into());
     let mut findings: Vec<Found> = found.into_iter().map(Found::from).collect();
     findings.sort_by_key(|found| std::cmp::Reverse(found.severity));
-    let count = |level| findings.iter().filter(|found| found.severity == level).count();
+    let mut plans = lint_plans(&mut resources::view(&resources, &args.rules));
+    plans.sort_by_key(|found| std::cmp::Reverse(found.severity()));
+    let count = |level| levels(&findings, &plans).filter(|found| *found == level).count();
     let (warnings, infos) = (count(Level::Warning), count(Level::Info));
     let summary = Summary { errors: invalid.len(), warnings, infos };
-    Ok(Report { resources: resources.len(), summary, findings, invalid })
+    Ok(Report { resources: resources.len(), summary, findings, plans, invalid })
+}
+
+fn levels(findings: &[Found], plans: &[FoundInPlans]) -> impl Iterator<Item = Level> {
+    let of_findings = findings.iter().map(|found| found.severity);
+    of_findings.chain(plans.iter().map(FoundInPlans::severity))
 }
 
 impl From<FoundIn> for Found {
@@ -93,15 +104,15 @@ fn render(report: &Report) -> String {
         let _ = writeln!(text, "  fix: correct the field, or remove the resource");
     }
     for found in &report.findings {
-        let (style, name) = match found.severity {
-            Level::Warning => (CARE, "warning"),
-            Level::Info => (DIM, "info"),
-        };
-        let severity = styled(style, format_args!("{name}[{}]", code(&found.finding)));
         let place = format!("{} to[{}]", found.policy, found.to);
-        let place = styled(HEADING, harmless(&place));
-        let _ = writeln!(text, "{severity} {place}: {}", found.message);
-        let _ = writeln!(text, "  fix: {}", found.advice);
+        let code = code(&found.finding);
+        one(found.severity, &code, &place, (&found.message, found.advice), &mut text);
+    }
+    for found in &report.plans {
+        let place = names::some(&found.proxies, found.n_proxies);
+        let message = harmless(&found.reason.to_string()).into_owned();
+        let code = code(&found.reason);
+        one(found.severity(), &code, &place, (&message, found.advice()), &mut text);
     }
     if !text.is_empty() {
         text.push('\n');
@@ -113,8 +124,18 @@ fn render(report: &Report) -> String {
     text
 }
 
-/// The code that the finding serialises with.
-fn code(finding: &Finding) -> String {
+fn one(level: Level, code: &str, place: &str, (message, fix): (&str, &str), text: &mut String) {
+    let (style, name) = match level {
+        Level::Warning => (CARE, "warning"),
+        Level::Info => (DIM, "info"),
+    };
+    let severity = styled(style, format_args!("{name}[{code}]"));
+    let place = styled(HEADING, harmless(place));
+    let _ = writeln!(text, "{severity} {place}: {message}\n  fix: {fix}");
+}
+
+/// The code that a finding serialises with.
+fn code(finding: &impl Serialize) -> String {
     let value = serde_json::to_value(finding).unwrap_or_default();
     value["code"].as_str().unwrap_or_default().to_owned()
 }

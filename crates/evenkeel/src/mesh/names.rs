@@ -1,9 +1,13 @@
 //! Names of Dataplanes, for people and for completion.
 
-use std::{collections::BTreeSet, env, ffi::OsStr, path::Path};
+use std::{collections::BTreeSet, env, ffi::OsStr, path::Path, str::FromStr};
 
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
-use evenkeel_locality::{Compat, resource::Kind, view::ProxyKey};
+use evenkeel_locality::{
+    Compat,
+    resource::{Key, Kind},
+    view::ProxyKey,
+};
 use evenkeel_xds_server::source::folder;
 use serde::Deserialize;
 
@@ -12,6 +16,7 @@ use crate::error::Error;
 
 const DEFAULT_MESH: &str = "default";
 const DEFAULT_ADMIN: &str = "http://127.0.0.1:5680";
+const FORM: &str = "must be KIND/NAME or KIND/MESH/NAME";
 /// More names than this help nobody.
 const MOST: usize = 500;
 
@@ -34,6 +39,37 @@ struct Missing {
     name: String,
 }
 
+/// A resource, as the command line names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Named(pub(super) Key);
+
+// === impl Named ===
+
+impl FromStr for Named {
+    type Err = String;
+
+    /// `KIND/NAME` or `KIND/MESH/NAME`.
+    fn from_str(given: &str) -> Result<Self, String> {
+        let parts: Vec<&str> = given.split('/').collect();
+        let (kind, mesh, name) = match parts[..] {
+            [kind, name] => (kind, None, name),
+            [kind, mesh, name] => (kind, Some(mesh), name),
+            _ => return Err(FORM.to_owned()),
+        };
+        if name.is_empty() || mesh == Some("") {
+            return Err(FORM.to_owned());
+        }
+        let known = Kind::ALL.iter().find(|(known, _)| known.eq_ignore_ascii_case(kind));
+        let (_, kind) = known.ok_or_else(|| {
+            let kinds = Kind::ALL.map(|(kind, _)| kind).join(", ");
+            format!("there is no such kind; there are {kinds}")
+        })?;
+        // A mesh is in itself.
+        let default = if *kind == Kind::Mesh { name } else { DEFAULT_MESH };
+        Ok(Named(Key::new(*kind, mesh.unwrap_or(default), name)))
+    }
+}
+
 /// The proxies that a running control plane knows.
 pub(super) fn known_to(admin: &str) -> Result<Vec<ProxyKey>, Error> {
     let page = admin::page(admin, "/mesh/proxies")?;
@@ -50,6 +86,16 @@ pub(super) fn short(proxy: &ProxyKey) -> String {
         DEFAULT_MESH => proxy.name.to_string(),
         _ => proxy.to_string(),
     }
+}
+
+/// The first of `n` proxies, and how many more there are.
+pub(super) fn some(proxies: &[ProxyKey], n: usize) -> String {
+    let mut names: Vec<String> = proxies.iter().map(short).collect();
+    let more = n.saturating_sub(names.len());
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    names.join(", ")
 }
 
 pub(super) fn dataplanes() -> ArgValueCompleter {
@@ -102,6 +148,22 @@ mod tests {
         assert_eq!(of("evenkeel mesh inspect --resources=./m w").as_deref(), Some("./m"));
         assert_eq!(of("evenkeel mesh inspect w --resources"), None);
         assert_eq!(of("evenkeel mesh inspect w"), None);
+    }
+
+    #[test]
+    fn a_resource_is_named_by_kind_mesh_and_name() {
+        let named = |given: &str| given.parse::<Named>().map(|named| named.0.to_string());
+        for (given, expected) in [
+            ("MeshService/web", "MeshService default/web"),
+            ("meshhttproute/shop/web.ns", "MeshHTTPRoute shop/web.ns"),
+            ("mesh/shop", "Mesh shop/shop"),
+        ] {
+            assert_eq!(named(given).as_deref(), Ok(expected));
+        }
+        for given in ["web", "", "MeshService/", "MeshService//web", "MeshService/a/b/c", "/web"] {
+            assert!(named(given).is_err(), "{given}");
+        }
+        assert!(named("MeshMagic/web").unwrap_err().contains("MeshHTTPRoute"));
     }
 
     #[test]

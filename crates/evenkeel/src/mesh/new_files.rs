@@ -6,16 +6,12 @@ use evenkeel_locality::{
     Compat,
     resource::{Form, Resource, parse},
 };
-use serde_json::Value;
-use serde_saphyr::{MessageFormatter, NonFiniteFloatPolicy, Options, UserMessageFormatter};
+use evenkeel_xds_server::source::documents;
 
 use crate::{
     error::Error,
     input::{expand, read_text},
 };
-
-/// Resources are a dozen deep.
-const DEEPEST: usize = 96;
 
 /// In the order of files and documents, so that the last of a name counts.
 pub(super) fn read(given: &[PathBuf], compat: Compat) -> Result<Vec<Resource>, Error> {
@@ -30,7 +26,8 @@ pub(super) fn read(given: &[PathBuf], compat: Compat) -> Result<Vec<Resource>, E
 
 fn read_file(file: &Path, compat: Compat, into: &mut Vec<Resource>) -> Result<(), Error> {
     let (name, text) = read_text(file)?;
-    let documents = documents(&text).map_err(|problem| invalid(&name, problem))?;
+    let invalid = |problem| Error::MeshResource { place: name.clone(), problem, more: 0 };
+    let documents = documents(&text).map_err(invalid)?;
     for (n, document) in (1..).zip(&documents).filter(|(_, document)| !document.is_null()) {
         let resource = parse(document, Form::File, compat).map_err(|errors| {
             let more = errors.len().saturating_sub(1);
@@ -41,28 +38,4 @@ fn read_file(file: &Path, compat: Compat, into: &mut Vec<Resource>) -> Result<()
         into.push(resource);
     }
     Ok(())
-}
-
-fn documents(text: &str) -> Result<Vec<Value>, String> {
-    let mut options = Options::default();
-    if let Some(budget) = &mut options.budget {
-        budget.max_depth = DEEPEST;
-    }
-    options.non_finite_float_policy = NonFiniteFloatPolicy::AsString;
-    // A snippet would quote lines of any length.
-    options.with_snippet = false;
-    serde_saphyr::from_str_multiple_with_options(text, options).map_err(|error| {
-        let message = UserMessageFormatter.format_message(&error);
-        let message: String = message.chars().take(200).collect();
-        match error.location() {
-            Some(at) => {
-                format!("not YAML: {message} at line {}, column {}", at.line(), at.column())
-            }
-            None => format!("not YAML: {message}"),
-        }
-    })
-}
-
-fn invalid(place: &str, problem: String) -> Error {
-    Error::MeshResource { place: place.to_owned(), problem, more: 0 }
 }

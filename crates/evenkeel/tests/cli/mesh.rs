@@ -122,6 +122,38 @@ fn what_is_in_force_already_changes_nothing() {
     assert_eq!(report["resources"][0]["kind"], "MeshLoadBalancingStrategy");
 }
 
+fn delete(names: &[&str], more: &[&str]) -> Ran {
+    let deletes: Vec<&str> = names.iter().flat_map(|name| ["--delete", *name]).collect();
+    mesh(&[&["diff", "--resources", EXAMPLE], &*deletes, more].concat())
+}
+
+#[test]
+fn what_a_deletion_would_change_is_shown() {
+    let ran = delete(&["meshloadbalancingstrategy/backend", "Dataplane/default/web-3"], &[]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""));
+    golden("mesh-diff-delete.txt", &ran.stdout);
+    let ran = delete(&["MeshLoadBalancingStrategy/backend"], &["-o", "json"]);
+    let report: Value = serde_json::from_str(&ran.stdout).unwrap();
+    assert_eq!((ran.code, &report["proxiesChanged"]), (1, &3.into()));
+    assert_eq!(report["deleted"][0]["name"], "backend");
+    assert_eq!(report["resources"], Value::Array(vec![]));
+}
+
+#[test]
+fn what_cannot_be_deleted_is_refused() {
+    for (name, part) in [
+        ("MeshHTTPRoute/nothing", "no MeshHTTPRoute default/nothing in examples/mesh"),
+        ("Dataplane/shop/web-1", "no Dataplane shop/web-1"),
+        ("MeshMagic/web-1", "there is no such kind"),
+        ("web-1", "KIND/NAME"),
+    ] {
+        refused(&delete(&[name], &[]), 2, &[part]);
+    }
+    let both = ["-f", "examples/mesh/policies.yaml"];
+    refused(&delete(&["MeshLoadBalancingStrategy/backend"], &both), 2, &["is given with -f too"]);
+    refused(&mesh(&["diff", "--resources", EXAMPLE]), 2, &["--filename"]);
+}
+
 /// Each use case of the decision record changes something for clients, and for nobody else.
 #[test]
 fn every_use_case_is_valid_and_concerns_the_clients() {
@@ -229,6 +261,63 @@ spec:
         report["findings"].as_array().unwrap().iter().map(|one| &one["finding"]["code"]).collect();
     assert!(codes.contains(&&Value::from("RuleNeverUsed")), "{codes:?}");
     assert!(codes.contains(&&Value::from("UnknownZone")), "{codes:?}");
+}
+
+#[test]
+fn plans_that_are_not_as_written_are_shown_with_their_proxies() {
+    let client = |name: &str| {
+        format!(
+            "type: Dataplane\nname: {name}\nnetworking:\n  address: 127.0.0.1\n  gateway: {{tags: \
+             {{kuma.io/service: {name}, kuma.io/zone: zone-1}}}}\n  outbound:\n  - {{port: 9001, tags: \
+             {{kuma.io/service: backend}}}}\n  - {{port: 9001, tags: {{kuma.io/service: other}}}}\n---\n"
+        )
+    };
+    let rest = "\
+type: Dataplane
+name: backend-1
+networking:
+  address: 10.0.0.1
+  inbound: [{port: 80, tags: {kuma.io/service: backend, kuma.io/protocol: tcp, kuma.io/zone: zone-1, version: v1}}]
+---
+type: Dataplane
+name: backend-2
+networking:
+  address: 10.0.0.2
+  inbound: [{port: 80, tags: {kuma.io/service: backend, kuma.io/protocol: tcp, kuma.io/zone: zone-2, version: v2}}]
+---
+type: MeshTCPRoute
+name: parts
+spec:
+  targetRef: {kind: Mesh}
+  to:
+  - targetRef: {kind: MeshService, name: backend}
+    rules:
+    - default:
+        backendRefs:
+        - {kind: MeshServiceSubset, name: backend, tags: {version: v1}, weight: 1}
+        - {kind: MeshServiceSubset, name: backend, tags: {version: v2}, weight: 1}
+        - {kind: MeshServiceSubset, name: backend, tags: {version: v9}, weight: 1}
+---
+type: MeshLoadBalancingStrategy
+name: own-zone
+spec:
+  targetRef: {kind: Mesh}
+  to:
+  - targetRef: {kind: MeshService, name: backend}
+    default: {localityAwareness: {crossZone: {failover: [{to: {type: None}}]}}}
+";
+    let text: String = ["a", "b"].map(client).concat() + rest;
+    let folder = folder("plans", &[("all.yaml", &text)]);
+    let lint =
+        |more: &[&str]| mesh(&[&["lint", "--resources", folder.to_str().unwrap()], more].concat());
+    let ran = lint(&["--fail-on", "warning"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (1, ""), "{}", ran.stdout);
+    golden("mesh-lint-plans.txt", &ran.stdout);
+    let report: Value = serde_json::from_str(&lint(&["-o", "json"]).stdout).unwrap();
+    let plans = report["plans"].as_array().unwrap();
+    let taken = plans.iter().find(|one| one["reason"]["code"] == "AddressTaken").unwrap();
+    assert_eq!((&taken["nProxies"], &taken["severity"]), (&2.into(), &"warning".into()));
+    assert_eq!(taken["proxies"][1]["name"], "b");
 }
 
 #[test]

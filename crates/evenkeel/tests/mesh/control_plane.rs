@@ -1,25 +1,15 @@
 //! The control plane as a process, and its pages.
 
-use std::{
-    io::{BufRead, BufReader, Read},
-    net::SocketAddr,
-    path::Path,
-    process::{Child, Command, Stdio},
-    sync::mpsc::{self, Receiver},
-    thread,
-    time::{Duration, Instant},
-};
+use std::{net::SocketAddr, path::Path, process::Command};
 
-use evenkeel_testkit::envoy::get;
+use evenkeel_testkit::{envoy::get, process::Process};
 use serde_json::Value;
 
-/// More than anything takes on a machine with other work to do.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
-const PAUSE: Duration = Duration::from_millis(20);
+pub(crate) use evenkeel_testkit::process::{PATIENCE, eventually};
 
 /// It is killed when this is dropped.
 pub(crate) struct ControlPlane {
-    child: Child,
+    process: Process,
     /// Where proxies connect.
     pub(crate) listen: SocketAddr,
     admin: SocketAddr,
@@ -32,35 +22,21 @@ impl ControlPlane {
 
     /// Waits until it is ready.
     pub(crate) fn start_at(folder: &Path, listen: SocketAddr) -> ControlPlane {
-        let folder = folder.to_str().unwrap();
+        // Removed with the folder, and no resource.
+        let (log, folder) = (folder.join(".log"), folder.to_str().unwrap());
         let listen = listen.to_string();
         let args = ["xds", "--resources", folder, "--listen", &listen];
         let mut command = evenkeel(&args);
         command.args(["--admin-listen", "127.0.0.1:0", "--zone", "zone-0"]);
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        let said = lines(child.stdout.take().unwrap());
-        let errors = lines(child.stderr.take().unwrap());
-        let mut after = |prefix: &str| {
-            let begun = Instant::now();
-            while let Some(left) = PATIENCE.checked_sub(begun.elapsed()) {
-                let Ok(line) = said.recv_timeout(left) else { break };
-                if let Some(rest) = line.strip_prefix(prefix) {
-                    return rest.trim().to_owned();
-                }
-            }
-            let _ = child.kill();
-            panic!("no line {prefix:?} came: {}", errors.iter().collect::<String>());
-        };
-        let listen = after("xds: ").parse().unwrap();
-        let admin = after("admin: http://").parse().unwrap();
-        ControlPlane { child, listen, admin }
+        let mut process = Process::start(&mut command, &log);
+        let listen = process.after("xds: ").parse().unwrap();
+        let admin = process.after("admin: http://").parse().unwrap();
+        ControlPlane { process, listen, admin }
     }
 
     /// Without a chance to say anything to its proxies.
-    pub(crate) fn kill(mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
+    pub(crate) fn kill(self) {
+        self.process.kill();
     }
 
     /// One of its pages, as JSON.
@@ -88,42 +64,10 @@ pub(crate) fn inspect_page(proxy: &str) -> String {
     format!("/mesh/inspect?dataplane={proxy}")
 }
 
-impl Drop for ControlPlane {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// Looks again and again, up to a deadline.
-pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Result<T, String>) -> T {
-    let begun = Instant::now();
-    loop {
-        match look() {
-            Ok(found) => return found,
-            Err(seen) => assert!(begun.elapsed() < PATIENCE, "{what} stayed {seen}"),
-        }
-        thread::sleep(PAUSE);
-    }
-}
-
 /// `evenkeel`, cut off from any cluster of this machine.
 pub(crate) fn evenkeel(args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
     command.args(args).env("HOME", "/nonexistent").env_remove("KUBECONFIG");
     command.env_remove("KUBERNETES_SERVICE_HOST").env_remove("CARGO");
     command
-}
-
-/// Lines are read to the end, so that nobody waits for a reader.
-fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, lines) = mpsc::channel();
-    thread::spawn(move || {
-        let mut reader = BufReader::new(from);
-        let mut line = String::new();
-        while reader.read_line(&mut line).is_ok_and(|n| n > 0) {
-            let _ = sender.send(std::mem::take(&mut line));
-        }
-    });
-    lines
 }

@@ -1,7 +1,7 @@
 //! The inbounds of a proxy: each is a listener that forwards to the workload.
 
 use core::net::SocketAddr;
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use evenkeel_model::mesh::{
     Cluster, ClusterEndpoints, Direction, Listener, LoadBalancer, MeshProtocol, ProxyConfig, Route,
@@ -73,7 +73,9 @@ impl MeshView {
 }
 
 fn to_workload(name: &Arc<str>, split: Split) -> RouteTable {
-    let action = RouteAction::Forward { split, hash_policies: Vec::new(), timeout: None };
+    // None, as in Kuma: how long a request may take is for its client to say.
+    let timeout = Some(Duration::ZERO);
+    let action = RouteAction::Forward { split, hash_policies: Vec::new(), timeout };
     let route = Route { matches: RouteMatch::default(), action };
     RouteTable { name: name.clone(), routes: vec![route] }
 }

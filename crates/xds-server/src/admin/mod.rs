@@ -155,7 +155,7 @@ impl Admin {
             return problem(StatusCode::BAD_REQUEST, "name one: ?dataplane=MESH/NAME");
         };
         match inspect::inspect(&self.control, &ProxyKey::new(mesh, name)) {
-            Some(value) => json_reply(&value),
+            Some(inspected) => json_reply(&json!(inspected)),
             None => problem(StatusCode::NOT_FOUND, "there is no such Dataplane"),
         }
     }
@@ -163,15 +163,6 @@ impl Admin {
     fn unix(&self, since_start: Duration) -> f64 {
         self.control.clock.unix(since_start)
     }
-}
-
-/// A reason, with its sentence.
-fn reason<R: evenkeel_model::Reason + serde::Serialize>(reason: &R) -> Value {
-    let mut value = json!(reason);
-    if let Some(fields) = value.as_object_mut() {
-        fields.insert("message".to_owned(), json!(reason.to_string()));
-    }
-    value
 }
 
 fn json_reply(value: &Value) -> Reply {

@@ -17,6 +17,7 @@ use serde::Serialize;
 pub use self::{
     cluster::ClusterSource,
     intake::{Intake, Object, ObjectId},
+    yaml::documents,
 };
 
 /// Something that is not in force, and why.

@@ -16,7 +16,7 @@ const ALIAS_ALLOWANCE: usize = 1_000_000;
 const MESSAGE: usize = 300;
 
 /// All documents, in their order; `null` for an empty one.
-pub(super) fn documents(text: &str) -> Result<Vec<Value>, String> {
+pub fn documents(text: &str) -> Result<Vec<Value>, String> {
     serde_saphyr::from_str_multiple_with_options(text, options(text.len()))
         .map_err(|error| message(&error))
 }

@@ -1,6 +1,7 @@
 //! What becomes of lists and changes of custom resources.
 
 use std::{
+    collections::BTreeSet,
     sync::{Arc, mpsc as blocking},
     thread,
     time::Duration,
@@ -12,6 +13,7 @@ use evenkeel_k8s::{
 };
 use evenkeel_locality::{
     Compat,
+    resource::Kind,
     view::{self, ProxyKey, View},
 };
 use evenkeel_model::{Gone, Watched};
@@ -84,6 +86,14 @@ fn dataplane(name: &str, address: &str) -> Value {
 fn gone(name: &str) -> Watched<MeshObject> {
     let of = |text: &str| Arc::from(text);
     Watched::Deleted(Gone { namespace: of("shop"), name: of(name), uid: of(name) })
+}
+
+/// Crates `k8s` and `locality` do not know each other.
+#[test]
+fn what_is_followed_is_what_is_understood() {
+    let followed: BTreeSet<&str> = MeshKind::ALL.into_iter().map(MeshKind::name).collect();
+    let understood: BTreeSet<&str> = Kind::ALL.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(followed, understood);
 }
 
 #[test]
