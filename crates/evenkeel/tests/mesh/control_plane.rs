@@ -22,7 +22,7 @@ pub(crate) struct ControlPlane {
     child: Child,
     /// Where proxies connect.
     pub(crate) listen: SocketAddr,
-    admin: SocketAddr,
+    pub(crate) admin: SocketAddr,
 }
 
 impl ControlPlane {
@@ -30,12 +30,20 @@ impl ControlPlane {
         ControlPlane::start_at(folder, SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 
-    /// Waits until it is ready.
     pub(crate) fn start_at(folder: &Path, listen: SocketAddr) -> ControlPlane {
-        let folder = folder.to_str().unwrap();
-        let listen = listen.to_string();
-        let args = ["xds", "--resources", folder, "--listen", &listen];
-        let mut command = evenkeel(&args);
+        ControlPlane::start_with(&["--resources", folder.to_str().unwrap()], listen)
+    }
+
+    /// On the custom resources of a cluster.
+    pub(crate) fn on_cluster(kubeconfig: &Path) -> ControlPlane {
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        ControlPlane::start_with(&["--kubeconfig", kubeconfig.to_str().unwrap()], listen)
+    }
+
+    /// Waits until it is ready.
+    fn start_with(source: &[&str], listen: SocketAddr) -> ControlPlane {
+        let mut command = evenkeel(&["xds", "--listen", &listen.to_string()]);
+        command.args(source);
         command.args(["--admin-listen", "127.0.0.1:0", "--zone", "zone-0"]);
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
