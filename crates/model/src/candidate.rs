@@ -18,6 +18,10 @@ pub trait Selectable {
     fn has_node_hint(&self) -> bool;
     fn is_for_zone(&self, zone: ZoneId) -> bool;
     fn is_for_node(&self, node: NodeId) -> bool;
+    /// The zones it is hinted for.
+    fn zone_hints(&self) -> &[ZoneId];
+    /// The nodes it is hinted for.
+    fn node_hints(&self) -> &[NodeId];
 
     /// Of use at all: ready, or still serving.
     fn is_usable(&self) -> bool {
@@ -61,22 +65,6 @@ impl Candidate {
             zone: zone.unwrap_or(ZoneId::EMPTY),
             ready,
             serving_terminating: serving && conditions.terminating == Some(true),
-        }
-    }
-
-    /// The zones it is hinted for.
-    pub fn zone_hints(&self) -> &[ZoneId] {
-        match &self.several {
-            Some(hints) => hints.zones.as_slice(),
-            None => self.zone_hint.as_slice(),
-        }
-    }
-
-    /// The nodes it is hinted for.
-    pub fn node_hints(&self) -> &[NodeId] {
-        match &self.several {
-            Some(hints) => hints.nodes.as_slice(),
-            None => self.node_hint.as_slice(),
         }
     }
 
@@ -148,40 +136,17 @@ impl Selectable for Candidate {
         self.node_hint == Some(node)
             || self.several.as_ref().is_some_and(|hints| hints.nodes.contains(&node))
     }
-}
-
-impl<T: Selectable> Selectable for &T {
-    #[inline]
-    fn ready(&self) -> bool {
-        (**self).ready()
+    fn zone_hints(&self) -> &[ZoneId] {
+        match &self.several {
+            Some(hints) => hints.zones.as_slice(),
+            None => self.zone_hint.as_slice(),
+        }
     }
-    #[inline]
-    fn serving_terminating(&self) -> bool {
-        (**self).serving_terminating()
-    }
-    #[inline]
-    fn on_node(&self) -> Option<NodeId> {
-        (**self).on_node()
-    }
-    #[inline]
-    fn zone(&self) -> ZoneId {
-        (**self).zone()
-    }
-    #[inline]
-    fn has_zone_hint(&self) -> bool {
-        (**self).has_zone_hint()
-    }
-    #[inline]
-    fn has_node_hint(&self) -> bool {
-        (**self).has_node_hint()
-    }
-    #[inline]
-    fn is_for_zone(&self, zone: ZoneId) -> bool {
-        (**self).is_for_zone(zone)
-    }
-    #[inline]
-    fn is_for_node(&self, node: NodeId) -> bool {
-        (**self).is_for_node(node)
+    fn node_hints(&self) -> &[NodeId] {
+        match &self.several {
+            Some(hints) => hints.nodes.as_slice(),
+            None => self.node_hint.as_slice(),
+        }
     }
 }
 
@@ -226,5 +191,11 @@ impl Selectable for Endpoint {
     #[inline]
     fn is_for_node(&self, node: NodeId) -> bool {
         self.hints.as_ref().is_some_and(|hints| hints.nodes.contains(&node))
+    }
+    fn zone_hints(&self) -> &[ZoneId] {
+        Endpoint::zone_hints(self)
+    }
+    fn node_hints(&self) -> &[NodeId] {
+        Endpoint::node_hints(self)
     }
 }

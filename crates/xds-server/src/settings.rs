@@ -26,7 +26,7 @@ pub enum SourceSettings {
     /// A folder of YAML files.
     Folder(PathBuf),
     /// Custom resources.
-    Cluster(ClusterSource),
+    Cluster(Box<ClusterSource>),
     /// Whoever holds the intake, see [`prepare`](crate::prepare).
     Intake,
 }

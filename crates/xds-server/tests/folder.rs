@@ -67,6 +67,7 @@ fn scan(folder: &mut Folder) -> Scan {
 fn told(scan: &Scan) -> Vec<String> {
     let one = |update: &Update| match update {
         Update::Apply(resource) => format!("+{}", resource.key.name),
+        Update::Plain { .. } => panic!("files have no Services of Kubernetes"),
         Update::Delete(key) => format!("-{}", key.name),
     };
     scan.updates.iter().map(one).collect()

@@ -25,7 +25,7 @@ pub(super) struct Report {
 pub(super) fn run(args: &DiffArgs) -> Result<Exit, Error> {
     // What is given must be valid; what is in force already may be invalid in part.
     let new = new_files::read(&args.filename, args.rules.compat.into())?;
-    let old = resources::valid(&args.resources, &args.rules)?;
+    let old = resources::valid(&args.source, &args.rules)?;
     let mut before = resources::view(&old, &args.rules);
     let mut after = resources::view(&old, &args.rules);
     for resource in &new {
@@ -60,7 +60,8 @@ fn deleted(args: &DiffArgs, old: &[Resource], new: &[Resource]) -> Result<Vec<Ke
     keys.dedup();
     for key in &keys {
         let problem = if !is_in(old, key) {
-            format!("no {key} in {}", args.resources.display())
+            let place = args.source.resources.as_deref().map(|folder| folder.display().to_string());
+            format!("no {key} in {}", place.as_deref().unwrap_or("the cluster"))
         } else if is_in(new, key) {
             format!("{key} is given with -f too")
         } else {

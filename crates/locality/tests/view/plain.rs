@@ -23,7 +23,7 @@ fn tags(zone: &str, more: &[(&str, &str)]) -> Tags {
 }
 
 fn instance(n: u8, zone: &str, state: InstanceState) -> Instance {
-    let address = format!("10.1.0.{n}:8080").parse().unwrap();
+    let address = std::net::SocketAddr::from(([10, 1, 0, n], 8080));
     Instance { address, tags: tags(zone, &[("version", if n == 3 { "v2" } else { "v1" })]), state }
 }
 
@@ -47,7 +47,7 @@ fn service() -> PlainService {
     PlainService {
         namespace: "shop".into(),
         name: "web".into(),
-        port: NonZeroU16::new(80).unwrap(),
+        port: NonZeroU16::new(80).expect("it is not 0"),
         port_name: Some("http".into()),
         labels: Arc::new(BTreeMap::from([("team".into(), "one".into())])),
         protocol: MeshProtocol::Http,
@@ -79,7 +79,11 @@ fn groups_of(view: &mut View, name: &str) -> Vec<(String, u32, usize)> {
     let groups = view.assignment(key).assignment.groups;
     let group = |g: &evenkeel_model::mesh::Group| {
         assert_eq!(g.priority, 0);
-        (g.zone.as_deref().unwrap_or("-").to_owned(), g.weight.unwrap().get(), g.endpoints.len())
+        (
+            g.zone.as_deref().unwrap_or("-").to_owned(),
+            g.weight.expect("each has one").get(),
+            g.endpoints.len(),
+        )
     };
     groups.iter().map(group).collect()
 }

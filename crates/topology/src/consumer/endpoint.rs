@@ -121,4 +121,10 @@ impl<E> Selectable for MergedEndpoint<'_, E> {
     fn is_for_node(&self, node: NodeId) -> bool {
         self.candidate.is_for_node(node)
     }
+    fn zone_hints(&self) -> &[ZoneId] {
+        self.candidate.zone_hints()
+    }
+    fn node_hints(&self) -> &[NodeId] {
+        self.candidate.node_hints()
+    }
 }

@@ -7,8 +7,7 @@
 use std::collections::BTreeMap;
 
 use evenkeel_model::{
-    Candidate, HintsIgnored, NodeId, Path, Routing, Rule, Selectable, Selection, Share, Viewpoint,
-    ZoneId,
+    HintsIgnored, NodeId, Path, Routing, Rule, Selectable, Selection, Share, Viewpoint, ZoneId,
 };
 
 use super::{Survey, by_shares, serving_terminating, shares};
@@ -28,9 +27,9 @@ pub struct Everywhere {
 }
 
 /// The endpoints for traffic on this path, wherever the client is.
-pub fn everywhere(
+pub fn everywhere<S: Selectable>(
     path: Path,
-    candidates: &[&Candidate],
+    candidates: &[S],
     routing: Routing<'_>,
     settings: &Settings,
 ) -> Everywhere {
@@ -49,23 +48,23 @@ pub fn everywhere(
 }
 
 /// Traffic that must stay on the node.
-fn on_each_node(candidates: &[&Candidate]) -> Everywhere {
-    let nodes = usable_by(candidates, Rule::LocalReady, |c| c.on_node());
+fn on_each_node<S: Selectable>(candidates: &[S]) -> Everywhere {
+    let nodes = usable_by(candidates, Rule::LocalReady, S::on_node);
     Everywhere { nodes, ..Everywhere::nothing(Rule::Nothing) }
 }
 
 /// Traffic that must stay in the zone.
-fn in_each_zone(candidates: &[&Candidate]) -> Everywhere {
-    let named = |c: &Candidate| Some(c.zone()).filter(|zone| *zone != ZoneId::EMPTY);
+fn in_each_zone<S: Selectable>(candidates: &[S]) -> Everywhere {
+    let named = |c: &S| Some(c.zone()).filter(|zone| *zone != ZoneId::EMPTY);
     let ruled_zones = usable_by(candidates, Rule::RequiredZone, named);
     Everywhere { ruled_zones, ..Everywhere::nothing(Rule::RequiredZoneEmpty) }
 }
 
 /// In each bucket the ready endpoints or, failing those, the serving-terminating ones.
-fn usable_by<K: Ord + Copy>(
-    candidates: &[&Candidate],
+fn usable_by<S: Selectable, K: Ord + Copy>(
+    candidates: &[S],
     when_ready: Rule,
-    key: impl Fn(&Candidate) -> Option<K>,
+    key: impl Fn(&S) -> Option<K>,
 ) -> BTreeMap<K, Selection> {
     let ready = bucketed(candidates, when_ready, |c| key(c).filter(|_| c.ready()));
     let mut usable = bucketed(candidates, Rule::ServingTerminating, |c| {
@@ -75,7 +74,11 @@ fn usable_by<K: Ord + Copy>(
     usable
 }
 
-fn by_hints(candidates: &[&Candidate], routing: Routing<'_>, settings: &Settings) -> Everywhere {
+fn by_hints<S: Selectable>(
+    candidates: &[S],
+    routing: Routing<'_>,
+    settings: &Settings,
+) -> Everywhere {
     let survey = survey(candidates);
     if survey.ready == 0 {
         return Everywhere::same(serving_terminating(candidates, |_| true));
@@ -87,7 +90,6 @@ fn by_hints(candidates: &[&Candidate], routing: Routing<'_>, settings: &Settings
     if routing == Routing::IgnoreHints {
         return Everywhere::same(all(HintsIgnored::GateOff));
     }
-    let ready = |c: &&Candidate| c.ready();
     let mut found = Everywhere::same(all(match survey.with_zone_hint {
         0 => HintsIgnored::NoHints,
         n if n < survey.ready => HintsIgnored::MissingOn { endpoints: survey.ready - n },
@@ -98,18 +100,16 @@ fn by_hints(candidates: &[&Candidate], routing: Routing<'_>, settings: &Settings
         NodeHintRule::AllHaveOne => survey.with_node_hint == survey.ready,
     };
     if node_hints_hold && settings.gates.prefer_same_traffic_distribution {
-        let hints = |c: &&Candidate| c.node_hints().to_vec();
-        found.nodes = buckets(candidates, Rule::SameNode, ready, hints);
+        found.nodes = buckets(candidates, Rule::SameNode, S::ready, |c| c.node_hints().to_vec());
     }
     if survey.with_zone_hint == survey.ready {
-        let hints = |c: &&Candidate| c.zone_hints().to_vec();
-        found.zones = buckets(candidates, Rule::SameZone, ready, hints);
+        found.zones = buckets(candidates, Rule::SameZone, S::ready, |c| c.zone_hints().to_vec());
     }
     found
 }
 
 /// What hints the ready endpoints have, without a place to see them from.
-fn survey(candidates: &[&Candidate]) -> Survey {
+fn survey<S: Selectable>(candidates: &[S]) -> Survey {
     let mut seen = Survey::default();
     for candidate in candidates.iter().filter(|c| c.ready()) {
         seen.ready += 1;
@@ -119,19 +119,19 @@ fn survey(candidates: &[&Candidate]) -> Survey {
     seen
 }
 
-fn bucketed<K: Ord + Copy>(
-    candidates: &[&Candidate],
+fn bucketed<S: Selectable, K: Ord + Copy>(
+    candidates: &[S],
     rule: Rule,
-    key: impl Fn(&Candidate) -> Option<K>,
+    key: impl Fn(&S) -> Option<K>,
 ) -> BTreeMap<K, Selection> {
     buckets(candidates, rule, |_| true, |c| key(c).into_iter().collect())
 }
 
-fn buckets<K: Ord + Copy>(
-    candidates: &[&Candidate],
+fn buckets<S: Selectable, K: Ord + Copy>(
+    candidates: &[S],
     rule: Rule,
-    fits: impl Fn(&&Candidate) -> bool,
-    keys: impl Fn(&&Candidate) -> Vec<K>,
+    fits: impl Fn(&S) -> bool,
+    keys: impl Fn(&S) -> Vec<K>,
 ) -> BTreeMap<K, Selection> {
     let mut found: BTreeMap<K, Selection> = BTreeMap::new();
     for (endpoint, candidate) in (0u32..).zip(candidates).filter(|(_, c)| fits(c)) {

@@ -27,9 +27,8 @@ fn kind(rule: Rule) -> Rule {
 }
 
 fn check(candidates: &[Candidate], routing: Routing<'_>, settings: &Settings) {
-    let all: Vec<&Candidate> = candidates.iter().collect();
-    let cluster = everywhere(Path::Cluster, &all, routing, settings);
-    let local = everywhere(Path::Local, &all, routing, settings);
+    let cluster = everywhere(Path::Cluster, candidates, routing, settings);
+    let local = everywhere(Path::Local, candidates, routing, settings);
     for from in places() {
         let alone = select_cluster(from, candidates, routing, settings);
         assert_eq!(cluster.of(from).shares, alone.shares, "cluster, {from:?}");
@@ -74,9 +73,8 @@ fn thousands_of_nodes_take_one_pass() {
         Candidate::new(evenkeel_model::Conditions::READY, Some(node(n)), None, Some(&hints))
     };
     let candidates: Vec<Candidate> = (1..=100_000).map(candidate).collect();
-    let all: Vec<&Candidate> = candidates.iter().collect();
     let begun = std::time::Instant::now();
-    let found = everywhere(Path::Cluster, &all, Routing::Hints, &settings());
+    let found = everywhere(Path::Cluster, &candidates, Routing::Hints, &settings());
     assert_eq!(found.nodes.len(), 100_000);
     assert_eq!(found.of(Viewpoint { node: Some(node(7)), zone: None }).shares.len(), 1);
     // One select for each node would look at 10^10 endpoints.

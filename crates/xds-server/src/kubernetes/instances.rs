@@ -9,8 +9,7 @@ use std::{
 
 use evenkeel_locality::resource::{NAMESPACE, PROTOCOL_TAG, SERVICE_TAG, ZONE_TAG};
 use evenkeel_model::{
-    Candidate, NodeId, Path, Protocol, Selectable, ServiceKey, Topology, TrafficPolicy, ZoneId,
-    label,
+    NodeId, Path, Protocol, Selectable, ServiceKey, Topology, TrafficPolicy, ZoneId, label,
     mesh::{Instance, InstanceState, MeshProtocol, PlainService, Selections, Tags},
 };
 use evenkeel_topology::{
@@ -96,13 +95,12 @@ impl Making<'_> {
             instance(endpoint, tags)
         });
         let instances = instances.collect();
-        let candidates: Vec<&Candidate> = endpoints.iter().map(|e| e.candidate).collect();
         // Traffic of the mesh comes from within the cluster.
         let path = match of.exposure.internal {
             TrafficPolicy::Local => Path::Local,
             TrafficPolicy::Cluster => Path::Cluster,
         };
-        let selected = everywhere(path, &candidates, port.routing(), settings);
+        let selected = everywhere(path, &endpoints, port.routing(), settings);
         let pods: BTreeSet<ServiceKey> = endpoints.iter().filter_map(pod).collect();
         let service = PlainService {
             namespace: Arc::clone(&of.key.namespace),

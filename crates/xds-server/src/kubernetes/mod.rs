@@ -24,10 +24,10 @@ use std::{
 };
 
 use evenkeel_model::{
-    Gone, NodeId, PortId, SeenService, SeenSlice, ServiceKey, Topology, Watched,
+    Gone, PortId, SeenService, SeenSlice, Selectable, ServiceKey, Topology, Watched, label,
     mesh::{PlainService, Tags},
 };
-use evenkeel_topology::consumer::{ChangeKind, View};
+use evenkeel_topology::consumer::{ChangeKind, PortView, View};
 use rustc_hash::FxHashMap;
 
 use self::{
@@ -52,6 +52,16 @@ pub struct KubernetesSettings {
     pub node_labels: BTreeSet<Arc<str>>,
     /// Whose annotations count, and which gates are on.
     pub topology: evenkeel_topology::Settings,
+}
+
+impl Default for KubernetesSettings {
+    fn default() -> Self {
+        KubernetesSettings {
+            mesh: "default".into(),
+            node_labels: BTreeSet::new(),
+            topology: evenkeel_topology::Settings::default(),
+        }
+    }
 }
 
 /// A port under its name in a mesh.
@@ -158,9 +168,9 @@ impl Kubernetes {
         }
         self.located.moved(changed.iter().flat_map(|node| self.pods.addresses_on(*node)));
         let is_there = |id: &PortId| {
-            let endpoints = self.view.port(*id).into_iter().flat_map(|port| port.endpoints());
-            let mut on = endpoints.filter_map(|e| evenkeel_model::Selectable::on_node(e.candidate));
-            on.any(|node: NodeId| changed.contains(&node))
+            let endpoints = self.view.port(*id).into_iter().flat_map(PortView::endpoints);
+            let mut on = endpoints.filter_map(|endpoint| endpoint.on_node());
+            on.any(|node| changed.contains(&node))
         };
         self.stale.extend(self.told.keys().copied().filter(is_there));
     }
@@ -271,7 +281,7 @@ impl Kubernetes {
     /// The labels of the Node at whose Pod this address is.
     fn place(&self, ip: core::net::IpAddr) -> Option<Tags> {
         let tags = self.nodes.tags(self.pods.node_at(ip)?)?;
-        match (&self.zone, tags.get(evenkeel_model::label::ZONE)) {
+        match (&self.zone, tags.get(label::ZONE)) {
             (None, Some(zone)) => {
                 let mut tags = BTreeMap::clone(tags);
                 tags.insert(evenkeel_locality::resource::ZONE_TAG.into(), Arc::clone(zone));
