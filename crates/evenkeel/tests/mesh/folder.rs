@@ -142,6 +142,27 @@ pub(crate) fn strategy_with(service: &str, conf: &Value) -> Value {
     })
 }
 
+/// Active checks of a service, whose first result counts.
+pub(crate) fn often_checked(service: &str) -> Value {
+    let conf = json!({
+        "interval": "100ms",
+        "timeout": "5s",
+        "noTrafficInterval": "100ms",
+        "unhealthyThreshold": 1,
+        "healthyThreshold": 1,
+        "http": { "path": "/healthy" },
+    });
+    json!({
+        "type": "MeshHealthCheck",
+        "mesh": "default",
+        "name": "often",
+        "spec": {
+            "targetRef": { "kind": "Mesh" },
+            "to": [{ "targetRef": { "kind": "MeshService", "name": service }, "default": conf }],
+        },
+    })
+}
+
 /// An address for a listener of an Envoy, of this process alone; its port was free just now.
 pub(crate) fn free_address() -> SocketAddr {
     static NEXT: AtomicU32 = AtomicU32::new(0);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     client::{Client, Spec, TOLERANCE, share_of_zone},
     control_plane::ControlPlane,
-    folder::{Folder, Instance, strategy},
+    folder::{Folder, Instance, often_checked, strategy},
 };
 
 /// Traffic leaves the zone below this percentage of healthy endpoints.
@@ -62,25 +62,7 @@ fn failed_health_checks_move_traffic_below_the_threshold() {
     let mut near: Vec<Server> = (0..4).map(|n| Server::http(&format!("zone-1.{n}"))).collect();
     let far = Server::http("zone-2.a");
     folder.put(&strategy("backend", &threshold(None)));
-    folder.put(&json!({
-        "type": "MeshHealthCheck",
-        "mesh": "default",
-        "name": "often",
-        "spec": {
-            "targetRef": { "kind": "Mesh" },
-            "to": [{
-                "targetRef": { "kind": "MeshService", "name": "backend" },
-                "default": {
-                    "interval": "100ms",
-                    "timeout": "5s",
-                    "noTrafficInterval": "100ms",
-                    "unhealthyThreshold": 1,
-                    "healthyThreshold": 1,
-                    "http": { "path": "/healthy" },
-                },
-            }],
-        },
-    }));
+    folder.put(&often_checked("backend"));
     for server in &near {
         folder.put(&Instance::new("backend", "zone-1", server).dataplane("Ready"));
     }

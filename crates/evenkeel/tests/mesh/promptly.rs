@@ -17,47 +17,81 @@ use serde_json::json;
 use crate::{
     client::{Client, Spec},
     control_plane::{ControlPlane, PATIENCE},
-    folder::{Folder, Instance, strategy},
+    folder::{Folder, Instance, often_checked, strategy},
 };
 
 const CHANGES: usize = 9;
 /// Far below the second for which Envoy would collect changes, far above what it takes to act.
 const PROMPT: Duration = Duration::from_millis(400);
 
-/// Each change comes within a second of the one before it, so that Envoy would collect all but the first.
-#[test]
-fn changes_of_health_move_traffic_as_soon_as_they_are_acknowledged() {
-    let folder = Folder::new("promptly");
-    let (near, far) = (Server::http("zone-1.a"), Server::http("zone-2.a"));
+/// A near and a far endpoint of `backend`, and a client that is near.
+fn one_near_and_one_far(folder: &Folder, near: &Server, far: &Server) -> (ControlPlane, Client) {
     let any = json!({ "crossZone": { "failover": [{ "to": { "type": "Any" } }] } });
     folder.put(&strategy("backend", &any));
-    folder.put(&Instance::new("backend", "zone-1", &near).dataplane("Ready"));
-    folder.put(&Instance::new("backend", "zone-2", &far).dataplane("Ready"));
+    folder.put(&Instance::new("backend", "zone-1", near).dataplane("Ready"));
+    folder.put(&Instance::new("backend", "zone-2", far).dataplane("Ready"));
     let control_plane = ControlPlane::start(folder.path());
-    let client =
-        Client::start(&Spec::new("client", "zone-1", &["backend"]), &folder, &control_plane);
-    let changes = (0..CHANGES).map(|n| match n % 2 {
-        0 => ("NotReady", "UNHEALTHY", &far),
-        _ => ("Ready", "HEALTHY", &near),
-    });
-    let took = changes.map(|(state, health, serves)| {
+    let spec = Spec::new("client", "zone-1", &["backend"]);
+    let client = Client::start(&spec, folder, &control_plane);
+    (control_plane, client)
+}
+
+/// How long it takes from now until all requests are answered by this server.
+fn until_served_by(client: &Client, server: &Server) -> Duration {
+    let begun = Instant::now();
+    loop {
+        let answers = Requests::new(10).http(client.outbound("backend"));
+        if answers.share(server.name()) == 1.0 {
+            return begun.elapsed();
+        }
+        assert!(begun.elapsed() < PATIENCE, "{}: {answers:?}", server.name());
+    }
+}
+
+fn prompt(mut took: Vec<Duration>) {
+    took.sort_unstable();
+    assert!(took[took.len() / 2] < PROMPT, "{took:?}");
+}
+
+#[test]
+fn discovered_changes_of_health_move_traffic_as_soon_as_they_are_acknowledged() {
+    let folder = Folder::new("discovered_promptly");
+    let (near, far) = (Server::http("zone-1.a"), Server::http("zone-2.a"));
+    let (control_plane, client) = one_near_and_one_far(&folder, &near, &far);
+    let took = (0..CHANGES).map(|n| {
+        let (state, health, serves) = match n % 2 {
+            0 => ("NotReady", "UNHEALTHY", &far),
+            _ => ("Ready", "HEALTHY", &near),
+        };
         folder.put(&Instance::new("backend", "zone-1", &near).dataplane(state));
         client.told(&control_plane, health, &[near.address()]);
-        let acknowledged = Instant::now();
-        loop {
-            let answers = Requests::new(10).http(client.outbound("backend"));
-            if answers.share(serves.name()) == 1.0 {
-                return acknowledged.elapsed();
-            }
-            assert!(acknowledged.elapsed() < PATIENCE, "{state}: {answers:?}");
-        }
+        until_served_by(&client, serves)
     });
-    let took: Vec<Duration> = took.collect();
-    let mut sorted = took.clone();
-    sorted.sort_unstable();
-    assert!(sorted[CHANGES / 2] < PROMPT, "{took:?}");
-    let collected = client.envoy.stat("cluster_manager.cluster_updated_via_merge");
-    assert_eq!(collected, 0, "{took:?}");
+    prompt(took.collect());
+}
+
+/// Each change comes within a second of the one before it, so that Envoy by default would collect all but
+/// the first.
+#[test]
+fn what_checks_find_moves_traffic_at_once() {
+    let folder = Folder::new("checked_promptly");
+    let (near, far) = (Server::http("zone-1.a"), Server::http("zone-2.a"));
+    folder.put(&often_checked("backend"));
+    let (_control_plane, client) = one_near_and_one_far(&folder, &near, &far);
+    let is_known = |healthy: u64| {
+        let what = format!("{healthy} healthy endpoints");
+        let stat = || client.envoy.stat("cluster.backend.membership_healthy");
+        client.envoy.wait_until(&what, || stat() == healthy);
+    };
+    is_known(2);
+    let took = (0..CHANGES).map(|n| {
+        let (status, healthy, serves) = if n % 2 == 0 { (500, 1, &far) } else { (200, 2, &near) };
+        near.answer_with(status);
+        is_known(healthy);
+        until_served_by(&client, serves)
+    });
+    prompt(took.collect());
+    assert_eq!(client.envoy.stat("cluster_manager.cluster_updated_via_merge"), 0);
 }
 
 /// With Envoy's own back-off, this many attempts take a quarter of an hour.

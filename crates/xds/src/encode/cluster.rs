@@ -162,10 +162,10 @@ fn common(cluster: &Cluster) -> Option<CommonLbConfig> {
     let weighted = cluster
         .locality_weighted
         .then_some(LocalityConfigSpecifier::LocalityWeightedLbConfig(LocalityWeightedLbConfig {}));
-    // Otherwise Envoy collects changes of health for a second before its workers act on them, even if it
-    // has acknowledged them.
-    let is_discovered = matches!(cluster.endpoints, ClusterEndpoints::Discovered);
-    let merge_window = is_discovered.then(|| duration(Duration::ZERO));
+    // Otherwise Envoy collects what it finds out about health by itself for a second before its workers act
+    // on it. What is discovered takes effect at once in any case.
+    let finds_out = !cluster.health_checks.is_empty() || outlier.is_some();
+    let merge_window = finds_out.then(|| duration(Duration::ZERO));
     if panic.is_none() && weighted.is_none() && merge_window.is_none() {
         return None;
     }
