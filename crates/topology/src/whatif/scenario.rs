@@ -90,6 +90,29 @@ impl<'a> Scenario<'a> {
         }
     }
 
+    /// Where traffic goes now: the policy in force with the figures that it has in
+    /// [`forecast`](Self::forecast), without the others. O(zones · endpoints).
+    pub fn now(&self, state: &ServiceState) -> (Policy, Figures) {
+        let traffic = self.profile.of_service(&state.service.key.to_string(), &self.zones);
+        let case = Case::new(state, self.environment, traffic);
+        let can_act = self.cannot_act(&case, case.current).is_none()
+            && Needs::controller(case.current, &case.data_plane).is_none();
+        if can_act || case.current == Policy::None {
+            return (case.current, self.in_force(&case));
+        }
+        let none = self.hint(&case, Policy::None, &self.whole, case.pool.clone(), case.hinted);
+        let routing = case.route(Policy::None).planned(none.shares.as_ref());
+        let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
+        (case.current, self.figures(&case, here, &none.endpoints, &routing))
+    }
+
+    /// Of the policy in force, with the hints that are there.
+    fn in_force(&self, case: &Case<'_>) -> Figures {
+        let here = Demand { cluster: &self.whole, by_zone: &case.traffic.by_zone };
+        let routing = case.route(case.current).in_force(&case.pool.carried);
+        self.figures(case, here, &case.pool.as_they_are(), &routing)
+    }
+
     fn subject<'s>(&'s self, case: &'s Case<'s>, forecasts: &'s [Forecast]) -> Subject<'s> {
         let by_zone = &case.traffic.by_zone;
         let threshold = case.settings.assign_threshold;
@@ -133,10 +156,7 @@ impl<'a> Scenario<'a> {
         let hinted = self.hint(case, policy, here.cluster, case.pool.clone(), case.hinted);
         let given =
             self.figures(case, here, &hinted.endpoints, &route.planned(hinted.shares.as_ref()));
-        let in_force = (policy == case.current && case.is_real).then(|| {
-            let routing = route.in_force(&case.pool.carried);
-            self.figures(case, here, &case.pool.as_they_are(), &routing)
-        });
+        let in_force = (policy == case.current && case.is_real).then(|| self.in_force(case));
         let differs = in_force.as_ref().is_some_and(|now| !now.is_close(&given));
         Forecast {
             policy,

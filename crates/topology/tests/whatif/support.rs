@@ -51,7 +51,11 @@ pub(crate) fn forecast_in(
         services: vec![state],
         ..Snapshot::default()
     };
-    Scenario::new(&snapshot, profile, environment).forecast(&snapshot.services[0], replicas)
+    let (scenario, state) = (Scenario::new(&snapshot, profile, environment), &snapshot.services[0]);
+    let (policy, now) = scenario.now(state);
+    let as_they_are = scenario.forecast(state, None);
+    assert_eq!(Some(&now), as_they_are.of(policy).map(|f| &f.figures), "{policy} in short");
+    if replicas.is_none() { as_they_are } else { scenario.forecast(state, replicas) }
 }
 
 pub(crate) fn figures(forecasts: &Forecasts, policy: Policy) -> &Figures {
