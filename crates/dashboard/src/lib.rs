@@ -1,9 +1,22 @@
-//! The dashboard: what a cluster's traffic does and why, as pages.
+//! The dashboard: what a cluster's traffic does and why, as pages in a browser.
 //!
 //! ```text
-//!   topology: explain, whatif, analyze ──► view: sentences, numbers, geometry ──► JSON ──► page
+//!   watches ──► live: read when something changed ──► Feed ──► server ──► page
+//!                 └─► topology: explain, whatif, analyze ──► view: sentences, numbers, geometry
 //! ```
 //!
-//! [`view`] is a function of a snapshot. Not here: decisions, which are `topology`'s.
+//! [`view`] is a function of a snapshot: no clock, no I/O. The page's own files (`assets`) only create
+//! elements for what `view` says. Not here: decisions, which are `topology`'s, and any request to the
+//! cluster that is not a read.
 
+mod error;
+mod feed;
+mod live;
+mod run;
+mod server;
 pub mod view;
+
+pub use crate::{
+    error::Error,
+    run::{Ready, Settings, run},
+};

@@ -1,0 +1,120 @@
+// Signs in, shows the page that the address names, and shows it anew when something changed.
+
+import { el } from "./dom.js";
+import { cluster } from "./cluster.js";
+import { service } from "./service.js";
+
+const main = document.getElementById("main");
+const state = document.getElementById("state");
+const problem = document.getElementById("problem");
+let stream = null;
+let wanted = 0;
+let shown = "";
+let allowed = true;
+
+// The token is in the fragment, which is not sent; it does not stay in the address.
+async function signIn() {
+  const token = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (!token) return;
+  history.replaceState(null, "", location.pathname + location.search);
+  await fetch("/api/login", { method: "POST", body: token });
+}
+
+function tell(text) {
+  problem.textContent = text ?? "";
+  problem.hidden = !text;
+}
+
+function source() {
+  const asked = new URLSearchParams(location.search);
+  return asked.has("name") ? [`/api/service?${asked}`, asked] : ["/api/cluster", asked];
+}
+
+async function show(moved = false) {
+  const turn = ++wanted;
+  const [path, asked] = source();
+  let answer;
+  try {
+    answer = await fetch(path);
+  } catch {
+    return;
+  }
+  const text = await answer.text();
+  // A later request has its own answer.
+  if (turn !== wanted) return;
+  allowed = answer.status !== 401;
+  if (!answer.ok) {
+    if (answer.status !== 503) {
+      shown = "";
+      main.replaceChildren(el("p", { class: "sentence" }, text.trim()));
+    }
+    return;
+  }
+  const key = path + text;
+  if (key === shown) return;
+  shown = key;
+  draw(JSON.parse(text), asked, moved);
+}
+
+function draw(page, asked, moved) {
+  const active = document.activeElement?.id;
+  const typing = document.activeElement?.tagName === "INPUT" ? document.activeElement.value : null;
+  const parts = asked.has("name") ? service(page, asked, go) : cluster(page);
+  main.replaceChildren(...parts.filter((part) => part !== null));
+  document.title = asked.has("name") ? `${page.label} – Evenkeel` : "Evenkeel";
+  const again = active && active !== "main" ? document.getElementById(active) : null;
+  if (again && main.contains(again)) {
+    if (typing !== null) again.value = typing;
+    again.focus();
+  } else if (moved) {
+    main.focus();
+    scrollTo(0, 0);
+  }
+  performance.mark("drawn");
+  main.dataset.drawn = String(Number(main.dataset.drawn ?? "0") + 1);
+}
+
+function go(address, moved = false) {
+  history.pushState(null, "", address);
+  show(moved);
+}
+
+document.addEventListener("click", (event) => {
+  const link = event.target.closest?.("a[href^='/']");
+  if (!link || event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  go(link.getAttribute("href"), !link.classList.contains("button"));
+});
+addEventListener("popstate", () => show(true));
+
+// One stream for each tab that is seen.
+function follow() {
+  if (document.hidden) {
+    stream?.close();
+    stream = null;
+    state.textContent = "Paused";
+    return;
+  }
+  if (stream) return;
+  stream = new EventSource("/api/events");
+  stream.onmessage = (event) => {
+    const news = JSON.parse(event.data);
+    state.textContent = news.generation === 0 ? "Reading the cluster" : "Live";
+    tell(news.problem ? `The last read of the cluster failed: ${news.problem}. What is shown is from before.` : null);
+    show();
+  };
+  stream.onerror = () => {
+    state.textContent = "Disconnected";
+    // The browser tries again by itself, but not after a refusal.
+    if (stream?.readyState === EventSource.CLOSED) {
+      stream = null;
+      setTimeout(follow, 5000);
+    }
+  };
+}
+
+await signIn();
+document.addEventListener("visibilitychange", follow);
+await show();
+if (allowed) follow();
+else state.textContent = "Not signed in";

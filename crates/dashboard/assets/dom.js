@@ -1,0 +1,58 @@
+// Creates elements. Text is only ever set as text, so that no name can become markup.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function el(name, attributes = {}, ...children) {
+  return fill(document.createElement(name), attributes, children);
+}
+
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+function fill(element, attributes, children) {
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    element.setAttribute(key, value === true ? "" : String(value));
+  }
+  for (const child of children.flat()) {
+    if (child !== null && child !== undefined) element.append(child);
+  }
+  return element;
+}
+
+// A figure with the word for where it comes from.
+export function number(n) {
+  return el("span", { class: `number ${n.basis}` }, n.text,
+    n.basis === "unknown" ? null : el("span", { class: "basis" }, ` ${n.basis}`));
+}
+
+export function table(caption, heads, rows) {
+  const head = el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text)));
+  const scroll = { class: "scroll", tabindex: "0", role: "region", "aria-label": caption };
+  return el("div", scroll,
+    el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, rows)));
+}
+
+export function row(...cells) {
+  return el("tr", {}, cells.map((cell) => el("td", {}, cell)));
+}
+
+export function leftOut(n, what) {
+  return n > 0 ? el("p", { class: "note" }, `${n} more ${what} not shown`) : null;
+}
+
+export function findings(list) {
+  const item = (one) => el("li", { class: one.severity },
+    el("span", { class: "tag" }, one.severity), ` ${one.object}: ${one.message}. `,
+    el("span", { class: "note" }, `${one.fix}.`));
+  return el("ul", { class: "findings" }, list.map(item));
+}
+
+export function fact(label, value) {
+  return el("div", { class: "fact" }, el("dt", {}, label), el("dd", {}, value));
+}
+
+export function section(title, ...children) {
+  return el("section", {}, el("h2", {}, title), children);
+}

@@ -1,0 +1,189 @@
+//! What is answered to each request. Only the login is a POST; everything else is read.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, header, request::Parts};
+use http_body_util::{BodyExt as _, Either, Full, Limited};
+use hyper::body::Incoming;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    assets::ASSETS,
+    events::Events,
+    guard::{Guard, Refusal},
+    query,
+};
+use crate::feed::{Feed, Shown};
+
+pub(super) type Reply = Response<Either<Full<Bytes>, Events>>;
+
+/// Scripts and styles are the page's own, text never becomes markup, and nothing is fetched from
+/// elsewhere.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+     img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+     require-trusted-types-for 'script'; trusted-types 'none'";
+
+const HEADERS: [(&str, &str); 6] = [
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cache-control", "no-store"),
+];
+
+const JSON: &str = "application/json";
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// Pages of Services that are computed at the same time.
+const MOST_COMPUTED: usize = 4;
+
+/// Longer than a token.
+const MOST_LOGIN_BYTES: usize = 256;
+
+pub(super) struct Answers {
+    guard: Guard,
+    feed: Arc<Feed>,
+    stop: CancellationToken,
+    computed: Arc<Semaphore>,
+}
+
+// === impl Answers ===
+
+impl Answers {
+    pub(super) fn new(guard: Guard, feed: Arc<Feed>, stop: CancellationToken) -> Answers {
+        Answers { guard, feed, stop, computed: Arc::new(Semaphore::new(MOST_COMPUTED)) }
+    }
+
+    /// `endless` is cancelled if the answer has no end.
+    pub(super) async fn answer(
+        &self,
+        request: Request<Incoming>,
+        endless: &CancellationToken,
+    ) -> Reply {
+        let (parts, body) = request.into_parts();
+        let mut reply = match self.route(&parts, body, endless).await {
+            Ok(reply) => reply,
+            Err(refusal) => refusal.reply(),
+        };
+        for (name, value) in HEADERS {
+            reply.headers_mut().insert(name, HeaderValue::from_static(value));
+        }
+        reply
+    }
+
+    async fn route(
+        &self,
+        parts: &Parts,
+        body: Incoming,
+        endless: &CancellationToken,
+    ) -> Result<Reply, Refusal> {
+        let path = parts.uri.path();
+        let is_login = path == "/api/login";
+        self.guard.check_place(&parts.headers, is_login)?;
+        match (&parts.method, is_login) {
+            (&Method::POST, true) => return self.login(body).await,
+            (&Method::GET, false) | (&Method::HEAD, false) => {}
+            _ => return Ok(text(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n")),
+        }
+        if let Some(asset) = ASSETS.iter().find(|asset| asset.path == path) {
+            return Ok(typed(StatusCode::OK, asset.content_type, asset.text));
+        }
+        if !path.starts_with("/api/") {
+            return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
+        }
+        self.guard.check_cookie(&parts.headers)?;
+        Ok(match path {
+            "/api/cluster" => match self.feed.look().shown {
+                Some(Shown { page, .. }) => typed(StatusCode::OK, JSON, page.as_bytes().to_vec()),
+                None => not_yet(),
+            },
+            "/api/service" => self.service(parts.uri.query().unwrap_or_default()).await,
+            "/api/events" => self.events(endless),
+            _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
+        })
+    }
+
+    async fn login(&self, body: Incoming) -> Result<Reply, Refusal> {
+        let given = Limited::new(body, MOST_LOGIN_BYTES).collect().await;
+        let given = given.map_err(|_| Refusal::WrongToken)?.to_bytes();
+        let cookie = self.guard.login(&given)?;
+        let mut reply = text(StatusCode::NO_CONTENT, "");
+        let cookie = HeaderValue::from_str(&cookie).expect("it is made of digits and letters");
+        reply.headers_mut().insert(header::SET_COOKIE, cookie);
+        Ok(reply)
+    }
+
+    async fn service(&self, query: &str) -> Reply {
+        let (key, wish) = match query::parse(query) {
+            Ok(parsed) => parsed,
+            Err(problem) => return text(StatusCode::BAD_REQUEST, problem),
+        };
+        let Some(Shown { cluster, .. }) = self.feed.look().shown else { return not_yet() };
+        let Ok(place) = Arc::clone(&self.computed).acquire_owned().await else { return not_yet() };
+        let compute = move || {
+            let page = cluster.service(&key, &wish);
+            let json = page.map(|page| serde_json::to_vec(&page));
+            drop(place);
+            json
+        };
+        match tokio::task::spawn_blocking(compute).await {
+            Ok(Some(Ok(json))) => typed(StatusCode::OK, JSON, json),
+            Ok(None) => text(StatusCode::NOT_FOUND, "There is no such Service.\n"),
+            // Its panic was shown.
+            Ok(Some(Err(_))) | Err(_) => {
+                text(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be computed.\n")
+            }
+        }
+    }
+
+    fn events(&self, endless: &CancellationToken) -> Reply {
+        let Some(events) = Events::new(&self.feed, self.stop.clone()) else {
+            let mut reply = text(StatusCode::SERVICE_UNAVAILABLE, "Too many tabs are open.\n");
+            reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
+            return reply;
+        };
+        endless.cancel();
+        let mut reply = Response::new(Either::Right(events));
+        let content_type = HeaderValue::from_static("text/event-stream");
+        reply.headers_mut().insert(header::CONTENT_TYPE, content_type);
+        reply
+    }
+}
+
+fn not_yet() -> Reply {
+    text(StatusCode::SERVICE_UNAVAILABLE, "The cluster has not been read yet.\n")
+}
+
+fn text(status: StatusCode, text: impl Into<Bytes>) -> Reply {
+    typed(status, TEXT, text)
+}
+
+fn typed(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Reply {
+    let mut reply = Response::new(Either::Left(Full::new(body.into())));
+    *reply.status_mut() = status;
+    reply.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
+    reply
+}
+
+// === impl Refusal ===
+
+impl Refusal {
+    fn reply(self) -> Reply {
+        match self {
+            Refusal::Host => text(
+                StatusCode::MISDIRECTED_REQUEST,
+                "This server is known as 127.0.0.1 and localhost only.\n",
+            ),
+            Refusal::Origin => {
+                text(StatusCode::FORBIDDEN, "Requests of other sites are refused.\n")
+            }
+            Refusal::NoCookie | Refusal::WrongToken => text(
+                StatusCode::UNAUTHORIZED,
+                "Open the address that the dashboard printed when it started.\n",
+            ),
+        }
+    }
+}

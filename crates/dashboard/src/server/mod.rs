@@ -1,0 +1,124 @@
+//! HTTP/1.1 on a loopback address.
+//!
+//! A connection carries one request and has one deadline, except for event streams, which are bounded in
+//! number. Who finds all places taken waits in the listener's queue, for no longer than others may be slow.
+
+mod answer;
+mod assets;
+mod events;
+pub(crate) mod guard;
+mod query;
+
+use std::{convert::Infallible, sync::Arc, time::Duration};
+
+use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+    time::{sleep, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use self::{answer::Answers, guard::Guard};
+use crate::feed::Feed;
+
+/// Connections at the same time, event streams among them.
+const MOST_CONNECTIONS: usize = 128;
+const HEADER_BYTES: usize = 16 * 1024;
+/// Until the head of a request is there.
+const HEADERS: Duration = Duration::from_secs(5);
+/// From the first byte to the last, both ways; not for event streams.
+const CONNECTION: Duration = Duration::from_secs(20);
+/// How long answers that have begun may take once the process stops.
+const DRAIN: Duration = Duration::from_secs(1);
+
+/// Answers until `stop`.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    guard: Guard,
+    feed: Arc<Feed>,
+    stop: CancellationToken,
+) {
+    let answers = Arc::new(Answers::new(guard, feed, stop.clone()));
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut connections = JoinSet::new();
+    while let Some((stream, place)) = next(&listener, &places, &stop).await {
+        let (answers, stop) = (Arc::clone(&answers), stop.clone());
+        connections.spawn(async move {
+            connection(stream, answers, stop).await;
+            drop(place);
+        });
+        while connections.try_join_next().is_some() {}
+    }
+    drop(listener);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    // What has not ended by then is cut when the set is dropped.
+    let _ = timeout(DRAIN, ended).await;
+}
+
+/// The next connection and its place; `None` when the process stops.
+async fn next(
+    listener: &TcpListener,
+    places: &Arc<Semaphore>,
+    stop: &CancellationToken,
+) -> Option<(TcpStream, OwnedSemaphorePermit)> {
+    let accepted = async {
+        let place = Arc::clone(places).acquire_owned().await.ok()?;
+        Some((accept(listener).await, place))
+    };
+    stop.run_until_cancelled(accepted).await?
+}
+
+async fn accept(listener: &TcpListener) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) => {
+                tracing::warn!(%error, "accepting a connection failed");
+                // Without files left, the next try fails at once as well.
+                sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, answers: Arc<Answers>, stop: CancellationToken) {
+    // Cancelled once the connection is an event stream, which has no deadline.
+    let endless = CancellationToken::new();
+    let is_endless = endless.clone();
+    let service = service_fn(move |request: Request<Incoming>| {
+        let (answers, endless) = (Arc::clone(&answers), is_endless.clone());
+        async move { Ok::<_, Infallible>(answers.answer(request, &endless).await) }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .keep_alive(false)
+        .header_read_timeout(HEADERS)
+        .max_buf_size(HEADER_BYTES);
+    let mut serving = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
+    let served = async {
+        tokio::select! {
+            done = serving.as_mut() => return done,
+            () = stop.cancelled() => serving.as_mut().graceful_shutdown(),
+        }
+        serving.await
+    };
+    let deadline = async {
+        if timeout(CONNECTION, endless.cancelled()).await.is_ok() {
+            std::future::pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        ended = served => {
+            if let Err(error) = ended {
+                tracing::debug!(%error, "connection failed");
+            }
+        }
+        () = deadline => tracing::debug!("connection timed out"),
+    }
+}
+
+#[cfg(test)]
+mod tests;
