@@ -237,3 +237,6 @@ impl fmt::Debug for Metrics {
 fn of(kind: ResourceType) -> Of {
     Of { r#type: kind.service() }
 }
+
+#[cfg(test)]
+mod tests;

@@ -30,6 +30,7 @@ const CONSTANTS: &[(&str, bool)] = &[
 const SCRAPES: &[(&str, &str)] = &[
     ("crates/controller/src/metrics/all.txt", "`evenkeel controller`"),
     ("crates/proxy/src/metrics/all.txt", "`evenkeel proxy`"),
+    ("crates/xds-server/src/metrics/all.txt", "`evenkeel xds`"),
     ("crates/apiserver/src/metrics/all.txt", "`evenkeel apiserver`"),
     ("crates/tower-fairness/tests/metrics/scenario.txt", "`tower-fairness`"),
 ];
