@@ -14,7 +14,7 @@ struct Alerts {
     metrics: &'static [&'static str],
 }
 
-const ALERTS: [Alerts; 2] = [
+const ALERTS: [Alerts; 3] = [
     Alerts {
         file: "alerts/evenkeel.yaml",
         job: "evenkeel-controller",
@@ -36,6 +36,17 @@ const ALERTS: [Alerts; 2] = [
             "evenkeel_proxy_rules_restored_total",
             "kubeproxy_network_programming_duration_seconds_bucket",
             "kubeproxy_sync_proxy_rules_nftables_sync_failures_total",
+        ],
+    },
+    Alerts {
+        file: "alerts/evenkeel-mesh.yaml",
+        job: "evenkeel-mesh",
+        metrics: &[
+            "evenkeel_xds_connected_proxies",
+            "evenkeel_xds_invalid_resources",
+            "evenkeel_xds_nacks_total",
+            "evenkeel_xds_propagation_duration_seconds_bucket",
+            "evenkeel_xds_source_failures_total",
         ],
     },
 ];

@@ -9,6 +9,8 @@ use crate::rendered::{Rendered, path, text};
 const CONTROLLER: &str = "system:serviceaccount:evenkeel-system:evenkeel-controller";
 const PROXY: &str = "system:serviceaccount:evenkeel-proxy:evenkeel-proxy";
 
+const MESH: &str = "system:serviceaccount:evenkeel-mesh:evenkeel-mesh";
+
 /// The schema and the level of a request; `what` is flags of `fairness match`.
 fn matched(folder: &str, user: &str, what: &str) -> (String, String) {
     let namespace = user.split(':').nth(2).unwrap();
@@ -68,6 +70,10 @@ fn all_other_requests_of_the_components_go_to_workload_high() {
     for what in common.iter().chain([&report]) {
         check("proxy", PROXY, what, "evenkeel-proxy", "workload-high");
     }
+    let kinds = "--verb watch --api-group kuma.io --resource dataplanes";
+    for what in common.iter().chain([&kinds]) {
+        check("mesh", MESH, what, "evenkeel-mesh", "workload-high");
+    }
     // Probes are exempt for everyone.
     check("controller", CONTROLLER, "--verb get --path /readyz", "probes", "exempt");
 }
@@ -75,7 +81,7 @@ fn all_other_requests_of_the_components_go_to_workload_high() {
 #[test]
 fn requests_of_others_go_where_they_went() {
     let other = "system:serviceaccount:shop:web";
-    for folder in ["controller", "proxy"] {
+    for folder in ["controller", "proxy", "mesh"] {
         check(folder, other, "--resource pods -n shop", "service-accounts", "workload-low");
     }
     let own = "system:serviceaccount:kube-system:coredns";
@@ -90,6 +96,8 @@ fn schemas_are_for_the_accounts_of_the_overlay() {
         ("overlays/proxy", "evenkeel-proxy", 1),
         ("overlays/proxy-beside", "evenkeel-proxy", 1),
         ("overlays/proxy-cleanup", "evenkeel-proxy", 1),
+        ("overlays/mesh", "evenkeel-mesh", 1),
+        ("overlays/mesh-compat-kuma", "evenkeel-mesh", 1),
     ] {
         let rendered = Rendered::new(folder);
         let account = rendered.one("ServiceAccount", account);

@@ -8,6 +8,7 @@ mod by_hand;
 mod crds;
 mod flow_control;
 mod kinds;
+mod mesh;
 mod proxy;
 mod readme;
 mod rendered;

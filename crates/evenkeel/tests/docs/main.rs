@@ -22,6 +22,8 @@ const NOT_RUN: &[(&str, &str)] = &[
     ("component=kube-controller-manager", "the embedded API has no such Pod"),
     ("-n evenkeel-system", "the Pods of the embedded API run nothing"),
     ("-n evenkeel-proxy", "the Pods of the embedded API run nothing"),
+    ("-n evenkeel-mesh", "the Pods of the embedded API run nothing"),
+    ("http://127.0.0.1:5680", "this is what port-forward makes reachable"),
     ("kube-proxy", "the embedded API has no such DaemonSet"),
     ("cluster-info", "kubeadm writes it"),
     ("monitoring.coreos.com", "the Prometheus operator is not there"),

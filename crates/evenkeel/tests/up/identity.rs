@@ -140,7 +140,14 @@ fn recovers(up: &Up, data: &Path) {
 #[test]
 fn the_manifests_of_deploy_apply_unchanged() {
     let up = Up::start(&["--ephemeral", "--sample", "none"]);
-    for overlay in ["overlays/sole", "overlays/opt-in", "overlays/proxy-beside", "overlays/proxy"] {
+    for overlay in [
+        "overlays/sole",
+        "overlays/opt-in",
+        "overlays/proxy-beside",
+        "overlays/proxy",
+        "overlays/mesh",
+        "overlays/mesh-compat-kuma",
+    ] {
         let place = deploy(overlay);
         let applied = up.kubectl(&["apply", "-k", place.to_str().unwrap()]);
         assert_eq!(applied.code, 0, "{overlay}: {}{}", applied.out, applied.err);
