@@ -12,7 +12,10 @@ use clap_complete::{
     engine::{ArgValueCompleter, CompletionCandidate},
     env::{CompleteEnv, Shells},
 };
-use evenkeel_k8s::live::{self, ClusterSource};
+use evenkeel_k8s::{
+    live::{self, ClusterSource},
+    watched::MeshKind,
+};
 use kube::{
     Api, Client, ResourceExt,
     api::ListParams,
@@ -36,6 +39,8 @@ enum Names {
     Namespaces,
     Nodes,
     Zones,
+    /// With their namespaces, as the mesh names them.
+    Dataplanes,
 }
 
 /// What the words so far say about the cluster and the namespace.
@@ -80,9 +85,18 @@ pub(crate) fn zones() -> ArgValueCompleter {
     completer(Names::Zones)
 }
 
+/// Those of all namespaces, in the cluster that the words name.
+pub(crate) fn dataplanes_of_cluster() -> Vec<String> {
+    ask(Names::Dataplanes, words())
+}
+
+fn words() -> Words {
+    Words::read(env::args().skip_while(|word| word != "--").skip(1))
+}
+
 fn completer(names: Names) -> ArgValueCompleter {
     ArgValueCompleter::new(move |current: &OsStr| {
-        let words = Words::read(env::args().skip_while(|word| word != "--").skip(1));
+        let words = words();
         let current = current.to_string_lossy();
         let mut found = if words.from_files { Vec::new() } else { ask(names, words) };
         found.retain(|name| name.starts_with(&*current));
@@ -127,6 +141,7 @@ fn objects(client: Client, names: Names, namespace: &str) -> Api<DynamicObject> 
         }
         Names::Namespaces => Api::all_with(client, &resource("Namespace", "namespaces")),
         Names::Nodes | Names::Zones => Api::all_with(client, &resource("Node", "nodes")),
+        Names::Dataplanes => Api::all_with(client, &live::mesh_resource(MeshKind::Dataplane)),
     }
 }
 
@@ -136,6 +151,10 @@ impl Names {
     fn of(self, object: &PartialObjectMeta<DynamicObject>) -> Option<String> {
         match self {
             Names::Zones => object.labels().get(evenkeel_model::label::ZONE).cloned(),
+            Names::Dataplanes => {
+                let namespace = object.metadata.namespace.as_deref()?;
+                Some(format!("{}.{namespace}", object.metadata.name.as_deref()?))
+            }
             _ => object.metadata.name.clone(),
         }
     }

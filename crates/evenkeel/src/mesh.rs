@@ -2,15 +2,16 @@
 
 mod admin;
 mod args;
+pub(crate) mod cluster;
 mod diff;
 mod diff_text;
 mod inspect;
 mod inspect_text;
 mod lint;
-mod names;
+pub(crate) mod names;
 mod new_files;
 mod propagation;
-mod proxies;
+pub(crate) mod proxies;
 mod resources;
 
 pub(crate) use self::args::MeshCommand;

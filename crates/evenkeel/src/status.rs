@@ -7,6 +7,7 @@
 mod checks;
 mod facts;
 mod gather;
+mod mesh;
 mod metrics;
 mod report;
 
@@ -30,6 +31,9 @@ pub(crate) struct StatusArgs {
     /// URL of the controller's metrics [default: known for a cluster of `evenkeel up`]
     #[arg(long, value_name = "URL")]
     pub metrics: Option<String>,
+    /// URL of the mesh control plane's --admin-listen [default: known for a cluster of `evenkeel up`]
+    #[arg(long, value_name = "URL")]
+    pub control_plane_admin: Option<String>,
     /// Lease of the controller [default: evenkeel-endpointslice-controller in any namespace]
     #[arg(long, value_name = "NAMESPACE/NAME", value_parser = lease)]
     pub lease: Option<LeaseName>,
@@ -61,8 +65,7 @@ usage, 3 the cluster can't be reached.";
 pub(crate) fn run(args: &StatusArgs) -> Result<Exit, Error> {
     let runtime = Builder::new_current_thread().enable_all().build().map_err(Error::Start)?;
     let progress = Progress::new(None, "checking the cluster");
-    let facts = gather::facts(&args.cluster, args.lease.as_ref(), args.metrics.as_deref());
-    let facts = runtime.block_on(facts);
+    let facts = runtime.block_on(gather::facts(args));
     drop(progress);
     let report = Report::new(facts.source.as_ref(), checks::checks(&facts));
     printer::data(&match args.output {

@@ -1,5 +1,6 @@
 //! `evenkeel xds`: serves a mesh to Envoy proxies, until a signal; and the bootstrap of a proxy.
 
+mod access;
 mod args;
 mod bootstrap;
 
@@ -30,6 +31,9 @@ fn serve(args: &RunArgs) -> Result<(), Error> {
     runtime.block_on(async {
         let signals = Signals::new().map_err(Error::Start)?;
         let settings = args::settings(args).await?;
+        if let SourceSettings::Cluster(cluster) = &settings.source {
+            access::check(&cluster.client, cluster.services.is_some()).await?;
+        }
         let ready = |ready: Ready| printed = greet(&settings, ready);
         let stop = signals.first(|| printer::note(SHUTTING_DOWN));
         evenkeel_xds_server::run(settings.clone(), ready, stop).await.map_err(Error::from)

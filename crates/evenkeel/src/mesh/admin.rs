@@ -5,7 +5,19 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::runtime::Builder;
 
-use crate::{error::Error, scrape};
+use crate::{
+    error::Error,
+    scrape,
+    up::components::{self, Components},
+};
+
+const USUAL: &str = "http://127.0.0.1:5680";
+
+/// The one that is given, or that of `evenkeel up`, or where a control plane listens without flags.
+pub(super) fn url(given: Option<&str>) -> String {
+    let of_up = || Components::found()?.address(components::MESH).map(str::to_owned);
+    given.map(str::to_owned).or_else(of_up).unwrap_or_else(|| USUAL.to_owned())
+}
 
 /// A page as JSON; `None` if it does not know what is asked for.
 pub(super) fn ask(admin: &str, page: &str) -> Result<Option<Value>, Error> {

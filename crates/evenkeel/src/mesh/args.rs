@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 
 use super::names::{self, Named};
-use crate::{analyze::Format, exit::Severity, xds::CompatChoice};
+use crate::{analyze::Format, controller::ClusterArgs, exit::Severity, xds::CompatChoice};
 
 const INSPECT_EXAMPLES: &str = "\
 Examples:
@@ -18,6 +18,7 @@ Examples:
   evenkeel mesh diff -f new-policy.yaml --resources examples/mesh
   evenkeel mesh diff -f new-policy.yaml -f route.yaml --resources ./mesh -o json
   evenkeel mesh diff --delete MeshLoadBalancingStrategy/backend --resources examples/mesh
+  evenkeel mesh diff -f new-policy.yaml                    # against a cluster's custom resources
 
 Exit codes: 0 no differences, 1 differences, 2 wrong usage or bad input";
 
@@ -25,6 +26,7 @@ const LINT_EXAMPLES: &str = "\
 Examples:
   evenkeel mesh lint --resources examples/mesh
   evenkeel mesh lint --resources ./mesh --fail-on warning  # for use in scripts
+  evenkeel mesh lint                                       # custom resources of a cluster
 
 Exit codes: 0 nothing at --fail-on, 1 findings, 2 wrong usage or bad input";
 
@@ -74,9 +76,8 @@ pub(crate) struct DiffArgs {
     /// Resources in force to delete, as in MeshService/web or MeshService/shop/web; may be repeated
     #[arg(long, value_name = "KIND/[MESH/]NAME")]
     pub delete: Vec<Named>,
-    /// Folder of YAML files with the resources in force
-    #[arg(long, value_name = "FOLDER")]
-    pub resources: PathBuf,
+    #[command(flatten)]
+    pub source: SourceArgs,
     #[command(flatten)]
     pub rules: RulesArgs,
     /// The form of the output
@@ -86,9 +87,8 @@ pub(crate) struct DiffArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct LintArgs {
-    /// Folder of YAML files
-    #[arg(long, value_name = "FOLDER")]
-    pub resources: PathBuf,
+    #[command(flatten)]
+    pub source: SourceArgs,
     #[command(flatten)]
     pub rules: RulesArgs,
     /// The severity from which findings make the command fail
@@ -99,22 +99,33 @@ pub(crate) struct LintArgs {
     pub output: Format,
 }
 
+/// Where the resources in force are.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArgs {
+    /// Folder of YAML files with the resources in force, in place of the custom resources of a cluster
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["kubeconfig", "context"])]
+    pub resources: Option<PathBuf>,
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
 /// How files are understood, as `evenkeel xds` has it.
 #[derive(Debug, Args)]
 pub(crate) struct RulesArgs {
-    /// With --resources: the zone of Dataplanes that name none
+    /// The zone of Dataplanes that name none
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,
-    /// With --resources: whose behaviour counts where Kuma departs from its decision record
+    /// Whose behaviour counts where Kuma departs from its decision record
     #[arg(long, value_enum, default_value_t)]
     pub compat: CompatChoice,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct LiveArgs {
-    /// URL of the control plane's --admin-listen
-    #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:5680")]
-    pub control_plane_admin: String,
+    /// URL of the control plane's --admin-listen [default: that of `evenkeel up`, or
+    /// http://127.0.0.1:5680]
+    #[arg(long, value_name = "URL")]
+    pub control_plane_admin: Option<String>,
     /// The form of the output
     #[arg(short, long, value_enum, default_value_t)]
     pub output: Format,

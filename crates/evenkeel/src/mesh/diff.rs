@@ -25,7 +25,7 @@ pub(super) struct Report {
 pub(super) fn run(args: &DiffArgs) -> Result<Exit, Error> {
     // What is given must be valid; what is in force already may be invalid in part.
     let new = new_files::read(&args.filename, args.rules.compat.into())?;
-    let old = resources::valid(&args.resources, &args.rules)?;
+    let old = resources::valid(&args.source, &args.rules)?;
     let mut before = resources::view(&old, &args.rules);
     let mut after = resources::view(&old, &args.rules);
     for resource in &new {

@@ -18,7 +18,7 @@ const NAMED: usize = 10;
 pub(super) fn run(args: &InspectArgs) -> Result<(), Error> {
     let (mesh, name) = args.dataplane.split_once('/').unwrap_or((&args.mesh, &args.dataplane));
     let proxy = ProxyKey::new(mesh, name);
-    let url = &args.live.control_plane_admin;
+    let url = &admin::url(args.live.control_plane_admin.as_deref());
     let inspection = match &args.resources {
         Some(folder) => from_files(folder, &args.rules, &proxy)?,
         None => from_control_plane(url, &proxy)?,
@@ -31,7 +31,7 @@ pub(super) fn run(args: &InspectArgs) -> Result<(), Error> {
 }
 
 fn from_files(folder: &Path, rules: &RulesArgs, proxy: &ProxyKey) -> Result<Value, Error> {
-    let mut view = resources::view(&resources::valid(folder, rules)?, rules);
+    let mut view = resources::view(&resources::valid_in(folder, rules)?, rules);
     match inspect(&mut view, proxy) {
         Some(inspection) => Ok(json!(inspection)),
         None => Err(missing(proxy, &Vec::from_iter(view.proxies()))),

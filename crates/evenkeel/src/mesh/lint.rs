@@ -63,7 +63,7 @@ pub(super) fn run(args: &LintArgs) -> Result<Exit, Error> {
 }
 
 fn report(args: &LintArgs) -> Result<Report, Error> {
-    let (resources, invalid) = resources::read(&args.resources, &args.rules)?;
+    let (resources, invalid) = resources::read(&args.source, &args.rules)?;
     let zone: Option<Arc<str>> = args.rules.zone.as_deref().map(Arc::from);
     let found = lint_resources(&resources, zone.as_ref(), args.rules.compat.into());
     let mut findings: Vec<Found> = found.into_iter().map(Found::from).collect();

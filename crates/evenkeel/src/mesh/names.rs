@@ -12,10 +12,9 @@ use evenkeel_xds_server::source::folder;
 use serde::Deserialize;
 
 use super::admin;
-use crate::error::Error;
+use crate::{complete, error::Error};
 
 const DEFAULT_MESH: &str = "default";
-const DEFAULT_ADMIN: &str = "http://127.0.0.1:5680";
 const FORM: &str = "must be KIND/NAME or KIND/MESH/NAME";
 /// More names than this help nobody.
 const MOST: usize = 500;
@@ -98,18 +97,22 @@ pub(super) fn some(proxies: &[ProxyKey], n: usize) -> String {
     names.join(", ")
 }
 
-pub(super) fn dataplanes() -> ArgValueCompleter {
+pub(crate) fn dataplanes() -> ArgValueCompleter {
     ArgValueCompleter::new(|current: &OsStr| {
         let words: Vec<String> = env::args().collect();
         let current = current.to_string_lossy();
-        let known = match value_of(&words, "--resources") {
-            Some(folder) => in_folder(Path::new(folder)),
+        let is_given = |flag| value_of(&words, flag).is_some();
+        let names: Vec<String> = match value_of(&words, "--resources") {
+            Some(folder) => in_folder(Path::new(folder)).iter().map(short).collect(),
+            None if is_given("--kubeconfig") || is_given("--context") => {
+                complete::dataplanes_of_cluster()
+            }
             None => {
-                let admin = value_of(&words, "--control-plane-admin").unwrap_or(DEFAULT_ADMIN);
-                known_to(admin).unwrap_or_default()
+                let admin = admin::url(value_of(&words, "--control-plane-admin"));
+                known_to(&admin).unwrap_or_default().iter().map(short).collect()
             }
         };
-        let names = known.iter().map(short).filter(|name| name.starts_with(&*current));
+        let names = names.into_iter().filter(|name| name.starts_with(&*current));
         names.take(MOST).map(CompletionCandidate::new).collect()
     })
 }

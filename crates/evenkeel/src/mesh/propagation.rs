@@ -45,7 +45,7 @@ struct Stage {
 }
 
 pub(super) fn run(args: &LiveArgs) -> Result<(), Error> {
-    let admin = &args.control_plane_admin;
+    let admin = &admin::url(args.control_plane_admin.as_deref());
     let mut value = admin::page(admin, "/mesh/propagation")?;
     let page = admin::page(admin, "/mesh/proxies")?;
     let proxies: Proxies = admin::decoded(admin, &page)?;

@@ -18,14 +18,14 @@ const TYPES: [&str; 4] = ["CDS", "EDS", "LDS", "RDS"];
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Proxies {
-    pub(super) proxies: Vec<Peer>,
+pub(crate) struct Proxies {
+    pub(crate) proxies: Vec<Peer>,
     not_connected: Vec<Missing>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Peer {
+pub(crate) struct Peer {
     pub(super) mesh: String,
     pub(super) dataplane: String,
     #[serde(default = "yes")]
@@ -56,7 +56,7 @@ fn yes() -> bool {
 }
 
 pub(super) fn run(args: &LiveArgs) -> Result<(), Error> {
-    let admin = &args.control_plane_admin;
+    let admin = &admin::url(args.control_plane_admin.as_deref());
     let value = admin::page(admin, "/mesh/proxies")?;
     printer::data(&match args.output {
         Format::Text => render(&admin::decoded(admin, &value)?),
@@ -129,6 +129,22 @@ fn messages(peer: &Peer, text: &mut String) {
     }
 }
 
+// === impl Proxies ===
+
+impl Proxies {
+    pub(crate) fn n_not_connected(&self) -> usize {
+        self.not_connected.len()
+    }
+
+    /// Proxies that reject something they were sent.
+    pub(crate) fn rejecting(&self) -> Vec<String> {
+        let rejecting = self.proxies.iter().filter(|peer| peer.worst() == "NACKED");
+        rejecting.map(|peer| format!("{}/{}", peer.mesh, peer.dataplane)).collect()
+    }
+}
+
+// === impl Peer ===
+
 impl Peer {
     fn worst(&self) -> &'static str {
         let has = |state: &str| self.types.values().any(|status| status.state == state);
@@ -160,7 +176,12 @@ mod tests {
             ],
             "notConnected": [{"mesh": "default", "name": "web-3"}],
         });
-        let text = render(&serde_json::from_value(page).unwrap());
+        let page: Proxies = serde_json::from_value(page).unwrap();
+        assert_eq!(
+            (page.n_not_connected(), page.rejecting()),
+            (1, vec!["default/web-2".to_owned()])
+        );
+        let text = render(&page);
         let plain = anstream::adapter::strip_str(&text).to_string();
         let expected = "\
 MESH      DATAPLANE   CDS      EDS      LDS   RDS

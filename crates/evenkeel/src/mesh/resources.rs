@@ -1,38 +1,63 @@
-//! The resources of a folder.
+//! The resources of a folder, or of a cluster.
 
 use std::{path::Path, sync::Arc};
 
+use evenkeel_k8s::watched::MeshKind;
 use evenkeel_locality::{
     resource::Resource,
     view::{Settings, View},
 };
 use evenkeel_xds_server::source::{Problem, folder};
 
-use super::args::RulesArgs;
+use super::{
+    args::{RulesArgs, SourceArgs},
+    cluster,
+};
 use crate::{error::Error, printer};
 
 /// Of so many invalid objects one is told.
 const TOLD: usize = 3;
 
-/// What is in a folder, and what of it is invalid.
-pub(super) fn read(path: &Path, rules: &RulesArgs) -> Result<(Vec<Resource>, Vec<Problem>), Error> {
+/// What there is, and what of it is invalid.
+type Read = (Vec<Resource>, Vec<Problem>);
+
+pub(super) fn read(source: &SourceArgs, rules: &RulesArgs) -> Result<Read, Error> {
+    match &source.resources {
+        Some(folder) => read_folder(folder, rules),
+        None => cluster::read(&source.cluster, &MeshKind::ALL, rules.compat.into()),
+    }
+}
+
+/// What there is; notes tell what is left out.
+pub(super) fn valid(source: &SourceArgs, rules: &RulesArgs) -> Result<Vec<Resource>, Error> {
+    match &source.resources {
+        Some(folder) => valid_in(folder, rules),
+        None => Ok(noted(read(source, rules)?, "")),
+    }
+}
+
+/// The same, of a folder.
+pub(super) fn valid_in(folder: &Path, rules: &RulesArgs) -> Result<Vec<Resource>, Error> {
+    let flag = format!(" --resources {}", folder.display());
+    Ok(noted(read_folder(folder, rules)?, &flag))
+}
+
+fn read_folder(path: &Path, rules: &RulesArgs) -> Result<Read, Error> {
     folder::resources(path, rules.compat.into())
         .map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
-/// What is in a folder; notes tell what is left out.
-pub(super) fn valid(path: &Path, rules: &RulesArgs) -> Result<Vec<Resource>, Error> {
-    let (resources, problems) = read(path, rules)?;
+/// `flag`: how `evenkeel mesh lint` finds them.
+fn noted((resources, problems): Read, flag: &str) -> Vec<Resource> {
     for problem in problems.iter().take(TOLD) {
         let (place, message) = (place(problem), &problem.message);
         printer::note(format_args!("ignoring invalid object: {place}: {message}"));
     }
     if problems.len() > TOLD {
-        let (more, path) = (problems.len() - TOLD, path.display());
-        let rest = format_args!("{more} more; `evenkeel mesh lint --resources {path}` shows all");
-        printer::note(rest);
+        let more = problems.len() - TOLD;
+        printer::note(format_args!("{more} more; `evenkeel mesh lint{flag}` shows all"));
     }
-    Ok(resources)
+    resources
 }
 
 pub(super) fn view(resources: &[Resource], rules: &RulesArgs) -> View {

@@ -2,6 +2,7 @@
 
 mod code;
 mod controller;
+mod mesh;
 mod nodes;
 mod proxies;
 mod regions;
@@ -40,6 +41,7 @@ pub(super) enum Group {
     Controller,
     Proxies,
     Services,
+    Mesh,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -66,6 +68,7 @@ pub(super) fn checks(facts: &Facts) -> Vec<Check> {
     checks.extend(proxies::checks(cluster));
     checks.extend(services::checks(cluster));
     checks.extend(shares::checks(cluster));
+    checks.extend(mesh::checks(cluster));
     checks
 }
 
@@ -128,6 +131,7 @@ impl Group {
             Group::Controller => "controller",
             Group::Proxies => "proxies",
             Group::Services => "services",
+            Group::Mesh => "mesh",
         }
     }
 

@@ -41,6 +41,8 @@ pub(super) struct Cluster {
     /// Events about failed syncs.
     pub failures: Fetched<Vec<Failure>>,
     pub metrics: Metrics,
+    /// `None`: no URL of a mesh's control plane is known.
+    pub mesh: Option<Mesh>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -142,6 +144,26 @@ pub(super) struct Syncs {
     pub success: u64,
     pub stale: u64,
     pub error: u64,
+}
+
+/// The control plane of a mesh.
+#[derive(Clone, Debug)]
+pub(super) struct Mesh {
+    pub url: String,
+    pub found: Fetched<ControlPlane>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct ControlPlane {
+    /// Why it is not ready.
+    pub unready: Option<String>,
+    pub connected: usize,
+    /// Dataplanes whose proxy is not connected.
+    pub not_connected: usize,
+    /// Proxies that reject what they were sent.
+    pub rejecting: Vec<String>,
+    /// Resources, each with what is wrong with it.
+    pub invalid: Vec<String>,
 }
 
 // === impl Lease ===

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use evenkeel_k8s::live::{self, ClusterSource};
+use evenkeel_k8s::live;
 use evenkeel_model::{Names, ServiceKey, SharesAnnotation, label};
 use evenkeel_topology::{Gates, Policy, policy};
 use jiff::Timestamp;
@@ -13,17 +13,17 @@ use kube::{Api, Client, Resource, ResourceExt, api::ListParams};
 use serde::de::DeserializeOwned;
 
 use super::{
-    LeaseName,
+    LeaseName, StatusArgs,
     facts::{
-        Cluster, Condition, Facts, Failure, Fetched, Lease, Metrics, Node, Proxy, Service, Shares,
-        Slice, Unreachable, current_lease,
+        Cluster, Condition, Facts, Failure, Fetched, Lease, Mesh, Metrics, Node, Proxy, Service,
+        Shares, Slice, Unreachable, current_lease,
     },
-    metrics,
+    mesh, metrics,
 };
 use crate::{
-    controller::{ClusterArgs, LEASE_NAME, LEASE_NAMESPACE, access},
+    controller::{LEASE_NAME, LEASE_NAMESPACE, access},
     error::Error,
-    up::components::Components,
+    up::components::{self, Components},
 };
 
 /// As large as `kubectl` asks for.
@@ -38,13 +38,8 @@ const DEPLOYED: &str = "evenkeel-system";
 
 const FAILED: &str = "reason=FailedToUpdateEndpointSlices";
 
-/// `lease`: the only one to look at; `None` for those that a controller uses by default.
-pub(super) async fn facts(
-    args: &ClusterArgs,
-    lease: Option<&LeaseName>,
-    metrics: Option<&str>,
-) -> Facts {
-    let source = match args.source() {
+pub(super) async fn facts(args: &StatusArgs) -> Facts {
+    let source = match args.cluster.source() {
         Ok(source) => source,
         Err(error) => return Facts { source: None, cluster: Err(unreachable(&error)) },
     };
@@ -55,7 +50,17 @@ pub(super) async fn facts(
             return Facts { source: Some(source), cluster };
         }
     };
-    let cluster = cluster(&client, lease, metrics_url(metrics, &source)).await;
+    let components = Components::of(&source);
+    let metrics = args
+        .metrics
+        .clone()
+        .or_else(|| Some(format!("{}/metrics", components.as_ref()?.address("controller")?)));
+    let mesh = args.control_plane_admin.clone();
+    let mesh =
+        mesh.or_else(|| components.as_ref()?.address(components::MESH).map(ToOwned::to_owned));
+    let (cluster, mesh) =
+        tokio::join!(cluster(&client, args.lease.as_ref(), metrics), read_mesh(mesh));
+    let cluster = Cluster { mesh, ..cluster };
     Facts { source: Some(source), cluster: Ok(Box::new(cluster)) }
 }
 
@@ -63,6 +68,7 @@ fn unreachable(error: &Error) -> Unreachable {
     Unreachable { problem: error.to_string(), help: error.help() }
 }
 
+/// `lease`: the only one to look at; `None` for those that a controller uses by default.
 async fn cluster(client: &Client, lease: Option<&LeaseName>, metrics: Option<String>) -> Cluster {
     let now = Timestamp::now().as_second();
     let leases = leases(client, lease).await;
@@ -92,15 +98,12 @@ async fn cluster(client: &Client, lease: Option<&LeaseName>, metrics: Option<Str
         slices: slices.map(|all| all.iter().filter_map(slice).collect()),
         failures: failures.map(|all| all.iter().map(failure).collect()),
         metrics,
+        mesh: None,
     }
 }
 
-/// The one that is given, or the one that `evenkeel up` has recorded beside its kubeconfig.
-fn metrics_url(given: Option<&str>, source: &ClusterSource) -> Option<String> {
-    given.map(ToOwned::to_owned).or_else(|| {
-        let components = Components::read(source.files.first()?)?;
-        Some(format!("{}/metrics", components.address("controller")?))
-    })
+async fn read_mesh(url: Option<String>) -> Option<Mesh> {
+    Some(mesh::read(&url?).await)
 }
 
 async fn read_metrics(url: Option<String>) -> Metrics {

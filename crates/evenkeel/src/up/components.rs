@@ -5,7 +5,15 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use evenkeel_k8s::live::ClusterSource;
 use serde::{Deserialize, Serialize};
+
+use super::DATA;
+
+/// Where Envoy proxies connect.
+pub(crate) const XDS: &str = "xds";
+/// The admin pages of the mesh control plane.
+pub(crate) const MESH: &str = "mesh";
 
 /// In the order in which they were started.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,8 +51,13 @@ impl Components {
     }
 
     /// The components last written beside the kubeconfig.
-    pub(crate) fn read(kubeconfig: &Path) -> Option<Components> {
-        serde_json::from_slice(&fs::read(beside(kubeconfig)).ok()?).ok()
+    pub(crate) fn of(source: &ClusterSource) -> Option<Components> {
+        serde_json::from_slice(&fs::read(beside(source.files.first()?)).ok()?).ok()
+    }
+
+    /// Those of the cluster that commands use without flags.
+    pub(crate) fn found() -> Option<Components> {
+        Components::of(&ClusterSource::find(None, None, Path::new(DATA)).ok()?)
     }
 }
 

@@ -15,7 +15,8 @@ use evenkeel_locality::Compat;
 use evenkeel_xds_server::{ClusterSource, KubernetesSettings, Settings, SourceSettings};
 
 use crate::{
-    cli::Profile, controller::ClusterArgs, error::Error, logging::LogArgs, settings::profile,
+    cli::Profile, controller::ClusterArgs, error::Error, logging::LogArgs, mesh::names,
+    settings::profile,
 };
 
 pub(crate) const EXAMPLES: &str = "\
@@ -36,11 +37,14 @@ Examples:
   # With zone and tags of the Dataplane
   evenkeel xds bootstrap --dataplane web-1 --resources ./mesh >envoy.yaml
 
+  # The same for Dataplane web-1 of namespace shop in a cluster
+  evenkeel xds bootstrap --dataplane web-1.shop --kubeconfig ~/.kube/config >envoy.yaml
+
   # For a control plane on another host
   evenkeel xds bootstrap --dataplane web-1 --zone zone-1 --control-plane xds.example.com:5678";
 
 /// Where proxies connect, as Kuma's control plane has it.
-const LISTEN: &str = "127.0.0.1:5678";
+pub(super) const LISTEN: &str = "127.0.0.1:5678";
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -103,21 +107,27 @@ pub(crate) struct RunArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct BootstrapArgs {
-    /// Name of the Dataplane
-    #[arg(long, value_name = "NAME")]
+    /// Name of the Dataplane; of one in a cluster NAME.NAMESPACE
+    #[arg(long, value_name = "NAME", add = names::dataplanes())]
     pub dataplane: String,
     /// Mesh of the Dataplane
     #[arg(long, value_name = "MESH", default_value = "default")]
     pub mesh: String,
     /// Folder with the Dataplane, whose zone and tags the bootstrap then has
-    #[arg(long, value_name = "FOLDER")]
+    #[arg(long, value_name = "FOLDER", conflicts_with_all = ["kubeconfig", "context"])]
     pub resources: Option<PathBuf>,
+    /// Kubeconfig of the cluster with the Dataplane, in place of a folder
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
     /// Zone of the Dataplane, if it does not name one
     #[arg(long, value_name = "ZONE")]
     pub zone: Option<String>,
-    /// Where the control plane listens
-    #[arg(long, value_name = "HOST:PORT", default_value = LISTEN)]
-    pub control_plane: String,
+    /// Where the control plane listens [default: that of `evenkeel up`, or 127.0.0.1:5678]
+    #[arg(long, value_name = "HOST:PORT")]
+    pub control_plane: Option<String>,
     /// The variant of the protocol
     #[arg(long, value_enum, default_value_t)]
     pub protocol: ProtocolChoice,

@@ -2,9 +2,10 @@
 
 use std::{collections::BTreeMap, net::SocketAddr, path::Path, sync::Arc};
 
+use evenkeel_k8s::watched::MeshKind;
 use evenkeel_locality::{
     Compat,
-    resource::{Key, Kind, Labels, SERVICE_TAG, Spec, ZONE_TAG},
+    resource::{Key, Kind, Labels, Resource, SERVICE_TAG, Spec, ZONE_TAG},
 };
 use evenkeel_xds::{
     Variant,
@@ -13,7 +14,13 @@ use evenkeel_xds::{
 use evenkeel_xds_server::source::folder;
 
 use super::args::{self, BootstrapArgs, ProtocolChoice};
-use crate::{error::Error, printer};
+use crate::{
+    controller::ClusterArgs,
+    error::Error,
+    mesh::cluster,
+    printer,
+    up::components::{self, Components},
+};
 
 pub(super) fn print(args: &BootstrapArgs) -> Result<(), Error> {
     printer::data(&render(&bootstrap(args)?))
@@ -25,9 +32,11 @@ fn bootstrap(args: &BootstrapArgs) -> Result<Bootstrap, Error> {
             format!("{address} is not a loopback address; whoever reaches it controls Envoy");
         return Err(Error::Flag { flag: "--envoy-admin", problem });
     }
-    let tags = match &args.resources {
-        Some(folder) => tags(folder, args)?,
-        None => Labels::new(),
+    let cluster = cluster(args);
+    let tags = match (&args.resources, &cluster) {
+        (Some(folder), _) => tags(&of_folder(folder)?, args)?,
+        (None, Some(cluster)) => tags(&of_cluster(cluster)?, args)?,
+        (None, None) => Labels::new(),
     };
     let zone = tags.get(ZONE_TAG).cloned().or_else(|| args.zone.as_deref().map(Arc::from));
     Ok(Bootstrap {
@@ -40,18 +49,45 @@ fn bootstrap(args: &BootstrapArgs) -> Result<Bootstrap, Error> {
             ProtocolChoice::Delta => Variant::Incremental,
             ProtocolChoice::Sotw => Variant::StateOfTheWorld,
         },
-        control_plane: control_plane(&args.control_plane)?,
+        control_plane: control_plane(&address(args, cluster.as_ref()))?,
         admin: args.envoy_admin,
         keepalive: Keepalive::default(),
         back_off: BackOff::default(),
     })
 }
 
-/// Those of the Dataplane's gateway, or else of its inbounds; of several values the first counts.
-fn tags(folder: &Path, args: &BootstrapArgs) -> Result<Labels, Error> {
+/// The cluster that is named. Without a name none is asked: the host of a proxy need not know one.
+fn cluster(args: &BootstrapArgs) -> Option<ClusterArgs> {
+    let BootstrapArgs { kubeconfig, context, .. } = args;
+    let is_named = kubeconfig.is_some() || context.is_some();
+    is_named.then(|| ClusterArgs { kubeconfig: kubeconfig.clone(), context: context.clone() })
+}
+
+fn of_folder(folder: &Path) -> Result<Vec<Resource>, Error> {
     args::readable(folder)?;
-    let (resources, _) = folder::resources(folder, Compat::default())
-        .map_err(|source| Error::Read { path: folder.to_owned(), source })?;
+    let read = folder::resources(folder, Compat::default());
+    read.map(|(resources, _)| resources)
+        .map_err(|source| Error::Read { path: folder.to_owned(), source })
+}
+
+fn of_cluster(args: &ClusterArgs) -> Result<Vec<Resource>, Error> {
+    Ok(cluster::read(args, &[MeshKind::Dataplane], Compat::default())?.0)
+}
+
+/// Where the control plane listens: as given, or as `evenkeel up` noted it, or as without flags.
+fn address(args: &BootstrapArgs, cluster: Option<&ClusterArgs>) -> String {
+    let noted = || {
+        let components = match cluster {
+            Some(cluster) => Components::of(&cluster.source().ok()?),
+            None => Components::found(),
+        };
+        components?.address(components::XDS).map(str::to_owned)
+    };
+    args.control_plane.clone().or_else(noted).unwrap_or_else(|| args::LISTEN.to_owned())
+}
+
+/// Those of the Dataplane's gateway, or else of its inbounds; of several values the first counts.
+fn tags(resources: &[Resource], args: &BootstrapArgs) -> Result<Labels, Error> {
     let key = Key::new(Kind::Dataplane, &args.mesh, &args.dataplane);
     let found = resources.iter().find(|resource| resource.key == key);
     let Some(Spec::Dataplane(dataplane)) = found.map(|resource| &resource.spec) else {

@@ -4,6 +4,7 @@ mod controller;
 mod dynamic;
 mod lamp;
 mod promptly;
+mod strategy;
 mod successors;
 
 use std::{future::Future, time::Duration};

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::{
     control_plane::{ControlPlane, evenkeel, eventually, inspect_page},
-    folder::{Folder, free_address},
+    folder::{Place, free_address},
 };
 
 /// For each measurement of shares.
@@ -54,12 +54,16 @@ impl Spec<'static> {
 
 impl Client {
     /// Writes its Dataplane, starts its Envoy, and waits until that has what it is to have.
-    pub(crate) fn start(spec: &Spec<'_>, folder: &Folder, control_plane: &ControlPlane) -> Client {
+    pub(crate) fn start(
+        spec: &Spec<'_>,
+        place: &impl Place,
+        control_plane: &ControlPlane,
+    ) -> Client {
         let addresses = spec.services.iter().map(|service| ((*service).to_owned(), free_address()));
         let outbounds: BTreeMap<String, SocketAddr> = addresses.collect();
-        folder.put(&dataplane(spec, &outbounds));
-        let key = format!("{}/{}", spec.mesh, spec.name);
-        let envoy = Envoy::start(&bootstrap(spec, folder, control_plane));
+        place.put(&dataplane(spec, &outbounds));
+        let key = format!("{}/{}", spec.mesh, place.name_of(spec.name));
+        let envoy = Envoy::start(&bootstrap(spec, place, control_plane));
         let client = Client { key, envoy, outbounds };
         for address in client.outbounds.values() {
             client.envoy.listener(&format!("outbound:{address}"));
@@ -169,12 +173,11 @@ fn dataplane(spec: &Spec<'_>, outbounds: &BTreeMap<String, SocketAddr>) -> Value
     })
 }
 
-fn bootstrap(spec: &Spec<'_>, folder: &Folder, control_plane: &ControlPlane) -> String {
+fn bootstrap(spec: &Spec<'_>, place: &impl Place, control_plane: &ControlPlane) -> String {
     let listen = control_plane.listen.to_string();
-    let path = folder.path().to_str().unwrap();
-    let mut command = evenkeel(&["xds", "bootstrap", "--dataplane", spec.name]);
+    let mut command = evenkeel(&["xds", "bootstrap", "--dataplane", &place.name_of(spec.name)]);
     command.args(["--mesh", spec.mesh, "--protocol", spec.protocol]);
-    command.args(["--resources", path, "--control-plane", &listen]);
+    command.args(place.flags()).args(["--control-plane", &listen]);
     let output = command.output().unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{errors}");

@@ -12,7 +12,7 @@ pub(crate) struct ControlPlane {
     process: Process,
     /// Where proxies connect.
     pub(crate) listen: SocketAddr,
-    admin: SocketAddr,
+    pub(crate) admin: SocketAddr,
 }
 
 impl ControlPlane {
@@ -20,15 +20,26 @@ impl ControlPlane {
         ControlPlane::start_at(folder, SocketAddr::from(([127, 0, 0, 1], 0)))
     }
 
-    /// Waits until it is ready.
     pub(crate) fn start_at(folder: &Path, listen: SocketAddr) -> ControlPlane {
+        let source = ["--resources", folder.to_str().unwrap()];
         // Removed with the folder, and no resource.
-        let (log, folder) = (folder.join(".log"), folder.to_str().unwrap());
-        let listen = listen.to_string();
-        let args = ["xds", "--resources", folder, "--listen", &listen];
-        let mut command = evenkeel(&args);
+        ControlPlane::start_with(&source, listen, &folder.join(".log"))
+    }
+
+    /// On the custom resources of a cluster.
+    pub(crate) fn on_cluster(kubeconfig: &Path) -> ControlPlane {
+        let listen = SocketAddr::from(([127, 0, 0, 1], 0));
+        let source = ["--kubeconfig", kubeconfig.to_str().unwrap()];
+        let log = kubeconfig.with_file_name("control-plane.log");
+        ControlPlane::start_with(&source, listen, &log)
+    }
+
+    /// Waits until it is ready.
+    fn start_with(source: &[&str], listen: SocketAddr, log: &Path) -> ControlPlane {
+        let mut command = evenkeel(&["xds", "--listen", &listen.to_string()]);
+        command.args(source);
         command.args(["--admin-listen", "127.0.0.1:0", "--zone", "zone-0"]);
-        let mut process = Process::start(&mut command, &log);
+        let mut process = Process::start(&mut command, log);
         let listen = process.after("xds: ").parse().unwrap();
         let admin = process.after("admin: http://").parse().unwrap();
         ControlPlane { process, listen, admin }

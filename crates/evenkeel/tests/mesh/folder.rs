@@ -11,6 +11,18 @@ use std::{
 use evenkeel_testkit::envoy::Server;
 use serde_json::{Map, Value, json};
 
+/// Where resources are.
+pub(crate) trait Place {
+    /// Adds a resource, or replaces it. It is in the form of files.
+    fn put(&self, resource: &Value);
+
+    /// What the mesh calls a Dataplane of that name.
+    fn name_of(&self, name: &str) -> String;
+
+    /// With which `evenkeel xds bootstrap` finds its Dataplane.
+    fn flags(&self) -> Vec<String>;
+}
+
 /// It is removed with its value.
 pub(crate) struct Folder(PathBuf);
 
@@ -37,6 +49,20 @@ impl Folder {
         let part = |name: &str| resource[name].as_str().unwrap();
         let name = format!("{}-{}-{}", part("type"), part("mesh"), part("name"));
         self.write(&name, &resource.to_string());
+    }
+}
+
+impl Place for Folder {
+    fn put(&self, resource: &Value) {
+        Folder::put(self, resource);
+    }
+
+    fn name_of(&self, name: &str) -> String {
+        name.to_owned()
+    }
+
+    fn flags(&self) -> Vec<String> {
+        vec!["--resources".to_owned(), self.0.to_str().unwrap().to_owned()]
     }
 }
 

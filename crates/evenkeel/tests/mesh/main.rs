@@ -4,7 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod client;
+mod cluster;
 mod control_plane;
+mod custom_resources;
 mod folder;
 mod hashing;
 mod health;

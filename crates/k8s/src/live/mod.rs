@@ -7,6 +7,7 @@
 mod client;
 mod error;
 mod list;
+mod mesh;
 mod raw;
 mod source;
 mod transport;
@@ -15,6 +16,7 @@ pub use self::{
     client::{Connection, client, controller_client, patient_client},
     error::{LiveError, in_short, innermost, is_unreachable},
     list::{Scope, objects},
+    mesh::{mesh_objects, mesh_resource},
     raw::{FlowControl, flow_control, raw_services},
     source::{ClusterSource, SourceRule},
     transport::{Timeouts, long_lived},

@@ -122,4 +122,18 @@ codes! {
     NoStaleConditions,
     /// Conditions of another mode of the controller are left over.
     StaleConditions,
+    /// The control plane of the mesh is ready.
+    ControlPlaneReady,
+    /// The control plane of the mesh is not ready.
+    ControlPlaneNotReady,
+    /// The admin pages of the control plane of the mesh can't be read.
+    ControlPlaneUnreachable,
+    /// All Envoy proxies accept what they are sent.
+    EnvoyAccepts,
+    /// Envoy proxies reject what they are sent.
+    EnvoyRejects,
+    /// All resources of the mesh are valid.
+    MeshResourcesValid,
+    /// Resources of the mesh are invalid, and not in force.
+    MeshResourcesInvalid,
 }

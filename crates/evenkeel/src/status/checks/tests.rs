@@ -7,7 +7,8 @@ use crate::{
     status::{
         LeaseName,
         facts::{
-            Condition, Facts, Failure, Lease, Metrics, Node, Proxy, Service, Shares, Slice, Syncs,
+            Condition, ControlPlane, Facts, Failure, Lease, Mesh, Metrics, Node, Proxy, Service,
+            Shares, Slice, Syncs,
         },
     },
 };
@@ -73,6 +74,7 @@ fn healthy() -> Cluster {
         slices: Ok(vec![slice("web", label::EVENKEEL, 3)]),
         failures: Ok(vec![]),
         metrics: syncs(100, 5, 0),
+        mesh: None,
     }
 }
 
@@ -244,7 +246,30 @@ const FINDINGS: &[(Code, Outcome, &str, Change)] = &[
     (Code::ProxiesNotListed, Outcome::Warning, "cannot list leases: forbidden", |cluster| {
         cluster.proxies = Err("forbidden".into());
     }),
+    (Code::ControlPlaneUnreachable, Outcome::Warning, "at http://a: refused", |c| {
+        c.mesh = Some(Mesh { url: "http://a".into(), found: Err("refused".into()) });
+    }),
+    (Code::ControlPlaneNotReady, Outcome::Failed, "not ready: caches", |c| {
+        c.mesh = mesh(|it| it.unready = Some("caches failed".into()));
+    }),
+    (Code::EnvoyRejects, Outcome::Failed, "what they were sent: default/web-1", |c| {
+        c.mesh = mesh(|it| it.rejecting = vec!["default/web-1".into()]);
+    }),
+    (
+        Code::MeshResourcesInvalid,
+        Outcome::Warning,
+        "2 invalid resources not in force: a: no",
+        |c| {
+            c.mesh = mesh(|it| it.invalid = vec!["a: no".into(), "b".into()]);
+        },
+    ),
 ];
+
+fn mesh(change: impl FnOnce(&mut ControlPlane)) -> Option<Mesh> {
+    let mut found = ControlPlane { connected: 1, not_connected: 2, ..ControlPlane::default() };
+    change(&mut found);
+    Some(Mesh { url: "http://a".into(), found: Ok(found) })
+}
 
 const ACCEPTED: &str = "TrafficDistributionAccepted";
 const PROGRAMMED: &str = "TrafficDistributionProgrammed";
@@ -292,10 +317,11 @@ fn a_healthy_cluster_passes_every_check_and_every_code_is_in_use() {
     cluster.slices.as_mut().unwrap()[0].shares = Shares::Valid;
     nodes(&mut cluster).iter_mut().for_each(|node| node.region = Some("east".into()));
     cluster.proxies = Ok(vec![proxy("a1", 3), proxy("b1", 119)]);
+    cluster.mesh = mesh(|_| {});
     let all = all_checks(cluster);
     assert!(all.iter().all(|check| check.outcome == Outcome::Ok && check.help.is_none()));
     let groups = [Group::Api, Group::Access, Group::Nodes, Group::Controller, Group::Proxies];
-    for group in groups.into_iter().chain([Group::Services]) {
+    for group in groups.into_iter().chain([Group::Services, Group::Mesh]) {
         assert!(all.iter().any(|check| check.group == group), "{group:?}");
     }
     let mut used: Vec<Code> = all.iter().map(|check| check.code).collect();
