@@ -1,7 +1,8 @@
 //! The sample cluster of `evenkeel up`: a small shop in three zones.
 
-use std::{collections::BTreeMap, fmt::Debug};
+use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
+use evenkeel_k8s::{live, watched::MeshKind};
 use evenkeel_model::label;
 use futures_util::future::try_join_all;
 use k8s_openapi::api::{
@@ -9,7 +10,7 @@ use k8s_openapi::api::{
     core::v1::{Namespace, Node, Service},
     discovery::v1::{Endpoint, EndpointSlice},
 };
-use kube::{Api, Client, Resource, ResourceExt, api::PostParams};
+use kube::{Api, Client, Resource, ResourceExt, api::PostParams, core::DynamicObject};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::error::Error;
@@ -27,7 +28,12 @@ pub(crate) struct Sample {
     services: Vec<Service>,
     deployments: Vec<Deployment>,
     daemon_sets: Vec<DaemonSet>,
+    /// Objects of `kuma.io`.
+    mesh: Vec<DynamicObject>,
 }
+
+/// A kind is served a moment after its definition was installed.
+const SERVED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Ready endpoints, and how many there will be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,26 +42,33 @@ pub(crate) struct Endpoints {
     pub wanted: usize,
 }
 
-pub(crate) fn three_zones() -> Sample {
+/// `mesh`: with a mesh of Envoy proxies.
+pub(crate) fn three_zones(mesh: bool) -> Sample {
     Sample {
         namespaces: objects(include_str!("../samples/three-zones/namespace.yaml")),
         nodes: objects(include_str!("../samples/three-zones/nodes.yaml")),
         services: objects(include_str!("../samples/three-zones/services.yaml")),
         deployments: objects(include_str!("../samples/three-zones/deployments.yaml")),
         daemon_sets: objects(include_str!("../samples/three-zones/daemonsets.yaml")),
+        mesh: match mesh {
+            true => objects(include_str!("../samples/three-zones/mesh.yaml")),
+            false => Vec::new(),
+        },
     }
 }
 
 /// Creates the objects that don't exist yet, and leaves the others unchanged.
 pub(crate) async fn create(client: &Client, sample: &Sample) -> Result<(), Error> {
-    let Sample { namespaces, nodes, services, deployments, daemon_sets } = sample;
+    let Sample { namespaces, nodes, services, deployments, daemon_sets, mesh } = sample;
     create_all(&Api::all(client.clone()), namespaces).await?;
     // Nodes before Pods, so that none stays Pending; Services before Pods, so that the controller
     // sees a cluster that is set up in the usual order.
     create_all(&Api::all(client.clone()), nodes).await?;
     create_all(&Api::namespaced(client.clone(), NAMESPACE), services).await?;
     create_all(&Api::namespaced(client.clone(), NAMESPACE), deployments).await?;
-    create_all(&Api::namespaced(client.clone(), NAMESPACE), daemon_sets).await
+    create_all(&Api::namespaced(client.clone(), NAMESPACE), daemon_sets).await?;
+    try_join_all(mesh.iter().map(|object| create_custom(client, object))).await?;
+    Ok(())
 }
 
 impl Sample {
@@ -107,6 +120,35 @@ where
     Ok(())
 }
 
+async fn create_custom(client: &Client, object: &DynamicObject) -> Result<(), Error> {
+    let api = api_of(client, object);
+    let deadline = tokio::time::Instant::now() + SERVED_WITHIN;
+    loop {
+        let source = match api.create(&PostParams::default(), object).await {
+            Ok(_) => return Ok(()),
+            Err(kube::Error::Api(status)) if status.is_already_exists() => return Ok(()),
+            Err(error) => error,
+        };
+        let is_unknown = matches!(&source, kube::Error::Api(status) if status.is_not_found());
+        if !is_unknown || tokio::time::Instant::now() > deadline {
+            let kind = object.types.as_ref().map_or("", |types| &types.kind);
+            let what = format!("{kind}/{}", object.name_any());
+            return Err(Error::Sample { what, source: Box::new(source) });
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+fn api_of(client: &Client, object: &DynamicObject) -> Api<DynamicObject> {
+    let kind = object.types.as_ref().and_then(|types| MeshKind::of(&types.kind));
+    let kind = kind.expect("the sample is compiled in, and tested");
+    let resource = live::mesh_resource(kind);
+    match kind.is_namespaced() {
+        true => Api::namespaced_with(client.clone(), NAMESPACE, &resource),
+        false => Api::all_with(client.clone(), &resource),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::discovery::v1::EndpointConditions;
@@ -130,7 +172,7 @@ mod tests {
     #[test]
     fn the_sample_has_three_zones_of_unequal_size_and_six_nodes() {
         let mut zones: BTreeMap<String, u64> = BTreeMap::new();
-        let sample = three_zones();
+        let sample = three_zones(false);
         for node in &sample.nodes {
             let status = node.status.as_ref().unwrap();
             let cpu = &status.allocatable.as_ref().unwrap()["cpu"].0;
@@ -144,7 +186,7 @@ mod tests {
 
     #[test]
     fn every_service_selects_the_pods_of_one_workload() {
-        let sample = three_zones();
+        let sample = three_zones(false);
         let wanted = sample.wanted();
         let names: Vec<String> = sample.services.iter().map(ResourceExt::name_any).collect();
         assert_eq!(names.len(), wanted.len());
@@ -155,6 +197,28 @@ mod tests {
             assert!(wanted.contains_key(&service.name_any()), "{}", service.name_any());
         }
         assert_eq!((wanted["web"], wanted[IN_TROUBLE], wanted["dns-cache"]), (6, 2, 6));
+    }
+
+    #[test]
+    fn the_sample_mesh_is_valid_and_its_policy_has_no_findings() {
+        use evenkeel_locality::{
+            Compat, lint_resources,
+            resource::{Form, parse},
+        };
+        let sample = three_zones(true);
+        assert!(three_zones(false).mesh.is_empty());
+        let read = |object: &DynamicObject| {
+            let mut value = serde_json::to_value(object).unwrap();
+            value["metadata"]["namespace"] = NAMESPACE.into();
+            parse(&value, Form::Custom, Compat::Record).unwrap()
+        };
+        let resources: Vec<_> = sample.mesh.iter().map(read).collect();
+        assert_eq!(resources.len(), 9);
+        assert_eq!(lint_resources(&resources, None, Compat::Record), []);
+        let zones: std::collections::BTreeSet<_> =
+            sample.nodes.iter().map(|node| node.labels()[label::ZONE].clone()).collect();
+        let text = serde_json::to_string(&sample.mesh).unwrap();
+        assert!(zones.iter().all(|zone| text.contains(zone)), "{zones:?}");
     }
 
     #[test]

@@ -97,9 +97,11 @@ async fn start(
             })
             .await?;
         let context = |ready, stop| Context { settings, cluster, client, ready, stop };
-        let address =
+        let addresses =
             running.start(part.name, |ready, stop| (part.run)(context(ready, stop))).await?;
-        components.push(component(part.name, address, part.description));
+        for ((name, description), address) in part.components.iter().zip(addresses) {
+            components.push(component(name, address, description));
+        }
     }
     Ok((cluster, components))
 }

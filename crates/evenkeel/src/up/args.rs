@@ -1,7 +1,7 @@
 //! The flags of `evenkeel up`.
 
 use std::{
-    net::SocketAddr,
+    net::{Ipv4Addr, SocketAddr},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -13,6 +13,7 @@ use evenkeel_controller::{WatchSettings, engine};
 
 use super::{
     deployed::{CONTROLLER, PROXY},
+    parts::mesh::Listen,
     unfinished,
 };
 use crate::{
@@ -49,6 +50,17 @@ pub(crate) struct UpArgs {
     /// that says where it is; needs root
     #[arg(long)]
     pub proxy: bool,
+    /// Serve the custom resources of kuma.io to Envoy proxies, with a sample mesh beside the other
+    /// sample objects
+    #[arg(long)]
+    pub mesh: bool,
+    /// Address where Envoy proxies connect [default: 127.0.0.1:5678, or a free port if that is in use]
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "mesh")]
+    pub xds_listen: Option<SocketAddr>,
+    /// Address of the mesh control plane's /metrics, /readyz and /mesh [default: 127.0.0.1:5680, or a
+    /// free port if that is in use]
+    #[arg(long, value_name = "ADDRESS:PORT", requires = "mesh")]
+    pub xds_admin_listen: Option<SocketAddr>,
     /// Feature gates of API server and controller, such as ServiceTrafficDistribution=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
@@ -92,12 +104,16 @@ pub(super) struct Settings {
     pub sample: Option<Sample>,
     /// Whether Nodes have network namespaces and proxies.
     pub proxy: bool,
+    /// Where the control plane of the mesh listens, if it is wanted.
+    pub mesh: Option<Listen>,
 }
 
 /// The default data folder.
 pub(crate) const DATA: &str = ".evenkeel";
 
-const CONTROLLER_LISTEN: ([u8; 4], u16) = ([127, 0, 0, 1], 10271);
+const CONTROLLER_LISTEN: u16 = 10271;
+const XDS_LISTEN: u16 = 5678;
+const XDS_ADMIN_LISTEN: u16 = 5680;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -105,6 +121,7 @@ Examples:
   evenkeel up --ephemeral --listen 127.0.0.1:0       # a free port, nothing stored
   evenkeel up --data /var/lib/evenkeel --sample none
   sudo evenkeel up --proxy                           # with real traffic: evenkeel curl
+  evenkeel up --mesh                                 # with a control plane for Envoy proxies
   KUBECONFIG=.evenkeel/kubeconfig kubectl get services -A";
 
 pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
@@ -123,13 +140,21 @@ pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
     let controller = evenkeel_controller::Settings {
         engine,
         election: Some(election()),
-        listen: Some(controller_listen(args.controller_listen)?),
+        listen: Some(free("--controller-listen", args.controller_listen, CONTROLLER_LISTEN)?),
         watches: WatchSettings::default(),
         reports: Some(PROXY.namespace.to_owned()),
         address: None,
     };
-    let sample = sample(args.sample, data.as_deref());
-    Ok(Settings { api: api(args, data, features)?, controller, sample, proxy: args.proxy })
+    let sample = sample(args, data.as_deref());
+    let mesh = args.mesh.then(|| mesh(args)).transpose()?;
+    Ok(Settings { api: api(args, data, features)?, controller, sample, proxy: args.proxy, mesh })
+}
+
+fn mesh(args: &UpArgs) -> Result<Listen, Error> {
+    Ok(Listen {
+        xds: free("--xds-listen", args.xds_listen, XDS_LISTEN)?,
+        admin: free("--xds-admin-listen", args.xds_admin_listen, XDS_ADMIN_LISTEN)?,
+    })
 }
 
 fn api(
@@ -166,30 +191,34 @@ fn election() -> lease::Settings {
     lease::Settings::new(CONTROLLER.namespace, LEASE_NAME, "evenkeel-up")
 }
 
-fn controller_listen(given: Option<SocketAddr>) -> Result<SocketAddr, Error> {
-    let usual = SocketAddr::from(CONTROLLER_LISTEN);
+/// What a flag gives must be free. Without it, it is the usual port of the loopback address, or any.
+fn free(flag: &'static str, given: Option<SocketAddr>, usual: u16) -> Result<SocketAddr, Error> {
+    let usual = SocketAddr::from((Ipv4Addr::LOCALHOST, usual));
     match given {
         Some(address) => {
-            is_free("--controller-listen", address)?;
+            is_free(flag, address)?;
             Ok(address)
         }
-        None if is_free("--controller-listen", usual).is_ok() => Ok(usual),
-        None => Ok((CONTROLLER_LISTEN.0, 0).into()),
+        None if is_free(flag, usual).is_ok() => Ok(usual),
+        None => Ok((Ipv4Addr::LOCALHOST, 0).into()),
     }
 }
 
 /// The sample is for the first start, and for the next one if that was interrupted. Later the journal
 /// has what people want.
-fn sample(given: Option<SampleName>, data: Option<&Path>) -> Option<Sample> {
-    let is_open = |data: &Path| !data.join("journal").exists() || unfinished::is_noted(data);
-    let name = given.unwrap_or(match data.is_none_or(is_open) {
-        true => SampleName::ThreeZones,
-        false => SampleName::None,
-    });
-    match name {
-        SampleName::ThreeZones => Some(sample::three_zones()),
+fn sample(args: &UpArgs, data: Option<&Path>) -> Option<Sample> {
+    match sample_name(args.sample, data) {
+        SampleName::ThreeZones => Some(sample::three_zones(args.mesh)),
         SampleName::None => None,
     }
+}
+
+fn sample_name(given: Option<SampleName>, data: Option<&Path>) -> SampleName {
+    let is_open = |data: &Path| !data.join("journal").exists() || unfinished::is_noted(data);
+    given.unwrap_or(match data.is_none_or(is_open) {
+        true => SampleName::ThreeZones,
+        false => SampleName::None,
+    })
 }
 
 #[cfg(test)]
@@ -229,20 +258,20 @@ mod tests {
     #[test]
     fn the_sample_comes_on_the_first_start_or_when_asked_for() {
         let first = std::env::temp_dir().join("evenkeel-no-such-folder");
-        assert!(sample(None, None).is_some());
-        assert!(sample(None, Some(&first)).is_some());
-        assert!(sample(Some(SampleName::None), Some(&first)).is_none());
+        assert_eq!(sample_name(None, None), SampleName::ThreeZones);
+        assert_eq!(sample_name(None, Some(&first)), SampleName::ThreeZones);
+        assert_eq!(sample_name(Some(SampleName::None), Some(&first)), SampleName::None);
         let later =
             std::env::temp_dir().join(format!("evenkeel-up-{:016x}", rand::random::<u64>()));
         std::fs::create_dir_all(later.join("journal")).unwrap();
-        assert!(sample(None, Some(&later)).is_none());
-        assert!(sample(Some(SampleName::ThreeZones), Some(&later)).is_some());
+        assert_eq!(sample_name(None, Some(&later)), SampleName::None);
+        assert_eq!(sample_name(Some(SampleName::ThreeZones), Some(&later)), SampleName::ThreeZones);
         unfinished::note(&later);
-        assert!(sample(None, Some(&later)).is_some());
-        assert!(sample(Some(SampleName::None), Some(&later)).is_none());
+        assert_eq!(sample_name(None, Some(&later)), SampleName::ThreeZones);
+        assert_eq!(sample_name(Some(SampleName::None), Some(&later)), SampleName::None);
         unfinished::forget(&later);
         unfinished::forget(&later);
-        assert!(sample(None, Some(&later)).is_none());
+        assert_eq!(sample_name(None, Some(&later)), SampleName::None);
         std::fs::remove_dir_all(&later).unwrap();
     }
 
@@ -250,8 +279,21 @@ mod tests {
     fn a_port_that_was_asked_for_must_be_free() {
         let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = taken.local_addr().unwrap();
-        let error = controller_listen(Some(address)).unwrap_err();
-        assert!(error.help().unwrap().contains("--controller-listen"));
-        assert!(controller_listen(None).is_ok());
+        for flag in ["--controller-listen", "--xds-listen", "--xds-admin-listen"] {
+            let error = free(flag, Some(address), CONTROLLER_LISTEN).unwrap_err();
+            assert!(error.help().unwrap().contains(flag));
+        }
+        let other = free("--controller-listen", None, address.port()).unwrap();
+        assert_eq!(other, (Ipv4Addr::LOCALHOST, 0).into());
+    }
+
+    #[test]
+    fn the_mesh_is_wanted_by_its_flag_alone() {
+        assert_eq!(checked("up --ephemeral").unwrap().mesh, None);
+        let line = "up --ephemeral --mesh --xds-listen 127.0.0.1:0 --xds-admin-listen 127.0.0.1:0";
+        let any = (Ipv4Addr::LOCALHOST, 0).into();
+        assert_eq!(checked(line).unwrap().mesh, Some(Listen { xds: any, admin: any }));
+        let alone = Line::try_parse_from("up --xds-listen 127.0.0.1:0".split_whitespace());
+        assert!(alone.unwrap_err().to_string().contains("--mesh"));
     }
 }

@@ -52,6 +52,17 @@ pub(super) static PROXY: Deployed = Deployed {
     ],
 };
 
+pub(super) static MESH: Deployed = Deployed {
+    account: "evenkeel-mesh",
+    namespace: "evenkeel-mesh",
+    kustomization: include_str!("../../../../deploy/mesh/kustomization.yaml"),
+    manifests: &[
+        include_str!("../../../../deploy/mesh/namespace.yaml"),
+        include_str!("../../../../deploy/mesh/identity.yaml"),
+        include_str!("../../../../deploy/flowcontrol/mesh/flowschemas.yaml"),
+    ],
+};
+
 /// The kinds that make an identity and decide where its requests wait, and whether their objects are in a namespace. Other kinds in the
 /// same files are about Pods, which `up` does not need.
 const KINDS: [(&str, bool); 7] = [
@@ -147,11 +158,21 @@ mod tests {
                 "flowschemas -/evenkeel-proxy",
             ]
         );
+        assert_eq!(
+            names(&MESH),
+            [
+                "namespaces -/evenkeel-mesh",
+                "serviceaccounts evenkeel-mesh/evenkeel-mesh",
+                "clusterroles -/evenkeel-mesh",
+                "clusterrolebindings -/evenkeel-mesh",
+                "flowschemas -/evenkeel-mesh",
+            ]
+        );
     }
 
     #[test]
     fn account_and_namespace_are_those_of_the_manifests() {
-        for deployed in [&CONTROLLER, &PROXY] {
+        for deployed in [&CONTROLLER, &PROXY, &MESH] {
             let account = format!("serviceaccounts {}/{}", deployed.namespace, deployed.account);
             assert!(names(deployed).contains(&account), "{account}");
         }

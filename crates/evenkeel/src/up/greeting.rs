@@ -5,7 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{components::Components, invocation, parts::proxy};
+use super::{
+    components::{self, Components},
+    invocation,
+    parts::proxy,
+};
 use crate::{
     apiserver::shell_quoted,
     printer::{GOOD, HEADING, styled},
@@ -69,6 +73,9 @@ impl Greeting {
         if let Some(namespace) = components.address(proxy::NAME) {
             let _ = write!(text, "{}", self.requests(namespace));
         }
+        if components.address(components::XDS).is_some() {
+            let _ = write!(text, "{}", self.mesh());
+        }
         text
     }
 
@@ -80,6 +87,18 @@ impl Greeting {
             "  {program} curl --from node-a1 http://web.shop\n\
              \x20 {program} curl --from node-a1 http://web.shop --count 100\n\
              \x20 ip netns exec {inside} curl -s http://{address}\n"
+        )
+    }
+
+    /// Commands about the mesh. They find the addresses beside the kubeconfig. The Dataplane is that of the
+    /// sample.
+    fn mesh(&self) -> String {
+        let Greeting { program, kubeconfig, .. } = self;
+        let kubeconfig = shell_quoted(kubeconfig);
+        format!(
+            "  {program} mesh inspect client-a.shop\n\
+             \x20 {program} xds bootstrap --dataplane client-a.shop --kubeconfig {kubeconfig} >envoy.yaml\n\
+             \x20 envoy -c envoy.yaml\n"
         )
     }
 }
@@ -136,6 +155,17 @@ TRY (in another shell)
         ] {
             assert!(text.contains(line), "{line:?} is not in {text}");
         }
+    }
+
+    #[test]
+    fn with_a_mesh_it_shows_how_to_start_a_proxy() {
+        let mut components = Components::default();
+        let (name, address) = (components::XDS.into(), "127.0.0.1:5678".into());
+        components.push(Component { name, address, description: "it".into() });
+        let text = greeting(true).text(&components);
+        let line = "  evenkeel xds bootstrap --dataplane client-a.shop --kubeconfig '/a b/kubeconfig' \
+                    >envoy.yaml\n  envoy -c envoy.yaml\n";
+        assert!(text.contains(line), "{line:?} is not in {text}");
     }
 
     #[test]

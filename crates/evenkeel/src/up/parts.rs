@@ -2,6 +2,7 @@
 
 pub(super) mod api;
 mod controller;
+pub(super) mod mesh;
 pub(super) mod proxy;
 
 use std::{path::PathBuf, sync::Arc};
@@ -14,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     args::Settings,
+    components,
     deployed::{self, Deployed},
 };
 use crate::error::Error;
@@ -23,23 +25,40 @@ use crate::error::Error;
 pub(super) const PARTS: &[Part] = &[
     Part {
         name: "controller",
-        description: "writes EndpointSlices with hints, conditions and Events; /metrics, /readyz",
+        components: &[(
+            "controller",
+            "writes EndpointSlices with hints, conditions and Events; /metrics, /readyz",
+        )],
         is_wanted: |_| true,
         identity: &deployed::CONTROLLER,
         run: |context| Box::pin(controller::run(context)),
     },
     Part {
         name: proxy::NAME,
-        description: "a network namespace for each Node with its proxy, and a server for each Pod",
+        components: &[(
+            proxy::NAME,
+            "a network namespace for each Node with its proxy, and a server for each Pod",
+        )],
         is_wanted: |settings| settings.proxy,
         identity: &deployed::PROXY,
         run: |context| Box::pin(proxy::run(context)),
+    },
+    Part {
+        name: components::MESH,
+        components: &[
+            (components::XDS, "serves the mesh to Envoy proxies: evenkeel xds bootstrap"),
+            (components::MESH, "evenkeel mesh inspect, proxies; /metrics, /readyz"),
+        ],
+        is_wanted: |settings| settings.mesh.is_some(),
+        identity: &deployed::MESH,
+        run: |context| Box::pin(mesh::run(context)),
     },
 ];
 
 pub(super) struct Part {
     pub name: &'static str,
-    pub description: &'static str,
+    /// Name and description of each address that it has.
+    pub components: &'static [(&'static str, &'static str)],
     pub is_wanted: fn(&Settings) -> bool,
     pub identity: &'static Deployed,
     /// Runs until `stop` is cancelled. It ends earlier only with an error.
@@ -52,8 +71,8 @@ pub(super) struct Context {
     pub cluster: Cluster,
     /// With the identity of the part.
     pub client: Client,
-    /// Takes the address of the part, once it is ready.
-    pub ready: oneshot::Sender<String>,
+    /// Takes the addresses of the part, in the order of its components, once it is ready.
+    pub ready: oneshot::Sender<Vec<String>>,
     pub stop: CancellationToken,
 }
 

@@ -8,6 +8,7 @@ server() {
   local out ports=(--listen 127.0.0.1:0)
   out=$(mktemp -p .)
   [ "$1" = up ] && ports+=(--controller-listen 127.0.0.1:0)
+  [[ " $* " = *" --mesh "* ]] && ports+=(--xds-listen 127.0.0.1:0 --xds-admin-listen 127.0.0.1:0)
   "$EVENKEEL" "$@" "${ports[@]}" >"$out" 2>&1 &
   local server=$! ready='^kubeconfig: '
   # `up` explains a Service of its sample once the Pods are ready.

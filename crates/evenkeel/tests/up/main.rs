@@ -6,6 +6,7 @@ mod completion;
 mod flow_control;
 mod handover;
 mod identity;
+mod mesh;
 mod migrate;
 mod plan;
 mod process;

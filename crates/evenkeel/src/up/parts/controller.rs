@@ -10,7 +10,7 @@ pub(super) async fn run(context: Context) -> Result<(), Error> {
     let on_ready = |Ready { admin, .. }: Ready| {
         let address = admin.map_or(String::new(), |address| format!("http://{address}"));
         // Nobody receives it during shutdown.
-        let _ = ready.send(address);
+        let _ = ready.send(vec![address]);
     };
     let reports = reports(&client, &settings.controller).await;
     let address = Some(cluster.address);

@@ -57,7 +57,7 @@ pub(super) async fn run(context: Context) -> Result<(), Error> {
     let (mut changes, _watches) = changes(&cluster);
     let mut retry = !renewed(&cluster.client, &mut hosts).await;
     // Nobody receives it during shutdown.
-    let _ = ready.send(hosts.name(NODE));
+    let _ = ready.send(vec![hosts.name(NODE)]);
     let ended = loop {
         tokio::select! {
             () = stop.cancelled() => break Ok(()),
