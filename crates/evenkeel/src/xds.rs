@@ -32,7 +32,7 @@ fn serve(args: &RunArgs) -> Result<(), Error> {
         let signals = Signals::new().map_err(Error::Start)?;
         let settings = args::settings(args).await?;
         if let SourceSettings::Cluster(cluster) = &settings.source {
-            access::check(&cluster.client).await?;
+            access::check(&cluster.client, cluster.services.is_some()).await?;
         }
         let ready = |ready: Ready| printed = greet(&settings, ready);
         let stop = signals.first(|| printer::note(SHUTTING_DOWN));
