@@ -6,6 +6,7 @@ mod bootstrap;
 
 use evenkeel_admin::signals::Signals;
 use evenkeel_xds_server::{Ready, Settings, SourceSettings};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::Builder;
 use tracing::Level;
 
@@ -26,19 +27,27 @@ pub(crate) fn run(args: &XdsArgs) -> Result<(), Error> {
 
 fn serve(args: &RunArgs) -> Result<(), Error> {
     logging::start(&args.log, Level::INFO);
+    raise_file_limit();
     let runtime = Builder::new_multi_thread().enable_all().build().map_err(Error::Start)?;
     let mut printed = Ok(());
     runtime.block_on(async {
         let signals = Signals::new().map_err(Error::Start)?;
         let settings = args::settings(args).await?;
         if let SourceSettings::Cluster(cluster) = &settings.source {
-            access::check(&cluster.client).await?;
+            access::check(&cluster.client, cluster.services.is_some()).await?;
         }
         let ready = |ready: Ready| printed = greet(&settings, ready);
         let stop = signals.first(|| printer::note(SHUTTING_DOWN));
         evenkeel_xds_server::run(settings.clone(), ready, stop).await.map_err(Error::from)
     })?;
     printed
+}
+
+/// Each proxy is a file, and the usual limit is meant for smaller programs.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    // If that is not allowed, proxies wait for a place.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
 fn greet(settings: &Settings, ready: Ready) -> Result<(), Error> {

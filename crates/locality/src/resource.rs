@@ -100,7 +100,8 @@ pub struct Resource {
 pub enum Spec {
     /// Its name is all that counts.
     Mesh,
-    Dataplane(Dataplane),
+    /// Shared, since who reads resources keeps the last good ones too, and there are many.
+    Dataplane(Arc<Dataplane>),
     MeshService(MeshService),
     MeshMultiZoneService(MeshMultiZoneService),
     MeshExternalService(MeshExternalService),

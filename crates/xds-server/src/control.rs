@@ -2,11 +2,7 @@
 //!
 //! Locks are taken in the order engine, strategies, peers, propagation, and are never held across an await.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use evenkeel_locality::{
     Compat, FoundIn, Strategies,
@@ -14,6 +10,7 @@ use evenkeel_locality::{
 };
 use evenkeel_xds::{Variant, session::TypeStatus};
 use parking_lot::{Mutex, MutexGuard};
+use rustc_hash::FxHashMap;
 use tokio::sync::watch;
 
 use crate::{
@@ -45,7 +42,7 @@ type Problems = BTreeMap<Arc<str>, Vec<Problem>>;
 #[derive(Debug, Default)]
 struct Peers {
     next: u64,
-    by_proxy: BTreeMap<ProxyKey, Vec<Arc<Peer>>>,
+    by_proxy: FxHashMap<ProxyKey, Vec<Arc<Peer>>>,
 }
 
 /// A stream of a proxy.
@@ -139,19 +136,22 @@ impl Control {
     fn tell(&self, what: &str, times: (Duration, Duration), pushes: &[Push]) {
         let peers = self.peers.lock();
         let of = |proxy: &ProxyKey| peers.by_proxy.get(proxy).into_iter().flatten();
-        let told = pushes.iter().flat_map(|push| push.proxies.iter().flat_map(of));
-        let told: BTreeSet<u64> = told.map(|peer| peer.id).collect();
-        if told.is_empty() {
+        let mut told: Vec<(&Push, &Arc<Peer>)> = Vec::new();
+        for push in pushes {
+            told.extend(push.proxies.iter().flat_map(of).map(|peer| (push, peer)));
+        }
+        let mut ids: Vec<u64> = told.iter().map(|(_, peer)| peer.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        if ids.is_empty() {
             return;
         }
         let mut propagation = self.propagation.lock();
         let change = propagation.begin();
-        propagation.computed(change, what, times, told.len());
+        propagation.computed(change, what, times, ids.len());
         drop(propagation);
-        for push in pushes {
-            for peer in push.proxies.iter().flat_map(of) {
-                peer.mailbox.put(Notice { change, changed: Arc::clone(&push.changed) });
-            }
+        for (push, peer) in told {
+            peer.mailbox.put(Notice { change, changed: Arc::clone(&push.changed) });
         }
     }
 
@@ -224,7 +224,10 @@ impl Control {
 
     /// In the order of proxies, and of their streams.
     pub(crate) fn peers(&self) -> Vec<Arc<Peer>> {
-        self.peers.lock().by_proxy.values().flatten().cloned().collect()
+        let peers = self.peers.lock();
+        let mut peers: Vec<Arc<Peer>> = peers.by_proxy.values().flatten().cloned().collect();
+        peers.sort_unstable_by(|a, b| (&a.identity.proxy, a.id).cmp(&(&b.identity.proxy, b.id)));
+        peers
     }
 
     pub(crate) fn propagation(&self) -> Vec<ChangeReport> {

@@ -7,8 +7,9 @@
 //!                           └─► /mesh/proxies, /mesh/propagation, /mesh/inspect, /mesh/policies
 //! ```
 //!
-//! `kubernetes` makes destinations of Services, EndpointSlices, Pods and Nodes. [`engine`] keeps what each proxy is sent, encoded once for all proxies alike, and says whom a change concerns.
-//! `stream` speaks the protocol, [`source`] reads resources, `admin` shows. Not here: what a policy means (crate
+//! `kubernetes` makes destinations of Services, EndpointSlices, Pods and Nodes. [`engine`] keeps what each proxy is
+//! sent, encoded once for all proxies alike, and says whom a change concerns. `stream` speaks the protocol, [`source`]
+//! reads resources, `admin` shows. Not here: what a policy means (crate
 //! `locality`), how messages are encoded and when they are due (crate `xds`).
 
 pub mod engine;

@@ -227,7 +227,7 @@ async fn nobody_is_answered_before_everything_is_read() {
     soon(run).await.unwrap().unwrap();
 }
 
-/// Many proxies at three places, all told of one change.
+/// Many proxies at one place, all told of one change.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_proxies_are_told_at_once_and_their_answers_counted() {
     const N: usize = 100;
@@ -238,6 +238,7 @@ async fn many_proxies_are_told_at_once_and_their_answers_counted() {
     let connecting = (0..N)
         .map(|n| async move { DeltaClient::settled(address, &format!("default.c{n}")).await });
     let mut proxies = futures_util::future::join_all(connecting).await;
+    let before = work(&plane).await;
     plane.apply(server("s1", "web", 1, false));
     let told = proxies.iter_mut().map(DeltaClient::take);
     let news = futures_util::future::join_all(told).await;
@@ -248,7 +249,20 @@ async fn many_proxies_are_told_at_once_and_their_answers_counted() {
     assert_eq!((&change["streams"], &change["sent"]["streams"]), (&json!(N), &json!(N)));
     let (_, metrics) = plane.get("/metrics").await;
     assert!(metrics.contains("evenkeel_xds_assignments 1\n"), "{metrics}");
+    // One place, so that all but sending is done once.
+    let [plans, assignments, encoded] = work(&plane).await;
+    assert_eq!([plans, assignments, encoded], [before[0], before[1] + 1, before[2] + 1]);
     plane.stop().await;
+}
+
+/// How many plans, assignments and encodings were made so far.
+async fn work(plane: &Plane) -> [u64; 3] {
+    let (_, metrics) = plane.get("/metrics").await;
+    ["plans_computed", "assignments_computed", "resources_encoded"].map(|name| {
+        let name = format!("evenkeel_xds_{name} ");
+        let value = metrics.lines().find_map(|line| line.strip_prefix(&*name)).unwrap();
+        value.parse().unwrap()
+    })
 }
 
 #[tokio::test]

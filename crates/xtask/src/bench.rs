@@ -85,6 +85,7 @@ pub(crate) const BENCHES: &[Bench] = &[
             Target::new("k8s", "objects"),
         ],
     },
+    Bench { name: "xds", needs: &[], targets: &[Target::new("evenkeel", "xds")] },
 ];
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {

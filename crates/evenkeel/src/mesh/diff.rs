@@ -60,8 +60,9 @@ fn deleted(args: &DiffArgs, old: &[Resource], new: &[Resource]) -> Result<Vec<Ke
     keys.dedup();
     for key in &keys {
         let problem = if !is_in(old, key) {
-            let place = args.source.resources.as_deref().map(|folder| folder.display().to_string());
-            format!("no {key} in {}", place.as_deref().unwrap_or("the cluster"))
+            let folder = args.source.resources.as_deref();
+            let place = folder.map_or("the cluster".to_owned(), |path| path.display().to_string());
+            format!("no {key} in {place}")
         } else if is_in(new, key) {
             format!("{key} is given with -f too")
         } else {

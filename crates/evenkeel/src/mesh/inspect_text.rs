@@ -61,6 +61,8 @@ struct Destination {
     #[serde(default)]
     subset: BTreeMap<String, String>,
     #[serde(default)]
+    by_topology: bool,
+    #[serde(default)]
     place: Place,
     #[serde(default)]
     load_balancer: Option<String>,
@@ -205,8 +207,12 @@ fn destination(to: &Destination, text: &mut String) {
             "  failover:   below {threshold:.0} % healthy (overprovisioning factor {factor})"
         );
     }
-    policies(to.policies.as_ref(), text);
+    policies(to, text);
     groups(to, text);
+    if to.by_topology {
+        let advice = "`evenkeel plan` predicts the loss of a zone, which hints follow";
+        let _ = writeln!(text, "  {}", styled(DIM, advice));
+    }
     lost(to, text);
     let reasons = to.reasons.iter().chain(&to.share_reasons);
     let reasons: Vec<String> = reasons.map(|reason| safe(&reason.message)).collect();
@@ -216,9 +222,14 @@ fn destination(to: &Destination, text: &mut String) {
     }
 }
 
-fn policies(policies: Option<&BTreeMap<String, Policy>>, text: &mut String) {
-    let Some(policies) = policies.filter(|policies| !policies.is_empty()) else {
-        let _ = writeln!(text, "  policies:   none: own zone first, then all others alike");
+fn policies(to: &Destination, text: &mut String) {
+    if to.by_topology {
+        let _ = writeln!(text, "  ranking:    the Service's own topology, by no policy");
+    }
+    let Some(policies) = to.policies.as_ref().filter(|policies| !policies.is_empty()) else {
+        if !to.by_topology {
+            let _ = writeln!(text, "  policies:   none: own zone first, then all others alike");
+        }
         return;
     };
     let mut table = Table::new(&["POLICY", "KIND", "SETS"]);

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::facts::{ControlPlane, Mesh};
 use crate::{mesh::proxies::Proxies, scrape};
 
-/// Of what is not ready, the first so many characters.
+/// Of what is told of a problem, the first so many characters.
 const TOLD: usize = 200;
 
 /// `url`: of `--admin-listen`.
@@ -50,7 +50,8 @@ fn failed_checks(text: &str) -> String {
 /// Where it is and what is wrong with it.
 fn invalid_resource(problem: &Value) -> String {
     let parts = ["origin", "field", "message"].map(|part| problem[part].as_str());
-    parts.into_iter().flatten().collect::<Vec<_>>().join(": ")
+    let told = parts.into_iter().flatten().collect::<Vec<_>>().join(": ");
+    told.chars().take(TOLD).collect()
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use std::{
     os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{Mutex, PoisonError},
 };
 
 const PRELUDE: &str = include_str!("prelude.sh");
@@ -41,6 +42,9 @@ kubectl -n shop wait deployment --all --for=condition=Available --timeout=60s",
 
 /// Files and folders that commands name.
 const NAMED: &[&str] = &["examples", "deploy", "crates", "docs", "LICENSE"];
+
+/// Held by a page that creates network namespaces.
+static NETWORK: Mutex<()> = Mutex::new(());
 
 #[test]
 fn every_command_of_the_readme_runs() {
@@ -77,6 +81,10 @@ fn run(page: &str) {
     if commands.is_empty() {
         return;
     }
+    // The pages name namespaces of the first `up --proxy` of a host.
+    let _alone = commands
+        .contains("up --proxy")
+        .then(|| NETWORK.lock().unwrap_or_else(PoisonError::into_inner));
     let folder = folder(page);
     let log = fs::File::create(folder.join("log")).unwrap();
     let mut shell = Command::new("timeout");

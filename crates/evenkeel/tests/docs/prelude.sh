@@ -1,7 +1,7 @@
 set -eE -o pipefail
 trap 'echo "failed: $BASH_COMMAND" >&2' ERR
 # Whatever was started ends with the shell.
-trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 
 # A server goes to the background on a free port; the next command comes when it is ready.
 server() {

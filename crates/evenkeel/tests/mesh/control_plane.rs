@@ -21,16 +21,17 @@ impl ControlPlane {
     }
 
     pub(crate) fn start_at(folder: &Path, listen: SocketAddr) -> ControlPlane {
+        let source = ["--resources", folder.to_str().unwrap()];
         // Removed with the folder, and no resource.
-        let log = folder.join(".log");
-        ControlPlane::start_with(&["--resources", folder.to_str().unwrap()], listen, &log)
+        ControlPlane::start_with(&source, listen, &folder.join(".log"))
     }
 
     /// On the custom resources of a cluster.
     pub(crate) fn on_cluster(kubeconfig: &Path) -> ControlPlane {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
-        let log = kubeconfig.with_file_name("xds.log");
-        ControlPlane::start_with(&["--kubeconfig", kubeconfig.to_str().unwrap()], listen, &log)
+        let source = ["--kubeconfig", kubeconfig.to_str().unwrap()];
+        let log = kubeconfig.with_file_name("control-plane.log");
+        ControlPlane::start_with(&source, listen, &log)
     }
 
     /// Waits until it is ready.

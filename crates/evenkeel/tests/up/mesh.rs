@@ -55,6 +55,9 @@ fn the_sample_mesh_is_served_and_its_commands_can_be_copied() {
     // Zone-b and zone-c, the rest of its zone, its node.
     assert_eq!(shares(&up, "client-a.shop", 4), [0.0, 0.0, 0.1, 0.9]);
 
+    let page = up.evenkeel(&["mesh", "inspect", "client-a.shop", "-o", "json"]).out;
+    assert!(page.contains("web_shop_svc_80"), "Services are destinations: {page}");
+
     // The line to copy, with a folder to write to.
     let line = said.lines().find(|line| line.contains(" xds bootstrap ")).unwrap();
     let file = folder("bootstrap").with_extension("yaml");

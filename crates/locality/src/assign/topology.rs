@@ -16,7 +16,8 @@ use super::{AssignReason, Assigned, group::text_key};
 
 type Weighted = (Vec<Arc<MeshEndpoint>>, u64);
 
-/// Groups selected endpoints, each with its weight. `n_ready` counts the ready ones of the Service in each zone, selected or not.
+/// Groups selected endpoints, each with its weight. `n_ready` counts the ready ones of the Service in each
+/// zone, selected or not.
 pub(crate) fn assign_selected(
     selected: impl IntoIterator<Item = (Arc<MeshEndpoint>, u32)>,
     rule: Rule,

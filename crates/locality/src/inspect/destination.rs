@@ -7,7 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use evenkeel_model::mesh::{Cluster, EndpointHealth, Group, LoadBalancer};
+use evenkeel_model::{
+    label,
+    mesh::{Cluster, EndpointHealth, Group, LoadBalancer},
+};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -33,6 +36,10 @@ pub struct Destination {
     pub locality_weighted: bool,
     pub overprovisioning_factor: Option<NonZeroU32>,
     pub policies: BTreeMap<Kind, PolicyInForce>,
+    /// The own topology of a Service of Kubernetes decides. What that is with a zone lost is not known
+    /// here, because hints follow.
+    #[serde(skip_serializing_if = "is_false")]
+    pub by_topology: bool,
     pub groups: Vec<GroupInspection>,
     /// Answered with 503.
     pub errors: f64,
@@ -103,11 +110,8 @@ pub(super) fn destination(
     let Assigned { assignment, reasons, .. } = assigned;
     let balancing = Balancing::from(cluster);
     let now = predict(assignment, &balancing);
-    // What a Service's own topology selects without a zone is not known here: the crate `topology` decides.
-    let zones = match key.strategy.strategy() {
-        Strategy::Topology { .. } => BTreeSet::new(),
-        _ => endpoint_zones(assignment),
-    };
+    let by_topology = matches!(key.strategy.strategy(), Strategy::Topology { .. });
+    let zones = if by_topology { BTreeSet::new() } else { endpoint_zones(assignment) };
     let lost = zones.iter().take(MOST_ZONES).map(|zone| {
         let without = predict_without_zone(assignment, &balancing, zone);
         let groups = assignment.groups.iter().zip(&without.groups);
@@ -124,6 +128,7 @@ pub(super) fn destination(
         locality_weighted: cluster.locality_weighted,
         overprovisioning_factor: assignment.overprovisioning_factor,
         policies: in_force.map(policies).unwrap_or_default(),
+        by_topology,
         groups: assignment.groups.iter().zip(&now.groups).map(|(g, s)| group(g, s)).collect(),
         errors: now.errors,
         without_zone: lost.collect(),
@@ -136,7 +141,12 @@ pub(super) fn destination(
 fn place(key: &AssignmentKey) -> PlaceInspection {
     let tags = key.place.affinity(key.strategy.strategy());
     let tags = tags.map(|(tag, value)| (tag.key.clone(), value.clone()));
-    PlaceInspection { zone: key.place.zone().cloned(), tags: tags.collect() }
+    let node = match key.strategy.strategy() {
+        Strategy::Topology { by_node: true } => key.place.node(),
+        _ => None,
+    };
+    let node = node.map(|node| (label::HOSTNAME.into(), node.clone()));
+    PlaceInspection { zone: key.place.zone().cloned(), tags: tags.chain(node).collect() }
 }
 
 fn policies(in_force: &InForce) -> BTreeMap<Kind, PolicyInForce> {
@@ -189,7 +199,10 @@ fn health(health: EndpointHealth) -> &'static str {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
 fn is_zero(n: &usize) -> bool {
     *n == 0
 }

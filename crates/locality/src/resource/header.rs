@@ -85,7 +85,7 @@ fn spec(header: &Header<'_>, is_universal: bool, form: Form, errors: &mut Errors
         Kind::Dataplane => {
             // In the universal layout there is no `spec` to name.
             let has_spec = !is_universal || matches!(header.spec, Cow::Borrowed(_));
-            Spec::Dataplane(Dataplane::decode(value, has_spec.then_some(path), errors)?)
+            Spec::Dataplane(Dataplane::decode(value, has_spec.then_some(path), errors)?.into())
         }
         Kind::MeshService => Spec::MeshService(MeshService::decode(value, path, errors)?),
         Kind::MeshMultiZoneService => {

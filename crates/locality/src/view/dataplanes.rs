@@ -26,11 +26,11 @@ pub(super) struct Proxy {
     pub(super) dataplane: Arc<Dataplane>,
     /// Of each inbound or of the gateway, with the zone.
     pub(super) tag_sets: Vec<Arc<Labels>>,
-    pub(super) client: Client,
-    /// Inbounds that were ready once.
-    was_ready: BTreeSet<SocketAddr>,
-    /// The services that its inbounds belong to.
-    members: BTreeSet<(Arc<str>, usize)>,
+    /// Inbounds that were ready once, in order. Like the next field a list, since a set takes ten times the memory for
+    /// the one or two that there are.
+    was_ready: Vec<SocketAddr>,
+    /// The services that its inbounds belong to, in order.
+    members: Vec<(Arc<str>, usize)>,
     /// `None` until it is asked for again.
     pub(super) shape: Option<u64>,
 }
@@ -44,6 +44,16 @@ impl Proxy {
             dataplane: &self.dataplane,
             tag_sets: &self.tag_sets,
         }
+    }
+
+    /// Made when it is asked for, since few of all Dataplanes connect to this control plane.
+    pub(super) fn client(&self, own_zone: Option<&Arc<str>>) -> Client {
+        let mut tags: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
+        for (key, value) in self.tag_sets.iter().flat_map(|tags| tags.iter()) {
+            tags.entry(key.clone()).or_default().insert(value.clone());
+        }
+        let zone = tags.get(ZONE_TAG).and_then(BTreeSet::first).or(own_zone).cloned();
+        Client { zone, tags, labels: self.labels.clone() }
     }
 
     /// Whether its own plan is that of another: health is for those who call it.
@@ -67,18 +77,17 @@ impl MeshView {
         name: &Arc<str>,
         display_name: Arc<str>,
         labels: Labels,
-        dataplane: Dataplane,
+        dataplane: Arc<Dataplane>,
         changes: &mut Changes,
     ) {
         let tag_sets = self.tag_sets(&dataplane);
         let mut proxy = Proxy {
-            client: client(&tag_sets, &labels, self.settings.zone.as_ref()),
             display_name,
             labels,
-            dataplane: Arc::new(dataplane),
+            dataplane,
             tag_sets,
-            was_ready: BTreeSet::new(),
-            members: BTreeSet::new(),
+            was_ready: Vec::new(),
+            members: Vec::new(),
             shape: None,
         };
         if let Some(old) = self.dataplanes.remove(name) {
@@ -104,7 +113,12 @@ impl MeshView {
             InboundState::Ignored => false,
         };
         let ready = proxy.dataplane.inbounds.iter().filter(was_ready);
-        proxy.was_ready.extend(ready.map(|inbound| inbound.advertised));
+        let mut was_ready = std::mem::take(&mut proxy.was_ready);
+        was_ready.extend(ready.map(|inbound| inbound.advertised));
+        was_ready.sort_unstable();
+        was_ready.dedup();
+        was_ready.shrink_to_fit();
+        proxy.was_ready = was_ready;
         self.dataplanes.insert(name.clone(), proxy);
         self.refresh_members(name, changes);
     }
@@ -134,7 +148,7 @@ impl MeshView {
     fn replace_members(
         &mut self,
         name: &Arc<str>,
-        old: &BTreeSet<(Arc<str>, usize)>,
+        old: &[(Arc<str>, usize)],
         new: BTreeMap<(Arc<str>, usize), Entry>,
         changes: &mut Changes,
     ) {
@@ -197,25 +211,19 @@ impl MeshView {
 }
 
 /// Inbounds that were ready, as far as they are still there.
-fn still_ready(old: &Proxy, dataplane: &Dataplane) -> BTreeSet<SocketAddr> {
+fn still_ready(old: &Proxy, dataplane: &Dataplane) -> Vec<SocketAddr> {
     let kept = dataplane.inbounds.iter().filter(|inbound| inbound.state != InboundState::Ignored);
     let kept = kept.map(|inbound| inbound.advertised);
-    kept.filter(|address| old.was_ready.contains(address)).collect()
+    kept.filter(|address| old.was_ready.binary_search(address).is_ok()).collect()
 }
 
-fn client(tag_sets: &[Arc<Labels>], labels: &Labels, own_zone: Option<&Arc<str>>) -> Client {
-    let mut tags: BTreeMap<Arc<str>, BTreeSet<Arc<str>>> = BTreeMap::new();
-    for (key, value) in tag_sets.iter().flat_map(|tags| tags.iter()) {
-        tags.entry(key.clone()).or_default().insert(value.clone());
-    }
-    let zone = tags.get(ZONE_TAG).and_then(BTreeSet::first).or(own_zone).cloned();
-    Client { zone, tags, labels: labels.clone() }
-}
-
-fn entry(inbound: &Inbound, tags: &Arc<Labels>, was_ready: &BTreeSet<SocketAddr>) -> Entry {
+fn entry(inbound: &Inbound, tags: &Arc<Labels>, was_ready: &[SocketAddr]) -> Entry {
     let health = match inbound.state {
         InboundState::Ready => Some(EndpointHealth::Healthy),
-        _ => was_ready.contains(&inbound.advertised).then_some(EndpointHealth::Unhealthy),
+        _ => was_ready
+            .binary_search(&inbound.advertised)
+            .is_ok()
+            .then_some(EndpointHealth::Unhealthy),
     };
     let endpoint = health.map(|health| {
         Arc::new(MeshEndpoint {

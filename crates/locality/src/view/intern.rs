@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Weak},
 };
 
-use evenkeel_model::mesh::{Cluster, Listener, RouteTable};
+use evenkeel_model::mesh::{Cluster, Listener, RouteTable, Traffic};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Values that are held here and by others; those that nobody else holds are dropped from time to
@@ -16,16 +16,23 @@ pub(super) struct Held<T> {
     sweep_at: usize,
 }
 
-/// Values with a name, found by it.
+/// Values with a name, found by it and by where they lead: listeners of all services have the same few names.
 #[derive(Debug)]
 pub(super) struct ByName<T> {
-    values: FxHashMap<Arc<str>, Vec<Weak<T>>>,
+    values: FxHashMap<NameAndTarget, Vec<Weak<T>>>,
     n_values: usize,
     sweep_at: usize,
 }
 
+type NameAndTarget = (Arc<str>, Option<Arc<str>>);
+
 pub(super) trait HasName {
     fn name(&self) -> &Arc<str>;
+
+    /// What differs between most values of one name, if there can be many.
+    fn target(&self) -> Option<&Arc<str>> {
+        None
+    }
 }
 
 const FIRST_SWEEP: usize = 1024;
@@ -59,7 +66,8 @@ impl<T> Default for ByName<T> {
 
 impl<T: HasName + PartialEq> ByName<T> {
     pub(super) fn intern(&mut self, value: T) -> Arc<T> {
-        let known = self.values.get(value.name()).into_iter().flatten();
+        let key = (value.name().clone(), value.target().cloned());
+        let known = self.values.get(&key).into_iter().flatten();
         if let Some(held) = known.filter_map(Weak::upgrade).find(|held| **held == value) {
             return held;
         }
@@ -72,7 +80,7 @@ impl<T: HasName + PartialEq> ByName<T> {
             self.sweep_at = FIRST_SWEEP.max(self.n_values * 2);
         }
         let value = Arc::new(value);
-        let same_name = self.values.entry(value.name().clone()).or_default();
+        let same_name = self.values.entry(key).or_default();
         same_name.retain(|value| value.strong_count() > 0);
         same_name.push(Arc::downgrade(&value));
         self.n_values += 1;
@@ -89,6 +97,13 @@ impl HasName for Cluster {
 impl HasName for Listener {
     fn name(&self) -> &Arc<str> {
         &self.name
+    }
+
+    fn target(&self) -> Option<&Arc<str>> {
+        match &self.traffic {
+            Traffic::Http { route_table, .. } => Some(route_table),
+            Traffic::Tcp(split) => split.clusters.first().map(|(cluster, _)| cluster),
+        }
     }
 }
 

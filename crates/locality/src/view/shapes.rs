@@ -213,17 +213,18 @@ impl MeshView {
         policies: &[Arc<super::policies::PolicyEntry>],
     ) -> Option<ShapeKey> {
         let proxy = self.dataplanes.get(name)?;
+        let client = proxy.client(self.settings.zone.as_ref());
         let keys = policies.iter().flat_map(|entry| &entry.affinity_keys);
-        let values = keys.filter_map(|key| Some((key.clone(), proxy.client.value(key)?.clone())));
+        let values = keys.filter_map(|key| Some((key.clone(), client.value(key)?.clone())));
         let reachable: BTreeSet<&Arc<str>> = proxy.dataplane.reachable_services.iter().collect();
         let outbounds = proxy.dataplane.outbounds.iter();
         let told = outbounds
             .filter(|outbound| reachable.is_empty() || reachable.contains(&outbound.backend.name));
         Some(ShapeKey {
             policies: policies.iter().map(|entry| entry.id).collect(),
-            zone: proxy.client.zone.clone(),
-            topology_zone: proxy.client.topology_zone().cloned(),
-            node: proxy.client.value(label::HOSTNAME).cloned(),
+            zone: client.zone.clone(),
+            topology_zone: client.topology_zone().cloned(),
+            node: client.value(label::HOSTNAME).cloned(),
             values: values.collect(),
             outbounds: told.cloned().collect(),
         })

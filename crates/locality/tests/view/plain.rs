@@ -280,3 +280,30 @@ fn a_part_of_the_service_that_is_not_selected_is_used_where_it_is() {
     let mut view = view_with(&[value], web);
     assert_eq!(groups_of(&mut view, "web-1"), []);
 }
+
+#[test]
+fn an_inspection_says_what_the_topology_selected_and_for_which_node() {
+    let mut web = service();
+    web.selections.nodes = BTreeMap::from([("n1".into(), of(Rule::SameNode, &[(0, 1)]))]);
+    let mut view = view_with(&[on("web-1", "a", "n1")], web);
+    let inspection = evenkeel_locality::inspect::inspect(&mut view, &crate::setup::key("web-1"))
+        .map(|i| json!(i));
+    let inspection = inspection.expect("the Dataplane is there");
+    let destination = &inspection["destinations"][0];
+    assert_eq!(destination["place"]["tags"]["kubernetes.io/hostname"], "n1");
+    let texts: Vec<&str> = destination["reasons"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|reason| reason["message"].as_str())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            "1 endpoint of zone a: selected by the Service's topology (SameNode), weight 1",
+            "2 endpoints of zone b left out: not selected by the Service's topology (SameNode)",
+        ],
+        "{destination:#}"
+    );
+    assert_eq!(destination["withoutZone"], json!({}), "hints would follow");
+}

@@ -55,7 +55,7 @@ pub enum Update {
 /// What some proxies have to be told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Push {
-    pub proxies: Vec<ProxyKey>,
+    pub proxies: Arc<BTreeSet<ProxyKey>>,
     /// In the order of types and names.
     pub changed: Arc<[Changed]>,
 }
@@ -75,6 +75,9 @@ struct Connected {
     slot: Arc<Slot>,
     bundle: BundleId,
 }
+
+/// Who exchanges one bundle for another, and what differs between them.
+type Exchange = (BTreeSet<ProxyKey>, Arc<[Changed]>);
 
 /// What was computed so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -201,7 +204,7 @@ impl Engine {
 
     /// Proxies that exchange the same bundles are told together, so that lists of names are made once.
     fn plan_again(&mut self, proxies: &BTreeSet<ProxyKey>) -> Vec<Push> {
-        let mut together: BTreeMap<(BundleId, BundleId), Push> = BTreeMap::new();
+        let mut together: BTreeMap<(BundleId, BundleId), Exchange> = BTreeMap::new();
         let mut pushes = Vec::new();
         for proxy in proxies {
             if !self.connected.contains_key(proxy) {
@@ -213,21 +216,27 @@ impl Engine {
             connected.slot.replace(new.clone());
             let before = std::mem::replace(&mut connected.bundle, bundle);
             if !new.own.is_same(&old.own) {
-                pushes.extend(Push::of(vec![proxy.clone()], |changed| {
+                let changed = changed(|changed| {
                     old.shared.diff(&new.shared, changed);
                     old.own.diff(&new.own, changed);
-                }));
-            } else if let Some(push) = together.get_mut(&(before, bundle)) {
-                push.proxies.push(proxy.clone());
+                });
+                pushes.push(Push { proxies: Arc::new([proxy.clone()].into()), changed });
             } else if before != bundle {
-                let push = Push::of(vec![proxy.clone()], |c| old.shared.diff(&new.shared, c));
-                together.extend(push.map(|push| ((before, bundle), push)));
+                let exchange = together.entry((before, bundle));
+                let (proxies, _) = exchange.or_insert_with(|| {
+                    (BTreeSet::new(), changed(|changed| old.shared.diff(&new.shared, changed)))
+                });
+                proxies.insert(proxy.clone());
             }
             if before != bundle {
                 self.pool.release(before, proxy);
             }
         }
-        pushes.extend(together.into_values());
+        let together = together.into_values();
+        pushes.extend(
+            together.map(|(proxies, changed)| Push { proxies: Arc::new(proxies), changed }),
+        );
+        pushes.retain(|push| !push.changed.is_empty());
         pushes
     }
 
@@ -305,14 +314,11 @@ impl Engine {
     }
 }
 
-// === impl Push ===
-
-impl Push {
-    fn of(proxies: Vec<ProxyKey>, diff: impl FnOnce(&mut Vec<Changed>)) -> Option<Self> {
-        let mut changed = Vec::new();
-        diff(&mut changed);
-        changed.sort_unstable();
-        changed.dedup();
-        (!changed.is_empty()).then(|| Push { proxies, changed: changed.into() })
-    }
+/// In their order, each once.
+fn changed(diff: impl FnOnce(&mut Vec<Changed>)) -> Arc<[Changed]> {
+    let mut changed = Vec::new();
+    diff(&mut changed);
+    changed.sort_unstable();
+    changed.dedup();
+    changed.into()
 }

@@ -36,7 +36,8 @@ pub(super) struct Pool {
 struct Used {
     bundle: Arc<Bundle>,
     parts: u64,
-    proxies: BTreeSet<ProxyKey>,
+    /// Shared with pushes, so that to tell ten thousand costs what it costs to tell one.
+    proxies: Arc<BTreeSet<ProxyKey>>,
     /// Keys in `by_plan`.
     plans: Vec<usize>,
 }
@@ -63,7 +64,7 @@ impl Pool {
         let known = ids.copied().find(|id| is_same(&id));
         let id = known.unwrap_or_else(|| self.insert(bundle, parts));
         let used = self.bundles.get_mut(&id).expect("it was found or inserted just now");
-        used.proxies.insert(proxy.clone());
+        Arc::make_mut(&mut used.proxies).insert(proxy.clone());
         (id, Arc::clone(&used.bundle))
     }
 
@@ -75,7 +76,7 @@ impl Pool {
     ) -> Option<(BundleId, Arc<Bundle>)> {
         let (_, id) = self.by_plan.get(&(Arc::as_ptr(plan) as usize))?;
         let used = self.bundles.get_mut(id)?;
-        used.proxies.insert(proxy.clone());
+        Arc::make_mut(&mut used.proxies).insert(proxy.clone());
         Some((*id, Arc::clone(&used.bundle)))
     }
 
@@ -104,15 +105,14 @@ impl Pool {
             }
         }
         self.by_parts.entry(parts).or_default().push(id);
-        self.bundles
-            .insert(id, Used { bundle, parts, proxies: BTreeSet::new(), plans: Vec::new() });
+        self.bundles.insert(id, Used { bundle, parts, proxies: Arc::default(), plans: Vec::new() });
         id
     }
 
     /// This proxy no longer uses it. What nobody uses is dropped.
     pub(super) fn release(&mut self, id: BundleId, proxy: &ProxyKey) {
         let Some(used) = self.bundles.get_mut(&id) else { return };
-        used.proxies.remove(proxy);
+        Arc::make_mut(&mut used.proxies).remove(proxy);
         if !used.proxies.is_empty() {
             return;
         }
@@ -176,9 +176,8 @@ impl Pool {
         users.into_iter().flat_map(|users| users.bundles.iter().copied())
     }
 
-    pub(super) fn proxies(&self, bundle: BundleId) -> Vec<ProxyKey> {
-        let used = self.bundles.get(&bundle).into_iter();
-        used.flat_map(|used| used.proxies.iter().cloned()).collect()
+    pub(super) fn proxies(&self, bundle: BundleId) -> Arc<BTreeSet<ProxyKey>> {
+        self.bundles.get(&bundle).map(|used| Arc::clone(&used.proxies)).unwrap_or_default()
     }
 
     pub(super) fn n_bundles(&self) -> usize {

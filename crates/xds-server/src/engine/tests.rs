@@ -112,7 +112,7 @@ fn a_proxy_without_a_dataplane_is_sent_nothing_until_there_is_one() {
     engine.apply(vec![server("s1", "web", 1, 1, 1, true)]);
     let pushes = engine.apply(vec![client("c", 1, 1, &["web"])]);
     assert_eq!(pushes.len(), 1);
-    assert_eq!(pushes[0].proxies, [key("c")]);
+    assert_eq!(*pushes[0].proxies, BTreeSet::from([key("c")]));
     let kinds: BTreeSet<ResourceType> = pushes[0].changed.iter().map(|(kind, _)| *kind).collect();
     assert!(kinds.contains(&ResourceType::Cluster) && kinds.contains(&ResourceType::Endpoint));
     assert_eq!(names(&slot.served(), ResourceType::Endpoint).len(), 1);
@@ -304,7 +304,7 @@ proptest! {
             let pushes = engine.apply(updates(step));
             fresh.apply(updates(step));
             for push in pushes {
-                for proxy in &push.proxies {
+                for proxy in &*push.proxies {
                     let n: usize = proxy.name[1..].parse().unwrap();
                     let served = engine.connected[proxy].slot.served();
                     for (kind, name) in push.changed.iter() {

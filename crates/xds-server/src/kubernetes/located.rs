@@ -4,6 +4,7 @@ use core::net::IpAddr;
 use std::{
     collections::{BTreeMap, BTreeSet},
     mem,
+    sync::Arc,
 };
 
 use evenkeel_locality::resource::{Dataplane, Key, Kind, Labels, Resource, Spec};
@@ -80,8 +81,8 @@ fn with_tags(resource: &Resource, place: impl Fn(IpAddr) -> Option<Tags>) -> Opt
             own.entry(key.clone()).or_insert_with(|| value.clone());
         }
     };
-    let mut dataplane: Dataplane = dataplane.clone();
+    let mut dataplane = Dataplane::clone(dataplane);
     dataplane.inbounds.iter_mut().for_each(|inbound| add(&mut inbound.tags));
     dataplane.gateway.iter_mut().for_each(|gateway| add(&mut gateway.tags));
-    Some(Resource { spec: Spec::Dataplane(dataplane), ..resource.clone() })
+    Some(Resource { spec: Spec::Dataplane(Arc::new(dataplane)), ..resource.clone() })
 }

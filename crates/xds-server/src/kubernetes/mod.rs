@@ -9,8 +9,8 @@
 //!
 //! Each TCP port of a Service is a service of the mesh, named as Kuma does (`NAME_NAMESPACE_svc_PORT`).
 //! Endpoints have the labels of their Pod and of its Node as tags, those of the Node first, since a Pod does not
-//! decide where it runs. A change costs the endpoints of the ports that it concerns; a Node with other labels costs one look at
-//! all ports. Nothing is told before the first list of every kind is complete. No clock, no task, no I/O.
+//! decide where it runs. A change costs the endpoints of the ports that it concerns; Nodes with other labels cost
+//! one look at all ports together. Nothing is told before the first list of every kind is complete. No clock, no task, no I/O.
 
 mod instances;
 mod located;
@@ -24,7 +24,7 @@ use std::{
 };
 
 use evenkeel_model::{
-    Gone, PortId, SeenService, SeenSlice, Selectable, ServiceKey, Topology, Watched, label,
+    Gone, NodeId, PortId, SeenService, SeenSlice, Selectable, ServiceKey, Topology, Watched, label,
     mesh::{PlainService, Tags},
 };
 use evenkeel_topology::consumer::{ChangeKind, PortView, View};
@@ -103,6 +103,8 @@ pub(crate) struct Kubernetes {
     told: FxHashMap<PortId, Told>,
     /// The ports that have an endpoint of a Pod.
     by_pod: FxHashMap<ServiceKey, BTreeSet<PortId>>,
+    /// Nodes whose labels changed.
+    changed_nodes: BTreeSet<NodeId>,
     /// Ports to look at although no endpoint of them changed.
     stale: BTreeSet<PortId>,
 }
@@ -122,6 +124,7 @@ impl Kubernetes {
             listed: Listed::default(),
             told: FxHashMap::default(),
             by_pod: FxHashMap::default(),
+            changed_nodes: BTreeSet::new(),
             stale: BTreeSet::new(),
         }
     }
@@ -162,11 +165,16 @@ impl Kubernetes {
 
     pub(crate) fn node(&mut self, seen: Watched<SeenNode>) {
         self.listed.nodes |= matches!(seen, Watched::Complete);
-        let changed = self.nodes.watch(seen, &self.names);
+        self.changed_nodes.extend(self.nodes.watch(seen, &self.names));
+    }
+
+    /// One look at everything, however many Nodes have changed.
+    fn follow_nodes(&mut self) {
+        let changed = std::mem::take(&mut self.changed_nodes);
         if changed.is_empty() {
             return;
         }
-        self.located.moved(changed.iter().flat_map(|node| self.pods.addresses_on(*node)));
+        self.located.moved(self.pods.addresses_on(&changed));
         let is_there = |id: &PortId| {
             let endpoints = self.view.port(*id).into_iter().flat_map(PortView::endpoints);
             let mut on = endpoints.filter_map(|endpoint| endpoint.on_node());
@@ -196,6 +204,7 @@ impl Kubernetes {
         if !self.is_synced() {
             return Vec::new();
         }
+        self.follow_nodes();
         let mut changed: BTreeMap<InMesh, Option<PlainService>> = BTreeMap::new();
         for id in self.changed_ports() {
             let (before, made) = self.make(id);
@@ -237,7 +246,7 @@ impl Kubernetes {
 
     /// The name that a port had, and what it is now.
     fn make(&mut self, id: PortId) -> (Option<InMesh>, Option<(InMesh, PlainService)>) {
-        let (before, mut old_pods, tagged) = match self.told.remove(&id) {
+        let (before, old_pods, tagged) = match self.told.remove(&id) {
             Some(Told { in_mesh, pods, tagged }) => (Some(in_mesh), pods, tagged),
             None => (None, Vec::new(), Tagged::default()),
         };
@@ -257,7 +266,6 @@ impl Kubernetes {
         let mesh = labels.and_then(|labels| labels.get(MESH_LABEL)).unwrap_or(&self.settings.mesh);
         let name = PlainService::mesh_name(&service.name, &service.namespace, service.port);
         let in_mesh = InMesh { mesh: Arc::clone(mesh), name };
-        old_pods.sort_unstable();
         self.index(id, &old_pods, &pods);
         self.told.insert(id, Told { in_mesh: in_mesh.clone(), pods, tagged });
         (before, Some((in_mesh, service)))

@@ -73,8 +73,12 @@ impl Pods {
         pods.filter_map(|pod| self.pods.get(pod)?.node).next()
     }
 
-    pub(super) fn addresses_on(&self, node: NodeId) -> impl Iterator<Item = IpAddr> + '_ {
-        let there = self.pods.values().filter(move |facts| facts.node == Some(node));
+    pub(super) fn addresses_on<'a>(
+        &'a self,
+        nodes: &'a BTreeSet<NodeId>,
+    ) -> impl Iterator<Item = IpAddr> + 'a {
+        let is_there = |facts: &&PodFacts| facts.node.is_some_and(|node| nodes.contains(&node));
+        let there = self.pods.values().filter(is_there);
         there.flat_map(|facts| facts.addresses.iter().copied())
     }
 

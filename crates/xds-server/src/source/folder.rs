@@ -44,8 +44,8 @@ pub struct Folder {
     path: PathBuf,
     compat: Compat,
     files: BTreeMap<OsString, File>,
-    /// The files that hold a resource.
-    holders: BTreeMap<Key, BTreeSet<OsString>>,
+    /// The files that hold a resource, in order; a list, since there is one in general.
+    holders: BTreeMap<Key, Vec<OsString>>,
 }
 
 #[derive(Debug, Default)]
@@ -191,16 +191,19 @@ impl Folder {
             let holds = self.files.get(&name).is_some_and(|file| file.good.contains_key(&key));
             let holders = self.holders.entry(key.clone()).or_default();
             let before = holders.len();
-            if holds {
-                holders.insert(name)
-            } else {
-                holders.remove(&name)
-            };
+            match (holds, holders.binary_search(&name)) {
+                (true, Err(at)) => {
+                    holders.reserve_exact(1);
+                    holders.insert(at, name);
+                }
+                (false, Ok(at)) => drop(holders.remove(at)),
+                (true, Ok(_)) | (false, Err(_)) => {}
+            }
             scan.problems_changed |= before.max(holders.len()) > 1;
             keys.insert(key);
         }
         for key in keys {
-            let first = self.holders.get(&key).and_then(BTreeSet::first);
+            let first = self.holders.get(&key).and_then(|names| names.first());
             let good = first.and_then(|name| self.files.get(name)?.good.get(&key));
             scan.updates.push(match good {
                 Some(resource) => Update::Apply(Box::new((**resource).clone())),

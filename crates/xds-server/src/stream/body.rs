@@ -31,7 +31,8 @@ const PREFIX: usize = 5;
 /// What a stream hands to its transport.
 #[derive(Debug)]
 pub(super) enum Outgoing {
-    Response(Response),
+    /// In a place of its own: the queue has one for each of 32 messages, whatever its bound.
+    Response(Box<Response>),
     End(Status),
 }
 
@@ -88,7 +89,7 @@ impl Body for AdsBody {
             }
             let status = match ready!(outgoing.poll_recv(context)) {
                 Some(Outgoing::Response(response)) => {
-                    *writing = Some(Pieces::new(response));
+                    *writing = Some(Pieces::new(*response));
                     continue;
                 }
                 Some(Outgoing::End(status)) => status,

@@ -258,7 +258,7 @@ where
         self.in_flight.insert(response.kind);
         control.metrics.response(response.kind);
         control.sent(&self.outstanding.sent(response.kind));
-        Some(Outgoing::Response(response))
+        Some(Outgoing::Response(Box::new(response)))
     }
 
     /// Changes of which nothing is left to send or to answer were seen before they were announced.

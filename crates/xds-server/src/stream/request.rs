@@ -10,8 +10,11 @@ use envoy_types::pb::envoy::{
 use prost::Message;
 use tonic::{
     Status,
-    codec::{DecodeBuf, Decoder},
+    codec::{BufferSettings, DecodeBuf, Decoder},
 };
+
+/// What is kept for each stream to read into; it grows with what comes. An acknowledgement is smaller.
+const BUFFER: usize = 512;
 
 /// A request of a variant of the protocol.
 pub(super) trait AdsRequest: Message + Default + Send + 'static {
@@ -55,5 +58,10 @@ impl<R: AdsRequest> Decoder for RequestDecoder<R> {
             Ok(request) => Ok(Some((request, len))),
             Err(error) => Err(Status::invalid_argument(format!("request is not valid: {error}"))),
         }
+    }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        // The second number concerns encoders.
+        BufferSettings::new(BUFFER, BUFFER)
     }
 }

@@ -1,12 +1,15 @@
 //! The control plane of the mesh, on the custom resources of `kuma.io`.
 
-use std::net::SocketAddr;
+use std::{collections::BTreeSet, net::SocketAddr};
 
 use evenkeel_k8s::watch::WatchSettings;
 use evenkeel_xds_server::{ClusterSource, KubernetesSettings, Ready, Settings, SourceSettings};
 
 use super::Context;
 use crate::error::Error;
+
+/// That of Services that name none.
+const DEFAULT_MESH: &str = "default";
 
 /// Where it listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +26,8 @@ pub(super) async fn run(context: Context) -> Result<(), Error> {
     let address = Some(cluster.address);
     // As the controller decides hints, so that Envoy gets what the nodes do.
     let topology = settings.controller.engine.topology.clone();
-    let services = Some(KubernetesSettings { topology, ..KubernetesSettings::default() });
+    let (mesh, node_labels) = (DEFAULT_MESH.into(), BTreeSet::new());
+    let services = Some(KubernetesSettings { mesh, node_labels, topology });
     let source = ClusterSource { client, address, watches: WatchSettings::default(), services };
     let settings = Settings {
         admin: Some(admin),

@@ -382,3 +382,31 @@ fn udp_names_and_other_families_are_no_destinations() {
     world.services(vec![applied(&service("web", &named))]);
     assert_eq!(world.groups(), Vec::<String>::new());
 }
+
+/// A relabelled cluster is one look at its endpoints, not one for each Node.
+#[test]
+fn many_nodes_that_change_together_cost_one_look() {
+    let work = |n: usize| {
+        let mut world = World::new(None);
+        let nodes = |rack: &str| {
+            let node = |i: usize| node(&format!("n{i}"), "a", rack);
+            (0..n).map(node).collect::<Vec<_>>()
+        };
+        world.nodes(listed(&nodes("r1")));
+        world.pods(listed(&[]));
+        world.services(listed(&[service("web", &json!({}))]));
+        let endpoints: Vec<Value> = (0..n)
+            .map(|i| {
+                let mut endpoint = endpoint(1, &format!("n{i}"), "a");
+                endpoint["addresses"] = json!([format!("10.1.{}.{}", i / 250, i % 250 + 1)]);
+                endpoint
+            })
+            .collect();
+        world.slices(listed(&[slice(&endpoints)]));
+        let before = world.work();
+        world.nodes(nodes("r2").iter().map(applied).collect());
+        world.work() - before
+    };
+    let (few, many) = (work(100), work(1_000));
+    assert!(few > 0 && many <= few * 12, "{few}, {many}");
+}
