@@ -15,7 +15,7 @@ function fill(element, attributes, children) {
     if (value === null || value === undefined || value === false) continue;
     element.setAttribute(key, value === true ? "" : String(value));
   }
-  for (const child of children.flat()) {
+  for (const child of children.flat(Infinity)) {
     if (child !== null && child !== undefined) element.append(child);
   }
   return element;

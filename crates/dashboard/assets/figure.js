@@ -38,7 +38,8 @@ function ribbons(f) {
       svg("svg", { viewBox: `0 0 ${f.width} ${f.height}`, role: "img", "aria-label": f.title, class: "ribbons" },
         head, parts, lanes, labels)),
     el("figcaption", {}, `${f.title} (${f.basis}). `,
-      el("span", { class: "key near" }, "in zone"), " ", el("span", { class: "key cross" }, "across zones")));
+      el("span", { class: "key near" }, "in zone"), " ", el("span", { class: "key cross" }, "across zones"),
+      f.ribbons.some((r) => r.crosses === null) ? [" ", el("span", { class: "key unplaced" }, "zone unknown")] : null));
 }
 
 function short(text) {

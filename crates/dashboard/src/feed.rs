@@ -4,13 +4,19 @@ use std::{sync::Arc, time::Duration};
 
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
-    time::{Instant, sleep},
+    time::{Instant, sleep, timeout},
 };
 
 use crate::view::Cluster;
 
 /// Event streams at the same time. A browser has one for each tab that is seen.
 pub(crate) const MOST_STREAMS: usize = 32;
+
+/// How long somebody looks who asked for something.
+const INTEREST: Duration = Duration::from_secs(30);
+
+/// How long an answer waits for a read after a time when nobody looked.
+const CATCH_UP: Duration = Duration::from_secs(2);
 
 /// Shared by the reader of the cluster and all connections.
 #[derive(Debug)]
@@ -66,10 +72,25 @@ impl Feed {
         });
     }
 
-    /// The last state; somebody looks at it.
-    pub(crate) fn look(&self) -> State {
-        self.looked.send_replace(Some(Instant::now()));
-        self.state.borrow().clone()
+    /// The last state. If nobody had looked for a while, and so nothing was read, it is read first.
+    pub(crate) async fn look(&self) -> State {
+        let mut states = self.state.subscribe();
+        let is_read = states.borrow_and_update().shown.is_some();
+        if !self.touch() && is_read {
+            // Late is better than never: an old state is told anew once there is another.
+            let _ = timeout(CATCH_UP, states.changed()).await;
+        }
+        states.borrow().clone()
+    }
+
+    /// Somebody looks. Whether somebody did before.
+    pub(crate) fn touch(&self) -> bool {
+        let before = self.looked.send_replace(Some(Instant::now()));
+        before.is_some_and(|at| at.elapsed() < INTEREST) || self.has_streams()
+    }
+
+    fn has_streams(&self) -> bool {
+        self.streams.available_permits() < MOST_STREAMS
     }
 
     pub(crate) fn follow(&self) -> watch::Receiver<State> {
@@ -81,21 +102,21 @@ impl Feed {
         Arc::clone(&self.streams).try_acquire_owned().ok()
     }
 
-    /// Returns while there is an event stream, or something was asked for within `interest`, and at the
+    /// Returns while there is an event stream, or something was asked for a short while ago, and at the
     /// very start.
-    pub(crate) async fn somebody_looks(&self, interest: Duration) {
+    pub(crate) async fn somebody_looks(&self) {
         if self.state.borrow().generation == 0 {
             return;
         }
         let mut looked = self.looked.subscribe();
         loop {
-            let recent = looked.borrow_and_update().is_some_and(|at| at.elapsed() < interest);
-            if recent || self.streams.available_permits() < MOST_STREAMS {
+            let recent = looked.borrow_and_update().is_some_and(|at| at.elapsed() < INTEREST);
+            if recent || self.has_streams() {
                 return;
             }
             // The sender is a field of `self`.
             if looked.changed().await.is_err() {
-                sleep(interest).await;
+                sleep(INTEREST).await;
             }
         }
     }
@@ -108,17 +129,16 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_cluster_is_read_while_somebody_looks() {
         let feed = Feed::new();
-        let interest = Duration::from_secs(30);
         let waits = async |feed: &Feed| {
-            let looks = feed.somebody_looks(interest);
-            tokio::time::timeout(Duration::from_secs(1), looks).await.is_err()
+            let looks = feed.somebody_looks();
+            timeout(Duration::from_secs(1), looks).await.is_err()
         };
         assert!(!waits(&feed).await, "the first state is read for whoever comes");
         feed.failed("no cluster".to_owned());
         assert!(waits(&feed).await);
-        feed.look();
+        assert!(!feed.touch() && feed.touch());
         assert!(!waits(&feed).await);
-        sleep(interest).await;
+        sleep(INTEREST).await;
         assert!(waits(&feed).await);
         let stream = feed.stream();
         assert!(stream.is_some() && !waits(&feed).await);

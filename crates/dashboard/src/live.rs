@@ -37,9 +37,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// What no watch tells, as reports of proxies and Events, is read this often.
 const REFRESH: Duration = Duration::from_secs(15);
 
-/// How long somebody looks who asked for something.
-const INTEREST: Duration = Duration::from_secs(30);
-
 /// Follows the cluster until it is dropped.
 pub(crate) async fn follow(client: Client, feed: Arc<Feed>) {
     let all = Some(Selector::all());
@@ -73,7 +70,7 @@ async fn count(mut batches: mpsc::Receiver<Received>, changed: latest::Sender<u6
 async fn read_changes(client: &Client, feed: &Feed, mut changes: latest::Receiver<u64>) {
     let mut server = None;
     loop {
-        feed.somebody_looks(INTEREST).await;
+        feed.somebody_looks().await;
         changes.mark_unchanged();
         let started = Instant::now();
         if server.is_none() {

@@ -8,8 +8,9 @@ use evenkeel_topology::ServerVersion;
 
 use crate::{
     analyze::AnalyzeArgs, apiserver::ApiserverArgs, complete, controller::ControllerArgs,
-    curl::CurlArgs, fairness::FairnessCommand, mesh::MeshCommand, migrate::MigrateArgs,
-    plan::PlanOutput, proxy::ProxyArgs, status::StatusArgs, up::UpArgs, xds::XdsArgs,
+    curl::CurlArgs, dashboard::DashboardArgs, fairness::FairnessCommand, mesh::MeshCommand,
+    migrate::MigrateArgs, plan::PlanOutput, proxy::ProxyArgs, status::StatusArgs, up::UpArgs,
+    xds::XdsArgs,
 };
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
@@ -31,6 +32,9 @@ pub(crate) enum Command {
     /// Send requests to a Service from a node of `up --proxy`, and show where they go
     #[command(after_help = crate::curl::EXAMPLES)]
     Curl(CurlArgs),
+    /// Show in a browser where traffic goes and why; it changes nothing
+    #[command(after_help = crate::dashboard::EXAMPLES)]
+    Dashboard(DashboardArgs),
     /// Explain which endpoints of a Service each zone or node uses, and why
     #[command(after_help = EXPLAIN_EXAMPLES)]
     Explain(ExplainArgs),

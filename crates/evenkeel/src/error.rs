@@ -49,6 +49,8 @@ pub(crate) enum Error {
     #[error(transparent)]
     Proxy(#[from] evenkeel_proxy::Error),
     #[error(transparent)]
+    Dashboard(#[from] evenkeel_dashboard::Error),
+    #[error(transparent)]
     Xds(#[from] evenkeel_xds_server::Error),
     #[error("there is no Dataplane {name:?} in mesh {mesh:?}")]
     NoDataplane { name: String, mesh: String, known: Vec<String> },
@@ -171,6 +173,7 @@ impl Error {
             Error::Controller(error) => error.help().map(str::to_owned),
             Error::Proxy(error) => error.help().map(str::to_owned),
             Error::Xds(error) => error.help().map(str::to_owned),
+            Error::Dashboard(error) => error.help().map(str::to_owned),
             Error::NoDataplane { known, .. } if known.is_empty() => {
                 Some("add its file, or set --mesh".to_owned())
             }
@@ -258,6 +261,10 @@ impl Error {
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
             Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
             Error::Proxy(_) | Error::Xds(_) | Error::Namespace { .. } => ExitCode::FAILURE,
+            Error::Dashboard(evenkeel_dashboard::Error::NotLoopback { .. }) => {
+                Exit::BadInput.code()
+            }
+            Error::Dashboard(_) => ExitCode::FAILURE,
             Error::NoLists { .. } | Error::ControlPlane { .. } => Exit::CouldNotLook.code(),
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,
             Error::Handover { .. } | Error::NotAllowed { .. } => ExitCode::FAILURE,

@@ -11,6 +11,7 @@ mod cli;
 mod complete;
 mod controller;
 mod curl;
+mod dashboard;
 mod duration;
 mod error;
 mod exit;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Fairness { command } => fairness::run(&command),
         Command::Controller(args) => clean(controller::run(&args)),
         Command::Proxy(args) => clean(proxy::run(&args)),
+        Command::Dashboard(args) => clean(dashboard::run(&args)),
         Command::Apiserver(args) => clean(apiserver::run(&args)),
         Command::Xds(args) => clean(xds::run(&args)),
         Command::Mesh { command } => mesh::run(&command),

@@ -53,11 +53,12 @@ pub(crate) fn run(args: &UpArgs) -> Result<(), Error> {
 async fn until_a_part_ends(settings: &Arc<Settings>, running: &mut Running) -> Error {
     let look = async |running: &mut Running| {
         let progress = Progress::new(None, "starting");
-        let (cluster, components) = start(settings, running).await?;
+        let (cluster, mut components) = start(settings, running).await?;
+        let url = dashboard(settings, running, &cluster, &mut components).await?;
         drop(progress);
         components.write(&cluster.kubeconfig);
         let greeting = Greeting::new(settings.api.data.as_deref(), &cluster.kubeconfig);
-        printer::data(&greeting.text(&components))?;
+        printer::data(&greeting.text(&url, &components))?;
         tokio::select! {
             looked = first_look::show(&cluster.client, settings, &greeting) => looked,
             error = running.ended() => Err(error),
@@ -104,6 +105,24 @@ async fn start(
         }
     }
     Ok((cluster, components))
+}
+
+/// The address to open. The components, which are written to a file, have it without the token.
+async fn dashboard(
+    settings: &Settings,
+    running: &mut Running,
+    cluster: &Cluster,
+    components: &mut Components,
+) -> Result<String, Error> {
+    let (client, listen) = (cluster.client.clone(), settings.dashboard);
+    let ready = running
+        .start(parts::dashboard::NAME, |ready, stop| {
+            parts::dashboard::run(client, listen, ready, stop)
+        })
+        .await?;
+    let address = format!("http://{}", ready.listen);
+    components.push(component(parts::dashboard::NAME, address, parts::dashboard::DESCRIPTION));
+    Ok(ready.url)
 }
 
 fn component(name: &str, address: String, description: &str) -> Component {

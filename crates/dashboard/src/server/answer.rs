@@ -96,7 +96,7 @@ impl Answers {
         }
         self.guard.check_cookie(&parts.headers)?;
         Ok(match path {
-            "/api/cluster" => match self.feed.look().shown {
+            "/api/cluster" => match self.feed.look().await.shown {
                 Some(Shown { page, .. }) => typed(StatusCode::OK, JSON, page.as_bytes().to_vec()),
                 None => not_yet(),
             },
@@ -121,7 +121,7 @@ impl Answers {
             Ok(parsed) => parsed,
             Err(problem) => return text(StatusCode::BAD_REQUEST, problem),
         };
-        let Some(Shown { cluster, .. }) = self.feed.look().shown else { return not_yet() };
+        let Some(Shown { cluster, .. }) = self.feed.look().await.shown else { return not_yet() };
         let Ok(place) = Arc::clone(&self.computed).acquire_owned().await else { return not_yet() };
         let compute = move || {
             let page = cluster.service(&key, &wish);

@@ -73,7 +73,7 @@ impl Events {
     /// `None`: all places are taken.
     pub(super) fn new(feed: &Feed, stop: CancellationToken) -> Option<Events> {
         let place = feed.stream()?;
-        feed.look();
+        feed.touch();
         let follow = Follow { states: feed.follow(), greeted: false, stop, _place: place };
         Some(Events { next: Box::pin(next(follow)) })
     }

@@ -61,6 +61,10 @@ pub(crate) struct UpArgs {
     /// free port if that is in use]
     #[arg(long, value_name = "ADDRESS:PORT", requires = "mesh")]
     pub xds_admin_listen: Option<SocketAddr>,
+    /// Address of the dashboard, a loopback address [default: 127.0.0.1:7070, or a free port if that
+    /// is in use]
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub dashboard_listen: Option<SocketAddr>,
     /// Feature gates of API server and controller, such as ServiceTrafficDistribution=false
     #[arg(long, value_name = "GATE=BOOL", value_delimiter = ',')]
     pub feature_gates: Vec<String>,
@@ -106,12 +110,14 @@ pub(super) struct Settings {
     pub proxy: bool,
     /// Where the control plane of the mesh listens, if it is wanted.
     pub mesh: Option<Listen>,
+    pub dashboard: SocketAddr,
 }
 
 /// The default data folder.
 pub(crate) const DATA: &str = ".evenkeel";
 
 const CONTROLLER_LISTEN: u16 = 10271;
+const DASHBOARD_LISTEN: u16 = 7070;
 const XDS_LISTEN: u16 = 5678;
 const XDS_ADMIN_LISTEN: u16 = 5680;
 
@@ -147,7 +153,9 @@ pub(super) fn settings(args: &UpArgs) -> Result<Settings, Error> {
     };
     let sample = sample(args, data.as_deref());
     let mesh = args.mesh.then(|| mesh(args)).transpose()?;
-    Ok(Settings { api: api(args, data, features)?, controller, sample, proxy: args.proxy, mesh })
+    let dashboard = free("--dashboard-listen", args.dashboard_listen, DASHBOARD_LISTEN)?;
+    let api = api(args, data, features)?;
+    Ok(Settings { api, controller, sample, proxy: args.proxy, mesh, dashboard })
 }
 
 fn mesh(args: &UpArgs) -> Result<Listen, Error> {

@@ -51,8 +51,10 @@ impl Greeting {
         }
     }
 
-    pub(super) fn text(&self, components: &Components) -> String {
-        let mut text = format!("{}\n\n", styled(GOOD, "evenkeel is up"));
+    /// `dashboard`: the address to open.
+    pub(super) fn text(&self, dashboard: &str, components: &Components) -> String {
+        let mut text = format!("dashboard:  {dashboard}\n\n");
+        let _ = writeln!(text, "{}\n", styled(GOOD, "evenkeel is up"));
         let mut table = Table::new(&["COMPONENT", "ADDRESS", "DESCRIPTION"]);
         for one in components.iter() {
             table.row([one.name.clone(), one.address.clone(), one.description.clone()]);
@@ -107,6 +109,8 @@ impl Greeting {
 mod tests {
     use super::{super::components::Component, *};
 
+    const URL: &str = "http://127.0.0.1:7070/#token=0";
+
     fn greeting(is_found: bool) -> Greeting {
         Greeting {
             program: "evenkeel".into(),
@@ -123,9 +127,11 @@ mod tests {
             let (address, description) = (at.into(), "it".into());
             components.push(Component { name: name.into(), address, description });
         }
-        let text = greeting(true).text(&components);
+        let text = greeting(true).text(URL, &components);
         let text = anstream::adapter::strip_str(&text).to_string();
         let expected = "\
+dashboard:  http://127.0.0.1:7070/#token=0
+
 evenkeel is up
 
 COMPONENT    ADDRESS                  DESCRIPTION
@@ -148,7 +154,7 @@ TRY (in another shell)
         let mut components = Components::default();
         let (name, address) = (proxy::NAME.into(), "evenkeel2-NODE".into());
         components.push(Component { name, address, description: "it".into() });
-        let text = greeting(true).text(&components);
+        let text = greeting(true).text(URL, &components);
         for line in [
             "  evenkeel curl --from node-a1 http://web.shop\n",
             "  ip netns exec evenkeel2-node-a1 curl -s http://$(kubectl get service web -n shop ",
@@ -162,7 +168,7 @@ TRY (in another shell)
         let mut components = Components::default();
         let (name, address) = (components::XDS.into(), "127.0.0.1:5678".into());
         components.push(Component { name, address, description: "it".into() });
-        let text = greeting(true).text(&components);
+        let text = greeting(true).text(URL, &components);
         let line = "  evenkeel xds bootstrap --dataplane client-a.shop --kubeconfig '/a b/kubeconfig' \
                     >envoy.yaml\n  envoy -c envoy.yaml\n";
         assert!(text.contains(line), "{line:?} is not in {text}");

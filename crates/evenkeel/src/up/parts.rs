@@ -2,6 +2,7 @@
 
 pub(super) mod api;
 mod controller;
+pub(super) mod dashboard;
 pub(super) mod mesh;
 pub(super) mod proxy;
 

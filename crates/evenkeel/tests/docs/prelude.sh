@@ -7,7 +7,7 @@ trap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT
 server() {
   local out ports=(--listen 127.0.0.1:0)
   out=$(mktemp -p .)
-  [ "$1" = up ] && ports+=(--controller-listen 127.0.0.1:0)
+  [ "$1" = up ] && ports+=(--controller-listen 127.0.0.1:0 --dashboard-listen 127.0.0.1:0)
   [[ " $* " = *" --mesh "* ]] && ports+=(--xds-listen 127.0.0.1:0 --xds-admin-listen 127.0.0.1:0)
   "$EVENKEEL" "$@" "${ports[@]}" >"$out" 2>&1 &
   local server=$! ready='^kubeconfig: '

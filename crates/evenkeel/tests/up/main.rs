@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod completion;
+mod dashboard;
 mod flow_control;
 mod handover;
 mod identity;

@@ -50,7 +50,14 @@ impl Up {
 
     fn spawn(command: &str, args: &[&str]) -> Up {
         let ports: &[&str] = match command {
-            "up" => &["--listen", "127.0.0.1:0", "--controller-listen", "127.0.0.1:0"],
+            "up" => &[
+                "--listen",
+                "127.0.0.1:0",
+                "--controller-listen",
+                "127.0.0.1:0",
+                "--dashboard-listen",
+                "127.0.0.1:0",
+            ],
             _ => &["--listen", "127.0.0.1:0"],
         };
         let mut child = evenkeel(&[&[command], ports, args].concat())

@@ -23,6 +23,7 @@ impl Cluster {
         let file = fs::File::create(&log).unwrap();
         let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
             .args(["up", "--listen", "127.0.0.1:0", "--controller-listen", "127.0.0.1:0"])
+            .args(["--dashboard-listen", "127.0.0.1:0"])
             .args(["--sandbox-ready-after", "50ms", "--sandbox-end-after", "50ms", "--data"])
             .arg(&data)
             .env("HOME", "/nonexistent")
