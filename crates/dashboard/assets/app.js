@@ -11,6 +11,21 @@ let stream = null;
 let wanted = 0;
 let shown = "";
 let allowed = true;
+let followed = "";
+
+// By path: what is asked for, which event stream tells of changes, and what is drawn.
+const pages = {
+  "/": { source: (asked) => (asked.has("name") ? "/api/service" : "/api/cluster"), events: "cluster", draw: drawCluster },
+};
+
+function drawCluster(page, asked) {
+  const title = asked.has("name") ? page.label : "Cluster";
+  return [title, asked.has("name") ? service(page, asked, go) : cluster(page)];
+}
+
+function here() {
+  return pages[location.pathname] ?? pages["/"];
+}
 
 // The token is in the fragment, which is not sent; it does not stay in the address.
 async function signIn() {
@@ -25,14 +40,11 @@ function tell(text) {
   problem.hidden = !text;
 }
 
-function source() {
-  const asked = new URLSearchParams(location.search);
-  return asked.has("name") ? [`/api/service?${asked}`, asked] : ["/api/cluster", asked];
-}
-
 async function show(moved = false) {
   const turn = ++wanted;
-  const [path, asked] = source();
+  const asked = new URLSearchParams(location.search);
+  const page = here();
+  const path = `${page.source(asked)}${location.search}`;
   let answer;
   try {
     answer = await fetch(path);
@@ -53,15 +65,18 @@ async function show(moved = false) {
   const key = path + text;
   if (key === shown) return;
   shown = key;
-  draw(JSON.parse(text), asked, moved);
+  draw(...page.draw(JSON.parse(text), asked, go), moved);
 }
 
-function draw(page, asked, moved) {
+function draw(title, parts, moved) {
   const active = document.activeElement?.id;
   const typing = document.activeElement?.tagName === "INPUT" ? document.activeElement.value : null;
-  const parts = asked.has("name") ? service(page, asked, go) : cluster(page);
   main.replaceChildren(...parts.filter((part) => part !== null));
-  document.title = asked.has("name") ? `${page.label} – Evenkeel` : "Evenkeel";
+  document.title = `${title} – Evenkeel`;
+  for (const link of document.querySelectorAll("nav a")) {
+    if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
   const again = active && active !== "main" ? document.getElementById(active) : null;
   if (again && main.contains(again)) {
     if (typing !== null) again.value = typing;
@@ -76,7 +91,7 @@ function draw(page, asked, moved) {
 
 function go(address, moved = false) {
   history.pushState(null, "", address);
-  show(moved);
+  turnTo(moved);
 }
 
 document.addEventListener("click", (event) => {
@@ -85,7 +100,17 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(link.getAttribute("href"), !link.classList.contains("button"));
 });
-addEventListener("popstate", () => show(true));
+addEventListener("popstate", () => turnTo(true));
+
+// Another kind of page has another stream.
+function turnTo(moved) {
+  if (followed !== here().events && allowed) {
+    stream?.close();
+    stream = null;
+    follow();
+  }
+  show(moved);
+}
 
 // One stream for each tab that is seen.
 function follow() {
@@ -96,7 +121,8 @@ function follow() {
     return;
   }
   if (stream) return;
-  stream = new EventSource("/api/events");
+  followed = here().events;
+  stream = new EventSource(`/api/events?page=${followed}`);
   stream.onmessage = (event) => {
     const news = JSON.parse(event.data);
     state.textContent = news.generation === 0 ? "Reading the cluster" : "Live";

@@ -1,4 +1,5 @@
-//! What pages are answered from: the last state that was read, and who looks.
+//! What pages are answered from: the last state that was read, and who looks. Each kind of page has a feed of its
+//! own, so that nothing is read that nobody looks at.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,7 +10,7 @@ use tokio::{
 
 use crate::view::Cluster;
 
-/// Event streams at the same time. A browser has one for each tab that is seen.
+/// Event streams of a feed at the same time. A browser has one for each tab that is seen.
 pub(crate) const MOST_STREAMS: usize = 32;
 
 /// How long somebody looks who asked for something.
@@ -18,21 +19,28 @@ const INTEREST: Duration = Duration::from_secs(30);
 /// How long an answer waits for a read after a time when nobody looked.
 const CATCH_UP: Duration = Duration::from_secs(2);
 
-/// Shared by the reader of the cluster and all connections.
+/// All feeds, by what their pages are about.
 #[derive(Debug)]
-pub(crate) struct Feed {
-    state: watch::Sender<State>,
+pub(crate) struct Feeds {
+    /// The cluster's objects: the pages *Cluster* and *Service*.
+    pub cluster: Feed<Shown>,
+}
+
+/// Shared by a reader and all connections.
+#[derive(Debug)]
+pub(crate) struct Feed<T> {
+    state: watch::Sender<State<T>>,
     looked: watch::Sender<Option<Instant>>,
     streams: Arc<Semaphore>,
 }
 
 /// The last state that was read.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct State {
+#[derive(Clone, Debug)]
+pub(crate) struct State<T> {
     /// Counts changes of what is shown.
     pub generation: u64,
     /// `None`: nothing was read yet.
-    pub shown: Option<Shown>,
+    pub shown: Option<T>,
     /// Why the last read failed, if it did. What is shown is then from before.
     pub problem: Option<Arc<str>>,
 }
@@ -44,23 +52,30 @@ pub(crate) struct Shown {
     pub page: Arc<str>,
 }
 
+// === impl Feeds ===
+
+impl Feeds {
+    pub(crate) fn new() -> Feeds {
+        Feeds { cluster: Feed::new() }
+    }
+}
+
 // === impl Feed ===
 
-impl Feed {
-    pub(crate) fn new() -> Feed {
+impl<T: Clone> Feed<T> {
+    pub(crate) fn new() -> Feed<T> {
         Feed {
-            state: watch::Sender::default(),
+            state: watch::Sender::new(State { generation: 0, shown: None, problem: None }),
             looked: watch::Sender::default(),
             streams: Arc::new(Semaphore::new(MOST_STREAMS)),
         }
     }
 
-    /// Tells everyone. A cluster that looks the same may differ in what only the page of a Service shows.
-    pub(crate) fn publish(&self, cluster: Arc<Cluster>, page: String) {
-        let page: Arc<str> = page.into();
+    /// Tells everyone, also if it looks the same: it may differ in what only some pages show.
+    pub(crate) fn publish(&self, shown: T) {
         self.state.send_modify(|state| {
             state.generation += 1;
-            state.shown = Some(Shown { cluster, page });
+            state.shown = Some(shown);
             state.problem = None;
         });
     }
@@ -73,7 +88,7 @@ impl Feed {
     }
 
     /// The last state. If nobody had looked for a while, and so nothing was read, it is read first.
-    pub(crate) async fn look(&self) -> State {
+    pub(crate) async fn look(&self) -> State<T> {
         let mut states = self.state.subscribe();
         let is_read = states.borrow_and_update().shown.is_some();
         if !self.touch() && is_read {
@@ -93,7 +108,7 @@ impl Feed {
         self.streams.available_permits() < MOST_STREAMS
     }
 
-    pub(crate) fn follow(&self) -> watch::Receiver<State> {
+    pub(crate) fn follow(&self) -> watch::Receiver<State<T>> {
         self.state.subscribe()
     }
 
@@ -128,8 +143,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_cluster_is_read_while_somebody_looks() {
-        let feed = Feed::new();
-        let waits = async |feed: &Feed| {
+        let feed = Feed::<()>::new();
+        let waits = async |feed: &Feed<()>| {
             let looks = feed.somebody_looks();
             timeout(Duration::from_secs(1), looks).await.is_err()
         };
@@ -146,7 +161,7 @@ mod tests {
 
     #[test]
     fn streams_are_bounded() {
-        let feed = Feed::new();
+        let feed = Feed::<()>::new();
         let mut held: Vec<_> = (0..MOST_STREAMS).map(|_| feed.stream().unwrap()).collect();
         assert!(feed.stream().is_none());
         held.pop();

@@ -25,7 +25,10 @@ use tokio::{
     time::{Instant, sleep, sleep_until, timeout},
 };
 
-use crate::{feed::Feed, view::Cluster};
+use crate::{
+    feed::{Feed, Feeds, Shown},
+    view::Cluster,
+};
 
 /// Changes that come within this time are read together.
 const TOGETHER: Duration = Duration::from_millis(15);
@@ -38,7 +41,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 const REFRESH: Duration = Duration::from_secs(15);
 
 /// Follows the cluster until it is dropped.
-pub(crate) async fn follow(client: Client, feed: Arc<Feed>) {
+pub(crate) async fn follow(client: Client, feeds: Arc<Feeds>) {
     let all = Some(Selector::all());
     let selectors = Selectors {
         nodes: all.clone(),
@@ -57,7 +60,7 @@ pub(crate) async fn follow(client: Client, feed: Arc<Feed>) {
         running.spawn(async move { task.run().await });
     }
     running.spawn(count(batches, changed));
-    read_changes(&client, &feed, changes).await;
+    read_changes(&client, &feeds.cluster, changes).await;
 }
 
 /// Counts changes. Taking a batch never waits for a read, so that watches go on.
@@ -67,7 +70,7 @@ async fn count(mut batches: mpsc::Receiver<Received>, changed: latest::Sender<u6
     }
 }
 
-async fn read_changes(client: &Client, feed: &Feed, mut changes: latest::Receiver<u64>) {
+async fn read_changes(client: &Client, feed: &Feed<Shown>, mut changes: latest::Receiver<u64>) {
     let mut server = None;
     loop {
         feed.somebody_looks().await;
@@ -78,7 +81,7 @@ async fn read_changes(client: &Client, feed: &Feed, mut changes: latest::Receive
         }
         let version = server.as_ref().and_then(|info| info.git_version.parse().ok());
         match read(client.clone(), version.map(Server::reported).unwrap_or_default()).await {
-            Ok((cluster, page)) => feed.publish(cluster, page),
+            Ok(shown) => feed.publish(shown),
             Err(problem) => {
                 tracing::warn!(%problem, "reading the cluster failed");
                 feed.failed(problem);
@@ -99,14 +102,14 @@ fn pause(took: Duration) -> Duration {
     (took * PAUSE_FACTOR).min(LONGEST_PAUSE)
 }
 
-async fn read(client: Client, server: Server) -> Result<(Arc<Cluster>, String), String> {
+async fn read(client: Client, server: Server) -> Result<Shown, String> {
     let objects = live::objects(client, Scope::AllNamespaces, |_, _| ()).await;
     let objects = objects.map_err(|error| error.to_string())?;
     let compute = move || {
         let snapshot = snapshot::build(objects).map_err(|error| error.to_string())?;
         let cluster = Cluster::new(snapshot, server).map_err(|error| error.to_string())?;
         let page = serde_json::to_string(&cluster.page()).map_err(|error| error.to_string())?;
-        Ok((Arc::new(cluster), page))
+        Ok(Shown { cluster: Arc::new(cluster), page: page.into() })
     };
     // It may take long, and other tasks are not to wait for it.
     tokio::task::spawn_blocking(compute).await.unwrap_or_else(|error| Err(error.to_string()))

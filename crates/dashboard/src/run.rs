@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     Error,
-    feed::Feed,
+    feed::Feeds,
     live,
     server::{self, guard::Guard},
 };
@@ -48,12 +48,12 @@ pub async fn run(
     let address = listener.local_addr().map_err(failed)?;
     let guard = Guard::new(address)?;
     let url = guard.url(address);
-    let (feed, stopping) = (Arc::new(Feed::new()), CancellationToken::new());
+    let (feeds, stopping) = (Arc::new(Feeds::new()), CancellationToken::new());
     let supervisor = Supervisor::new(stopping.clone(), |_, _| ());
-    let read = Arc::clone(&feed);
+    let read = Arc::clone(&feeds);
     let reader =
         supervisor.spawn("reader", move || live::follow(client.clone(), Arc::clone(&read)));
-    let serving = tokio::spawn(server::serve(listener, guard, feed, stopping.clone()));
+    let serving = tokio::spawn(server::serve(listener, guard, feeds, stopping.clone()));
     ready(Ready { listen: address, url });
     stop.await;
     stopping.cancel();

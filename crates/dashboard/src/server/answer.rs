@@ -11,11 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     assets::ASSETS,
-    events::Events,
+    events::{self, Events},
     guard::{Guard, Refusal},
     query,
 };
-use crate::feed::{Feed, Shown};
+use crate::feed::{Feed, Feeds, Shown};
 
 pub(super) type Reply = Response<Either<Full<Bytes>, Events>>;
 
@@ -45,7 +45,7 @@ const MOST_LOGIN_BYTES: usize = 256;
 
 pub(super) struct Answers {
     guard: Guard,
-    feed: Arc<Feed>,
+    feeds: Arc<Feeds>,
     stop: CancellationToken,
     computed: Arc<Semaphore>,
 }
@@ -53,8 +53,8 @@ pub(super) struct Answers {
 // === impl Answers ===
 
 impl Answers {
-    pub(super) fn new(guard: Guard, feed: Arc<Feed>, stop: CancellationToken) -> Answers {
-        Answers { guard, feed, stop, computed: Arc::new(Semaphore::new(MOST_COMPUTED)) }
+    pub(super) fn new(guard: Guard, feeds: Arc<Feeds>, stop: CancellationToken) -> Answers {
+        Answers { guard, feeds, stop, computed: Arc::new(Semaphore::new(MOST_COMPUTED)) }
     }
 
     /// `endless` is cancelled if the answer has no end.
@@ -95,13 +95,17 @@ impl Answers {
             return Ok(text(StatusCode::NOT_FOUND, "404 page not found\n"));
         }
         self.guard.check_cookie(&parts.headers)?;
+        let query = parts.uri.query().unwrap_or_default();
         Ok(match path {
-            "/api/cluster" => match self.feed.look().await.shown {
+            "/api/cluster" => match self.feeds.cluster.look().await.shown {
                 Some(Shown { page, .. }) => typed(StatusCode::OK, JSON, page.as_bytes().to_vec()),
                 None => not_yet(),
             },
-            "/api/service" => self.service(parts.uri.query().unwrap_or_default()).await,
-            "/api/events" => self.events(endless),
+            "/api/service" => self.service(query).await,
+            "/api/events" => match query {
+                "" | "page=cluster" => self.follow(&self.feeds.cluster, endless),
+                _ => text(StatusCode::BAD_REQUEST, "There is no such page.\n"),
+            },
             _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
         })
     }
@@ -121,7 +125,9 @@ impl Answers {
             Ok(parsed) => parsed,
             Err(problem) => return text(StatusCode::BAD_REQUEST, problem),
         };
-        let Some(Shown { cluster, .. }) = self.feed.look().await.shown else { return not_yet() };
+        let Some(Shown { cluster, .. }) = self.feeds.cluster.look().await.shown else {
+            return not_yet();
+        };
         let Ok(place) = Arc::clone(&self.computed).acquire_owned().await else { return not_yet() };
         let compute = move || {
             let page = cluster.service(&key, &wish);
@@ -139,8 +145,11 @@ impl Answers {
         }
     }
 
-    fn events(&self, endless: &CancellationToken) -> Reply {
-        let Some(events) = Events::new(&self.feed, self.stop.clone()) else {
+    fn follow<T>(&self, feed: &Feed<T>, endless: &CancellationToken) -> Reply
+    where
+        T: Clone + Send + Sync + 'static,
+    {
+        let Some(events) = events::follow(feed, self.stop.clone()) else {
             let mut reply = text(StatusCode::SERVICE_UNAVAILABLE, "Too many tabs are open.\n");
             reply.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
             return reply;

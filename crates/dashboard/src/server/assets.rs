@@ -16,6 +16,7 @@ macro_rules! asset {
     };
 }
 
+/// Each kind of page has an address of its own; its script decides what is shown.
 pub(super) const ASSETS: &[Asset] = &[
     asset!("/", "text/html; charset=utf-8", "index.html"),
     asset!("/icon.svg", "image/svg+xml", "icon.svg"),

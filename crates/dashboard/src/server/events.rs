@@ -1,16 +1,12 @@
 //! The event stream of a tab: it says that there is something new, not what. The page then asks for what
 //! it shows, so that a slow tab costs no more than a number.
 
-use std::{
-    convert::Infallible,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, ready},
-    time::Duration,
-};
+use std::{convert::Infallible, pin::Pin, sync::Arc, time::Duration};
 
 use bytes::Bytes;
-use http_body::{Body, Frame};
+use futures_util::{Stream, StreamExt as _, stream};
+use http_body::Frame;
+use http_body_util::StreamBody;
 use serde::Serialize;
 use tokio::{
     sync::{OwnedSemaphorePermit, watch},
@@ -24,14 +20,12 @@ use crate::feed::{Feed, State};
 const HEARTBEAT: Duration = Duration::from_secs(10);
 
 /// The body of the answer. It ends with the process, and is dropped with the connection.
-pub(super) struct Events {
-    next: Next,
-}
+pub(super) type Events = StreamBody<Pin<Box<dyn Stream<Item = Piece> + Send + Sync>>>;
 
-type Next = Pin<Box<dyn Future<Output = Option<(Follow, Bytes)>> + Send + Sync>>;
+type Piece = Result<Frame<Bytes>, Infallible>;
 
-struct Follow {
-    states: watch::Receiver<State>,
+struct Follow<T> {
+    states: watch::Receiver<State<T>>,
     /// The first event tells what is.
     greeted: bool,
     stop: CancellationToken,
@@ -44,7 +38,19 @@ struct Event {
     problem: Option<Arc<str>>,
 }
 
-async fn next(mut follow: Follow) -> Option<(Follow, Bytes)> {
+/// `None`: all places are taken.
+pub(super) fn follow<T>(feed: &Feed<T>, stop: CancellationToken) -> Option<Events>
+where
+    T: Clone + Send + Sync + 'static,
+{
+    let place = feed.stream()?;
+    feed.touch();
+    let follow = Follow { states: feed.follow(), greeted: false, stop, _place: place };
+    let pieces = stream::unfold(follow, next).map(|text| Ok(Frame::data(text)));
+    Some(StreamBody::new(Box::pin(pieces)))
+}
+
+async fn next<T>(mut follow: Follow<T>) -> Option<(Bytes, Follow<T>)> {
     let text = if follow.greeted {
         let (stop, states) = (follow.stop.clone(), &mut follow.states);
         match stop.run_until_cancelled(timeout(HEARTBEAT, states.changed())).await? {
@@ -56,42 +62,13 @@ async fn next(mut follow: Follow) -> Option<(Follow, Bytes)> {
         follow.greeted = true;
         format!("retry: 1000\n{}", event(&mut follow.states))
     };
-    Some((follow, text.into()))
+    Some((text.into(), follow))
 }
 
-fn event(states: &mut watch::Receiver<State>) -> String {
+fn event<T>(states: &mut watch::Receiver<State<T>>) -> String {
     let state = states.borrow_and_update();
     let event = Event { generation: state.generation, problem: state.problem.clone() };
     // JSON has no line breaks but escaped ones.
     let json = serde_json::to_string(&event).expect("numbers and strings can be written as JSON");
     format!("data: {json}\n\n")
-}
-
-// === impl Events ===
-
-impl Events {
-    /// `None`: all places are taken.
-    pub(super) fn new(feed: &Feed, stop: CancellationToken) -> Option<Events> {
-        let place = feed.stream()?;
-        feed.touch();
-        let follow = Follow { states: feed.follow(), greeted: false, stop, _place: place };
-        Some(Events { next: Box::pin(next(follow)) })
-    }
-}
-
-impl Body for Events {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
-        let Some((follow, bytes)) = ready!(self.next.as_mut().poll(context)) else {
-            self.next = Box::pin(std::future::ready(None));
-            return Poll::Ready(None);
-        };
-        self.next = Box::pin(next(follow));
-        Poll::Ready(Some(Ok(Frame::data(bytes))))
-    }
 }

@@ -22,7 +22,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use self::{answer::Answers, guard::Guard};
-use crate::feed::Feed;
+use crate::feed::Feeds;
 
 /// Connections at the same time, event streams among them.
 const MOST_CONNECTIONS: usize = 128;
@@ -38,10 +38,10 @@ const DRAIN: Duration = Duration::from_secs(1);
 pub(crate) async fn serve(
     listener: TcpListener,
     guard: Guard,
-    feed: Arc<Feed>,
+    feeds: Arc<Feeds>,
     stop: CancellationToken,
 ) {
-    let answers = Arc::new(Answers::new(guard, feed, stop.clone()));
+    let answers = Arc::new(Answers::new(guard, feeds, stop.clone()));
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut connections = JoinSet::new();
     while let Some((stream, place)) = next(&listener, &places, &stop).await {

@@ -14,7 +14,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{guard::Guard, serve};
 use crate::{
-    feed::{Feed, MOST_STREAMS},
+    feed::{Feed, Feeds, MOST_STREAMS, Shown},
     view::Cluster,
 };
 
@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 struct Running {
     address: SocketAddr,
     token: String,
-    feed: Arc<Feed>,
+    feeds: Arc<Feeds>,
     _stop: DropGuard,
 }
 
@@ -32,12 +32,12 @@ async fn start() -> Running {
     let address = listener.local_addr().unwrap();
     let guard = Guard::new(address).unwrap();
     let token = guard.url(address).split_once("#token=").unwrap().1.to_owned();
-    let (feed, stop) = (Arc::new(Feed::new()), CancellationToken::new());
-    tokio::spawn(serve(listener, guard, Arc::clone(&feed), stop.clone()));
-    Running { address, token, feed, _stop: stop.drop_guard() }
+    let (feeds, stop) = (Arc::new(Feeds::new()), CancellationToken::new());
+    tokio::spawn(serve(listener, guard, Arc::clone(&feeds), stop.clone()));
+    Running { address, token, feeds, _stop: stop.drop_guard() }
 }
 
-fn publish(feed: &Feed) {
+fn publish(feed: &Feed<Shown>) {
     let world = World::new(Nodes::equal_zones(3), service("web"), Settings::default());
     let mut world = world.with_pods(&[("a", 2), ("b", 1)]);
     world.sync();
@@ -50,7 +50,7 @@ fn publish(feed: &Feed) {
     };
     let cluster = Cluster::new(snapshot, Server::default()).unwrap();
     let page = serde_json::to_string(&cluster.page()).unwrap();
-    feed.publish(Arc::new(cluster), page);
+    feed.publish(Shown { cluster: Arc::new(cluster), page: page.into() });
 }
 
 impl Running {
@@ -109,7 +109,7 @@ fn status(answer: &str) -> &str {
 #[tokio::test]
 async fn only_who_has_the_token_sees_data() {
     let running = start().await;
-    publish(&running.feed);
+    publish(&running.feeds.cluster);
     let origin = format!("Origin: http://{}\r\n", running.address);
     for path in ["/api/cluster", "/api/service?namespace=default&name=web", "/api/events"] {
         let answer = running.ask(&format!("GET {path}"), "", "").await;
@@ -129,7 +129,7 @@ async fn only_who_has_the_token_sees_data() {
 #[tokio::test]
 async fn other_sites_and_other_names_of_the_server_are_refused() {
     let running = start().await;
-    publish(&running.feed);
+    publish(&running.feeds.cluster);
     let cookie = running.cookie().await;
     let evil = format!("{cookie}Origin: http://evil.example\r\n");
     assert_eq!(status(&running.ask("GET /api/cluster", &evil, "").await), "403");
@@ -151,7 +151,7 @@ async fn nothing_can_be_changed_and_nonsense_is_refused() {
         assert_eq!(status(&running.ask(line, &origin, "{}").await), "405", "{line}");
     }
     assert_eq!(status(&running.ask("GET /api/cluster", &cookie, "").await), "503", "not read yet");
-    publish(&running.feed);
+    publish(&running.feeds.cluster);
     for (query, expected) in [
         ("namespace=default&name=web", "200"),
         ("namespace=default&name=web&policy=PreferSameZone&replicas=12&lose=a", "200"),
@@ -182,10 +182,10 @@ async fn a_change_reaches_an_event_stream_at_once() {
     let first = until(&mut stream, "\"generation\":0").await;
     assert!(first.contains("text/event-stream"), "{first}");
     let started = Instant::now();
-    publish(&running.feed);
+    publish(&running.feeds.cluster);
     until(&mut stream, "\"generation\":1").await;
     assert!(started.elapsed() < Duration::from_secs(2), "{:?}", started.elapsed());
-    running.feed.failed("no\nroute\n\nto host".to_owned());
+    running.feeds.cluster.failed("no\nroute\n\nto host".to_owned());
     let event = until(&mut stream, "\"generation\":2").await;
     assert!(event.contains(r"no\nroute\n\nto host"), "{event}");
 }
@@ -193,7 +193,7 @@ async fn a_change_reaches_an_event_stream_at_once() {
 #[tokio::test]
 async fn five_hundred_event_streams_are_bounded_and_others_are_served() {
     let running = start().await;
-    publish(&running.feed);
+    publish(&running.feeds.cluster);
     let cookie = running.cookie().await;
     let (mut held, mut refused) = (Vec::new(), 0);
     for _ in 0..500 {
@@ -223,7 +223,7 @@ async fn five_hundred_event_streams_are_bounded_and_others_are_served() {
 #[tokio::test]
 async fn silent_connections_hold_no_place_for_long() {
     let running = start().await;
-    publish(&running.feed);
+    publish(&running.feeds.cluster);
     let mut silent = Vec::new();
     for _ in 0..2 * super::MOST_CONNECTIONS {
         silent.push(running.send("GET / HT").await);
