@@ -32,27 +32,6 @@ fn all() -> [Rendered; 3] {
     [BASE, RECORD, KUMA].map(Rendered::new)
 }
 
-fn deployment(rendered: &Rendered) -> &Value {
-    rendered.one("Deployment", NAME)
-}
-
-fn pod(rendered: &Rendered) -> &Value {
-    &deployment(rendered)["spec"]["template"]["spec"]
-}
-
-fn container(rendered: &Rendered) -> &Value {
-    let containers = pod(rendered)["containers"].as_array().unwrap();
-    let [container] = &containers[..] else { panic!("one container, not {containers:?}") };
-    container
-}
-
-fn argument<'a>(rendered: &'a Rendered, name: &str) -> Option<&'a str> {
-    let pairs = strings(&container(rendered)["args"]).filter_map(|arg| arg.split_once('='));
-    let values: Vec<_> = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).collect();
-    assert!(values.len() < 2, "{name}: {values:?}");
-    values.first().copied()
-}
-
 #[test]
 fn every_field_is_one_that_kubernetes_has() {
     for rendered in all() {
@@ -80,7 +59,7 @@ fn every_file_of_the_base_is_part_of_it() {
 fn every_argument_is_one_that_the_binary_takes() {
     for rendered in all() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
-        command.args(strings(&container(&rendered)["args"])).arg("--help").stdin(Stdio::null());
+        command.args(strings(&rendered.container()["args"])).arg("--help").stdin(Stdio::null());
         let output = command.output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && said.is_empty(), "{command:?}: {said}");
@@ -90,7 +69,7 @@ fn every_argument_is_one_that_the_binary_takes() {
 #[test]
 fn every_name_that_is_referred_to_exists() {
     for rendered in all() {
-        let account = rendered.one("ServiceAccount", text(&pod(&rendered)["serviceAccountName"]));
+        let account = rendered.one("ServiceAccount", text(&rendered.pod()["serviceAccountName"]));
         let binding = rendered.one("ClusterRoleBinding", NAME);
         let role = &binding["roleRef"];
         rendered.one(text(&role["kind"]), text(&role["name"]));
@@ -109,15 +88,15 @@ fn every_name_that_is_referred_to_exists() {
 #[test]
 fn every_selector_finds_the_pods() {
     for rendered in all() {
-        let labels = &deployment(&rendered)["spec"]["template"]["metadata"]["labels"];
+        let labels = &rendered.workload()["spec"]["template"]["metadata"]["labels"];
         let budget = rendered.one("PodDisruptionBudget", NAME);
         let mut selectors = vec![
-            &deployment(&rendered)["spec"]["selector"]["matchLabels"],
+            &rendered.workload()["spec"]["selector"]["matchLabels"],
             &budget["spec"]["selector"]["matchLabels"],
             &rendered.one("Service", NAME)["spec"]["selector"],
             &rendered.one("Service", "evenkeel-mesh-metrics")["spec"]["selector"],
         ];
-        let spread = pod(&rendered)["topologySpreadConstraints"].as_array().unwrap().iter();
+        let spread = rendered.pod()["topologySpreadConstraints"].as_array().unwrap().iter();
         selectors.extend(spread.map(|constraint| &constraint["labelSelector"]["matchLabels"]));
         assert_eq!(selectors.len(), 6);
         assert!(selectors.iter().all(|selector| *selector == labels), "{selectors:?}");
@@ -139,12 +118,12 @@ fn the_role_allows_to_follow_the_kinds_of_the_mesh_and_services_and_no_more() {
 #[test]
 fn ports_probes_and_services_are_where_it_listens() {
     for rendered in all() {
-        let container = container(&rendered);
+        let container = rendered.container();
         for (flag, name) in [("--listen", "xds"), ("--admin-listen", "admin")] {
             let ports = container["ports"].as_array().unwrap();
             let port = ports.iter().find(|port| port["name"] == name).unwrap();
             let expected = format!("0.0.0.0:{}", port["containerPort"]);
-            assert_eq!(argument(&rendered, flag), Some(&*expected));
+            assert_eq!(rendered.argument(flag), [expected]);
         }
         for (probe, path) in [("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
             assert_eq!(container[probe]["httpGet"], json!({"path": path, "port": "admin"}));
@@ -165,7 +144,7 @@ fn ports_probes_and_services_are_where_it_listens() {
 #[test]
 fn two_replicas_answer_and_one_stays_while_nodes_are_drained() {
     for rendered in all() {
-        let spec = &deployment(&rendered)["spec"];
+        let spec = &rendered.workload()["spec"];
         assert_eq!(spec["replicas"], 2);
         let rolling = json!({"maxSurge": 1, "maxUnavailable": 0});
         assert_eq!(spec["strategy"]["rollingUpdate"], rolling);
@@ -175,8 +154,8 @@ fn two_replicas_answer_and_one_stays_while_nodes_are_drained() {
 
 #[test]
 fn each_overlay_says_whose_behaviour_counts() {
-    for (folder, compat) in [(BASE, None), (RECORD, None), (KUMA, Some("kuma"))] {
-        assert_eq!(argument(&Rendered::new(folder), "--compat"), compat, "{folder}");
+    for (folder, compat) in [(BASE, &[][..]), (RECORD, &[]), (KUMA, &["kuma"])] {
+        assert_eq!(Rendered::new(folder).argument("--compat"), compat, "{folder}");
     }
 }
 
@@ -196,15 +175,15 @@ fn the_pod_has_no_rights_on_its_node() {
         }),
     );
     for rendered in all() {
-        assert_eq!(container(&rendered)["securityContext"], expected);
-        assert_eq!(pod(&rendered)["securityContext"], expected_pod);
+        assert_eq!(rendered.container()["securityContext"], expected);
+        assert_eq!(rendered.pod()["securityContext"], expected_pod);
         for field in ["hostNetwork", "hostPID", "hostIPC", "volumes"] {
-            assert_eq!(pod(&rendered)[field], Value::Null, "{field}");
+            assert_eq!(rendered.pod()[field], Value::Null, "{field}");
         }
         let labels = &rendered.one("Namespace", NAME)["metadata"]["labels"];
         assert_eq!(labels["pod-security.kubernetes.io/enforce"], "restricted");
         let image = format!("evenkeel:{}", env!("CARGO_PKG_VERSION"));
-        assert_eq!(container(&rendered)["image"], image);
-        assert_eq!(container(&rendered)["command"], json!(["evenkeel"]));
+        assert_eq!(rendered.container()["image"], image);
+        assert_eq!(rendered.container()["command"], json!(["evenkeel"]));
     }
 }

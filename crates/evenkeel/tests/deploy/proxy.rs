@@ -33,23 +33,6 @@ fn all() -> [Rendered; 3] {
     [BASE, REPLACES, BESIDE].map(Rendered::new)
 }
 
-fn pod(rendered: &Rendered) -> &Value {
-    &rendered.one("DaemonSet", "evenkeel-proxy")["spec"]["template"]["spec"]
-}
-
-fn container(rendered: &Rendered) -> &Value {
-    let containers = pod(rendered)["containers"].as_array().unwrap();
-    let [container] = &containers[..] else { panic!("one container, not {containers:?}") };
-    container
-}
-
-fn argument<'a>(rendered: &'a Rendered, name: &str) -> Option<&'a str> {
-    let pairs = strings(&container(rendered)["args"]).filter_map(|arg| arg.split_once('='));
-    let values: Vec<_> = pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).collect();
-    assert!(values.len() < 2, "{name}: {values:?}");
-    values.first().copied()
-}
-
 #[test]
 fn every_field_is_one_that_kubernetes_has() {
     for rendered in all().into_iter().chain([Rendered::new(CLEANUP)]) {
@@ -78,7 +61,7 @@ fn every_argument_is_one_that_the_binary_takes() {
     let controllers = ["overlays/opt-in", "overlays/sole"].map(Rendered::new);
     let of_controllers = controllers.iter().map(Rendered::container);
     let proxies = all();
-    for container in proxies.iter().map(container).chain(of_controllers) {
+    for container in proxies.iter().map(Rendered::container).chain(of_controllers) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_evenkeel"));
         command.args(strings(&container["args"])).arg("--help");
         let output = command.output().unwrap();
@@ -97,14 +80,14 @@ fn the_name_of_the_node_comes_from_its_pod() {
         "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}},
     }]);
     for rendered in all() {
-        assert_eq!(container(&rendered)["env"], expected);
+        assert_eq!(rendered.container()["env"], expected);
     }
 }
 
 #[test]
 fn every_name_that_is_referred_to_exists() {
     for rendered in all() {
-        rendered.one("ServiceAccount", text(&pod(&rendered)["serviceAccountName"]));
+        rendered.one("ServiceAccount", text(&rendered.pod()["serviceAccountName"]));
         for kind in ["ClusterRoleBinding", "RoleBinding"] {
             for binding in rendered.of(kind) {
                 let role = &binding["roleRef"];
@@ -139,7 +122,7 @@ fn controller_and_proxy_agree_on_where_reports_are() {
     let account = controller.one("ServiceAccount", "evenkeel-controller");
     assert_eq!(controller.argument("--proxy-lease-namespace"), [NAMESPACE]);
     for rendered in all() {
-        assert_eq!(argument(&rendered, "--report-namespace"), Some(NAMESPACE));
+        assert_eq!(rendered.argument("--report-namespace"), [NAMESPACE]);
         let binding = rendered.one("RoleBinding", "evenkeel-proxy-reports-reader");
         let subject = json!([{
             "kind": "ServiceAccount",
@@ -153,10 +136,11 @@ fn controller_and_proxy_agree_on_where_reports_are() {
 #[test]
 fn probes_ask_where_the_proxy_listens() {
     for rendered in all() {
-        let listen = argument(&rendered, "--healthz-bind-address").unwrap_or("0.0.0.0:10256");
+        let listen = rendered.argument("--healthz-bind-address");
+        let listen = listen.first().copied().unwrap_or("0.0.0.0:10256");
         let port: u16 = listen.strip_prefix("0.0.0.0:").unwrap().parse().unwrap();
         for (probe, path) in [("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
-            let asked = &container(&rendered)[probe]["httpGet"];
+            let asked = &rendered.container()[probe]["httpGet"];
             assert_eq!(*asked, json!({"path": path, "port": port}), "{}", rendered.folder);
         }
     }
@@ -165,14 +149,14 @@ fn probes_ask_where_the_proxy_listens() {
 #[test]
 fn beside_kube_proxy_nothing_is_shared_with_it() {
     let beside = Rendered::new(BESIDE);
-    assert_eq!(argument(&beside, "--service-proxy-name"), Some("evenkeel"));
+    assert_eq!(beside.argument("--service-proxy-name"), ["evenkeel"]);
     // The defaults are kube-proxy's.
     for flag in ["--masquerade-bit", "--healthz-bind-address", "--metrics-bind-address"] {
-        let value = argument(&beside, flag).unwrap_or_else(|| panic!("no {flag}"));
+        let [value] = beside.argument(flag)[..] else { panic!("no {flag}") };
         assert!(!["14", "0.0.0.0:10256", "127.0.0.1:10249"].contains(&value), "{flag}={value}");
     }
     for folder in [BASE, REPLACES] {
-        assert_eq!(argument(&Rendered::new(folder), "--service-proxy-name"), None);
+        assert!(Rendered::new(folder).argument("--service-proxy-name").is_empty());
     }
 }
 
@@ -184,7 +168,7 @@ fn the_address_of_the_api_server_is_required_in_place_of_kube_proxy() {
         let expected = json!([{
             "configMapRef": {"name": "evenkeel-api-server", "optional": is_optional},
         }]);
-        assert_eq!(container(&rendered)["envFrom"], expected, "{folder}");
+        assert_eq!(rendered.container()["envFrom"], expected, "{folder}");
     }
 }
 
@@ -198,8 +182,8 @@ fn the_pod_has_one_capability_and_the_network_of_its_node() {
         "capabilities": {"drop": ["ALL"], "add": ["NET_ADMIN"]},
     });
     for rendered in all() {
-        assert_eq!(container(&rendered)["securityContext"], expected);
-        let spec = pod(&rendered);
+        assert_eq!(rendered.container()["securityContext"], expected);
+        let spec = rendered.pod();
         assert_eq!(spec["hostNetwork"], true);
         assert_eq!(spec["priorityClassName"], "system-node-critical");
         assert_eq!(spec["tolerations"], json!([{"operator": "Exists"}]));
@@ -207,7 +191,7 @@ fn the_pod_has_one_capability_and_the_network_of_its_node() {
             assert_eq!(spec[field], Value::Null, "{field}");
         }
         let image = format!("evenkeel:{}", env!("CARGO_PKG_VERSION"));
-        assert_eq!(container(&rendered)["image"], image);
+        assert_eq!(rendered.container()["image"], image);
     }
 }
 
@@ -215,16 +199,16 @@ fn the_pod_has_one_capability_and_the_network_of_its_node() {
 #[test]
 fn cleanup_replaces_the_proxy_and_runs_its_command() {
     let (proxy, cleanup) = (Rendered::new(REPLACES), Rendered::new(CLEANUP));
-    let [before] = &pod(&cleanup)["initContainers"].as_array().unwrap()[..] else {
+    let [before] = &cleanup.pod()["initContainers"].as_array().unwrap()[..] else {
         panic!("one init container")
     };
     let args: Vec<_> = strings(&before["args"]).collect();
     assert_eq!(args, ["proxy", "cleanup"]);
     for field in ["image", "command", "securityContext"] {
-        assert_eq!(before[field], container(&proxy)[field], "{field}");
+        assert_eq!(before[field], proxy.container()[field], "{field}");
     }
     for field in ["hostNetwork", "tolerations", "nodeSelector"] {
-        assert_eq!(pod(&cleanup)[field], pod(&proxy)[field], "{field}");
+        assert_eq!(cleanup.pod()[field], proxy.pod()[field], "{field}");
     }
     let selector =
         |it: &Rendered| it.one("DaemonSet", "evenkeel-proxy")["spec"]["selector"].clone();

@@ -106,8 +106,15 @@ impl Rendered {
         object
     }
 
+    /// What runs the Pods: each component has one.
+    pub(crate) fn workload(&self) -> &Value {
+        let all: Vec<_> = self.of("Deployment").chain(self.of("DaemonSet")).collect();
+        let [workload] = all[..] else { panic!("{}: {} workloads", self.folder, all.len()) };
+        workload
+    }
+
     pub(crate) fn pod(&self) -> &Value {
-        &self.one("Deployment", "evenkeel-controller")["spec"]["template"]["spec"]
+        &self.workload()["spec"]["template"]["spec"]
     }
 
     pub(crate) fn container(&self) -> &Value {
@@ -116,7 +123,7 @@ impl Rendered {
         container
     }
 
-    /// The values of `NAME=VALUE` among the controller's arguments.
+    /// The values of `NAME=VALUE` among the component's arguments.
     pub(crate) fn argument(&self, name: &str) -> Vec<&str> {
         let pairs = strings(&self.container()["args"]).filter_map(|arg| arg.split_once('='));
         pairs.filter(|(key, _)| *key == name).map(|(_, value)| value).collect()

@@ -2,14 +2,15 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader, Read},
+    io::Read,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
-    sync::mpsc::{self, Receiver},
+    sync::mpsc::Receiver,
     thread,
     time::{Duration, Instant},
 };
 
+use evenkeel_testkit::process::lines;
 use serde_json::Value;
 
 /// More than anything takes on a machine with other work to do.
@@ -179,17 +180,4 @@ pub(crate) fn folder(test: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(folder.parent().unwrap()).unwrap();
     folder
-}
-
-fn lines(from: impl Read + Send + 'static) -> Receiver<String> {
-    let (sender, lines) = mpsc::channel();
-    thread::spawn(move || {
-        let mut reader = BufReader::new(from);
-        let mut line = String::new();
-        // What is said later is read too, so that nobody waits for a reader.
-        while reader.read_line(&mut line).is_ok_and(|n| n > 0) {
-            let _ = sender.send(std::mem::take(&mut line));
-        }
-    });
-    lines
 }
