@@ -44,9 +44,12 @@ impl Cluster {
         let mut cluster = Cluster { child: None, address: free_address(), data };
         cluster.begin();
         cluster.done(&["apply", "-k", deploy("crds/mesh").to_str().unwrap()]);
-        let established = ["wait", "crd", "-l", "app.kubernetes.io/part-of=evenkeel"];
-        cluster
-            .done(&[&established[..], &["--for=condition=Established", "--timeout=60s"]].concat());
+        // `wait` fails on conditions that are null, as those of a new definition are.
+        for what in ["jsonpath={.status.conditions[0].type}", "condition=Established"] {
+            let until = format!("--for={what}");
+            let part = "app.kubernetes.io/part-of=evenkeel";
+            cluster.done(&["wait", "crd", "-l", part, &until, "--timeout=60s"]);
+        }
         cluster
     }
 

@@ -84,6 +84,11 @@ fn defined() -> Vec<Step> {
             "customresourcedefinition.apiextensions.k8s.io/widgets.example.com created",
         )
         .file("crd.yaml", DEFINITION),
+        // `wait` fails on conditions that are null, as those of a new definition are, in Kubernetes too.
+        run(
+            "wait --for=jsonpath={.status.conditions[0].type} crd/widgets.example.com --timeout=30s",
+            "customresourcedefinition.apiextensions.k8s.io/widgets.example.com condition met",
+        ),
         run(
             "wait --for=condition=Established crd/widgets.example.com --timeout=30s",
             "customresourcedefinition.apiextensions.k8s.io/widgets.example.com condition met",
