@@ -89,13 +89,15 @@ impl Client {
         });
     }
 
-    /// Waits until the control plane says that these endpoints have a health, and Envoy too.
+    /// Waits until the control plane says that these endpoints have a health, in each cluster that has them,
+    /// and Envoy too.
     pub(crate) fn told(&self, control_plane: &ControlPlane, health: &str, of: &[SocketAddr]) {
         let of: BTreeSet<String> = of.iter().map(ToString::to_string).collect();
         control_plane.eventually(&inspect_page(&self.key), |page| {
             let hosts: Vec<Host> = wanted_hosts(page).into_values().flatten().collect();
-            let has = |address| hosts.iter().any(|(_, a, h)| a == address && h == health);
-            of.iter().all(has)
+            let meant: Vec<&Host> = hosts.iter().filter(|(_, a, _)| of.contains(a)).collect();
+            let known: BTreeSet<&String> = meant.iter().map(|(_, address, _)| address).collect();
+            known.len() == of.len() && meant.iter().all(|(_, _, is)| is == health)
         });
         self.in_sync(control_plane);
     }

@@ -78,7 +78,9 @@ fn an_outage_loses_no_request_and_a_restart_resends_nothing() {
 
     // The streams are alive.
     let gone = &servers[1];
-    folder.put(&Instance::new("backend", "zone-1", gone).dataplane("NotReady"));
+    for service in services {
+        folder.put(&Instance::new(service, "zone-1", gone).dataplane("NotReady"));
+    }
     for client in &clients {
         client.told(&control_plane, "UNHEALTHY", &[gone.address()]);
     }
