@@ -18,17 +18,20 @@ use super::{
 /// Zones that are listed with their nodes.
 const MOST_ZONES: usize = 40;
 /// Nodes that are listed by name, in all zones together.
-const MOST_NODES: usize = 240;
-const MOST_SERVICES: usize = 150;
+const MOST_NODES: usize = 200;
+const MOST_SERVICES: usize = 100;
 const MOST_FINDINGS: usize = 20;
-/// Elements of a Service's row.
-const SERVICE_MARKS: usize = 2;
+/// Elements of a Service's row: itself, its bar, its trouble.
+const SERVICE_MARKS: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterPage {
     pub sentence: String,
     pub in_zone: Number,
+    /// Services that have a finding, of all.
+    pub troubled: usize,
+    pub all: usize,
     pub worst: Option<Worst>,
     pub zones: Vec<ZoneLane>,
     pub zones_left_out: usize,
@@ -127,8 +130,10 @@ pub(super) fn page(scene: &Scene<'_>) -> ClusterPage {
     let mut page = ClusterPage {
         sentence: sentence(in_zone, all, troubled),
         in_zone: Number::maybe(in_zone),
+        troubled,
+        all,
         figure_note: note(&sums, all),
-        figure: sums.figure(),
+        figure: sums.figure(&zones),
         worst: sums.worst,
         zones_left_out: zones.len().saturating_sub(MOST_ZONES),
         zones: zones.into_iter().take(MOST_ZONES).collect(),
@@ -295,37 +300,47 @@ impl Sums {
         });
     }
 
-    fn figure(&self) -> Figure {
-        let mut plot = Plot { title: "Traffic between zones".to_owned(), ..Plot::default() };
-        let from: BTreeMap<&Arc<str>, f64> =
-            self.flows.iter().fold(BTreeMap::new(), |mut sums, ((from, _), amount)| {
-                *sums.entry(from).or_default() += amount;
-                sums
-            });
-        let to: std::collections::BTreeSet<&Arc<str>> =
-            self.flows.keys().map(|(_, to)| to).collect();
+    fn figure(&self, zones: &[ZoneLane]) -> Figure {
+        let (from, to) = (self.by_zone(|(from, _)| from), self.by_zone(|(_, to)| to));
         let sent: f64 = from.values().sum();
-        let lane = |(zone, amount): (&&Arc<str>, &f64)| {
-            (zone_label(zone), format!("sends {}", percent(amount / sent)))
+        let about: BTreeMap<&str, String> =
+            zones.iter().map(|zone| (zone.label.as_str(), zone.about())).collect();
+        let client = |(zone, amount): (&&Arc<str>, &f64)| {
+            let (label, sends) = (zone_label(zone), percent(amount / sent));
+            let about = about.get(label.as_str()).map_or("", String::as_str);
+            (label, format!("{about}sends {sends}"))
         };
-        plot.clients = from.iter().map(lane).collect();
-        plot.endpoints = to.iter().map(|zone| zone_label(zone)).collect();
-        let place = |zone: &Arc<str>| to.iter().position(|known| **known == *zone);
-        plot.flows = self
-            .flows
-            .iter()
-            .filter_map(|((a, b), amount)| {
-                let row = from.keys().position(|known| **known == *a)?;
-                Some(Flow {
-                    from: row,
-                    to: place(b)?,
-                    amount: amount / sent,
-                    share: amount / from.get(a)?,
-                    crosses: (!a.is_empty() && !b.is_empty()).then_some(a != b),
-                })
+        let endpoint = |(zone, amount): (&&Arc<str>, &f64)| {
+            (zone_label(zone), format!("serves {}", percent(amount / sent)))
+        };
+        let place = |sums: &BTreeMap<&Arc<str>, f64>, zone: &Arc<str>| {
+            sums.keys().position(|it| **it == *zone)
+        };
+        let flow = |((a, b), amount): (&(Arc<str>, Arc<str>), &f64)| {
+            Some(Flow {
+                from: place(&from, a)?,
+                to: place(&to, b)?,
+                amount: amount / sent,
+                share: amount / from.get(a)?,
+                crosses: (!a.is_empty() && !b.is_empty()).then_some(a != b),
             })
-            .collect();
-        figure(plot)
+        };
+        figure(Plot {
+            title: "Traffic between zones".to_owned(),
+            clients: from.iter().map(client).collect(),
+            endpoints: to.iter().map(endpoint).collect(),
+            flows: self.flows.iter().filter_map(flow).collect(),
+        })
+    }
+
+    fn by_zone(
+        &self,
+        side: impl Fn(&(Arc<str>, Arc<str>)) -> &Arc<str>,
+    ) -> BTreeMap<&Arc<str>, f64> {
+        self.flows.iter().fold(BTreeMap::new(), |mut sums, (pair, amount)| {
+            *sums.entry(side(pair)).or_default() += amount;
+            sums
+        })
     }
 }
 
@@ -333,6 +348,15 @@ fn rank(trouble: Option<&FindingView>, load: Option<f64>) -> Rank {
     // In thousandths: loads that look alike rank alike.
     let load = load.map_or(0, |load| (load * 1000.0).round() as u64);
     (Reverse(trouble.map(|finding| finding.severity)), Reverse(load))
+}
+
+// === impl ZoneLane ===
+
+impl ZoneLane {
+    /// What is beside its lane, before what it sends.
+    fn about(&self) -> String {
+        format!("{}, {}, ", count(self.ready, "node"), self.cpu)
+    }
 }
 
 // === impl ClusterPage ===
