@@ -13,7 +13,7 @@ export function cluster(page) {
     el("p", { class: "sentence" }, page.sentence),
     el("dl", { class: "facts" },
       fact("Stays in its zone", [number(page.inZone), shares(page.inZone)]),
-      fact("Services that need attention", [el("span", { class: "number" }, String(page.troubled)), `of ${page.all}`]),
+      fact("Services that need attention", el("span", { class: "number" }, String(page.troubled), el("span", { class: "basis" }, ` of ${page.all}`))),
       fact("Busiest endpoint, of its fair share", page.worst ? worst(page.worst) : number({ text: "unknown", basis: "unknown" }))),
     section("Traffic between zones", figure(page.figure, true), el("p", { class: "note" }, page.figureNote)),
     section("Services", services(page), leftOut(page.servicesLeftOut, "Services")),

@@ -28,14 +28,16 @@ function ribbons(f, says) {
     svg("text", { y: 14, x: 0, class: "head" }, "clients in"),
     svg("text", { y: 14, x: "100%", class: "head endpoints" }, "endpoints in"),
   ];
+  const plot = (attributes, ...children) =>
+    svg("foreignObject", { y: 0, height: f.height, class: "plot" },
+      svg("svg", { height: f.height, ...attributes }, children));
   return el("figure", {},
     svg("svg", { height: f.height, role: "img", "aria-label": f.title, class: "ribbons" },
-      head,
-      svg("svg", { class: "plot", height: f.height, viewBox: `0 0 100 ${f.height}`, preserveAspectRatio: "none" }, paths),
-      lanes, svg("svg", { class: "plot", height: f.height }, labels), texts),
+      head, plot({ viewBox: `0 0 100 ${f.height}`, preserveAspectRatio: "none" }, paths),
+      lanes, plot({ class: "labels" }, labels), texts),
+    caption(f, f.ribbons.some((r) => r.crosses === null)),
     says ? el("details", {}, el("summary", {}, "In words"),
-      el("ul", {}, f.ribbons.map((r) => el("li", {}, r.title)))) : null,
-    caption(f, f.ribbons.some((r) => r.crosses === null)));
+      el("ul", {}, f.ribbons.map((r) => el("li", {}, r.title)))) : null);
 }
 
 function caption(f, unplaced) {

@@ -34,8 +34,9 @@ const TOP: f64 = 28.0;
 /// Lines of text beside lanes.
 const NAME: f64 = 21.0;
 const NOTE: f64 = 18.0;
-/// Longer notes take two lines.
+/// Longer notes take more lines, which are smaller where there is little room.
 const LONG_NOTE: usize = 16;
+const LONG: f64 = 45.0;
 
 /// Traffic from one lane to another.
 #[derive(Clone, Debug, PartialEq)]
@@ -196,7 +197,7 @@ fn text_height(note: &str) -> f64 {
     match note.chars().count() {
         0 => NAME,
         1..=LONG_NOTE => NAME + NOTE,
-        _ => NAME + 2.0 * NOTE,
+        _ => NAME + LONG,
     }
 }
 
