@@ -29,7 +29,7 @@ function shares(n) {
 }
 
 function worst(w) {
-  return [number(w.load), `${w.endpoint} of `, serviceLink(w.namespace, w.service, `${w.namespace}/${w.service}`)];
+  return [number(w.load), `${w.endpoint} of `, serviceLink(w.namespace, w.service, w.label)];
 }
 
 function services(page) {
@@ -55,6 +55,6 @@ function zone(z) {
     el("h3", {}, z.label),
     el("p", {}, `${z.cpu}, `, z.part.value === null ? "part of the cluster unknown" : `${z.part.text} of the cluster`),
     bar([z.bar, "load"]),
-    el("p", { class: "note" }, `${z.ready} ready workers of ${z.nodes} nodes`),
+    el("p", { class: "note" }, `Ready workers: ${z.ready}, nodes: ${z.nodes}`),
     el("ul", { class: "nodes" }, z.shown.map(node)), leftOut(z.leftOut, "nodes"));
 }

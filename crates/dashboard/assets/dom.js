@@ -1,4 +1,5 @@
-// Creates elements. Text is only ever set as text, so that no name can become markup.
+// Creates elements. Text is only ever set as text, so that no name can become markup, and without
+// what changes the direction of writing, so that none can look like another.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,9 +17,13 @@ function fill(element, attributes, children) {
     element.setAttribute(key, value === true ? "" : String(value));
   }
   for (const child of children.flat(Infinity)) {
-    if (child !== null && child !== undefined) element.append(child);
+    if (child !== null && child !== undefined) element.append(typeof child === "string" ? plain(child) : child);
   }
   return element;
+}
+
+function plain(text) {
+  return text.replace(/\p{Bidi_Control}/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
 // A figure with the word for where it comes from.
@@ -40,9 +45,9 @@ export function row(...cells) {
   return el("tr", {}, cells.map((cell) => el("td", {}, cell)));
 }
 
-// A figure in a column of figures, which line up on the right.
-export function amount(text, ...more) {
-  return el("span", { class: text === "unknown" ? "amount unknown number" : "amount number" }, text, more);
+// A figure in a column of figures, behind its bar.
+export function amount(text, before = null) {
+  return el("span", { class: text === "unknown" ? "amount unknown number" : "amount number" }, before, text);
 }
 
 // A bar for those who see it, beside the figure as text. Parts follow each other, 0 to 100 together.

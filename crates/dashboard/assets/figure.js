@@ -33,8 +33,9 @@ function ribbons(f, says) {
       svg("svg", { height: f.height, ...attributes }, children));
   return el("figure", {},
     svg("svg", { height: f.height, role: "img", "aria-label": f.title, class: "ribbons" },
-      head, plot({ viewBox: `0 0 100 ${f.height}`, preserveAspectRatio: "none" }, paths),
-      lanes, plot({ class: "labels" }, labels), texts),
+      svg("g", { "aria-hidden": "true" },
+        head, plot({ viewBox: `0 0 100 ${f.height}`, preserveAspectRatio: "none" }, paths),
+        lanes, plot({ class: "labels" }, labels), texts)),
     caption(f, f.ribbons.some((r) => r.crosses === null)),
     says ? el("details", {}, el("summary", {}, "In words"),
       el("ul", {}, f.ribbons.map((r) => el("li", {}, r.title)))) : null);

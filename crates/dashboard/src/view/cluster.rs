@@ -3,15 +3,16 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use evenkeel_model::{Node, NodeId, ServiceState};
+use evenkeel_model::{Node, NodeId, ServiceKey, ServiceState};
 use evenkeel_topology::{analyze::Severity, explain::From, whatif::Figures};
 use serde::Serialize;
 
 use super::{
     Scene,
-    figure::{Figure, Flow, Plot, figure},
+    figure::Figure,
     findings::FindingView,
     flows::{self, Target},
+    traffic::{self, Flows},
     words::{Number, count, percent, shown, zone_label},
 };
 
@@ -53,6 +54,7 @@ pub struct ClusterPage {
 pub struct Worst {
     pub namespace: Arc<str>,
     pub service: Arc<str>,
+    pub label: String,
     pub load: Number,
     pub endpoint: String,
 }
@@ -105,7 +107,7 @@ type Rank = (Reverse<Option<Severity>>, Reverse<u64>);
 #[derive(Default)]
 struct Sums {
     /// By zones of clients and of endpoints.
-    flows: BTreeMap<(Arc<str>, Arc<str>), f64>,
+    flows: Flows,
     drawn: usize,
     in_zone: f64,
     serving: usize,
@@ -133,7 +135,7 @@ pub(super) fn page(scene: &Scene<'_>) -> ClusterPage {
         troubled,
         all,
         figure_note: note(&sums, all),
-        figure: sums.figure(&zones),
+        figure: traffic::between_zones(&sums.flows, &zones),
         worst: sums.worst,
         zones_left_out: zones.len().saturating_sub(MOST_ZONES),
         zones: zones.into_iter().take(MOST_ZONES).collect(),
@@ -261,7 +263,7 @@ impl Sums {
         ServiceRow {
             namespace: Arc::clone(&explanation.namespace),
             service: Arc::clone(&explanation.service),
-            label: format!("{}/{}", shown(&explanation.namespace), shown(&explanation.service)),
+            label: label(&explanation.namespace, &explanation.service),
             policy: policy.as_str(),
             ready: explanation.families.iter().map(|family| family.ready).max().unwrap_or(0),
             in_zone: Number::maybe(near),
@@ -292,71 +294,25 @@ impl Sums {
             return;
         }
         let endpoint = figures.busiest_endpoint.as_ref();
+        let ServiceKey { namespace, name } = &state.service.key;
         self.worst = Some(Worst {
-            namespace: Arc::clone(&state.service.key.namespace),
-            service: Arc::clone(&state.service.key.name),
+            namespace: Arc::clone(namespace),
+            service: Arc::clone(name),
+            label: label(namespace, name),
             load: Number::predicted(figures.max_load),
             endpoint: endpoint.map(|name| shown(&name.address)).unwrap_or_default(),
         });
     }
+}
 
-    fn figure(&self, zones: &[ZoneLane]) -> Figure {
-        let (from, to) = (self.by_zone(|(from, _)| from), self.by_zone(|(_, to)| to));
-        let sent: f64 = from.values().sum();
-        let about: BTreeMap<&str, String> =
-            zones.iter().map(|zone| (zone.label.as_str(), zone.about())).collect();
-        let client = |(zone, amount): (&&Arc<str>, &f64)| {
-            let (label, sends) = (zone_label(zone), percent(amount / sent));
-            let about = about.get(label.as_str()).map_or("", String::as_str);
-            (label, format!("{about}sends {sends}"))
-        };
-        let endpoint = |(zone, amount): (&&Arc<str>, &f64)| {
-            (zone_label(zone), format!("serves {}", percent(amount / sent)))
-        };
-        let place = |sums: &BTreeMap<&Arc<str>, f64>, zone: &Arc<str>| {
-            sums.keys().position(|it| **it == *zone)
-        };
-        let flow = |((a, b), amount): (&(Arc<str>, Arc<str>), &f64)| {
-            Some(Flow {
-                from: place(&from, a)?,
-                to: place(&to, b)?,
-                amount: amount / sent,
-                share: amount / from.get(a)?,
-                crosses: (!a.is_empty() && !b.is_empty()).then_some(a != b),
-            })
-        };
-        figure(Plot {
-            title: "Traffic between zones".to_owned(),
-            clients: from.iter().map(client).collect(),
-            endpoints: to.iter().map(endpoint).collect(),
-            flows: self.flows.iter().filter_map(flow).collect(),
-        })
-    }
-
-    fn by_zone(
-        &self,
-        side: impl Fn(&(Arc<str>, Arc<str>)) -> &Arc<str>,
-    ) -> BTreeMap<&Arc<str>, f64> {
-        self.flows.iter().fold(BTreeMap::new(), |mut sums, (pair, amount)| {
-            *sums.entry(side(pair)).or_default() += amount;
-            sums
-        })
-    }
+fn label(namespace: &str, name: &str) -> String {
+    format!("{}/{}", shown(namespace), shown(name))
 }
 
 fn rank(trouble: Option<&FindingView>, load: Option<f64>) -> Rank {
     // In thousandths: loads that look alike rank alike.
     let load = load.map_or(0, |load| (load * 1000.0).round() as u64);
     (Reverse(trouble.map(|finding| finding.severity)), Reverse(load))
-}
-
-// === impl ZoneLane ===
-
-impl ZoneLane {
-    /// What is beside its lane, before what it sends.
-    fn about(&self) -> String {
-        format!("{}, {}, ", count(self.ready, "node"), self.cpu)
-    }
 }
 
 // === impl ClusterPage ===

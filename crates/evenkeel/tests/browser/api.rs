@@ -91,7 +91,8 @@ impl State {
         let version = self.version.fetch_add(1, Ordering::SeqCst) + 1;
         object["metadata"]["resourceVersion"] = json!(version.to_string());
         let kind = object["kind"].as_str().unwrap().to_owned();
-        let (_, path) = PATHS.iter().find(|(known, _)| *known == kind).expect("a kind that is served");
+        let (_, path) =
+            PATHS.iter().find(|(known, _)| *known == kind).expect("a kind that is served");
         let name = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
         let key = format!("{}/{}", name("namespace"), name("name"));
         self.objects.lock().unwrap().entry(path).or_default().insert(key, object);

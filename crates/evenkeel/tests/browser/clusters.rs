@@ -6,7 +6,8 @@ use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 /// What an object may say that means something to a browser or a reader of it.
-pub(crate) const SCRIPT: &str = "<script>document.title='owned'</script><img src=x onerror=alert(1)>";
+pub(crate) const SCRIPT: &str =
+    "<script>document.title='owned'</script><img src=x onerror=alert(1)>";
 pub(crate) const TURNED: &str = "zone-\u{202e}b";
 
 /// `examples/three-zones`.
@@ -30,7 +31,10 @@ pub(crate) fn balanced() -> Vec<Value> {
         objects.push(node(&name, zone));
         objects.push(report(&name));
     }
-    let [mut service, mut slice] = service("shop", "cart", &["zone-a", "zone-a", "zone-b", "zone-c"]);
+    let at = ["zone-a", "zone-a", "zone-b", "zone-c"];
+    objects.extend((0..at.len()).map(|i| pod("shop", &format!("cart-{i}"), "cart")));
+    let [mut service, mut slice] = service("shop", "cart", &at);
+    service["spec"]["selector"] = json!({"app": "cart"});
     service["metadata"]["annotations"] = json!({"evenkeel.dev/traffic-distribution": "Balanced"});
     slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"] =
         json!("endpointslice-controller.evenkeel.dev");
@@ -58,14 +62,26 @@ pub(crate) fn hostile() -> Vec<Value> {
     objects
 }
 
-/// 300 nodes in three zones, and so many Services with two endpoints each.
+/// 300 nodes in three zones, and so many Services with two endpoints each. Two of three keep to their
+/// zone where they can, and some select no Pod.
 pub(crate) fn many(services: usize) -> Vec<Value> {
     let zones = ["zone-a", "zone-b", "zone-c"];
     let mut objects: Vec<Value> =
         (0..300).map(|i| node(&format!("node-{i:03}"), zones[i % 3])).collect();
     for i in 0..services {
         let at = [zones[i % 3], zones[(i + i / 3) % 3]];
-        objects.extend(service("shop", &format!("service-{i:04}"), &at));
+        let [mut service, mut slice] = service("shop", &format!("service-{i:04}"), &at);
+        if i % 3 > 0 {
+            service["spec"]["trafficDistribution"] = json!("PreferSameZone");
+            for (endpoint, zone) in slice["endpoints"].as_array_mut().into_iter().flatten().zip(at)
+            {
+                endpoint["hints"] = json!({"forZones": [{"name": zone}]});
+            }
+        }
+        if i % 200 == 0 {
+            service["spec"]["selector"] = json!({"app": "nothing"});
+        }
+        objects.extend([service, slice]);
     }
     objects
 }
@@ -80,15 +96,13 @@ pub(crate) fn node(name: &str, zone: &str) -> Value {
 
 /// A Service and its slice, with an endpoint in each of the zones.
 pub(crate) fn service(namespace: &str, name: &str, zones: &[&str]) -> [Value; 2] {
-    let endpoint = |(i, zone): (usize, &&str)| {
-        json!({"addresses": [format!("10.1.0.{}", i + 1)], "conditions": {"ready": true}, "zone": zone})
-    };
+    let endpoint = |(i, zone): (usize, &&str)| json!({"addresses": [format!("10.1.0.{}", i + 1)], "conditions": {"ready": true}, "zone": zone});
     let endpoints: Vec<Value> = zones.iter().enumerate().map(endpoint).collect();
     [
         json!({
             "kind": "Service", "apiVersion": "v1",
             "metadata": {"name": name, "namespace": namespace},
-            "spec": {"clusterIP": "10.96.0.1", "selector": {"app": "web"}, "ports": [{"port": 80}]},
+            "spec": {"clusterIP": "10.96.0.1", "ports": [{"port": 80}]},
         }),
         json!({
             "kind": "EndpointSlice", "apiVersion": "discovery.k8s.io/v1",
@@ -99,6 +113,14 @@ pub(crate) fn service(namespace: &str, name: &str, zones: &[&str]) -> [Value; 2]
             "addressType": "IPv4", "ports": [{"port": 80}], "endpoints": endpoints,
         }),
     ]
+}
+
+fn pod(namespace: &str, name: &str, app: &str) -> Value {
+    json!({
+        "kind": "Pod", "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": namespace, "labels": {"app": app}},
+        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+    })
 }
 
 /// Of the proxy of a node, which has all that there is in force.

@@ -91,7 +91,8 @@ impl Browser {
     /// Until this page is shown, and its stream is open.
     pub(crate) async fn until_live(&self, heading: &str) {
         let heading = serde_json::to_string(heading).unwrap();
-        self.until(&format!("return document.querySelector('h1')?.textContent === {heading}")).await;
+        self.until(&format!("return document.querySelector('h1')?.textContent === {heading}"))
+            .await;
         self.until("return document.getElementById('state').textContent === 'Live'").await;
     }
 

@@ -73,7 +73,12 @@ impl Browser {
     }
 }
 
-fn say(node: &Value, by_id: &HashMap<&str, &Value>, (depth, above): (usize, &str), lines: &mut String) {
+fn say(
+    node: &Value,
+    by_id: &HashMap<&str, &Value>,
+    (depth, above): (usize, &str),
+    lines: &mut String,
+) {
     let word = |key: &str| node[key]["value"].as_str().unwrap_or_default().trim();
     let (role, name) = (word("role"), word("name"));
     let is_said = node["ignored"] != true

@@ -61,6 +61,11 @@ impl Open {
         let browser = Browser::start(&folder).await;
         browser.client.goto(&url).await.unwrap();
         browser.until_live("Cluster").await;
+        // Before the cluster has been read, the answer is 503, which browsers tell.
+        let early = browser.complaints().await;
+        let is_early =
+            |said: &Value| said["message"].as_str().is_some_and(|it| it.contains(" 503 "));
+        assert!(early.iter().all(is_early), "{early:?}");
         let (base, _) = url.split_once("/#").unwrap();
         Open { browser, base: base.to_owned(), api, _dashboard: child }
     }
@@ -123,7 +128,8 @@ async fn hostile_names_are_text_and_stay_in_their_place() {
     let open = Open::start("hostile", clusters::hostile()).await;
     for page in HOSTILE {
         open.show(page).await;
-        let made = "return document.querySelectorAll('main :is(script, img, iframe, [onerror])').length";
+        let made =
+            "return document.querySelectorAll('main :is(script, img, iframe, [onerror])').length";
         assert_eq!(open.browser.js(made).await, 0, "{}", page.name);
         let text = open.browser.js("return document.body.innerText").await;
         let text = text.as_str().unwrap();
@@ -185,5 +191,8 @@ async fn five_thousand_services_are_drawn_with_few_elements() {
     assert!(elements.as_u64().unwrap() < 4000, "{elements}");
     let text = open.browser.js("return document.body.innerText").await;
     assert!(text.as_str().unwrap().contains("4900 more Services not shown"));
-    assert_eq!(open.browser.js("return document.querySelectorAll('tbody tr').length").await, json!(100));
+    assert_eq!(
+        open.browser.js("return document.querySelectorAll('tbody tr').length").await,
+        json!(100)
+    );
 }

@@ -15,8 +15,7 @@ pub(crate) fn up() -> (Killed, String, String) {
     let ports = ["--listen", "--controller-listen", "--dashboard-listen"];
     let ports = ports.iter().flat_map(|flag| [*flag, "127.0.0.1:0"]);
     let args: Vec<&str> = ["up", "--ephemeral"].into_iter().chain(ports).collect();
-    let (child, [url, kubeconfig, _]) =
-        start(&args, ["dashboard:", "kubeconfig:", "WHAT TO DO"]);
+    let (child, [url, kubeconfig, _]) = start(&args, ["dashboard:", "kubeconfig:", "WHAT TO DO"]);
     (child, url, kubeconfig)
 }
 
