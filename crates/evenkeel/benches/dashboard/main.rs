@@ -53,7 +53,11 @@ fn main() {
     // One thread: the dashboard and the browser have need of the others.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let figures = runtime.block_on(run(services));
-    println!("\n{} Services, {} endpoints", grouped(services as f64), grouped(2.0 * services as f64));
+    println!(
+        "\n{} Services, {} endpoints",
+        grouped(services as f64),
+        grouped(2.0 * services as f64)
+    );
     table::print("", &figures);
     println!("\nload of the machine: {before} before, {} after", load_of_machine());
 }
