@@ -7,11 +7,9 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     path::PathBuf,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex},
     thread,
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -30,26 +28,33 @@ const PATHS: [(&str, &str); 7] = [
 /// Its threads end with the process, or with the connections of those who ask.
 pub(crate) struct Api {
     pub(crate) address: SocketAddr,
-    state: Arc<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
 struct State {
     /// By the path of their list, then by namespace and name.
-    objects: Mutex<BTreeMap<&'static str, BTreeMap<String, Value>>>,
-    /// By the path of the list.
-    watches: Mutex<Vec<(String, TcpStream)>>,
-    version: AtomicU64,
+    objects: BTreeMap<&'static str, BTreeMap<String, Value>>,
+    watches: Vec<Watch>,
+    /// Changes since the start: path, version, line of a watch.
+    changes: Vec<(&'static str, u64, String)>,
+    version: u64,
+}
+
+struct Watch {
+    path: &'static str,
+    stream: TcpStream,
 }
 
 impl Api {
     pub(crate) fn start(objects: Vec<Value>) -> Api {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let state = Arc::new(State::default());
+        let mut state = State::default();
         for object in objects {
             state.put(object);
         }
+        let state = Arc::new(Mutex::new(state));
         let served = Arc::clone(&state);
         thread::spawn(move || {
             for stream in listener.incoming().map_while(Result::ok) {
@@ -73,63 +78,81 @@ impl Api {
         path
     }
 
-    /// Replaces an object, or adds it, and tells those who watch.
+    /// Replaces an object that exists, and tells those who watch.
     pub(crate) fn change(&self, object: Value) {
-        let path = self.state.put(object.clone());
-        let version = self.state.version.load(Ordering::SeqCst);
-        let mut object = object;
-        object["metadata"]["resourceVersion"] = json!(version.to_string());
-        let line = json!({"type": "MODIFIED", "object": object}).to_string() + "\n";
-        let chunk = format!("{:x}\r\n{line}\r\n", line.len());
-        let mut watches = self.state.watches.lock().unwrap();
-        watches.retain_mut(|(of, stream)| of != path || stream.write_all(chunk.as_bytes()).is_ok());
+        let mut state = self.state.lock().unwrap();
+        let (path, object) = state.put(object);
+        let line = chunk(&(json!({"type": "MODIFIED", "object": object}).to_string() + "\n"));
+        state.watches.retain_mut(|watch| {
+            watch.path != path || watch.stream.write_all(line.as_bytes()).is_ok()
+        });
+        let version = state.version;
+        state.changes.push((path, version, line));
     }
 }
 
 impl State {
-    fn put(&self, mut object: Value) -> &'static str {
-        let version = self.version.fetch_add(1, Ordering::SeqCst) + 1;
-        object["metadata"]["resourceVersion"] = json!(version.to_string());
-        let kind = object["kind"].as_str().unwrap().to_owned();
-        let (_, path) =
-            PATHS.iter().find(|(known, _)| *known == kind).expect("a kind that is served");
-        let name = |key: &str| object["metadata"][key].as_str().unwrap_or_default().to_owned();
+    fn put(&mut self, mut object: Value) -> (&'static str, Value) {
+        self.version += 1;
+        object["metadata"]["resourceVersion"] = json!(self.version.to_string());
+        let kind = &object["kind"];
+        let (_, path) = PATHS.iter().find(|(known, _)| *known == *kind).expect("a known kind");
+        let name = |key: &str| object["metadata"][key].as_str().unwrap_or_default();
         let key = format!("{}/{}", name("namespace"), name("name"));
-        self.objects.lock().unwrap().entry(path).or_default().insert(key, object);
-        path
+        self.objects.entry(path).or_default().insert(key, object.clone());
+        (path, object)
     }
 
-    fn list(&self, path: &str) -> Option<String> {
-        let (kind, path) = PATHS.iter().find(|(_, known)| *known == path)?;
-        let objects = self.objects.lock().unwrap();
-        let items: Vec<&Value> = objects.get(path).into_iter().flat_map(BTreeMap::values).collect();
-        let version = self.version.load(Ordering::SeqCst).to_string();
+    fn list(&self, kind: &str, path: &str) -> String {
+        let items: Vec<&Value> =
+            self.objects.get(path).into_iter().flat_map(BTreeMap::values).collect();
         let group = path.trim_start_matches("/apis/").trim_start_matches("/api/");
         let list = json!({
             "kind": format!("{kind}List"),
-            "apiVersion": group.rsplit_once('/')?.0,
-            "metadata": {"resourceVersion": version},
+            "apiVersion": group.rsplit_once('/').unwrap().0,
+            "metadata": {"resourceVersion": self.version.to_string()},
             "items": items,
         });
-        Some(list.to_string())
+        list.to_string()
+    }
+
+    /// What changed since, and from now on what changes.
+    fn watch(&mut self, path: &'static str, since: u64, mut stream: TcpStream) {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
+        let missed = self.changes.iter().filter(|(of, version, _)| *of == path && *version > since);
+        let text: String = missed.map(|(_, _, line)| line.as_str()).collect();
+        if stream.write_all((head.to_owned() + &text).as_bytes()).is_ok() {
+            self.watches.push(Watch { path, stream });
+        }
+    }
+
+    /// Ends a watch in order.
+    fn end(&mut self, peer: SocketAddr) {
+        let is_it = |watch: &Watch| watch.stream.peer_addr().is_ok_and(|it| it == peer);
+        for mut watch in self.watches.extract_if(.., |watch| is_it(watch)) {
+            let _ = watch.stream.write_all(b"0\r\n\r\n");
+        }
     }
 }
 
-fn serve(state: &State, mut stream: TcpStream) {
+fn serve(state: &Mutex<State>, mut stream: TcpStream) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     while let Some(target) = request(&mut reader) {
         let (path, query) = target.split_once('?').unwrap_or((&target, ""));
-        let is_watch = query.split('&').any(|pair| matches!(pair, "watch=true" | "watch=1"));
-        let list = state.list(path);
-        if is_watch && list.is_some() {
-            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n";
-            if stream.write_all(head.as_bytes()).is_ok() {
-                state.watches.lock().unwrap().push((path.to_owned(), stream));
+        let found = PATHS.iter().find(|(_, known)| *known == path);
+        let parameter = |key: &str| {
+            let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+            pairs.find(|(name, _)| *name == key).map(|(_, value)| value)
+        };
+        let (status, body) = match found {
+            Some((_, path)) if parameter("watch").is_some() => {
+                let number = |key| parameter(key).and_then(|value| value.parse().ok());
+                let peer = stream.peer_addr().unwrap();
+                state.lock().unwrap().watch(path, number("resourceVersion").unwrap_or(0), stream);
+                thread::sleep(Duration::from_secs(number("timeoutSeconds").unwrap_or(60)));
+                return state.lock().unwrap().end(peer);
             }
-            return;
-        }
-        let (status, body) = match list {
-            Some(list) => ("200 OK", list),
+            Some((kind, path)) => ("200 OK", state.lock().unwrap().list(kind, path)),
             None => ("404 Not Found", missing()),
         };
         let head = format!(
@@ -140,6 +163,10 @@ fn serve(state: &State, mut stream: TcpStream) {
             return;
         }
     }
+}
+
+fn chunk(text: &str) -> String {
+    format!("{:x}\r\n{text}\r\n", text.len())
 }
 
 /// What is asked for; `None` when nothing more is.
