@@ -24,22 +24,24 @@ pub(crate) fn three_zones() -> Vec<Value> {
 
 /// Three zones and a Service with 2, 1 and 1 endpoints, Balanced, on nodes with Evenkeel's proxy.
 pub(crate) fn balanced() -> Vec<Value> {
-    let zones = ["zone-a", "zone-b", "zone-c"];
-    let mut objects = Vec::new();
-    for (i, zone) in zones.iter().enumerate() {
-        let name = format!("node-{}", i + 1);
-        objects.push(node(&name, zone));
-        objects.push(report(&name));
-    }
-    let at = ["zone-a", "zone-a", "zone-b", "zone-c"];
-    objects.extend((0..at.len()).map(|i| pod("shop", &format!("cart-{i}"), "cart")));
-    let [mut service, mut slice] = service("shop", "cart", &at);
+    let nodes = [("node-1", "zone-a"), ("node-2", "zone-b"), ("node-3", "zone-c")];
+    let mut objects: Vec<Value> =
+        nodes.iter().flat_map(|(name, zone)| [node(name, zone), report(name)]).collect();
+    let places = [nodes[0], nodes[0], nodes[1], nodes[2]];
+    let [mut service, mut slice] = service("shop", "cart", &places.map(|(_, zone)| zone));
     service["spec"]["selector"] = json!({"app": "cart"});
     service["metadata"]["annotations"] = json!({"evenkeel.dev/traffic-distribution": "Balanced"});
     slice["metadata"]["labels"]["endpointslice.kubernetes.io/managed-by"] =
         json!("endpointslice-controller.evenkeel.dev");
     let shares = r#"{"zone-a":{"zone-a":1000},"zone-b":{"zone-a":250,"zone-b":750},"zone-c":{"zone-a":250,"zone-c":750}}"#;
     slice["metadata"]["annotations"] = json!({"evenkeel.dev/zone-shares": shares});
+    for (i, (node, _)) in places.iter().enumerate() {
+        let endpoint = &mut slice["endpoints"][i];
+        let name = format!("cart-{i}");
+        endpoint["nodeName"] = json!(node);
+        endpoint["targetRef"] = json!({"kind": "Pod", "namespace": "shop", "name": name});
+        objects.push(pod(&name, node, &endpoint["addresses"][0]));
+    }
     objects.extend([service, slice]);
     objects
 }
@@ -115,11 +117,16 @@ pub(crate) fn service(namespace: &str, name: &str, zones: &[&str]) -> [Value; 2]
     ]
 }
 
-fn pod(namespace: &str, name: &str, app: &str) -> Value {
+/// Of the app `cart`.
+fn pod(name: &str, node: &str, address: &Value) -> Value {
     json!({
         "kind": "Pod", "apiVersion": "v1",
-        "metadata": {"name": name, "namespace": namespace, "labels": {"app": app}},
-        "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
+        "metadata": {"name": name, "namespace": "shop", "labels": {"app": "cart"}},
+        "spec": {"nodeName": node, "containers": [{"name": "main"}]},
+        "status": {
+            "phase": "Running", "podIP": address, "podIPs": [{"ip": address}],
+            "conditions": [{"type": "Ready", "status": "True"}],
+        },
     })
 }
 

@@ -16,6 +16,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Between looks at a page that is not there yet.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// To start the driver.
+const MOST_TRIES: usize = 5;
+
 pub(crate) struct Browser {
     pub(crate) client: Client,
     /// Of this session, at the driver.
@@ -32,23 +35,29 @@ impl Drop for Killed {
     }
 }
 
+/// The driver and its address. It wants the same port for both versions of IP, and ends where another
+/// process has one of them.
+fn start_driver() -> Option<(Killed, String)> {
+    let mut driver = Command::new("chromedriver")
+        .arg("--port=0")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("`cargo xtask test` installs it");
+    let said = BufReader::new(driver.stdout.take().unwrap());
+    let driver = Killed(driver);
+    let port = said.lines().map_while(Result::ok).find_map(|line| {
+        let (_, port) = line.split_once("started successfully on port ")?;
+        Some(port.trim_end_matches('.').to_owned())
+    })?;
+    Some((driver, format!("http://127.0.0.1:{port}")))
+}
+
 impl Browser {
     /// `folder` is for the browser's own data.
     pub(crate) async fn start(folder: &str) -> Browser {
-        let mut driver = Command::new("chromedriver")
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("`cargo xtask test` installs it");
-        let said = BufReader::new(driver.stdout.take().unwrap());
-        let driver = Killed(driver);
-        let port = said.lines().map_while(Result::ok).find_map(|line| {
-            let (_, port) = line.split_once("started successfully on port ")?;
-            Some(port.trim_end_matches('.').to_owned())
-        });
-        let url = format!("http://127.0.0.1:{}", port.expect("the driver says its port"));
+        let (driver, url) = (0..MOST_TRIES).find_map(|_| start_driver()).expect("a driver starts");
         let args = [
             "--headless",
             "--no-sandbox",

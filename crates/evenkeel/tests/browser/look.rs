@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, env, fmt::Write as _, fs, path::Path};
 
+use fantoccini::key::Key;
 use serde_json::{Value, json};
 
 use crate::driver::Browser;
@@ -14,6 +15,9 @@ pub(crate) const WIDTHS: [(u32, u32); 2] = [(1280, 900), (390, 844)];
 const SCREENSHOTS: &str = "EVENKEEL_SCREENSHOTS";
 /// A picture is no higher.
 const HIGHEST: u32 = 2600;
+
+/// More than any page has to stop at with the Tab key.
+const MOST_STOPS: usize = 200;
 
 /// Roles that say nothing, or what their parents have said.
 const SILENT: [&str; 7] =
@@ -59,6 +63,24 @@ impl Browser {
         let picture = self.client.screenshot().await.unwrap();
         fs::create_dir_all(&folder).unwrap();
         fs::write(Path::new(&folder).join(format!("{name}.png")), picture).unwrap();
+    }
+
+    /// Whatever can be used is reached with the Tab key alone, and is seen to have the focus.
+    pub(crate) async fn must_be_reachable(&self, name: &str) {
+        self.js("document.activeElement.blur(); globalThis.reached = new Set()").await;
+        let step = "const it = document.activeElement; const { outlineStyle } = getComputedStyle(it); \
+                    if (it === document.body || reached.has(it)) return 'around'; \
+                    reached.add(it); return outlineStyle === 'none' ? it.outerHTML.slice(0, 80) : 'seen'";
+        let usable = "return [...document.querySelectorAll('a[href], input, select, button, summary, [tabindex=\"0\"]')]\
+                      .filter((it) => it.checkVisibility() && !reached.has(it)).map((it) => it.outerHTML.slice(0, 80))";
+        for _ in 0..MOST_STOPS {
+            self.press(&char::from(Key::Tab).to_string()).await;
+            match self.js(step).await.as_str() {
+                Some("around") => break,
+                stop => assert_eq!(stop, Some("seen"), "{name}"),
+            }
+        }
+        assert_eq!(self.js(usable).await, json!([]), "{name}: not reached by keyboard");
     }
 
     /// What a screen reader is told, a line for each element: role and name.

@@ -103,6 +103,7 @@ async fn pages_of_the_sample_are_legible_and_accessible() {
     for page in SAMPLE {
         open.show(page).await;
         golden(&format!("{}.txt", page.name), &open.browser.accessible());
+        open.browser.must_be_reachable(page.name).await;
     }
 }
 
