@@ -1,6 +1,6 @@
 // The page about the whole cluster.
 
-import { el, fact, findings, leftOut, number, row, section, svg, table } from "./dom.js";
+import { amount, bar, el, fact, findings, leftOut, number, row, section, table } from "./dom.js";
 import { figure } from "./figure.js";
 
 export function serviceLink(namespace, name, label) {
@@ -8,17 +8,14 @@ export function serviceLink(namespace, name, label) {
 }
 
 export function cluster(page) {
-  const worst = page.worst
-    ? [number(page.worst.load), " at ", page.worst.endpoint, " of ",
-      serviceLink(page.worst.namespace, page.worst.service, `${page.worst.namespace}/${page.worst.service}`)]
-    : "unknown";
   return [
     el("h1", {}, "Cluster"),
     el("p", { class: "sentence" }, page.sentence),
     el("dl", { class: "facts" },
-      fact("Stays in its zone", number(page.inZone)),
-      fact("Busiest endpoint, of its fair share", el("span", {}, worst))),
-    section("Traffic between zones", figure(page.figure), el("p", { class: "note" }, page.figureNote)),
+      fact("Stays in its zone", [number(page.inZone), shares(page.inZone)]),
+      fact("Services that need attention", el("span", { class: "number" }, String(page.troubled), el("span", { class: "basis" }, ` of ${page.all}`))),
+      fact("Busiest endpoint, of its fair share", page.worst ? worst(page.worst) : number({ text: "unknown", basis: "unknown" }))),
+    section("Traffic between zones", figure(page.figure, true), el("p", { class: "note" }, page.figureNote)),
     section("Services", services(page), leftOut(page.servicesLeftOut, "Services")),
     section("Zones", el("div", { class: "zones" }, page.zones.map(zone)), leftOut(page.zonesLeftOut, "zones")),
     page.findings.length > 0
@@ -26,31 +23,38 @@ export function cluster(page) {
   ];
 }
 
+// What stays and what crosses, where both are known.
+function shares(n) {
+  return n.value === null ? null : bar([n.value * 100, "near"], [100 - n.value * 100, "cross"]);
+}
+
+function worst(w) {
+  return [number(w.load), `${w.endpoint} of `, serviceLink(w.namespace, w.service, w.label)];
+}
+
 function services(page) {
+  const trouble = (s) => (s.trouble
+    ? el("span", { class: s.trouble.severity }, el("span", { class: "tag" }, s.trouble.severity),
+      ` ${s.trouble.message}${s.more > 0 ? ` (and ${s.more} more)` : ""}`)
+    : "");
   const one = (s) => row(
     serviceLink(s.namespace, s.service, s.label),
     s.policy,
-    String(s.ready),
-    s.inZone.text,
-    s.load.text,
-    s.trouble
-      ? el("span", { class: s.trouble.severity }, el("span", { class: "tag" }, s.trouble.severity),
-        ` ${s.trouble.message}${s.more > 0 ? ` (and ${s.more} more)` : ""}`)
-      : "");
+    amount(String(s.ready)),
+    amount(s.inZone.text, shares(s.inZone)),
+    amount(s.load.text),
+    trouble(s));
   return table("Services, those in trouble first; figures are predicted",
     ["Service", "Policy", "Ready", "In zone", "Worst load", "Trouble"], page.services.map(one));
 }
 
 function zone(z) {
-  const bar = svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" },
-    svg("rect", { width: 100, height: 6, class: "track" }),
-    svg("rect", { width: z.bar, height: 6, class: "near" }));
   const node = (n) => el("li", { class: n.state.replace(" ", "-") }, n.name,
-    el("span", { class: "note" }, ` ${n.cpu}, ${n.state}`));
+    el("span", { class: "note" }, ` ${n.cpu}${n.state === "ready" ? "" : `, ${n.state}`}`));
   return el("article", {},
     el("h3", {}, z.label),
     el("p", {}, `${z.cpu}, `, z.part.value === null ? "part of the cluster unknown" : `${z.part.text} of the cluster`),
-    bar,
-    el("p", { class: "note" }, `${z.ready} ready workers of ${z.nodes} nodes`),
+    bar([z.bar, "load"]),
+    el("p", { class: "note" }, `Ready workers: ${z.ready}, nodes: ${z.nodes}`),
     el("ul", { class: "nodes" }, z.shown.map(node)), leftOut(z.leftOut, "nodes"));
 }

@@ -1,4 +1,5 @@
-// Creates elements. Text is only ever set as text, so that no name can become markup.
+// Creates elements. Text is only ever set as text, so that no name can become markup, and without
+// what changes the direction of writing, so that none can look like another.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,19 +17,25 @@ function fill(element, attributes, children) {
     element.setAttribute(key, value === true ? "" : String(value));
   }
   for (const child of children.flat(Infinity)) {
-    if (child !== null && child !== undefined) element.append(child);
+    if (child !== null && child !== undefined) element.append(typeof child === "string" ? plain(child) : child);
   }
   return element;
+}
+
+function plain(text) {
+  return text.replace(/\p{Bidi_Control}/gu, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
 }
 
 // A figure with the word for where it comes from.
 export function number(n) {
   return el("span", { class: `number ${n.basis}` }, n.text,
-    n.basis === "unknown" ? null : el("span", { class: "basis" }, ` ${n.basis}`));
+    n.basis === "unknown" ? null : [" ", el("span", { class: "basis" }, n.basis)]);
 }
 
+// Where there is no room for columns, each cell says what it is.
 export function table(caption, heads, rows) {
   const head = el("tr", {}, heads.map((text) => el("th", { scope: "col" }, text)));
+  for (const each of rows) heads.forEach((text, i) => each.children[i]?.setAttribute("data-head", text));
   const scroll = { class: "scroll", tabindex: "0", role: "region", "aria-label": caption };
   return el("div", scroll,
     el("table", {}, el("caption", {}, caption), el("thead", {}, head), el("tbody", {}, rows)));
@@ -36,6 +43,23 @@ export function table(caption, heads, rows) {
 
 export function row(...cells) {
   return el("tr", {}, cells.map((cell) => el("td", {}, cell)));
+}
+
+// A figure in a column of figures, behind its bar.
+export function amount(text, before = null) {
+  return el("span", { class: text === "unknown" ? "amount unknown number" : "amount number" }, before, text);
+}
+
+// A bar for those who see it, beside the figure as text. Parts follow each other, 0 to 100 together.
+export function bar(...parts) {
+  let x = 0;
+  const rects = parts.map(([length, kind]) => {
+    const rect = svg("rect", { x, width: length, height: 6, class: kind });
+    x += length;
+    return rect;
+  });
+  return svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" },
+    svg("rect", { width: 100, height: 6, class: "track" }), rects);
 }
 
 export function leftOut(n, what) {

@@ -56,6 +56,12 @@ pub(crate) const BENCHES: &[Bench] = &[
         targets: &[Target::new("evenkeel", "controller"), Target::new("controller", "engine")],
     },
     Bench {
+        name: "dashboard",
+        // A browser.
+        needs: prerequisites::TABLE,
+        targets: &[Target::new("evenkeel", "dashboard")],
+    },
+    Bench {
         name: "fairness",
         needs: &[],
         targets: &[

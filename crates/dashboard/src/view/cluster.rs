@@ -3,32 +3,36 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use evenkeel_model::{Node, NodeId, ServiceState};
+use evenkeel_model::{Node, NodeId, ServiceKey, ServiceState};
 use evenkeel_topology::{analyze::Severity, explain::From, whatif::Figures};
 use serde::Serialize;
 
 use super::{
     Scene,
-    figure::{Figure, Flow, Plot, figure},
+    figure::Figure,
     findings::FindingView,
     flows::{self, Target},
+    traffic::{self, Flows},
     words::{Number, count, percent, shown, zone_label},
 };
 
 /// Zones that are listed with their nodes.
 const MOST_ZONES: usize = 40;
 /// Nodes that are listed by name, in all zones together.
-const MOST_NODES: usize = 240;
-const MOST_SERVICES: usize = 150;
+const MOST_NODES: usize = 200;
+const MOST_SERVICES: usize = 100;
 const MOST_FINDINGS: usize = 20;
-/// Elements of a Service's row.
-const SERVICE_MARKS: usize = 2;
+/// Elements of a Service's row: itself, its bar, its trouble.
+const SERVICE_MARKS: usize = 4;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterPage {
     pub sentence: String,
     pub in_zone: Number,
+    /// Services that have a finding, of all.
+    pub troubled: usize,
+    pub all: usize,
     pub worst: Option<Worst>,
     pub zones: Vec<ZoneLane>,
     pub zones_left_out: usize,
@@ -50,6 +54,7 @@ pub struct ClusterPage {
 pub struct Worst {
     pub namespace: Arc<str>,
     pub service: Arc<str>,
+    pub label: String,
     pub load: Number,
     pub endpoint: String,
 }
@@ -102,7 +107,7 @@ type Rank = (Reverse<Option<Severity>>, Reverse<u64>);
 #[derive(Default)]
 struct Sums {
     /// By zones of clients and of endpoints.
-    flows: BTreeMap<(Arc<str>, Arc<str>), f64>,
+    flows: Flows,
     drawn: usize,
     in_zone: f64,
     serving: usize,
@@ -127,8 +132,10 @@ pub(super) fn page(scene: &Scene<'_>) -> ClusterPage {
     let mut page = ClusterPage {
         sentence: sentence(in_zone, all, troubled),
         in_zone: Number::maybe(in_zone),
+        troubled,
+        all,
         figure_note: note(&sums, all),
-        figure: sums.figure(),
+        figure: traffic::between_zones(&sums.flows, &zones),
         worst: sums.worst,
         zones_left_out: zones.len().saturating_sub(MOST_ZONES),
         zones: zones.into_iter().take(MOST_ZONES).collect(),
@@ -256,7 +263,7 @@ impl Sums {
         ServiceRow {
             namespace: Arc::clone(&explanation.namespace),
             service: Arc::clone(&explanation.service),
-            label: format!("{}/{}", shown(&explanation.namespace), shown(&explanation.service)),
+            label: label(&explanation.namespace, &explanation.service),
             policy: policy.as_str(),
             ready: explanation.families.iter().map(|family| family.ready).max().unwrap_or(0),
             in_zone: Number::maybe(near),
@@ -287,46 +294,19 @@ impl Sums {
             return;
         }
         let endpoint = figures.busiest_endpoint.as_ref();
+        let ServiceKey { namespace, name } = &state.service.key;
         self.worst = Some(Worst {
-            namespace: Arc::clone(&state.service.key.namespace),
-            service: Arc::clone(&state.service.key.name),
+            namespace: Arc::clone(namespace),
+            service: Arc::clone(name),
+            label: label(namespace, name),
             load: Number::predicted(figures.max_load),
             endpoint: endpoint.map(|name| shown(&name.address)).unwrap_or_default(),
         });
     }
+}
 
-    fn figure(&self) -> Figure {
-        let mut plot = Plot { title: "Traffic between zones".to_owned(), ..Plot::default() };
-        let from: BTreeMap<&Arc<str>, f64> =
-            self.flows.iter().fold(BTreeMap::new(), |mut sums, ((from, _), amount)| {
-                *sums.entry(from).or_default() += amount;
-                sums
-            });
-        let to: std::collections::BTreeSet<&Arc<str>> =
-            self.flows.keys().map(|(_, to)| to).collect();
-        let sent: f64 = from.values().sum();
-        let lane = |(zone, amount): (&&Arc<str>, &f64)| {
-            (zone_label(zone), format!("sends {}", percent(amount / sent)))
-        };
-        plot.clients = from.iter().map(lane).collect();
-        plot.endpoints = to.iter().map(|zone| zone_label(zone)).collect();
-        let place = |zone: &Arc<str>| to.iter().position(|known| **known == *zone);
-        plot.flows = self
-            .flows
-            .iter()
-            .filter_map(|((a, b), amount)| {
-                let row = from.keys().position(|known| **known == *a)?;
-                Some(Flow {
-                    from: row,
-                    to: place(b)?,
-                    amount: amount / sent,
-                    share: amount / from.get(a)?,
-                    crosses: (!a.is_empty() && !b.is_empty()).then_some(a != b),
-                })
-            })
-            .collect();
-        figure(plot)
-    }
+fn label(namespace: &str, name: &str) -> String {
+    format!("{}/{}", shown(namespace), shown(name))
 }
 
 fn rank(trouble: Option<&FindingView>, load: Option<f64>) -> Rank {

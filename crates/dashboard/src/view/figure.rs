@@ -8,7 +8,8 @@
 //!                                ╚══ 25 % ═══════════════████ zone-b
 //! ```
 //!
-//! All numbers are in the units of the figure's own viewBox; the page only sets attributes.
+//! Across, numbers are percent of the way from the lanes of clients to those of endpoints; down, they
+//! are CSS pixels. So a figure is as wide as its place, and its text stays as large as other text.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -23,15 +24,19 @@ pub(super) const MOST_LANES: usize = 10;
 const MOST_CELLS: usize = 24;
 
 /// Thinner ribbons could not be seen.
-const THINNEST: f64 = 1.0;
+const THINNEST: f64 = 2.0;
 
-const WIDTH: f64 = 720.0;
-const LEFT: f64 = 150.0;
-const RIGHT: f64 = 570.0;
-const LANE: f64 = 14.0;
-const BAND: f64 = 260.0;
-const GAP: f64 = 18.0;
-const TOP: f64 = 30.0;
+/// Of the lanes of a side together.
+const BAND: f64 = 240.0;
+const GAP: f64 = 14.0;
+const TOP: f64 = 28.0;
+
+/// Lines of text beside lanes.
+const NAME: f64 = 21.0;
+const NOTE: f64 = 18.0;
+/// Longer notes take more lines, which are smaller where there is little room.
+const LONG_NOTE: usize = 16;
+const LONG: f64 = 45.0;
 
 /// Traffic from one lane to another.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,7 +57,6 @@ pub enum Figure {
     Ribbons {
         title: String,
         basis: Basis,
-        width: f64,
         height: f64,
         /// Clients left, then endpoints right.
         lanes: Vec<Lane>,
@@ -77,10 +81,11 @@ pub struct Lane {
     pub label: String,
     pub note: String,
     pub side: Side,
-    pub x: f64,
     pub y: f64,
-    pub width: f64,
     pub height: f64,
+    /// Where its label and note are.
+    pub text_y: f64,
+    pub text_height: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -118,7 +123,7 @@ pub struct MatrixRow {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cell {
     pub text: String,
-    /// 0 to 4: how dark.
+    /// 0 to 9: how strong.
     pub shade: u8,
     pub crosses: Option<bool>,
 }
@@ -127,9 +132,9 @@ pub struct Cell {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plot {
     pub title: String,
-    /// Labels and notes of the lanes of clients.
+    /// Labels and notes of lanes.
     pub clients: Vec<(String, String)>,
-    pub endpoints: Vec<String>,
+    pub endpoints: Vec<(String, String)>,
     pub flows: Vec<Flow>,
 }
 
@@ -143,30 +148,18 @@ pub(super) fn figure(plot: Plot) -> Figure {
     let scale = BAND / plot.flows.iter().map(|flow| flow.amount).sum::<f64>().max(1e-9);
     let left = sums(&plot.flows, plot.clients.len(), |flow| flow.from);
     let right = sums(&plot.flows, plot.endpoints.len(), |flow| flow.to);
-    let (tops, bottoms) = (stack(&left, scale), stack(&right, scale));
-    let height = bottom(&left, &tops, scale).max(bottom(&right, &bottoms, scale)) + GAP;
-    let lane = |side, label: &str, note: String, x, y, amount: f64| Lane {
-        label: label.to_owned(),
-        note,
-        side,
-        x,
-        y: round(y),
-        width: LANE,
-        height: round((amount * scale).max(THINNEST)),
-    };
-    let clients = plot.clients.iter().enumerate().map(|(i, (label, note))| {
-        lane(Side::Clients, label, note.clone(), LEFT - LANE, tops[i], left[i])
-    });
-    let endpoints =
-        plot.endpoints.iter().enumerate().map(|(i, label)| {
-            lane(Side::Endpoints, label, String::new(), RIGHT, bottoms[i], right[i])
-        });
+    let mut clients = stack(Side::Clients, &plot.clients, &left, scale);
+    let mut endpoints = stack(Side::Endpoints, &plot.endpoints, &right, scale);
+    let height = bottom(&clients).max(bottom(&endpoints));
+    for side in [&mut clients, &mut endpoints] {
+        centre(side, height);
+    }
+    let tops = |lanes: &[Lane]| lanes.iter().map(|lane| lane.y).collect();
     Figure::Ribbons {
         basis: Basis::Predicted,
-        width: WIDTH,
-        height: round(height),
-        lanes: clients.chain(endpoints).collect(),
-        ribbons: ribbons(&plot, scale, tops, bottoms),
+        height: round(height + GAP),
+        ribbons: ribbons(&plot, scale, tops(&clients), tops(&endpoints)),
+        lanes: clients.into_iter().chain(endpoints).map(Lane::rounded).collect(),
         title: plot.title,
     }
 }
@@ -178,20 +171,47 @@ fn sums(flows: &[Flow], lanes: usize, of: impl Fn(&Flow) -> usize) -> Vec<f64> {
     })
 }
 
-/// The upper ends of lanes, one below the other.
-fn stack(amounts: &[f64], scale: f64) -> Vec<f64> {
-    let mut y = TOP;
-    let mut top = |amount: &f64| {
-        let at = y;
-        y += (amount * scale).max(THINNEST) + GAP;
-        at
+/// Lanes one below the other, each with its text beside it.
+fn stack(side: Side, texts: &[(String, String)], amounts: &[f64], scale: f64) -> Vec<Lane> {
+    let mut top = TOP;
+    let lane = |((label, note), amount): (&(String, String), &f64)| {
+        let (height, text_height) = ((amount * scale).max(THINNEST), text_height(note));
+        let place = height.max(text_height);
+        let at = |height: f64| top + (place - height) / 2.0;
+        let lane = Lane {
+            label: label.clone(),
+            note: note.clone(),
+            side,
+            y: at(height),
+            height,
+            text_y: at(text_height),
+            text_height,
+        };
+        top += place + GAP;
+        lane
     };
-    amounts.iter().map(&mut top).collect()
+    texts.iter().zip(amounts).map(lane).collect()
 }
 
-fn bottom(amounts: &[f64], tops: &[f64], scale: f64) -> f64 {
-    let last = amounts.last().zip(tops.last());
-    last.map_or(0.0, |(amount, top)| top + (amount * scale).max(THINNEST))
+fn text_height(note: &str) -> f64 {
+    match note.chars().count() {
+        0 => NAME,
+        1..=LONG_NOTE => NAME + NOTE,
+        _ => NAME + LONG,
+    }
+}
+
+fn bottom(lanes: &[Lane]) -> f64 {
+    lanes.last().map_or(TOP, |lane| (lane.y + lane.height).max(lane.text_y + lane.text_height))
+}
+
+/// The side with less to show is in the middle of the other.
+fn centre(lanes: &mut [Lane], height: f64) {
+    let down = (height - bottom(lanes)) / 2.0;
+    for lane in lanes {
+        lane.y += down;
+        lane.text_y += down;
+    }
 }
 
 fn ribbons(plot: &Plot, scale: f64, mut tops: Vec<f64>, mut bottoms: Vec<f64>) -> Vec<Ribbon> {
@@ -201,10 +221,9 @@ fn ribbons(plot: &Plot, scale: f64, mut tops: Vec<f64>, mut bottoms: Vec<f64>) -
         let (y0, y1) = (tops[flow.from], bottoms[flow.to]);
         tops[flow.from] += flow.amount * scale;
         bottoms[flow.to] += flow.amount * scale;
-        let (from, to) = (&plot.clients[flow.from].0, &plot.endpoints[flow.to]);
+        let (from, to) = (&plot.clients[flow.from].0, &plot.endpoints[flow.to].0);
         let share = percent(flow.share);
         let label = (flow.crosses == Some(true)).then(|| {
-            // At a third of the way: where ribbons cross, in the middle, labels would cover each other.
             let (x, y) = free_place(&mut taken, y0 + thick / 2.0, y1 + thick / 2.0);
             Label { text: share.clone(), x, y }
         });
@@ -219,30 +238,28 @@ fn ribbons(plot: &Plot, scale: f64, mut tops: Vec<f64>, mut bottoms: Vec<f64>) -
     plot.flows.iter().map(ribbon).collect()
 }
 
-/// A place on the ribbon's middle line where no label is yet, as far as there is one.
+/// A place on the ribbon's middle line where no label is yet, as far as there is one. Near its ends
+/// first: in the middle, where ribbons cross, labels would cover each other.
 fn free_place(taken: &mut Vec<(f64, f64)>, from: f64, to: f64) -> (f64, f64) {
     let at = |t: f64| {
         // The same cubic as the ribbon's edge: its control points are half-way.
         let ease = t * t * (3.0 - 2.0 * t);
-        (round(LEFT + (RIGHT - LEFT) * t), round(from + (to - from) * ease + 4.0))
+        (round(100.0 * t), round(from + (to - from) * ease + 4.0))
     };
     let is_free = |taken: &[(f64, f64)], (x, y): (f64, f64)| {
-        taken.iter().all(|(a, b)| (a - x).abs() > 48.0 || (b - y).abs() > 14.0)
+        taken.iter().all(|(a, b)| (a - x).abs() > 28.0 || (b - y).abs() > 16.0)
     };
-    let places = [0.25, 0.35, 0.65, 0.75, 0.5, 0.15, 0.85].map(at);
+    let places = [0.22, 0.78, 0.3, 0.7, 0.5, 0.16, 0.84].map(at);
     let free = places.into_iter().find(|place| is_free(taken, *place)).unwrap_or(places[0]);
     taken.push(free);
     free
 }
 
 fn path(y0: f64, y1: f64, thick: f64) -> String {
-    let (middle, mut path) = ((LEFT + RIGHT) / 2.0, String::new());
+    let mut path = String::new();
     let (a, b) = (round(y0), round(y1));
     let (c, d) = (round(y1 + thick), round(y0 + thick));
-    let _ = write!(
-        path,
-        "M{LEFT} {a}C{middle} {a} {middle} {b} {RIGHT} {b}L{RIGHT} {c}C{middle} {c} {middle} {d} {LEFT} {d}Z"
-    );
+    let _ = write!(path, "M0 {a}C50 {a} 50 {b} 100 {b}L100 {c}C50 {c} 50 {d} 0 {d}Z");
     path
 }
 
@@ -257,7 +274,7 @@ fn matrix(plot: Plot) -> Figure {
         None => Cell { text: "–".to_owned(), shade: 0, crosses: None },
         Some(flow) => Cell {
             text: percent(flow.share),
-            shade: 1 + (flow.share * 3.99).clamp(0.0, 3.0) as u8,
+            shade: 1 + (flow.share * 8.99).clamp(0.0, 8.0) as u8,
             crosses: flow.crosses,
         },
     };
@@ -268,7 +285,7 @@ fn matrix(plot: Plot) -> Figure {
     Figure::Matrix {
         basis: Basis::Predicted,
         rows: plot.clients.iter().take(rows).enumerate().map(row).collect(),
-        columns: plot.endpoints.iter().take(columns).cloned().collect(),
+        columns: plot.endpoints.iter().take(columns).map(|(label, _)| label.clone()).collect(),
         left_out,
         title: plot.title,
     }
@@ -279,6 +296,15 @@ fn round(x: f64) -> f64 {
     (x * 10.0).round() / 10.0
 }
 
+// === impl Lane ===
+
+impl Lane {
+    fn rounded(self) -> Lane {
+        let [y, height, text_y] = [self.y, self.height, self.text_y].map(round);
+        Lane { y, height, text_y, ..self }
+    }
+}
+
 // === impl Figure ===
 
 impl Figure {
@@ -287,7 +313,8 @@ impl Figure {
         match self {
             Figure::Ribbons { lanes, ribbons, .. } => {
                 let labels = ribbons.iter().filter(|ribbon| ribbon.label.is_some()).count();
-                2 * lanes.len() + ribbons.len() + labels
+                // Each ribbon is a sentence, too.
+                3 * lanes.len() + 2 * ribbons.len() + labels
             }
             Figure::Matrix { columns, rows, .. } => (1 + rows.len()) * (1 + columns.len()),
             Figure::Nothing { .. } => 1,
@@ -312,7 +339,7 @@ mod tests {
         Plot {
             title: String::new(),
             clients: (0..n).map(|i| (name(i), String::new())).collect(),
-            endpoints: (0..n).map(name).collect(),
+            endpoints: (0..n).map(|i| (name(i), String::new())).collect(),
             flows: (0..n * n).map(|i| flow((i / n, i % n))).collect(),
         }
     }
@@ -335,13 +362,14 @@ mod tests {
             let sum: f64 = of.iter().map(|lane| lane.height).sum();
             assert!((sum - BAND).abs() < 1.0, "{sum}");
             assert!(of.windows(2).all(|two| two[0].y + two[0].height < two[1].y));
+            assert!(of.windows(2).all(|two| two[0].text_y + two[0].text_height < two[1].text_y));
             assert!(of.iter().all(|lane| lane.y + lane.height <= height));
         }
         assert_eq!(ribbons.iter().filter(|ribbon| ribbon.label.is_some()).count(), 6);
         let places: Vec<(f64, f64)> =
             ribbons.iter().filter_map(|r| r.label.as_ref()).map(|l| (l.x, l.y)).collect();
         for (i, (x, y)) in places.iter().enumerate() {
-            let apart = |(a, b): &(f64, f64)| (a - x).abs() > 40.0 || (b - y).abs() > 12.0;
+            let apart = |(a, b): &(f64, f64)| (a - x).abs() > 28.0 || (b - y).abs() > 16.0;
             assert!(places[i + 1..].iter().all(apart), "labels cover each other: {places:?}");
         }
     }

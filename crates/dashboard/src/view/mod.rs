@@ -11,6 +11,7 @@ mod figure;
 mod findings;
 mod flows;
 mod service;
+mod traffic;
 mod what_if;
 mod words;
 

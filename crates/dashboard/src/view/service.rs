@@ -224,11 +224,19 @@ fn plot(clients: &[Clients]) -> Plot {
         (_, Some(part)) => format!("sends {}", percent(part)),
         (_, None) => "amount unknown".to_owned(),
     };
+    let is_known = clients.iter().all(|from| from.part.is_some());
+    let serves = |target: &Target| {
+        let parts = clients.iter().flat_map(|from| {
+            let of = from.to.iter().filter(|part| part.to == *target);
+            of.map(|part| from.part.unwrap_or(0.0) * part.share)
+        });
+        if is_known { format!("serves {}", percent(parts.sum())) } else { String::new() }
+    };
     Plot {
         title: "From the zones of clients to the zones of endpoints".to_owned(),
         flows: flows.collect(),
         clients: clients.iter().map(|from| (from.label.clone(), note(from))).collect(),
-        endpoints: endpoints.iter().map(|target| target.label()).collect(),
+        endpoints: endpoints.iter().map(|target| (target.label(), serves(target))).collect(),
     }
 }
 

@@ -1,54 +1,30 @@
-//! The dashboard of `evenkeel up` in a real Chromium: by keyboard alone, and with a change through
-//! `kubectl`.
+//! The dashboard in a real Chromium: that of `evenkeel up` by keyboard alone and with a change through
+//! `kubectl`, and its pages of clusters that are always the same.
+//!
+//! `EVENKEEL_SCREENSHOTS=FOLDER` keeps a picture of each page in both themes and sizes; `UPDATE_GOLDEN=1`
+//! accepts what a screen reader is told.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod api;
+mod clusters;
 mod driver;
+mod look;
+mod numbers;
+mod pages;
+mod process;
 
 use std::{
-    fs,
-    io::{BufRead as _, BufReader},
-    path::Path,
-    process::{Command, Stdio},
-    thread,
+    process::Command,
     time::{Duration, Instant},
 };
 
 use fantoccini::key::Key;
 
-use self::driver::{Browser, Killed};
-
-/// `evenkeel up`, the address of its dashboard and its kubeconfig, once the sample has grown.
-fn up() -> (Killed, String, String) {
-    let ports = ["--listen", "--controller-listen", "--dashboard-listen"];
-    let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
-        .args(["up", "--ephemeral"])
-        .args(ports.iter().flat_map(|flag| [*flag, "127.0.0.1:0"]))
-        .env_remove("KUBECONFIG")
-        .env_remove("KUBERNETES_SERVICE_HOST")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-    let child = Killed(child);
-    let mut after = |prefix: &str| {
-        let found = lines.find_map(|line| Some(line.strip_prefix(prefix)?.trim().to_owned()));
-        found.unwrap_or_else(|| panic!("no line {prefix:?} came"))
-    };
-    let (url, kubeconfig) = (after("dashboard:"), after("kubeconfig:"));
-    after("WHAT TO DO");
-    // What is said later is read too, so that it never waits for a reader.
-    thread::spawn(move || lines.count());
-    (child, url, kubeconfig)
-}
-
-fn folder(test: &str) -> String {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser").join(test);
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    folder.display().to_string()
-}
+use self::{
+    driver::Browser,
+    process::{folder, up},
+};
 
 /// Presses Tab until the script says that the focus is where it should be.
 async fn tab_to(browser: &Browser, script: &str) {
@@ -92,7 +68,7 @@ async fn a_service_and_a_what_if_by_keyboard_alone() {
     browser.client.back().await.unwrap();
     browser.until("return document.querySelectorAll('h3').length === 1").await;
 
-    assert_eq!(browser.console(), Vec::<serde_json::Value>::new());
+    assert_eq!(browser.complaints().await, Vec::<serde_json::Value>::new());
 }
 
 #[tokio::test]
@@ -121,7 +97,7 @@ async fn a_change_by_kubectl_is_shown() {
     browser.until(&policy("PreferSameZone")).await;
     println!("shown {:?} after kubectl ended", begun.elapsed());
     assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
-    assert_eq!(browser.console(), Vec::<serde_json::Value>::new());
+    assert_eq!(browser.complaints().await, Vec::<serde_json::Value>::new());
 }
 
 #[tokio::test]
