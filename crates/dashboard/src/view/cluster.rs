@@ -12,7 +12,7 @@ use super::{
     figure::Figure,
     findings::FindingView,
     flows::{self, Target},
-    traffic::{self, Flows},
+    traffic,
     words::{Number, count, percent, shown, zone_label},
 };
 
@@ -107,7 +107,7 @@ type Rank = (Reverse<Option<Severity>>, Reverse<u64>);
 #[derive(Default)]
 struct Sums {
     /// By zones of clients and of endpoints.
-    flows: Flows,
+    flows: BTreeMap<(Arc<str>, Arc<str>), f64>,
     drawn: usize,
     in_zone: f64,
     serving: usize,
@@ -135,7 +135,7 @@ pub(super) fn page(scene: &Scene<'_>) -> ClusterPage {
         troubled,
         all,
         figure_note: note(&sums, all),
-        figure: traffic::between_zones(&sums.flows, &zones),
+        figure: traffic::between_zones(&sums.by_name(), &zones),
         worst: sums.worst,
         zones_left_out: zones.len().saturating_sub(MOST_ZONES),
         zones: zones.into_iter().take(MOST_ZONES).collect(),
@@ -272,6 +272,10 @@ impl Sums {
             trouble,
             more: findings.count(),
         }
+    }
+
+    fn by_name(&self) -> traffic::Flows<'_> {
+        self.flows.iter().map(|((from, to), amount)| ((from, to), *amount)).collect()
     }
 
     fn add_flows(&mut self, clients: &[flows::Clients]) {

@@ -9,10 +9,10 @@ use super::{
 };
 
 /// Amounts by the zones of clients and of endpoints; empty: none, or not known.
-pub(super) type Flows = BTreeMap<(Arc<str>, Arc<str>), f64>;
+pub(super) type Flows<'a> = BTreeMap<(&'a Arc<str>, &'a Arc<str>), f64>;
 
 /// `zones`: what is said beside their lanes.
-pub(super) fn between_zones(flows: &Flows, zones: &[ZoneLane]) -> Figure {
+pub(super) fn between_zones(flows: &Flows<'_>, zones: &[ZoneLane]) -> Figure {
     let (from, to) = (sums(flows, |(from, _)| from), sums(flows, |(_, to)| to));
     let sent: f64 = from.values().sum();
     let about: BTreeMap<&str, String> =
@@ -25,12 +25,12 @@ pub(super) fn between_zones(flows: &Flows, zones: &[ZoneLane]) -> Figure {
     let endpoint = |(zone, amount): (&&Arc<str>, &f64)| {
         (zone_label(zone), format!("serves {}", percent(amount / sent)))
     };
-    let flow = |((a, b), amount): (&(Arc<str>, Arc<str>), &f64)| {
+    let flow = |((a, b), amount): (&(&Arc<str>, &Arc<str>), &f64)| {
         Some(Flow {
             from: place(&from, a)?,
             to: place(&to, b)?,
             amount: amount / sent,
-            share: amount / from.get(a)?,
+            share: amount / from.get(*a)?,
             crosses: (!a.is_empty() && !b.is_empty()).then_some(a != b),
         })
     };
@@ -44,9 +44,12 @@ pub(super) fn between_zones(flows: &Flows, zones: &[ZoneLane]) -> Figure {
 
 type Sums<'a> = BTreeMap<&'a Arc<str>, f64>;
 
-fn sums(flows: &Flows, side: impl Fn(&(Arc<str>, Arc<str>)) -> &Arc<str>) -> Sums<'_> {
+fn sums<'a>(
+    flows: &Flows<'a>,
+    side: impl Fn((&'a Arc<str>, &'a Arc<str>)) -> &'a Arc<str>,
+) -> Sums<'a> {
     flows.iter().fold(BTreeMap::new(), |mut sums, (pair, amount)| {
-        *sums.entry(side(pair)).or_default() += amount;
+        *sums.entry(side(*pair)).or_default() += amount;
         sums
     })
 }

@@ -49,6 +49,7 @@ async fn a_service_and_a_what_if_by_keyboard_alone() {
     browser.until("return document.querySelectorAll('.ribbon.cross').length > 0").await;
     let labelled = "return document.querySelectorAll('.label').length === document.querySelectorAll('.ribbon.cross').length";
     assert_eq!(browser.js(labelled).await, true, "what crosses zones is labelled, too");
+    browser.must_be_legible("up").await;
 
     tab_to(&browser, "it.tagName === 'A' && it.textContent === 'shop/cart'").await;
     browser.press(&char::from(Key::Enter).to_string()).await;
