@@ -14,14 +14,14 @@ use crate::process::{Up, evenkeel, ran};
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A browser that is signed in, as far as HTTP is concerned.
-struct Browser {
+pub(crate) struct Browser {
     base: String,
     cookie: String,
 }
 
 impl Browser {
     /// With the address that was printed.
-    fn new(url: &str) -> Browser {
+    pub(crate) fn new(url: &str) -> Browser {
         let (base, token) = url.split_once("/#token=").unwrap();
         let (login, origin) = (format!("{base}/api/login"), format!("Origin: {base}"));
         let head = curl(&["-D", "-", "-H", &origin, "--data-raw", token, &login]);
@@ -47,7 +47,7 @@ impl Browser {
     }
 
     /// Asks again and again until `is_so`.
-    fn eventually(&self, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn eventually(&self, name: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let begun = Instant::now();
         loop {
             let page = self.service(name);
@@ -63,7 +63,7 @@ fn curl(args: &[&str]) -> String {
     ran(Command::new("curl").args(["-s", "--max-time", "20"]).args(args)).out
 }
 
-fn url(up: &Up) -> String {
+pub(crate) fn url(up: &Up) -> String {
     let first = up.said.lines().next().unwrap();
     first.strip_prefix("dashboard:").unwrap().trim().to_owned()
 }

@@ -1,6 +1,7 @@
 //! `up --proxy`: real requests from real network namespaces. Needs root.
 
 use std::{
+    collections::BTreeMap,
     env, fs,
     os::unix::process::CommandExt as _,
     path::{Path, PathBuf},
@@ -11,7 +12,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::process::{Ran, Up, evenkeel, folder, ran};
+use crate::{
+    dashboard::{self, Browser},
+    process::{Ran, Up, evenkeel, folder, ran},
+};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -150,6 +154,63 @@ fn requests_to_a_service_go_where_its_policy_says() {
     let (code, errors) = up.stop("-TERM");
     assert_eq!(code, Some(0), "{errors}");
     assert!(!errors.contains("WARN") && !errors.contains("ERROR"), "{errors}");
+}
+
+/// By zone of the endpoint, of the requests of a Node's clients.
+fn measured(up: &Up, node: &str, url: &str) -> BTreeMap<String, f64> {
+    let args = ["curl", "--from", node, url, "--count", "600", "-o", "json"];
+    let sent = up.evenkeel(&args);
+    assert_eq!(sent.code, 0, "{node} {url}: {}", sent.err);
+    let report: Value = serde_json::from_str(&sent.out).unwrap();
+    let mut shares = BTreeMap::new();
+    for answer in report["answers"].as_array().unwrap() {
+        let zone = answer["zone"].as_str().unwrap().to_owned();
+        *shares.entry(zone).or_default() += answer["requests"].as_f64().unwrap() / 600.0;
+    }
+    shares
+}
+
+/// The shares of the clients of a zone, as a page of the dashboard has them.
+fn drawn(page: &Value, zone: &str) -> BTreeMap<String, f64> {
+    let rows = page["rows"].as_array().unwrap().iter().filter(|row| row["from"] == zone);
+    let share = |row: &Value| {
+        (row["to"].as_str().unwrap().to_owned(), row["share"]["value"].as_f64().unwrap())
+    };
+    rows.map(share).collect()
+}
+
+/// Four standard deviations of a half in 600 requests.
+const TOLERANCE: f64 = 0.08;
+
+#[test]
+fn requests_go_where_the_dashboard_says() {
+    let (mut up, _) = start(&["--ephemeral"]);
+    up.explained();
+    let browser = Browser::new(&dashboard::url(&up));
+    let balanced = "evenkeel.dev/traffic-distribution=Balanced";
+    let annotated = up.kubectl(&["annotate", "service", "cart", "-n", "shop", balanced]);
+    assert_eq!(annotated.code, 0, "{}", annotated.err);
+    // 2, 1 and 1 endpoints: two zones send a quarter elsewhere, once the shares are written.
+    let page = browser.eventually("cart", |page| drawn(page, "zone-b").len() == 2);
+    assert!(drawn(&page, "zone-b").values().any(|share| (share - 0.25).abs() < 1e-9), "{page:#}");
+    for service in ["cart", "checkout", "payments"] {
+        let page = browser.eventually(service, |page| !drawn(page, "zone-a").is_empty());
+        for (node, zone) in [("node-a1", "zone-a"), ("node-b1", "zone-b"), ("node-c1", "zone-c")] {
+            let (url, drawn) = (format!("http://{service}.shop"), drawn(&page, zone));
+            wait("the proxy has its rules", || {
+                let goes = reached(&up, node, &url);
+                goes.iter().all(|(of, ..)| drawn.contains_key(of))
+            });
+            let measured = measured(&up, node, &url);
+            let zones: Vec<_> = measured.keys().collect();
+            assert_eq!(zones, drawn.keys().collect::<Vec<_>>(), "{service} from {zone}");
+            for (to, share) in &drawn {
+                let is_near = (measured[to] - share).abs() <= TOLERANCE;
+                assert!(is_near, "{service} from {zone} to {to}: {measured:?} for {share}");
+            }
+        }
+    }
+    assert_eq!(up.stop("-TERM").0, Some(0));
 }
 
 #[test]
