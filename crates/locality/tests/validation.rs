@@ -171,6 +171,8 @@ fn weights_fit_32_bits_together() {
     check(&weighted(&[u32::MAX - 1, 1]), &[]);
     let message = "the sum of the weights must be at most 4294967295, Envoy's limit";
     check(&weighted(&[u32::MAX, 1]), &[(path, message)]);
+    check(&weighted(&[1; 128]), &[]);
+    check(&weighted(&[1; 129]), &[(path, "must have at most 128 tags, not 129")]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{
     AffinityTag, Conf, CrossZone, Failover, HashPolicy, HashPolicyType, IntOrText, LeastRequest,
     LoadBalancer, LocalityAwareness, Spec, To, ToZoneType,
-    checked::{MOST_RULES, MOST_TAGS, weights},
+    checked::{MOST_RULES, MOST_TAGS, MOST_WEIGHTED_TAGS, weights},
     decimal::Decimal,
     threshold::{self, ThresholdError},
 };
@@ -147,6 +147,9 @@ fn affinity_tags(tags: &[AffinityTag], path: &FieldPath<'_>, errors: &mut Errors
              of {} tags does not fit 32 bits; set weights",
             tags.len()
         );
+        errors.push(path, message);
+    } else if tags.len() > MOST_WEIGHTED_TAGS {
+        let message = format!("must have at most {MOST_WEIGHTED_TAGS} tags, not {}", tags.len());
         errors.push(path, message);
     } else if weights(tags).is_none() {
         errors.push(path, "the sum of the weights must be at most 4294967295, Envoy's limit");
