@@ -115,8 +115,9 @@ struct Events {
     folder: FolderId,
 }
 
-/// Device and inode.
-type FolderId = (u64, u64);
+/// Device and inode: another folder of the same name has others.
+#[derive(Debug, PartialEq, Eq)]
+struct FolderId(u64, u64);
 
 // === impl Events ===
 
@@ -128,7 +129,7 @@ impl Events {
             | WatchFlags::MOVED_FROM
             | WatchFlags::DELETE
             | WatchFlags::CREATE;
-        let folder = folder_id(path)?;
+        let folder = FolderId::of(path)?;
         inotify::add_watch(&fd, path, changes | WatchFlags::ONLYDIR)?;
         #[expect(
             deprecated,
@@ -139,7 +140,7 @@ impl Events {
 
     /// False once the folder was replaced by another one of its name. The kernel reports nothing of that one.
     fn are_of(&self, path: &Path) -> bool {
-        folder_id(path).is_ok_and(|folder| folder == self.folder)
+        FolderId::of(path).is_ok_and(|folder| folder == self.folder)
     }
 
     /// Waits for something, and returns the names that are complete since.
@@ -154,9 +155,13 @@ impl Events {
     }
 }
 
-fn folder_id(path: &Path) -> io::Result<FolderId> {
-    let metadata = fs::metadata(path)?;
-    Ok((metadata.dev(), metadata.ino()))
+// === impl FolderId ===
+
+impl FolderId {
+    fn of(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        Ok(Self(metadata.dev(), metadata.ino()))
+    }
 }
 
 fn complete(fd: &OwnedFd) -> BTreeSet<OsString> {
@@ -177,19 +182,19 @@ fn complete(fd: &OwnedFd) -> BTreeSet<OsString> {
 mod tests {
     use super::*;
 
-    #[tokio::test]
-    async fn a_folder_that_was_replaced_is_not_the_one_that_is_watched() {
+    #[test]
+    fn a_folder_that_was_replaced_is_another_one() {
         let path = std::env::temp_dir().join(format!("evenkeel-wake-{}", std::process::id()));
         let _ = fs::remove_dir_all(&path);
         fs::create_dir_all(&path).unwrap();
-        let before = Events::of(&path).unwrap();
-        assert!(before.are_of(&path));
+        let before = FolderId::of(&path).unwrap();
+        fs::write(path.join("a.yaml"), "").unwrap();
+        assert_eq!(FolderId::of(&path).unwrap(), before);
         let away = path.with_extension("away");
         fs::rename(&path, &away).unwrap();
-        assert!(!before.are_of(&path));
+        assert!(FolderId::of(&path).is_err());
         fs::create_dir(&path).unwrap();
-        assert!(!before.are_of(&path));
-        assert!(Events::of(&path).unwrap().are_of(&path));
+        assert_ne!(FolderId::of(&path).unwrap(), before);
         fs::remove_dir_all(&path).unwrap();
         fs::remove_dir_all(&away).unwrap();
     }
