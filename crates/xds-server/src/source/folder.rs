@@ -24,7 +24,7 @@ use std::{
 
 use evenkeel_locality::{
     Compat,
-    resource::{Key, Resource},
+    resource::{Key, Resource, Strings},
 };
 use evenkeel_model::harmless;
 
@@ -46,6 +46,7 @@ pub struct Folder {
     files: BTreeMap<OsString, File>,
     /// The files that hold a resource, in order; a list, since there is one in general.
     holders: BTreeMap<Key, Vec<OsString>>,
+    strings: Strings,
 }
 
 #[derive(Debug, Default)]
@@ -96,7 +97,8 @@ pub fn resources(path: &Path, compat: Compat) -> io::Result<(Vec<Resource>, Vec<
 
 impl Folder {
     pub fn new(path: PathBuf, compat: Compat) -> Self {
-        Self { path, compat, files: BTreeMap::new(), holders: BTreeMap::new() }
+        let (files, holders) = (BTreeMap::new(), BTreeMap::new());
+        Self { path, compat, files, holders, strings: Strings::default() }
     }
 
     /// Compares the folder with what is known. `now` is compared with the times of files, and
@@ -186,7 +188,7 @@ impl Folder {
         file.stamp = Some(stamp);
         match read::text(&path, &metadata) {
             Ok(text) => {
-                let read = Read::of(&text, &origin, &file.good, self.compat);
+                let read = Read::of(&text, &origin, &file.good, self.compat, &mut self.strings);
                 scan.problems_changed |= file.report(read.problems);
                 let old = std::mem::replace(&mut file.good, read.good);
                 let new = &file.good;

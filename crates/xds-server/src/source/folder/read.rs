@@ -11,7 +11,7 @@ use std::{
 
 use evenkeel_locality::{
     Compat, FieldError,
-    resource::{Form, Key, Resource, parse},
+    resource::{Form, Key, Resource, Strings, parse},
 };
 use rustix::fs::OFlags;
 
@@ -78,6 +78,7 @@ impl Read {
         origin: &Arc<str>,
         last_good: &BTreeMap<Key, Arc<Resource>>,
         compat: Compat,
+        strings: &mut Strings,
     ) -> Self {
         let (mut good, mut problems) = (BTreeMap::new(), Problems::of(origin));
         let documents = yaml::documents(text).unwrap_or_else(|message| {
@@ -91,7 +92,8 @@ impl Read {
                     let message = "is twice in this file; the first one counts".to_owned();
                     problems.add(document, Some(resource.key), None, message);
                 }
-                Ok(resource) => {
+                Ok(mut resource) => {
+                    strings.share(&mut resource);
                     good.insert(resource.key.clone(), Arc::new(resource));
                 }
                 Err(errors) => errors.into_iter().for_each(|error| {
