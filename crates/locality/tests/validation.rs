@@ -176,6 +176,24 @@ fn weights_fit_32_bits_together() {
 }
 
 #[test]
+fn names_of_a_megabyte_are_refused() {
+    let long = "z".repeat(1_000_000);
+    let awareness = json!({"localityAwareness": {
+        "localZone": {"affinityTags": [{"key": long}]},
+        "crossZone": {"failover": [
+            {"from": {"zones": ["a", long]}, "to": {"type": "Only", "zones": [long]}},
+        ]},
+    }});
+    let message = "must not be longer than 253";
+    let paths = [
+        "localityAwareness.localZone.affinityTags[0].key",
+        "localityAwareness.crossZone.failover[0].from.zones[1]",
+        "localityAwareness.crossZone.failover[0].to.zones[0]",
+    ];
+    check(&awareness, &paths.map(|path| (path, message)));
+}
+
+#[test]
 fn thresholds_that_are_none_are_refused() {
     let threshold = |percentage: &str| json!({"localityAwareness": {"crossZone": {"failoverThreshold": {"percentage": percentage}}}});
     let path = "localityAwareness.crossZone.failoverThreshold.percentage";
