@@ -105,7 +105,11 @@ impl<'v, 'p> Fields<'v, 'p> {
             return None;
         };
         let items = items.iter().enumerate();
-        Some(items.filter_map(|(i, item)| read(item, path.index(i), errors)).collect())
+        let mut items: Vec<T> =
+            items.filter_map(|(i, item)| read(item, path.index(i), errors)).collect();
+        // Most lists have one item, and a list that grows begins with a place for four.
+        items.shrink_to_fit();
+        Some(items)
     }
 
     /// One of the names in a table; the error names the nearest.

@@ -16,6 +16,7 @@ mod multi_zone_service;
 mod policy;
 mod route;
 mod scalar;
+mod strings;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +35,7 @@ pub use self::{
     multi_zone_service::MeshMultiZoneService,
     policy::{Policy, ToItem},
     route::{RouteConf, RouteRule, RuleMatches},
+    strings::Strings,
 };
 use crate::{Compat, FieldError};
 

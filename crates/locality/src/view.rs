@@ -22,7 +22,7 @@ mod changes;
 mod dataplanes;
 mod in_force;
 mod inbound;
-mod intern;
+pub(crate) mod intern;
 mod key;
 mod matching;
 mod merge;

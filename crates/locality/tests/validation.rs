@@ -171,6 +171,26 @@ fn weights_fit_32_bits_together() {
     check(&weighted(&[u32::MAX - 1, 1]), &[]);
     let message = "the sum of the weights must be at most 4294967295, Envoy's limit";
     check(&weighted(&[u32::MAX, 1]), &[(path, message)]);
+    check(&weighted(&[1; 128]), &[]);
+    check(&weighted(&[1; 129]), &[(path, "must have at most 128 tags, not 129")]);
+}
+
+#[test]
+fn names_of_a_megabyte_are_refused() {
+    let long = "z".repeat(1_000_000);
+    let awareness = json!({"localityAwareness": {
+        "localZone": {"affinityTags": [{"key": long}]},
+        "crossZone": {"failover": [
+            {"from": {"zones": ["a", long]}, "to": {"type": "Only", "zones": [long]}},
+        ]},
+    }});
+    let message = "must not be longer than 253";
+    let paths = [
+        "localityAwareness.localZone.affinityTags[0].key",
+        "localityAwareness.crossZone.failover[0].from.zones[1]",
+        "localityAwareness.crossZone.failover[0].to.zones[0]",
+    ];
+    check(&awareness, &paths.map(|path| (path, message)));
 }
 
 #[test]

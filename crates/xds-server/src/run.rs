@@ -9,7 +9,10 @@ use evenkeel_admin::{
 };
 use evenkeel_locality::view::{self, View};
 use parking_lot::Mutex;
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    task::JoinHandle,
+};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -93,7 +96,7 @@ impl ControlPlane {
             }
             SourceSettings::Folder(_) | SourceSettings::Intake => None,
         };
-        let listener = bind(settings.listen).await?;
+        let listener = bind(settings.listen)?;
         let all = CancellationToken::new();
         let [source_stop, streams_stop, admin_stop] = std::array::from_fn(|_| all.child_token());
         let listen = listener.local_addr().unwrap_or(settings.listen);
@@ -108,7 +111,7 @@ impl ControlPlane {
         let admin = match settings.admin {
             None => None,
             Some(address) => {
-                let listener = bind(address).await?;
+                let listener = bind(address)?;
                 let bound = listener.local_addr().unwrap_or(address);
                 let answer = admin::answer(of_admin);
                 tokio::spawn(endpoint::serve_answers(listener, answer, admin_stop.clone()));
@@ -188,6 +191,40 @@ fn health(control: &Arc<Control>, stop: &CancellationToken, tasks: &Supervisor) 
         .with_tasks(tasks)
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, Error> {
-    TcpListener::bind(address).await.map_err(|source| Error::Listen { address, source })
+/// Connections that wait to be accepted. After a restart all proxies come back at once; who finds the queue full
+/// tries again only after a second, then after two and four. The kernel may have a lower bound (`somaxconn`).
+const BACKLOG: u32 = 16_384;
+
+fn bind(address: SocketAddr) -> Result<TcpListener, Error> {
+    let listen = || {
+        let socket = match address {
+            SocketAddr::V4(_) => TcpSocket::new_v4(),
+            SocketAddr::V6(_) => TcpSocket::new_v6(),
+        }?;
+        // The port of a control plane that ended just now is free.
+        socket.set_reuseaddr(true)?;
+        socket.bind(address)?;
+        socket.listen(BACKLOG)
+    };
+    listen().map_err(|source| Error::Listen { address, source })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{net::TcpStream, time::Duration};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_thousand_proxies_connect_at_once() {
+        let bound = std::fs::read_to_string("/proc/sys/net/core/somaxconn").unwrap();
+        let n = bound.trim().parse::<usize>().unwrap().min(1_000);
+        let listener = bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+        let address = listener.local_addr().unwrap();
+        // Nobody accepts. The kernel would try again after a second.
+        let soon = Duration::from_millis(900);
+        let connect = |_| TcpStream::connect_timeout(&address, soon).unwrap();
+        let connected: Vec<TcpStream> = (0..n).map(connect).collect();
+        assert_eq!(connected.len(), n);
+    }
 }

@@ -21,6 +21,7 @@ use evenkeel_xds_server::{
     source::folder::{Folder, Scan},
 };
 use plane::{DeltaClient, Plane, loopback};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 /// A folder of its own for each test, removed with it.
 struct Files(PathBuf);
@@ -181,6 +182,57 @@ fn a_folder_that_is_gone_leaves_everything_in_force() {
     assert!(folder.scan(SystemTime::now(), &BTreeSet::new()).is_err());
     fs::rename(files.0.with_extension("away"), &files.0).unwrap();
     assert_eq!(look(&mut folder), [""; 0]);
+}
+
+fn fifo(path: &Path) {
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+}
+
+#[test]
+fn what_is_no_file_is_reported_and_followed_again_when_it_is_one() {
+    let files = Files::new("no-file");
+    let mut folder = files.folder();
+    let path = files.0.join("a.yaml");
+    let gone = |path: &Path| match path.is_dir() {
+        true => fs::remove_dir(path).unwrap(),
+        false => fs::remove_file(path).unwrap(),
+    };
+    type Put = fn(&Path);
+    let rows: [(Put, &str); 4] = [
+        (|path| fs::create_dir(path).unwrap(), "not a file"),
+        (fifo, "not a file"),
+        (|path| symlink(path, path).unwrap(), "cannot be read: Too many levels of symbolic links"),
+        (|path| symlink("nowhere", path).unwrap(), "cannot be read: No such file or directory"),
+    ];
+    for (put, message) in rows {
+        files.write("a.yaml", &server("a", 1));
+        look(&mut folder);
+        assert_eq!(folder.problems(), [], "{message}");
+        gone(&path);
+        put(&path);
+        // It might be exchanged at this moment, which the first look cannot know.
+        assert_eq!([look(&mut folder), look(&mut folder)], [[""; 0], []], "{message}");
+        let problems = folder.problems();
+        assert_eq!(problems.len(), 1, "{message}: {problems:?}");
+        assert!(problems[0].message.starts_with(message), "{problems:?}");
+        assert!(problems[0].last_good_in_force);
+        assert!(!scan(&mut folder).problems_changed, "{message}: it is reported once");
+        gone(&path);
+    }
+    assert_eq!(look(&mut folder), ["-a"]);
+    assert_eq!(folder.problems(), []);
+}
+
+#[test]
+fn of_ten_thousand_invalid_documents_a_hundred_are_reported() {
+    let files = Files::new("many-invalid");
+    let mut folder = files.folder();
+    let documents = "type: Banana\n---\n".repeat(10_000);
+    files.write("a.yaml", &format!("{documents}{}", server("a", 1)));
+    assert_eq!(look(&mut folder), ["+a"]);
+    let problems = folder.problems();
+    assert_eq!(problems.len(), 101);
+    assert_eq!(problems[100].message, "9900 more problems are not shown");
 }
 
 #[tokio::test]

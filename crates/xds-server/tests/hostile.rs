@@ -4,7 +4,12 @@
 
 mod plane;
 
-use std::{convert::Infallible, net::SocketAddr, thread, time::Duration};
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    thread,
+    time::{Duration, Instant},
+};
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use envoy_types::pb::{
@@ -141,6 +146,26 @@ async fn a_client_whose_window_stays_full_holds_nobody_up() {
     drop(kept);
     alone(&plane).await;
     good.is_served(&mut plane).await;
+    plane.stop().await;
+}
+
+/// A window of nothing, so that not even the first response leaves.
+#[tokio::test]
+async fn clients_that_take_nothing_keep_nobody_from_the_first_response() {
+    let limits = StreamLimits { first_pushes: 2, ..StreamLimits::default() };
+    let mut plane = plane_with(limits).await;
+    let mut stalled = Vec::new();
+    for _ in 0..100 {
+        let (kept, connection) = open(plane.ready.listen, 0).await;
+        stalled.push((kept, tokio::spawn(connection)));
+    }
+    let begun = Instant::now();
+    let mut good = Good::start(&plane).await;
+    let took = begun.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    good.is_served(&mut plane).await;
+    assert!(stalled.iter().all(|(_, polled)| !polled.is_finished()));
+    drop(stalled);
     plane.stop().await;
 }
 

@@ -103,7 +103,7 @@ fn tags(resources: &[Resource], args: &BootstrapArgs) -> Result<Labels, Error> {
     let mut tags = Labels::new();
     let gateway = dataplane.gateway.iter().map(|gateway| &gateway.tags);
     for inbound in gateway.chain(dataplane.inbounds.iter().map(|inbound| &inbound.tags)) {
-        for (key, value) in inbound {
+        for (key, value) in inbound.iter() {
             tags.entry(key.clone()).or_insert_with(|| value.clone());
         }
     }

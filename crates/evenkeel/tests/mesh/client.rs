@@ -175,7 +175,11 @@ fn dataplane(spec: &Spec<'_>, outbounds: &BTreeMap<String, SocketAddr>) -> Value
     })
 }
 
-fn bootstrap(spec: &Spec<'_>, place: &impl Place, control_plane: &ControlPlane) -> String {
+pub(crate) fn bootstrap(
+    spec: &Spec<'_>,
+    place: &impl Place,
+    control_plane: &ControlPlane,
+) -> String {
     let listen = control_plane.listen.to_string();
     let mut command = evenkeel(&["xds", "bootstrap", "--dataplane", &place.name_of(spec.name)]);
     command.args(["--mesh", spec.mesh, "--protocol", spec.protocol]);

@@ -33,7 +33,8 @@ pub struct Inbound {
     pub advertised: SocketAddr,
     /// Where the workload accepts connections.
     pub workload: SocketAddr,
-    pub tags: Labels,
+    /// Shared with its endpoint.
+    pub tags: Arc<Labels>,
     pub protocol: MeshProtocol,
     pub state: InboundState,
 }
@@ -56,7 +57,7 @@ pub struct Outbound {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gateway {
-    pub tags: Labels,
+    pub tags: Arc<Labels>,
 }
 
 const LOOPBACK: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
@@ -166,15 +167,15 @@ impl Inbound {
             listen,
             advertised: SocketAddr::new(advertised_ip, port_number.get()),
             workload,
-            tags,
+            tags: Arc::new(tags),
             protocol,
             state: InboundState::decode(&fields, errors),
         })
     }
 
     /// Its service.
-    pub fn service(&self) -> &str {
-        self.tags.get(SERVICE_TAG).map_or("", |service| service)
+    pub fn service(&self) -> Arc<str> {
+        self.tags.get(SERVICE_TAG).cloned().unwrap_or_default()
     }
 
     pub fn port(&self) -> Option<NonZeroU16> {
@@ -229,14 +230,16 @@ impl Outbound {
 
 impl Gateway {
     fn decode(value: &Value, path: FieldPath<'_>, errors: &mut Errors) -> Option<Self> {
-        const TYPES: [(&str, ()); 1] = [("DELEGATED", ())];
+        const TYPES: [(&str, bool); 2] = [("DELEGATED", false), ("BUILTIN", true)];
         let fields = Fields::of(value, path, &["tags", "type"], errors)?;
-        fields.one_of("type", &TYPES, errors);
+        if fields.one_of("type", &TYPES, errors) == Some(true) {
+            errors.push(&fields.path.field("type"), "BUILTIN is not supported: use DELEGATED");
+        }
         let tags = tags(&fields, "tags", errors);
         if !tags.contains_key(SERVICE_TAG) {
             errors.push(&fields.path.field("tags").field(SERVICE_TAG), "must be set");
         }
-        Some(Gateway { tags })
+        Some(Gateway { tags: Arc::new(tags) })
     }
 }
 

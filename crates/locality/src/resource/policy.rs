@@ -98,6 +98,7 @@ impl ToItem {
     ) -> Option<Self> {
         let is_route = matches!(kind, Kind::MeshHttpRoute | Kind::MeshTcpRoute);
         let known: &[&str] = match (is_route, form) {
+            (true, _) if kind == Kind::MeshHttpRoute => &["targetRef", "rules", "hostnames"],
             (true, _) => &["targetRef", "rules"],
             (false, Form::File) => &["targetRef", "default", "defaults"],
             (false, Form::Custom) => &["targetRef", "default"],
@@ -106,6 +107,10 @@ impl ToItem {
         let target_path = fields.path.field("targetRef");
         if fields.get("targetRef").is_none() {
             errors.push(&target_path, "must be set");
+        }
+        if fields.get("hostnames").is_some_and(is_set) {
+            let message = "is not supported: it is for built-in gateways";
+            errors.push(&fields.path.field("hostnames"), message);
         }
         let target = fields.nested("targetRef", errors, TargetRef::decode)?;
         let allowed = if is_route { &SERVICES[..] } else { &with_mesh()[..] };
@@ -116,6 +121,11 @@ impl ToItem {
         };
         Some(ToItem { target, conf: Arc::new(conf) })
     }
+}
+
+/// An empty list says nothing.
+pub(super) fn is_set(value: &Value) -> bool {
+    value.as_array().is_none_or(|list| !list.is_empty())
 }
 
 const fn with_mesh() -> [TargetKind; 4] {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evenkeel_model::mesh::{HeaderMatch, PathMatch, QueryMatch, RouteMatch, ValueMatch};
 use serde_json::{Value, json};
 
-use super::{BackendRef, Form, Kind};
+use super::{BackendRef, Form, Kind, policy::is_set};
 use crate::{
     Errors, FieldPath,
     decode::{Fields, text},
@@ -100,8 +100,7 @@ impl RouteRule {
         let backends = fields.nested("default", errors, |value, path, errors| {
             let known = ["backendRefs", "filters"];
             let fields = Fields::of(value, path, &known, errors)?;
-            let has_filters = |value: &Value| value.as_array().is_none_or(|list| !list.is_empty());
-            if fields.get("filters").is_some_and(has_filters) {
+            if fields.get("filters").is_some_and(is_set) {
                 errors.push(&fields.path.field("filters"), "is not supported");
             }
             fields.list("backendRefs", errors, BackendRef::decode_weighted)

@@ -37,7 +37,7 @@ fn a_dataplane_of_the_record_is_read() {
     assert_eq!(inbound.listen, "127.0.0.1:9999".parse().unwrap());
     assert_eq!(inbound.workload, "127.0.0.1:10000".parse().unwrap());
     assert_eq!(inbound.advertised, inbound.listen);
-    assert_eq!(inbound.service(), "demo");
+    assert_eq!(&*inbound.service(), "demo");
     assert_eq!(dataplane.outbounds[0].listen, "127.0.0.1:33033".parse().unwrap());
     assert_eq!(&*dataplane.outbounds[0].backend.name, "backend");
 }
@@ -171,6 +171,17 @@ fn bad_resources() -> Vec<(Value, &'static str)> {
         (
             route(json!({"default": {"filters": [{"type": "URLRewrite"}]}})),
             "spec.to[0].rules[0].default.filters: is not supported",
+        ),
+        (
+            policy(
+                "MeshHTTPRoute",
+                json!({"targetRef": backend, "hostnames": ["a.example"], "rules": []}),
+            ),
+            "spec.to[0].hostnames: is not supported: it is for built-in gateways",
+        ),
+        (
+            dataplane(json!({"address": "1.1.1.1", "gateway": {"tags": tags, "type": "BUILTIN"}})),
+            "networking.gateway.type: BUILTIN is not supported: use DELEGATED",
         ),
         (
             route(json!({"matches": [{"path": {"type": "Exact", "value": "a"}}]})),

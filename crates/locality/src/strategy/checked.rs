@@ -67,6 +67,8 @@ pub type ZoneSet = BTreeSet<Arc<str>>;
 pub(super) const MOST_RULES: usize = 128;
 /// 9 · 10^9 does not fit 32 bits.
 pub(super) const MOST_TAGS: usize = 9;
+/// More tell endpoints apart by nothing, and each costs every plan.
+pub(super) const MOST_WEIGHTED_TAGS: usize = 128;
 
 // === impl Strategy ===
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::{
     AffinityTag, Conf, CrossZone, Failover, HashPolicy, HashPolicyType, IntOrText, LeastRequest,
     LoadBalancer, LocalityAwareness, Spec, To, ToZoneType,
-    checked::{MOST_RULES, MOST_TAGS, weights},
+    checked::{MOST_RULES, MOST_TAGS, MOST_WEIGHTED_TAGS, weights},
     decimal::Decimal,
     threshold::{self, ThresholdError},
 };
@@ -19,6 +19,8 @@ const ONLY_HASH_POLICIES: &str =
     "field is not allowed when targetRef.kind is MeshHTTPRoute, only hashPolicies is supported";
 const LARGEST_RING: u32 = 8_000_000;
 const LARGEST_TABLE: u32 = 5_000_011;
+/// No zone and no tag has a longer name, see `resource`.
+const LONGEST_NAME: usize = 253;
 
 impl Spec {
     /// All that is wrong with it, in the order of the fields; none if it is valid.
@@ -134,6 +136,7 @@ fn affinity_tags(tags: &[AffinityTag], path: &FieldPath<'_>, errors: &mut Errors
         if tag.key.is_empty() {
             errors.push(&path.field("key"), "must not be empty");
         }
+        not_too_long(&tag.key, &path.field("key"), errors);
         if tag.weight == Some(0) {
             errors.push(&path.field("weight"), "must be greater than 0");
         }
@@ -147,6 +150,9 @@ fn affinity_tags(tags: &[AffinityTag], path: &FieldPath<'_>, errors: &mut Errors
              of {} tags does not fit 32 bits; set weights",
             tags.len()
         );
+        errors.push(path, message);
+    } else if tags.len() > MOST_WEIGHTED_TAGS {
+        let message = format!("must have at most {MOST_WEIGHTED_TAGS} tags, not {}", tags.len());
         errors.push(path, message);
     } else if weights(tags).is_none() {
         errors.push(path, "the sum of the weights must be at most 4294967295, Envoy's limit");
@@ -192,10 +198,18 @@ fn failover_rule(rule: &Failover, path: &FieldPath<'_>, errors: &mut Errors) {
         if from.zones.is_empty() {
             errors.push(&zones, "must not be empty");
         }
-        empty_texts(&from.zones, &zones, errors);
+        for (index, zone) in from.zones.iter().enumerate() {
+            if zone.is_empty() {
+                errors.push(&zones.index(index), "must not be empty");
+            }
+            not_too_long(zone, &zones.index(index), errors);
+        }
     }
     let to = path.field("to");
     let zones = to.field("zones");
+    for (index, zone) in rule.to.zones().iter().enumerate() {
+        not_too_long(zone, &zones.index(index), errors);
+    }
     let has_zones = !rule.to.zones().is_empty();
     let written = &rule.to.r#type;
     match rule.to.zone_type() {
@@ -210,9 +224,9 @@ fn failover_rule(rule: &Failover, path: &FieldPath<'_>, errors: &mut Errors) {
     }
 }
 
-fn empty_texts(texts: &[Arc<str>], path: &FieldPath<'_>, errors: &mut Errors) {
-    for (index, _) in texts.iter().enumerate().filter(|(_, text)| text.is_empty()) {
-        errors.push(&path.index(index), "must not be empty");
+fn not_too_long(name: &str, path: &FieldPath<'_>, errors: &mut Errors) {
+    if name.len() > LONGEST_NAME {
+        errors.push(path, format!("must not be longer than {LONGEST_NAME}"));
     }
 }
 

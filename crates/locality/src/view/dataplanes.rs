@@ -24,7 +24,7 @@ pub(super) struct Proxy {
     pub(super) display_name: Arc<str>,
     pub(super) labels: Labels,
     pub(super) dataplane: Arc<Dataplane>,
-    /// Of each inbound or of the gateway, with the zone.
+    /// Of each inbound or of the gateway, with the zone; those of the Dataplane itself if they name it.
     pub(super) tag_sets: Vec<Arc<Labels>>,
     /// Inbounds that were ready once, in order. Like the next field a list, since a set takes ten times the memory for
     /// the one or two that there are.
@@ -138,7 +138,8 @@ impl MeshView {
         let new = self.members_of(proxy);
         self.work += new.len() as u64;
         let old = proxy.members.clone();
-        let members = new.keys().cloned().collect();
+        let mut members: Vec<_> = new.keys().cloned().collect();
+        members.shrink_to_fit();
         self.replace_members(name, &old, new, changes);
         if let Some(proxy) = self.dataplanes.get_mut(name) {
             proxy.members = members;
@@ -187,7 +188,7 @@ impl MeshView {
             for service in selected {
                 members.insert((service.clone(), index), entry.clone());
             }
-            members.insert((inbound.service().into(), index), entry);
+            members.insert((inbound.service(), index), entry);
         }
         members
     }
@@ -195,12 +196,13 @@ impl MeshView {
     fn tag_sets(&mut self, dataplane: &Dataplane) -> Vec<Arc<Labels>> {
         let of_gateway = dataplane.gateway.iter().map(|gateway| &gateway.tags);
         let all = dataplane.inbounds.iter().map(|inbound| &inbound.tags).chain(of_gateway);
-        let with_zone = all.map(|tags| {
-            let mut tags = tags.clone();
-            if let Some(zone) = &self.settings.zone {
-                tags.entry(ZONE_TAG.into()).or_insert_with(|| zone.clone());
+        let with_zone = all.map(|tags| match &self.settings.zone {
+            Some(zone) if !tags.contains_key(ZONE_TAG) => {
+                let mut tags = Labels::clone(tags);
+                tags.insert(ZONE_TAG.into(), zone.clone());
+                self.tags.intern(tags)
             }
-            self.tags.intern(tags)
+            _ => Arc::clone(tags),
         });
         with_zone.collect()
     }

@@ -29,7 +29,7 @@ impl MeshView {
         let mut plan = InboundPlan::default();
         let mut listening: BTreeMap<SocketAddr, Arc<str>> = BTreeMap::new();
         for inbound in &dataplane.inbounds {
-            let (address, service) = (inbound.listen, Arc::from(inbound.service()));
+            let (address, service) = (inbound.listen, inbound.service());
             if let Some(kept) = listening.get(&address) {
                 let (left_out, kept) = (service, kept.clone());
                 plan.reasons.push(PlanReason::AddressTaken { address, left_out, kept });

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Values that are held here and by others; those that nobody else holds are dropped from time to
 /// time, at a cost in proportion to the insertions since the last time.
 #[derive(Debug)]
-pub(super) struct Held<T> {
+pub(crate) struct Held<T: ?Sized> {
     values: FxHashSet<Arc<T>>,
     sweep_at: usize,
 }
@@ -37,14 +37,24 @@ pub(super) trait HasName {
 
 const FIRST_SWEEP: usize = 1024;
 
-impl<T> Default for Held<T> {
+impl<T: ?Sized> Default for Held<T> {
     fn default() -> Self {
         Held { values: FxHashSet::default(), sweep_at: FIRST_SWEEP }
     }
 }
 
 impl<T: Hash + Eq> Held<T> {
-    pub(super) fn intern(&mut self, value: T) -> Arc<T> {
+    pub(crate) fn intern(&mut self, value: T) -> Arc<T> {
+        match self.values.get(&value) {
+            Some(held) => held.clone(),
+            None => self.share(Arc::new(value)),
+        }
+    }
+}
+
+impl<T: Hash + Eq + ?Sized> Held<T> {
+    /// The one that is equal to this one, which may be this one.
+    pub(crate) fn share(&mut self, value: Arc<T>) -> Arc<T> {
         if let Some(held) = self.values.get(&value) {
             return held.clone();
         }
@@ -52,7 +62,6 @@ impl<T: Hash + Eq> Held<T> {
             self.values.retain(|value| Arc::strong_count(value) > 1);
             self.sweep_at = FIRST_SWEEP.max(self.values.len() * 2);
         }
-        let value = Arc::new(value);
         self.values.insert(value.clone());
         value
     }

@@ -76,7 +76,8 @@ fn address(resource: &Resource) -> Option<IpAddr> {
 fn with_tags(resource: &Resource, place: impl Fn(IpAddr) -> Option<Tags>) -> Option<Resource> {
     let tags = place(address(resource)?)?;
     let Spec::Dataplane(dataplane) = &resource.spec else { return None };
-    let add = |own: &mut Labels| {
+    let add = |own: &mut Arc<Labels>| {
+        let own = Arc::make_mut(own);
         for (key, value) in tags.iter() {
             own.entry(key.clone()).or_insert_with(|| value.clone());
         }

@@ -5,10 +5,11 @@
 //! a link to a folder, is one change. What was written just now and may still be written is left for the next
 //! look, unless the kernel said that the writer has closed it.
 //!
-//! A document that is invalid keeps its last good form, a file that cannot be read all of its own. Of a resource that
-//! several files hold, the first file in the order of names counts. A look costs one `stat` for each file; a change
-//! costs its own file.
+//! A document that is invalid keeps its last good form, a file that cannot be read all of its own; it is tried again
+//! at each look. Of a resource that several files hold, the first file in the order of names counts. A look costs one
+//! `stat` for each file; a change costs its own file.
 
+mod read;
 mod wake;
 
 use std::{
@@ -22,21 +23,20 @@ use std::{
 };
 
 use evenkeel_locality::{
-    Compat, FieldError,
-    resource::{Form, Key, Resource, parse},
+    Compat,
+    resource::{Key, Resource, Strings},
 };
 use evenkeel_model::harmless;
 
+use self::read::{Read, Unread};
 pub(crate) use self::wake::watch;
-use super::{Problem, yaml};
+use super::Problem;
 use crate::engine::Update;
 
 /// A file that is younger may still be written.
 const SETTLED: Duration = Duration::from_millis(100);
 /// After so many looks a file is read even if it is written all the time.
 const PATIENCE: u8 = 20;
-/// Larger files are refused.
-const LARGEST: u64 = 64 << 20;
 
 /// What is known of the files.
 #[derive(Debug)]
@@ -46,6 +46,7 @@ pub struct Folder {
     files: BTreeMap<OsString, File>,
     /// The files that hold a resource, in order; a list, since there is one in general.
     holders: BTreeMap<Key, Vec<OsString>>,
+    strings: Strings,
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +54,8 @@ struct File {
     stamp: Option<Stamp>,
     /// Looks at which it was too young.
     deferred: u8,
+    /// It was not there when it was looked at last.
+    is_missing: bool,
     good: BTreeMap<Key, Arc<Resource>>,
     problems: Vec<Problem>,
 }
@@ -82,19 +85,20 @@ pub fn resources(path: &Path, compat: Compat) -> io::Result<(Vec<Resource>, Vec<
     let mut folder = Folder::new(path.to_owned(), compat);
     // Nobody looks again, so that no file is left for later.
     let settled = SystemTime::now() + Duration::from_secs(1 << 32);
-    let updates = folder.scan(settled, &BTreeSet::new())?.updates.into_iter();
-    let resources = updates.filter_map(|update| match update {
-        Update::Apply(resource) => Some(*resource),
-        Update::Delete(_) | Update::Plain { .. } => None,
-    });
-    Ok((resources.collect(), folder.problems()))
+    for _ in 0..=PATIENCE {
+        if !folder.scan(settled, &BTreeSet::new())?.is_unsettled {
+            break;
+        }
+    }
+    Ok((folder.in_force().cloned().collect(), folder.problems()))
 }
 
 // === impl Folder ===
 
 impl Folder {
     pub fn new(path: PathBuf, compat: Compat) -> Self {
-        Self { path, compat, files: BTreeMap::new(), holders: BTreeMap::new() }
+        let (files, holders) = (BTreeMap::new(), BTreeMap::new());
+        Self { path, compat, files, holders, strings: Strings::default() }
     }
 
     /// Compares the folder with what is known. `now` is compared with the times of files, and
@@ -138,6 +142,13 @@ impl Folder {
         problems
     }
 
+    fn in_force(&self) -> impl Iterator<Item = &Resource> {
+        let holders = self.holders.iter();
+        holders.filter_map(|(key, names)| {
+            self.files.get(names.first()?)?.good.get(key).map(|resource| &**resource)
+        })
+    }
+
     fn look(
         &mut self,
         name: &OsString,
@@ -147,11 +158,22 @@ impl Folder {
         touched: &mut BTreeSet<(Key, OsString)>,
     ) {
         let path = self.path.join(name);
-        // A file that is exchanged at this moment is there at the next look.
-        let Ok(metadata) = fs::metadata(&path) else { return };
-        let stamp = Stamp::of(&metadata);
         let origin = self.origin(name);
         let file = self.files.entry(name.clone()).or_default();
+        let metadata = match fs::metadata(&path) {
+            Ok(metadata) => metadata,
+            // One that is exchanged at this moment is there at the next look.
+            Err(_) if !std::mem::replace(&mut file.is_missing, true) => {
+                scan.is_unsettled = true;
+                return;
+            }
+            Err(error) => {
+                scan.problems_changed |= file.unread(&origin, &Unread::from(error));
+                return;
+            }
+        };
+        file.is_missing = false;
+        let stamp = Stamp::of(&metadata);
         if file.stamp == Some(stamp) {
             return;
         }
@@ -164,23 +186,17 @@ impl Folder {
         }
         file.deferred = 0;
         file.stamp = Some(stamp);
-        let before = std::mem::take(&mut file.problems);
-        match read(&path, &metadata) {
+        match read::text(&path, &metadata) {
             Ok(text) => {
-                let read = Read::of(&text, &origin, &file.good, self.compat);
-                file.problems = read.problems;
+                let read = Read::of(&text, &origin, &file.good, self.compat, &mut self.strings);
+                scan.problems_changed |= file.report(read.problems);
                 let old = std::mem::replace(&mut file.good, read.good);
                 let new = &file.good;
                 let differs = |key: &&Key| old.get(*key) != new.get(*key);
                 let keys = old.keys().chain(new.keys()).filter(differs);
                 touched.extend(keys.map(|key| (key.clone(), name.clone())));
             }
-            Err(message) => file.problems = vec![file.problem(origin, None, message)],
-        }
-        scan.problems_changed |= before != file.problems;
-        for problem in &file.problems {
-            let Problem { origin, document, field, message, .. } = problem;
-            tracing::warn!(file = %origin, document, field, "ignoring invalid object: {message}");
+            Err(unread) => scan.problems_changed |= file.unread(&origin, &unread),
         }
     }
 
@@ -237,79 +253,34 @@ fn names(path: &Path) -> io::Result<BTreeSet<OsString>> {
     Ok(names)
 }
 
-fn read(path: &Path, metadata: &fs::Metadata) -> Result<String, String> {
-    if !metadata.is_file() {
-        return Err("not a file".to_owned());
-    }
-    if metadata.len() > LARGEST {
-        return Err(format!("larger than {LARGEST} bytes"));
-    }
-    let bytes = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    String::from_utf8(bytes).map_err(|_| "not UTF-8 text".to_owned())
-}
-
-/// What the text of a file says.
-struct Read {
-    good: BTreeMap<Key, Arc<Resource>>,
-    problems: Vec<Problem>,
-}
-
-// === impl Read ===
-
-impl Read {
-    fn of(
-        text: &str,
-        origin: &Arc<str>,
-        last_good: &BTreeMap<Key, Arc<Resource>>,
-        compat: Compat,
-    ) -> Self {
-        let (mut good, mut problems) = (BTreeMap::new(), Vec::new());
-        let problem = |document, resource, field: Option<String>, message| Problem {
-            origin: Arc::clone(origin),
-            document,
-            resource,
-            field: field.filter(|field| !field.is_empty()),
-            message,
-            last_good_in_force: false,
-        };
-        let documents = yaml::documents(text).unwrap_or_else(|message| {
-            problems.push(problem(None, None, None, message));
-            Vec::new()
-        });
-        for (index, value) in documents.iter().enumerate().filter(|(_, value)| !value.is_null()) {
-            let document = Some(index + 1);
-            match parse(value, Form::File, compat) {
-                Ok(resource) if good.contains_key(&resource.key) => {
-                    let message = "is twice in this file; the first one counts".to_owned();
-                    problems.push(problem(document, Some(resource.key), None, message));
-                }
-                Ok(resource) => {
-                    good.insert(resource.key.clone(), Arc::new(resource));
-                }
-                Err(errors) => problems.extend(errors.into_iter().map(|error| {
-                    let FieldError { path, message } = error;
-                    problem(document, None, Some(path), message)
-                })),
-            }
-        }
-        if !problems.is_empty() {
-            // Which of the earlier ones the invalid documents were is not known: all that are missing stay.
-            let missing = last_good.iter().filter(|(key, _)| !good.contains_key(*key));
-            let missing: Vec<_> = missing.map(|(k, r)| (k.clone(), Arc::clone(r))).collect();
-            let keeps = !missing.is_empty();
-            good.extend(missing);
-            problems.iter_mut().for_each(|problem| problem.last_good_in_force = keeps);
-        }
-        Self { good, problems }
-    }
-}
-
 // === impl File ===
 
 impl File {
-    fn problem(&self, origin: Arc<str>, document: Option<usize>, message: String) -> Problem {
-        let last_good_in_force = !self.good.is_empty();
-        Problem { origin, document, resource: None, field: None, message, last_good_in_force }
+    /// It has no text that could be taken: all that it held stays. Returns whether that is news.
+    fn unread(&mut self, origin: &Arc<str>, why: &Unread) -> bool {
+        if why.is_of_the_moment() {
+            self.stamp = None;
+        }
+        self.report(vec![Problem {
+            origin: Arc::clone(origin),
+            document: None,
+            resource: None,
+            field: None,
+            message: why.to_string(),
+            last_good_in_force: !self.good.is_empty(),
+        }])
+    }
+
+    /// These are all its problems. Returns whether they differ from those before.
+    fn report(&mut self, problems: Vec<Problem>) -> bool {
+        if self.problems == problems {
+            return false;
+        }
+        for Problem { origin, document, field, message, .. } in &problems {
+            tracing::warn!(file = %origin, document, field, "ignoring invalid object: {message}");
+        }
+        self.problems = problems;
+        true
     }
 }
 
@@ -324,5 +295,31 @@ impl Stamp {
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    /// The next attempt may find more file descriptors than this one.
+    #[test]
+    fn a_file_that_cannot_be_read_is_opened_again_at_the_next_look() {
+        let path = std::env::temp_dir().join(format!("evenkeel-again-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        // A file of which no byte can be read, whoever reads.
+        symlink("/proc/self/mem", path.join("a.yaml")).unwrap();
+        let mut folder = Folder::new(path.clone(), Compat::Record);
+        let settled = SystemTime::now() + Duration::from_secs(60);
+        for _ in 0..3 {
+            folder.scan(settled, &BTreeSet::new()).unwrap();
+            let file = folder.files.values().next().unwrap();
+            assert!(file.problems[0].message.contains("cannot be read: "), "{:?}", file.problems);
+            assert_eq!(file.stamp, None);
+        }
+        fs::remove_dir_all(&path).unwrap();
     }
 }

@@ -9,7 +9,7 @@ use std::{
 
 use evenkeel_locality::{
     Compat, FieldError,
-    resource::{Form, Key, Resource, parse},
+    resource::{Form, Key, Resource, Strings, parse},
 };
 use serde_json::Value;
 
@@ -44,6 +44,7 @@ pub struct Intake {
     invalid: BTreeSet<ObjectId>,
     /// Services, Pods and Nodes, if they are followed.
     kubernetes: Option<Kubernetes>,
+    strings: Strings,
 }
 
 /// What is put into force at once. Between two parts of a large list, streams come to the engine.
@@ -62,7 +63,8 @@ struct Part {
 impl Intake {
     pub(crate) fn new(control: Arc<Control>, compat: Compat) -> Self {
         let (in_force, invalid) = (BTreeMap::new(), BTreeSet::new());
-        Self { control, compat, in_force, invalid, kubernetes: None }
+        let strings = Strings::default();
+        Self { control, compat, in_force, invalid, kubernetes: None, strings }
     }
 
     /// Services of Kubernetes are destinations, and Dataplanes are where their Pods are.
@@ -127,7 +129,8 @@ impl Intake {
         }
     }
 
-    fn applied(&mut self, id: ObjectId, resource: Resource, part: &mut Part) {
+    fn applied(&mut self, id: ObjectId, mut resource: Resource, part: &mut Part) {
+        self.strings.share(&mut resource);
         self.valid(&id, part);
         let key = resource.key.clone();
         if let Some(before) = self.in_force.insert(id, key.clone())

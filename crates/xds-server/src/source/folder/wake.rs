@@ -3,9 +3,12 @@
 use std::{
     collections::BTreeSet,
     ffi::{OsStr, OsString},
-    io,
+    fs, io,
     mem::MaybeUninit,
-    os::{fd::OwnedFd, unix::ffi::OsStrExt as _},
+    os::{
+        fd::OwnedFd,
+        unix::{ffi::OsStrExt as _, fs::MetadataExt as _},
+    },
     path::Path,
     sync::Arc,
     time::{Duration, SystemTime},
@@ -39,11 +42,9 @@ pub(crate) async fn watch(
 
 async fn follow(control: Arc<Control>, folder: Arc<Mutex<Folder>>) {
     let path = folder.lock().path.clone();
-    let events = Events::of(&path);
-    if let Err(error) = &events {
+    let mut events = Events::of(&path).inspect_err(|error| {
         tracing::info!(folder = %path.display(), %error, "folder is looked at twice a second only");
-    }
-    let events = events.ok();
+    });
     let mut closed = BTreeSet::new();
     let mut is_failing = false;
     loop {
@@ -68,9 +69,17 @@ async fn follow(control: Arc<Control>, folder: Arc<Mutex<Folder>>) {
         };
         // Under load, as long as the last look took, so that changes share looks.
         sleep(begun.elapsed().min(LONGEST_PAUSE)).await;
+        if !is_failing && !events.as_ref().is_ok_and(|events| events.are_of(&path)) {
+            events = Events::of(&path);
+            if events.is_ok() {
+                // Nothing said what happened in it before.
+                closed = BTreeSet::new();
+                continue;
+            }
+        }
         closed = match &events {
-            Some(events) => timeout(pause, events.next()).await.unwrap_or_default(),
-            None => {
+            Ok(events) => timeout(pause, events.next()).await.unwrap_or_default(),
+            Err(_) => {
                 sleep(pause).await;
                 BTreeSet::new()
             }
@@ -100,7 +109,15 @@ fn look(
 }
 
 /// What the kernel reports of a folder.
-struct Events(AsyncFd<OwnedFd>);
+struct Events {
+    inotify: AsyncFd<OwnedFd>,
+    /// The folder, which may not be the one that is at its path by now.
+    folder: FolderId,
+}
+
+/// Device and inode: another folder of the same name has others.
+#[derive(Debug, PartialEq, Eq)]
+struct FolderId(u64, u64);
 
 // === impl Events ===
 
@@ -112,23 +129,38 @@ impl Events {
             | WatchFlags::MOVED_FROM
             | WatchFlags::DELETE
             | WatchFlags::CREATE;
+        let folder = FolderId::of(path)?;
         inotify::add_watch(&fd, path, changes | WatchFlags::ONLYDIR)?;
         #[expect(
             deprecated,
             reason = "what replaces it is unsafe; the descriptor is owned by the result"
         )]
-        AsyncFd::new(fd).map(Self)
+        AsyncFd::new(fd).map(|inotify| Self { inotify, folder })
+    }
+
+    /// False once the folder was replaced by another one of its name. The kernel reports nothing of that one.
+    fn are_of(&self, path: &Path) -> bool {
+        FolderId::of(path).is_ok_and(|folder| folder == self.folder)
     }
 
     /// Waits for something, and returns the names that are complete since.
     async fn next(&self) -> BTreeSet<OsString> {
-        let Ok(mut ready) = self.0.readable().await else {
+        let Ok(mut ready) = self.inotify.readable().await else {
             sleep(LOOK).await;
             return BTreeSet::new();
         };
-        let names = complete(self.0.get_ref());
+        let names = complete(self.inotify.get_ref());
         ready.clear_ready();
         names
+    }
+}
+
+// === impl FolderId ===
+
+impl FolderId {
+    fn of(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        Ok(Self(metadata.dev(), metadata.ino()))
     }
 }
 
@@ -144,4 +176,26 @@ fn complete(fd: &OwnedFd) -> BTreeSet<OsString> {
         }
     }
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_was_replaced_is_another_one() {
+        let path = std::env::temp_dir().join(format!("evenkeel-wake-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        let before = FolderId::of(&path).unwrap();
+        fs::write(path.join("a.yaml"), "").unwrap();
+        assert_eq!(FolderId::of(&path).unwrap(), before);
+        let away = path.with_extension("away");
+        fs::rename(&path, &away).unwrap();
+        assert!(FolderId::of(&path).is_err());
+        fs::create_dir(&path).unwrap();
+        assert_ne!(FolderId::of(&path).unwrap(), before);
+        fs::remove_dir_all(&path).unwrap();
+        fs::remove_dir_all(&away).unwrap();
+    }
 }
