@@ -34,6 +34,7 @@ mod scrape;
 mod service_patch;
 mod settings;
 mod status;
+mod svg;
 mod table;
 mod up;
 mod xds;
