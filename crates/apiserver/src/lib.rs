@@ -61,6 +61,7 @@ pub use crate::{
     certificates::{CertificateError, FolderError},
     fairness::FileError,
     identity::TokenFileError,
+    sandbox::OUTAGE_UNTIL,
     server::{Error, Ready, run},
     settings::{
         Authorization, FairnessProfile, FairnessSettings, FairnessSource, Features, IpRange,

@@ -41,6 +41,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
+pub use self::nodes::OUTAGE_UNTIL;
 use self::{
     action::{Action, Step},
     carry_out::Outcome,

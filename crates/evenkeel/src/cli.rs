@@ -8,9 +8,9 @@ use evenkeel_topology::ServerVersion;
 
 use crate::{
     analyze::AnalyzeArgs, apiserver::ApiserverArgs, complete, controller::ControllerArgs,
-    curl::CurlArgs, dashboard::DashboardArgs, fairness::FairnessCommand, mesh::MeshCommand,
-    migrate::MigrateArgs, plan::PlanOutput, proxy::ProxyArgs, status::StatusArgs, up::UpArgs,
-    xds::XdsArgs,
+    curl::CurlArgs, dashboard::DashboardArgs, drill::DrillArgs, fairness::FairnessCommand,
+    mesh::MeshCommand, migrate::MigrateArgs, plan::PlanOutput, proxy::ProxyArgs,
+    status::StatusArgs, up::UpArgs, xds::XdsArgs,
 };
 
 /// Keeps traffic near and requests fair, for Kubernetes and Envoy.
@@ -32,6 +32,9 @@ pub(crate) enum Command {
     /// Send requests to a Service from a node of `up --proxy`, and show where they go
     #[command(after_help = crate::curl::EXAMPLES)]
     Curl(CurlArgs),
+    /// Lose a zone of `up --proxy` for a while, and measure what becomes of requests
+    #[command(after_help = crate::drill::EXAMPLES)]
+    Drill(DrillArgs),
     /// Show in a browser where traffic goes and why; it changes nothing
     #[command(after_help = crate::dashboard::EXAMPLES)]
     Dashboard(DashboardArgs),

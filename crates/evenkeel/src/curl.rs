@@ -22,10 +22,14 @@ use k8s_openapi::api::core::v1::{Node, Pod, Service};
 use kube::{Api, Client, ResourceExt as _};
 use tokio::runtime::Builder;
 
+pub(crate) use self::{
+    report::Failure,
+    request::{Answer, Requests},
+    target::Protocol,
+};
 use self::{
     report::Report,
-    request::Requests,
-    target::{Host, Protocol, Target},
+    target::{Host, Target},
 };
 use crate::{
     cli::ReportOutput,

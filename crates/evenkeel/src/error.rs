@@ -92,6 +92,12 @@ pub(crate) enum Error {
     NoClient { name: String, namespace: String, known: Vec<String> },
     #[error("no `evenkeel up --proxy` is running for the cluster at {api}")]
     NoNetwork { api: String },
+    #[error("{problem}")]
+    Drill { problem: String, help: String },
+    #[error("another drill is running on this cluster")]
+    DrillRunning,
+    #[error("the drill was stopped for longer than its lease, and the zone came back meanwhile")]
+    DrillStalled,
     #[error("{given:?}: {problem}")]
     Target { given: String, problem: String, help: Option<String> },
     #[error("{failure}")]
@@ -230,6 +236,9 @@ impl Error {
                 "start it with `evenkeel up --proxy` as root, or set --kubeconfig to its cluster"
                     .to_owned(),
             ),
+            Error::Drill { help, .. } => Some(help.clone()),
+            Error::DrillRunning => Some("wait until it has ended".to_owned()),
+            Error::DrillStalled => Some("run it again".to_owned()),
             Error::Target { help, .. } => help.clone(),
             Error::Unanswered { help, .. } => Some((*help).to_owned()),
             Error::Traffic { .. } => Some("see `evenkeel plan --help` for the format".to_owned()),
@@ -271,6 +280,7 @@ impl Error {
             Error::NeedsRoot { .. } | Error::NoIp { .. } => ExitCode::FAILURE,
             Error::Network { .. } | Error::Unanswered { .. } => ExitCode::FAILURE,
             Error::NoNetwork { .. } => Exit::CouldNotLook.code(),
+            Error::DrillRunning | Error::DrillStalled => ExitCode::FAILURE,
             Error::PartEnded { .. } | Error::Sample { .. } => ExitCode::FAILURE,
             Error::Stdout(_) | Error::Encode { .. } | Error::Write { .. } => ExitCode::FAILURE,
             _ => Exit::BadInput.code(),

@@ -12,6 +12,7 @@ mod complete;
 mod controller;
 mod curl;
 mod dashboard;
+mod drill;
 mod duration;
 mod error;
 mod exit;
@@ -34,6 +35,7 @@ mod scrape;
 mod service_patch;
 mod settings;
 mod status;
+mod svg;
 mod table;
 mod up;
 mod xds;
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
         Command::Up(args) => clean(up::run(&args)),
         Command::Status(args) => status::run(&args),
         Command::Curl(args) => curl::run(&args),
+        Command::Drill(args) => drill::run(&args),
         Command::Explain(args) => clean(explain::run(&args)),
         Command::Analyze(args) => analyze::run(&args),
         Command::Plan(args) => plan::run(&args),

@@ -34,6 +34,8 @@ use crate::{kinds::NODE, settings::Sandbox};
 
 /// `off`: the Node sends no heartbeats.
 pub(super) const HEARTBEAT: &str = "sandbox.evenkeel.dev/heartbeat";
+/// The Node sends no heartbeats, and with `up --proxy` its network is cut, until this time (RFC 3339).
+pub const OUTAGE_UNTIL: &str = "sandbox.evenkeel.dev/outage-until";
 const HOST_NAME: &str = "kubernetes.io/hostname";
 
 pub(super) fn reconcile(world: &World, name: &str, now: Timestamp, settings: &Sandbox) -> Step {
@@ -41,11 +43,21 @@ pub(super) fn reconcile(world: &World, name: &str, now: Timestamp, settings: &Sa
     if is_dying(&node.metadata) {
         return Step::nothing();
     }
+    let outage = outage(node);
+    if outage.is_some_and(|until| until <= now) {
+        return Step::act(vec![end_of_outage(node)]);
+    }
     if beats(node) {
         let mut step = lease::renew(world, node, now, settings);
         step.actions.extend(changed(node, &status::alive(node, now), now));
         return step;
     }
+    let step = silent(world, node, now, settings);
+    outage.into_iter().fold(step, Step::again)
+}
+
+/// Without a heartbeat.
+fn silent(world: &World, node: &Node, now: Timestamp, settings: &Sandbox) -> Step {
     let lost = later(lease::last_heartbeat(world, node).unwrap_or(now), settings.node_grace);
     if now < lost {
         let noted = changed(node, &node.status.clone().unwrap_or_default(), now);
@@ -58,6 +70,21 @@ pub(super) fn reconcile(world: &World, name: &str, now: Timestamp, settings: &Sa
 /// Whether it has a kubelet.
 pub(super) fn beats(node: &Node) -> bool {
     annotation(&node.metadata, HEARTBEAT) != Some("off")
+        && annotation(&node.metadata, OUTAGE_UNTIL).is_none()
+}
+
+/// When its outage ends, if it has one. What is no time is over.
+fn outage(node: &Node) -> Option<Timestamp> {
+    let until = annotation(&node.metadata, OUTAGE_UNTIL)?;
+    Some(until.parse().unwrap_or(Timestamp::UNIX_EPOCH))
+}
+
+/// Others see the end as a change of the Node.
+fn end_of_outage(node: &Node) -> Action {
+    let version = &node.metadata.resource_version;
+    let annotations = json!({OUTAGE_UNTIL: null});
+    let patch = json!({"metadata": {"resourceVersion": version, "annotations": annotations}});
+    Action::patch(&NODE, &node.metadata, patch)
 }
 
 pub(super) fn is_ready(node: &Node) -> bool {

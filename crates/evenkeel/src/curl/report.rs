@@ -24,7 +24,7 @@ pub(crate) struct Report {
 
 /// Why a request has no answer.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Failure {
+pub(crate) enum Failure {
     Refused,
     TimedOut,
     Unreachable,
@@ -165,6 +165,19 @@ impl fmt::Display for Answer {
 impl Failure {
     pub(super) fn error(&self) -> Error {
         Error::Unanswered { failure: self.to_string(), help: self.help() }
+    }
+
+    /// In a word or two, without what differs from one request to the next.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Failure::Refused => "connection refused",
+            Failure::TimedOut => "timed out",
+            Failure::Unreachable => "address unreachable",
+            Failure::NoResponse => "no response",
+            Failure::Broken(_) => "connection broke",
+            Failure::Unexpected(_) => "unexpected response",
+            Failure::Other(_) => "not sent",
+        }
     }
 
     /// What to do about it.

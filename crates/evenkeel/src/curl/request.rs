@@ -30,29 +30,29 @@ const JSON: &str = "application/json";
 
 /// How requests are sent.
 #[derive(Debug)]
-pub(super) struct Requests {
-    pub(super) namespace: NetworkNamespace,
+pub(crate) struct Requests {
+    pub(crate) namespace: NetworkNamespace,
     /// The address they come from.
-    pub(super) source: Option<IpAddr>,
-    pub(super) to: SocketAddr,
-    pub(super) protocol: Protocol,
-    pub(super) host: String,
-    pub(super) path: String,
+    pub(crate) source: Option<IpAddr>,
+    pub(crate) to: SocketAddr,
+    pub(crate) protocol: Protocol,
+    pub(crate) host: String,
+    pub(crate) path: String,
     /// For the connection, and then for the answer.
-    pub(super) timeout: Duration,
+    pub(crate) timeout: Duration,
 }
 
 /// What a sandbox Pod says of itself.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-pub(super) struct Answer {
-    pub(super) pod: String,
-    pub(super) namespace: String,
-    pub(super) node: String,
-    pub(super) zone: String,
+pub(crate) struct Answer {
+    pub(crate) pod: String,
+    pub(crate) namespace: String,
+    pub(crate) node: String,
+    pub(crate) zone: String,
 }
 
 impl Requests {
-    pub(super) async fn send(&self) -> Result<Answer, Failure> {
+    pub(crate) async fn send(&self) -> Result<Answer, Failure> {
         let body = match self.protocol {
             Protocol::Http => {
                 let stream = within(self.timeout, self.connect()).await?;

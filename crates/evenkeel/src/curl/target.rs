@@ -16,7 +16,7 @@ pub(super) struct Target {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Protocol {
+pub(crate) enum Protocol {
     Http,
     Udp,
 }

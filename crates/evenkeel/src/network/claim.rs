@@ -25,7 +25,7 @@ pub(crate) struct Claim {
 impl Claim {
     /// Removes what processes left that no longer run, and takes the first prefix that is free:
     /// `base`, `base2`, ….
-    pub(crate) fn take(folder: &Path, base: &str, api: &str) -> io::Result<Claim> {
+    pub(crate) fn take(folder: &Path, base: &str, api: &str, cluster: &str) -> io::Result<Claim> {
         fs::create_dir_all(folder)?;
         remove_leftovers(folder)?;
         for number in 1.. {
@@ -35,7 +35,8 @@ impl Claim {
             }
             let Some(lock) = lock(&lock_of(folder, &prefix))? else { continue };
             let bridge = format!("{prefix}_bridge");
-            let record = Record { api: api.to_owned(), bridge, ..Record::default() };
+            let (api, cluster) = (api.to_owned(), cluster.to_owned());
+            let record = Record { api, cluster, bridge, ..Record::default() };
             let claim = Claim { prefix, folder: folder.to_owned(), record, _lock: lock };
             claim.write()?;
             return Ok(claim);
@@ -104,13 +105,20 @@ fn remove(folder: &Path, prefix: &str, record: &Record) {
     if !lines.is_empty() {
         ip_anyway(None, &lines);
     }
-    for path in [record_of(folder, prefix), lock_of(folder, prefix)] {
+    let drill = folder.join(&record.bridge).with_extension("drill");
+    for path in [drill, record_of(folder, prefix), lock_of(folder, prefix)] {
         let _ = fs::remove_file(path);
     }
 }
 
+/// Whether another process holds it. Looking does not keep anyone from taking it for longer than that.
+pub(super) fn is_held(path: &Path) -> bool {
+    let Ok(file) = File::open(path) else { return false };
+    matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock))
+}
+
 /// `None` if another process holds it, or has just removed it.
-fn lock(path: &Path) -> io::Result<Option<File>> {
+pub(crate) fn lock(path: &Path) -> io::Result<Option<File>> {
     let file = File::options().write(true).create(true).truncate(false).open(path)?;
     match file.try_lock() {
         Ok(()) => {}
@@ -158,8 +166,8 @@ mod tests {
     #[test]
     fn two_processes_have_different_names_and_the_record_tells_them_apart() {
         let (folder, base) = own();
-        let mut first = Claim::take(&folder, &base, "https://one").unwrap();
-        let second = Claim::take(&folder, &base, "https://two").unwrap();
+        let mut first = Claim::take(&folder, &base, "https://one", "1").unwrap();
+        let second = Claim::take(&folder, &base, "https://two", "2").unwrap();
         assert_ne!(first.name("node-a1"), second.name("node-a1"));
         assert_ne!(first.bridge(), second.bridge());
         let name = first.add("node-a1").unwrap();
@@ -167,6 +175,9 @@ mod tests {
         let found = |api| Record::of_cluster(&folder, api);
         assert_eq!(found("https://one").unwrap().nodes["node-a1"], name);
         assert!(found("https://two").unwrap().nodes.is_empty());
+        let running = |api, cluster| Record::of_running(&folder, api, cluster).is_some();
+        assert!(running("https://one", "1") && running("https://two", "2"));
+        assert!(!running("https://one", "2") && !running("https://three", "1"));
         first.remove("node-a1");
         assert!(found("https://one").unwrap().nodes.is_empty());
         drop((first, second));
@@ -177,12 +188,14 @@ mod tests {
     #[test]
     fn what_a_killed_process_left_is_removed() {
         let (folder, base) = own();
-        let mut killed = Claim::take(&folder, &base, "https://one").unwrap();
+        let mut killed = Claim::take(&folder, &base, "https://one", "1").unwrap();
         killed.add("node-a1").unwrap();
         // As the kernel does when the process ends.
         killed._lock.unlock().unwrap();
         std::mem::forget(killed);
-        let next = Claim::take(&folder, &base, "https://two").unwrap();
+        assert!(Record::of_cluster(&folder, "https://one").is_some());
+        assert_eq!(Record::of_running(&folder, "https://one", "1"), None);
+        let next = Claim::take(&folder, &base, "https://two", "2").unwrap();
         assert_eq!(Record::of_cluster(&folder, "https://one"), None);
         drop(next);
         fs::remove_dir(&folder).unwrap();

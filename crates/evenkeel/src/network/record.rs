@@ -8,11 +8,16 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
+use super::claim;
+
 /// The namespaces of one `evenkeel up --proxy`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Record {
     /// The address of the API server, as in the kubeconfig.
     pub api: String,
+    /// The uid of the namespace kube-system, which no two clusters have in common.
+    #[serde(default)]
+    pub cluster: String,
     /// The namespace of the bridge.
     pub bridge: String,
     /// The namespace of each Node.
@@ -25,6 +30,18 @@ impl Record {
         let files = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
         let mut records = files.filter_map(|file| Record::read(&file));
         records.find(|record| record.api == api)
+    }
+
+    /// That of the cluster at this address with this uid, whose process runs: another cluster may be at
+    /// the address of one that was killed.
+    pub(crate) fn of_running(folder: &Path, api: &str, cluster: &str) -> Option<Record> {
+        let files = fs::read_dir(folder).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        let of_file = |file: PathBuf| Some((Record::read(&file)?, file));
+        let is_it = |record: &Record| record.api == api && record.cluster == cluster;
+        let mut running = files.filter_map(of_file).filter(|(record, file)| {
+            !cluster.is_empty() && is_it(record) && claim::is_held(&file.with_extension("lock"))
+        });
+        running.next().map(|(record, _)| record)
     }
 
     pub(super) fn read(path: &Path) -> Option<Record> {

@@ -81,13 +81,14 @@ impl Greeting {
         text
     }
 
-    /// Commands that send requests, as root. The Node and the Service are those of the sample.
+    /// Commands that send requests, as root. The Node, the Service and the zone are those of the sample.
     fn requests(&self, namespace: &str) -> String {
         let (program, inside) = (&self.program, namespace.replace(proxy::NODE, "node-a1"));
         let address = "$(kubectl get service web -n shop -o jsonpath='{.spec.clusterIP}')";
         format!(
             "  {program} curl --from node-a1 http://web.shop\n\
              \x20 {program} curl --from node-a1 http://web.shop --count 100\n\
+             \x20 {program} drill --lose zone-a\n\
              \x20 ip netns exec {inside} curl -s http://{address}\n"
         )
     }
@@ -157,6 +158,7 @@ TRY (in another shell)
         let text = greeting(true).text(URL, &components);
         for line in [
             "  evenkeel curl --from node-a1 http://web.shop\n",
+            "  evenkeel drill --lose zone-a\n",
             "  ip netns exec evenkeel2-node-a1 curl -s http://$(kubectl get service web -n shop ",
         ] {
             assert!(text.contains(line), "{line:?} is not in {text}");

@@ -46,6 +46,7 @@ fn commands_flags_and_values_are_offered() {
         (&["evenkeel", "analyze", "--fail-on", "w"], "warning"),
         (&["evenkeel", "migrate", "--to", "s"], "same-zone"),
         (&["evenkeel", "fairness", "collisions", "--hand"], "--hand-size"),
+        (&["evenkeel", "drill", "--lose", "zone-a", "--fail"], "--fail-under"),
     ] {
         let found = candidates(words);
         assert!(found.iter().any(|name| name == expected), "{words:?}: {found:?}");

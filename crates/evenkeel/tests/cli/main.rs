@@ -7,6 +7,7 @@ mod apiserver;
 mod bad_input;
 mod completion;
 mod controller;
+mod drill;
 mod explain;
 mod fairness;
 mod kubeconfig;

@@ -32,6 +32,8 @@ fn names_of_the_cluster_are_offered() {
         (&["evenkeel", "explain", "web", "--from-zone", "zone-"], "zone-a"),
         (&["evenkeel", "explain", "web", "--from-node", "node-"], "node-a1"),
         (&["evenkeel", "curl", "--from", "node-"], "node-a1"),
+        (&["evenkeel", "drill", "--lose", "zone-"], "zone-a"),
+        (&["evenkeel", "drill", "--lose", "zone-a", "-n", "shop", "--service", "pay"], "payments"),
     ] {
         let found = candidates(&up, words);
         assert!(found.iter().any(|name| name == expected), "{words:?}: {found:?}");

@@ -4,6 +4,7 @@
 
 mod completion;
 mod dashboard;
+mod drill;
 mod flow_control;
 mod handover;
 mod identity;

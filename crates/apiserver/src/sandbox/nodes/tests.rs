@@ -3,7 +3,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-use super::{HEARTBEAT, beats, evict, is_ready, reconcile};
+use super::{HEARTBEAT, OUTAGE_UNTIL, beats, evict, is_ready, reconcile};
 use crate::{
     sandbox::{
         action::{Action, Step},
@@ -230,4 +230,31 @@ fn a_node_that_is_cordoned_is_tainted_until_it_is_not() {
         assert_eq!(taints(&world), expected);
         assert_eq!(look(&mut world, 2).actions, []);
     }
+}
+
+#[test]
+fn an_outage_ends_by_itself_and_its_annotation_is_removed() {
+    let mut world = world(&[node(&json!({})), pod(&json!({}))]);
+    look(&mut world, 0);
+    let mut given = present(&world, "nodes", "n1");
+    given["kind"] = "Node".into();
+    given["metadata"]["annotations"] = json!({OUTAGE_UNTIL: "1970-01-01T00:01:00Z", "other": "x"});
+    put(&mut world, given, at(1));
+    assert!(!beats(world.node("n1").unwrap()));
+    assert_eq!(look(&mut world, 1), Step::nothing().again(at(40)), "lost after the grace");
+    assert_eq!(look(&mut world, 40).again, Some(at(60)), "over at its end");
+    assert!(!is_ready(world.node("n1").unwrap()));
+    look(&mut world, 60);
+    let annotations = &present(&world, "nodes", "n1")["metadata"]["annotations"];
+    assert_eq!(annotations, &json!({"other": "x"}));
+    look(&mut world, 60);
+    assert!(is_ready(world.node("n1").unwrap()) && taints(&world).is_empty());
+}
+
+#[test]
+fn an_outage_until_what_is_no_time_is_over_at_once() {
+    let annotations = json!({OUTAGE_UNTIL: "tomorrow"});
+    let mut world = world(&[node(&json!({"annotations": annotations}))]);
+    assert_eq!(look(&mut world, 1).actions.len(), 1);
+    assert!(beats(world.node("n1").unwrap()));
 }

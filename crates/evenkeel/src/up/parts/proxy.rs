@@ -37,7 +37,7 @@ use tracing::Instrument as _;
 
 use self::{hosts::Hosts, plan::Plan};
 use super::{Cluster, Context};
-use crate::{error::Error, up::args as up};
+use crate::{error::Error, network::cluster_uid, up::args as up};
 
 pub(crate) const NAME: &str = "proxy";
 
@@ -53,7 +53,8 @@ const RETRY: Duration = Duration::from_secs(1);
 pub(super) async fn run(context: Context) -> Result<(), Error> {
     let Context { settings, cluster, client, ready, stop } = context;
     let template = template(&settings, &cluster);
-    let mut hosts = block_in_place(|| Hosts::create(client, template, &cluster.address))?;
+    let uid = cluster_uid(&cluster.client).await?;
+    let mut hosts = block_in_place(|| Hosts::create(client, template, &cluster.address, &uid))?;
     let (mut changes, _watches) = changes(&cluster);
     let mut retry = !renewed(&cluster.client, &mut hosts).await;
     // Nobody receives it during shutdown.

@@ -2,12 +2,14 @@
 
 use std::fmt::Write;
 
-use super::{
-    Axes,
-    style::{OTHERS, Style},
-    text::{SIZE, escaped, fitted, width_of},
+use super::Axes;
+use crate::{
+    fairness::simulate::Outcome,
+    svg::{
+        style::{OTHERS, Style},
+        text::{SIZE, escaped, fitted, width_of},
+    },
 };
-use crate::fairness::simulate::Outcome;
 
 const LINE: f64 = 20.0;
 /// The sample before a name.

@@ -4,8 +4,6 @@
 mod legend;
 mod panel;
 mod scale;
-mod style;
-mod text;
 
 use std::fmt::Write;
 
@@ -13,11 +11,14 @@ use evenkeel_fairness::simulate::{FlowSeries, Report};
 
 use self::{
     panel::{Frame, Quantity},
-    scale::{TimeScale, WaitScale},
-    style::{MAX_FLOWS, Style, definitions},
-    text::{BOLD, SIZE, SMALL, escaped, fitted},
+    scale::WaitScale,
 };
 use super::Outcome;
+use crate::svg::{
+    scale::TimeScale,
+    style::{MAX_SERIES, Style, definitions},
+    text::{self, BOLD, SIZE, SMALL, escaped, fitted},
+};
 
 const WIDTH: f64 = 900.0;
 const LEFT: f64 = 62.0;
@@ -188,7 +189,7 @@ fn most_seats(report: &Report) -> f64 {
 impl Flows {
     fn new(outcomes: &[Outcome]) -> Self {
         let n = outcomes.first().map_or(0, |outcome| outcome.report.flows.len());
-        if n <= MAX_FLOWS {
+        if n <= MAX_SERIES {
             return Flows { shown: (0..n).collect(), others: Vec::new() };
         }
         let used = |flow: usize| -> f64 {
@@ -197,7 +198,7 @@ impl Flows {
         };
         let mut by_use: Vec<(f64, usize)> = (0..n).map(|flow| (used(flow), flow)).collect();
         by_use.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        let mut shown: Vec<usize> = by_use.drain(..MAX_FLOWS - 1).map(|(_, flow)| flow).collect();
+        let mut shown: Vec<usize> = by_use.drain(..MAX_SERIES - 1).map(|(_, flow)| flow).collect();
         let mut others: Vec<usize> = by_use.into_iter().map(|(_, flow)| flow).collect();
         shown.sort_unstable();
         others.sort_unstable();

@@ -2,13 +2,17 @@
 
 use std::fmt::Write;
 
-use super::{
-    Axes,
-    scale::ticks,
-    style::{MAX_FLOWS, Style},
-    text::{SMALL, escaped, width_of},
+use super::Axes;
+use crate::{
+    fairness::simulate::Outcome,
+    svg::{
+        axis::{grid, time_axis},
+        scale::ticks,
+        style::{MAX_SERIES, Style},
+        text::{SMALL, escaped, width_of},
+    },
+    table::percent,
 };
-use crate::{fairness::simulate::Outcome, table::percent};
 
 /// How the limit of the server is drawn.
 pub(super) const LIMIT: &str =
@@ -91,7 +95,7 @@ pub(super) fn render(
         svg,
         "<path d=\"M0 0V{height}H{width:.1}\" stroke=\"#333\" stroke-width=\"0.8\" fill=\"none\"/>"
     );
-    svg + &time_axis(axes, frame, is_last)
+    svg + &time_axis(axes.time, width, height, is_last)
 }
 
 // === Waiting times ===
@@ -189,7 +193,7 @@ fn bands(outcome: &Outcome, axes: &Axes) -> Vec<Band> {
         Some(format!("{} {}", flow.flow, percent(flow.figures.share)))
     };
     let shown = axes.flows.styled().map(|(style, flow)| (style, named(flow), vec![flow]));
-    let others = (Style(MAX_FLOWS), None, axes.flows.others.clone());
+    let others = (Style(MAX_SERIES), None, axes.flows.others.clone());
     let mut base = vec![0.0; windows];
     let mut bands = Vec::new();
     for (style, label, flows) in shown.chain([others]) {
@@ -231,51 +235,4 @@ fn label(band: &Band, measured: usize, x: &dyn Fn(usize) -> f64, y: &dyn Fn(f64)
         upper + SMALL,
         escaped(name)
     )
-}
-
-// === Axes ===
-
-fn grid<'t>(rows: impl Iterator<Item = (f64, &'t str)>, width: f64, is_first: bool) -> String {
-    let mut svg = String::new();
-    for (y, name) in rows {
-        let _ = writeln!(
-            svg,
-            "<path d=\"M-4 {y:.1}H{width:.1}\" stroke=\"#bbb\" stroke-width=\"0.5\"/>"
-        );
-        if is_first {
-            let _ = writeln!(
-                svg,
-                "<text x=\"-7\" y=\"{:.1}\" text-anchor=\"end\" font-size=\"{SMALL}\">{name}</text>",
-                y + 4.0
-            );
-        }
-    }
-    svg
-}
-
-fn time_axis(axes: &Axes, frame: Frame, is_last: bool) -> String {
-    let Frame { width, height, .. } = frame;
-    let mut svg = String::new();
-    for (second, name) in axes.time.ticks((width / 55.0) as u32) {
-        let x = width * axes.time.position(second);
-        let _ =
-            writeln!(svg, "<path d=\"M{x:.1} {height}v4\" stroke=\"#333\" stroke-width=\"0.8\"/>");
-        if is_last {
-            let _ = writeln!(
-                svg,
-                "<text x=\"{x:.1}\" y=\"{}\" text-anchor=\"middle\" font-size=\"{SMALL}\">{name}</text>",
-                height + 17.0
-            );
-        }
-    }
-    if is_last {
-        let _ = writeln!(
-            svg,
-            "<text x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">time ({})</text>",
-            width / 2.0,
-            height + 35.0,
-            axes.time.unit
-        );
-    }
-    svg
 }

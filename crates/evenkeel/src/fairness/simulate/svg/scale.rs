@@ -1,6 +1,6 @@
-//! Axes: which values are where, and which are named.
+//! The axis of waiting times: which values are where, and which are named.
 
-use super::super::super::units::short;
+use crate::{fairness::units::short, svg::scale::ticks};
 
 /// Of waiting times that differ by more than this factor, the logarithm is drawn.
 const LINEAR_UP_TO: f64 = 50.0;
@@ -17,14 +17,6 @@ pub(super) enum WaitScale {
     Linear(f64),
     /// Between powers of ten.
     Log { low: i32, high: i32 },
-}
-
-/// A time axis in a unit that keeps numbers short.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct TimeScale {
-    pub seconds: f64,
-    pub unit: &'static str,
-    unit_seconds: f64,
 }
 
 // === impl WaitScale ===
@@ -78,50 +70,9 @@ fn named(seconds: f64) -> String {
     short(seconds).replace(".0 ", " ")
 }
 
-// === impl TimeScale ===
-
-impl TimeScale {
-    pub(super) fn new(seconds: f64) -> Self {
-        let (unit, unit_seconds) = match seconds {
-            s if s > 7200.0 => ("h", 3600.0),
-            s if s > 600.0 => ("min", 60.0),
-            s if s < 1.0 => ("ms", 1e-3),
-            _ => ("s", 1.0),
-        };
-        TimeScale { seconds: seconds.max(f64::MIN_POSITIVE), unit, unit_seconds }
-    }
-
-    pub(super) fn position(self, seconds: f64) -> f64 {
-        (seconds / self.seconds).clamp(0.0, 1.0)
-    }
-
-    /// About `n` at most.
-    pub(super) fn ticks(self, n: u32) -> Vec<(f64, String)> {
-        let ticks = ticks(self.seconds / self.unit_seconds, n);
-        ticks.into_iter().map(|tick| (tick * self.unit_seconds, tick.to_string())).collect()
-    }
-}
-
-/// Round numbers from 0 on, at most about `n` of them.
-pub(super) fn ticks(most: f64, n: u32) -> Vec<f64> {
-    let rough = (most / f64::from(n.max(1))).max(f64::MIN_POSITIVE);
-    let magnitude = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|factor| factor * magnitude);
-    let step = step.into_iter().find(|step| *step >= rough * 0.999_999).unwrap_or(rough);
-    let round = |n: u32| (f64::from(n) * step * 1e9).round() / 1e9;
-    (0..=2 * n).map(round).take_while(|tick| *tick <= most * 1.000_001).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ticks_are_round_and_few() {
-        assert_eq!(ticks(10.0, 5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
-        assert_eq!(ticks(0.3, 5), [0.0, 0.1, 0.2, 0.3]);
-        assert_eq!(ticks(600.0, 5), [0.0, 200.0, 400.0, 600.0]);
-    }
 
     #[test]
     fn waiting_times_are_drawn_as_logarithms_where_they_differ_widely() {
@@ -156,14 +107,5 @@ mod tests {
         }
         let names: Vec<String> = scale.ticks().into_iter().map(|(_, name)| name).collect();
         assert_eq!(names, ["0", "1 ms", "10 ms", "100 ms", "1 s"]);
-    }
-
-    #[test]
-    fn long_times_have_long_units() {
-        for (seconds, unit, last) in [(125.0, "s", "100"), (3600.0, "min", "60"), (1e5, "h", "20")]
-        {
-            let scale = TimeScale::new(seconds);
-            assert_eq!((scale.unit, scale.ticks(5).last().unwrap().1.as_str()), (unit, last));
-        }
     }
 }

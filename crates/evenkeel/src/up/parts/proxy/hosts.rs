@@ -59,6 +59,9 @@ pub(super) struct Hosts {
 struct Host {
     address: Ipv4Addr,
     namespace: NetworkNamespace,
+    /// The bridge's end of its link.
+    link: String,
+    is_cut: bool,
     stop: CancellationToken,
 }
 
@@ -73,14 +76,15 @@ struct ClientOf(Client);
 // === impl Hosts ===
 
 impl Hosts {
-    /// The bridge, without Nodes. `client` is for the proxies.
+    /// The bridge, without Nodes. `client` is for the proxies; `cluster` is the cluster's uid.
     pub(super) fn create(
         client: Client,
         template: Settings,
         address: &str,
+        cluster: &str,
     ) -> Result<Hosts, Error> {
         let folder = Path::new(network::FOLDER);
-        let claim = Claim::take(folder, network::BASE, address);
+        let claim = Claim::take(folder, network::BASE, address, cluster);
         let claim = claim.map_err(|source| Error::Write { path: folder.to_owned(), source })?;
         let bridge = claim.bridge().to_owned();
         create_namespace(&bridge)?;
@@ -113,8 +117,9 @@ impl Hosts {
         self.remove_pods(plan);
         self.remove_nodes(plan);
         let nodes = self.add_nodes(plan);
+        let links = self.set_links(plan);
         let pods = self.add_pods(plan);
-        nodes && pods
+        nodes && links && pods
     }
 
     /// Waits until a proxy fails.
@@ -244,8 +249,32 @@ impl Hosts {
             namespace.clone(),
             stop.clone(),
         ));
-        self.nodes.insert(name.to_owned(), Host { address, namespace, stop });
+        let host = Host { address, namespace, link, is_cut: false, stop };
+        self.nodes.insert(name.to_owned(), host);
         Ok(())
+    }
+
+    /// Cuts the links of Nodes with an outage, and connects the others again. At a Node nothing changes:
+    /// its addresses, routes and rules stay.
+    fn set_links(&mut self, plan: &Plan) -> bool {
+        let changed = self
+            .nodes
+            .iter_mut()
+            .filter(|(name, host)| host.is_cut != plan.cut.contains(name.as_str()));
+        let changed: Vec<&mut Host> = changed.map(|(_, host)| host).collect();
+        if changed.is_empty() {
+            return true;
+        }
+        let line = |host: &&mut Host| {
+            format!("link set {} {}\n", host.link, if host.is_cut { "up" } else { "down" })
+        };
+        let lines: String = changed.iter().map(line).collect();
+        if let Err(error) = ip(Some(self.claim.bridge()), &lines) {
+            tracing::warn!(%error, "cutting or connecting Nodes failed");
+            return false;
+        }
+        changed.into_iter().for_each(|host| host.is_cut = !host.is_cut);
+        true
     }
 
     fn add_pods(&mut self, plan: &Plan) -> bool {

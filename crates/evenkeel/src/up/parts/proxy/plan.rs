@@ -5,6 +5,7 @@ use std::{
     net::Ipv4Addr,
 };
 
+use evenkeel_apiserver::OUTAGE_UNTIL;
 use evenkeel_model::label;
 use k8s_openapi::api::{
     core::v1::{Node, Pod},
@@ -19,6 +20,8 @@ const LONGEST: usize = 240;
 pub(super) struct Plan {
     /// By name.
     pub(super) nodes: BTreeMap<String, Ipv4Addr>,
+    /// The Nodes whose network is cut: those with an outage.
+    pub(super) cut: BTreeSet<String>,
     /// By uid.
     pub(super) pods: BTreeMap<String, PodPlan>,
 }
@@ -52,7 +55,9 @@ pub(super) enum Port {
 /// it has an address until it is gone or has ended: for the ports of its containers, and those at
 /// which an EndpointSlice sends traffic to it.
 pub(super) fn plan(nodes: &[Node], pods: &[Pod], slices: &[EndpointSlice]) -> Plan {
-    let mut plan = Plan { nodes: addresses(nodes), pods: BTreeMap::new() };
+    let has_outage = |node: &&Node| node.annotations().contains_key(OUTAGE_UNTIL);
+    let cut = nodes.iter().filter(has_outage).map(Node::name_any).collect();
+    let mut plan = Plan { nodes: addresses(nodes), cut, pods: BTreeMap::new() };
     let zones: BTreeMap<&str, &str> = nodes.iter().filter_map(zone).collect();
     let sliced = sliced_ports(slices);
     for pod in pods {
@@ -208,6 +213,16 @@ mod tests {
         assert!(
             !planned(&a1, &[pod("web", "Running", "172.16.0.1")], &[]).pods["web"].is_own_address
         );
+    }
+
+    #[test]
+    fn a_node_with_an_outage_is_cut_and_keeps_its_pods() {
+        let mut lost = node("node-a1", "172.16.0.1");
+        lost["metadata"]["annotations"] = json!({OUTAGE_UNTIL: "2026-01-01T00:00:00Z"});
+        let pods = [pod("web", "Running", "10.244.0.1")];
+        let plan = planned(&[lost, node("node-a2", "172.16.0.2")], &pods, &[]);
+        assert_eq!(plan.cut, ["node-a1".to_owned()].into());
+        assert_eq!((plan.nodes.len(), plan.pods.len()), (2, 1));
     }
 
     #[test]

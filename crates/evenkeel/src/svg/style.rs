@@ -1,13 +1,13 @@
-//! How flows are distinguished: by colour, and in greyscale by dashes and hatching.
+//! How series are distinguished: by colour, and in greyscale by dashes and hatching.
 
 use std::fmt::Write;
 
-/// The maximum number of flows that are drawn separately.
-pub(super) const MAX_FLOWS: usize = 12;
+/// The maximum number of series that are drawn separately.
+pub(crate) const MAX_SERIES: usize = 12;
 
 /// Colours that colour-blind readers can tell apart: Okabe and Ito (2008) without yellow, which is
 /// too pale for lines, then dark ones of Tol (2021). Those with the same dashes differ in lightness.
-const COLOURS: [&str; MAX_FLOWS] = [
+const COLOURS: [&str; MAX_SERIES] = [
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#882255", "#332288",
     "#999933", "#117733", "#44546a", "#7f3f00",
 ];
@@ -21,20 +21,20 @@ const HATCHES: [&str; 6] = [
     "M0 4h8",
     "M4 0v8",
 ];
-/// All flows beyond the limit together.
-pub(super) const OTHERS: &str = "#c8c8c8";
+/// All series beyond the limit together.
+pub(crate) const OTHERS: &str = "#c8c8c8";
 
-/// How one flow is drawn; those beyond the limit are drawn together.
+/// How one series is drawn; those beyond the limit are drawn together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Style(pub usize);
+pub(crate) struct Style(pub usize);
 
 impl Style {
-    pub(super) fn colour(self) -> &'static str {
+    pub(crate) fn colour(self) -> &'static str {
         COLOURS.get(self.0).copied().unwrap_or(OTHERS)
     }
 
     /// Attributes of a line.
-    pub(super) fn line(self) -> String {
+    pub(crate) fn line(self) -> String {
         let dash = match DASHES[self.0 % DASHES.len()] {
             "" => String::new(),
             dash => format!(" stroke-dasharray=\"{dash}\""),
@@ -42,18 +42,18 @@ impl Style {
         format!("fill=\"none\" stroke=\"{}\" stroke-width=\"1.6\"{dash}", self.colour())
     }
 
-    pub(super) fn fill(self) -> String {
-        match self.0 < MAX_FLOWS && !HATCHES[self.0 % HATCHES.len()].is_empty() {
+    pub(crate) fn fill(self) -> String {
+        match self.0 < MAX_SERIES && !HATCHES[self.0 % HATCHES.len()].is_empty() {
             true => format!("url(#fill-{})", self.0),
             false => self.colour().to_owned(),
         }
     }
 }
 
-/// The hatching that the first `n` flows need.
-pub(super) fn definitions(n: usize) -> String {
+/// The hatching that the first `n` series need.
+pub(crate) fn definitions(n: usize) -> String {
     let mut svg = "<defs>\n".to_owned();
-    for style in (0..n.min(MAX_FLOWS)).map(Style) {
+    for style in (0..n.min(MAX_SERIES)).map(Style) {
         let hatch = HATCHES[style.0 % HATCHES.len()];
         if hatch.is_empty() {
             continue;

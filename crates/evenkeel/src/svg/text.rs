@@ -1,14 +1,14 @@
 //! Text in a picture: escaped, and no wider than its place.
 
 /// The size of most text, in pixels.
-pub(super) const SIZE: f64 = 12.0;
+pub(crate) const SIZE: f64 = 12.0;
 /// That of names at axes.
-pub(super) const SMALL: f64 = 11.0;
+pub(crate) const SMALL: f64 = 11.0;
 /// Bold text is wider by about this factor.
-pub(super) const BOLD: f64 = 1.2;
+pub(crate) const BOLD: f64 = 1.2;
 
 /// Text that is safe in XML: no markup, and none of the characters XML has no place for.
-pub(super) fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -25,7 +25,7 @@ pub(super) fn escaped(text: &str) -> String {
 }
 
 /// As much of a text as fits, with an ellipsis where some is missing.
-pub(super) fn fitted(text: &str, width: f64, size: f64) -> String {
+pub(crate) fn fitted(text: &str, width: f64, size: f64) -> String {
     if width_of(text, size) <= width {
         return text.to_owned();
     }
@@ -39,7 +39,7 @@ pub(super) fn fitted(text: &str, width: f64, size: f64) -> String {
 }
 
 /// How wide a text is at most, roughly: fonts differ.
-pub(super) fn width_of(text: &str, size: f64) -> f64 {
+pub(crate) fn width_of(text: &str, size: f64) -> f64 {
     let ems = |c: char| match c {
         'i' | 'j' | 'l' | 't' | 'f' | 'r' | ' ' | '.' | ',' | ':' | '-' | '(' | ')' | '/' => 0.37,
         'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.95,
