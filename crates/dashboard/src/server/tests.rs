@@ -45,7 +45,7 @@ fn publish(feed: &Feed<Shown>) {
     let snapshot = Snapshot {
         topology: world.cluster.topology,
         nodes: world.cluster.nodes,
-        services: vec![state],
+        services: vec![state.into()],
         ..Snapshot::default()
     };
     let cluster = Cluster::new(snapshot, Server::default()).unwrap();

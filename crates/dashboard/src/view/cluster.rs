@@ -3,15 +3,15 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use evenkeel_model::{Node, NodeId, ServiceState};
-use evenkeel_topology::{analyze::Severity, explain::From, whatif::Figures};
+use evenkeel_model::{Node, NodeId};
+use evenkeel_topology::analyze::Severity;
 use serde::Serialize;
 
 use super::{
     Scene,
-    figure::{Figure, Flow, Plot, figure},
+    figure::Figure,
     findings::FindingView,
-    flows::{self, Target},
+    summary::{Summary, Sums},
     words::{Number, count, percent, shown, zone_label},
 };
 
@@ -92,44 +92,29 @@ pub struct ServiceRow {
     pub trouble: Option<FindingView>,
     pub more: usize,
     #[serde(skip)]
-    rank: Rank,
+    pub(super) rank: Rank,
 }
 
 /// Those in trouble first, then the most loaded.
-type Rank = (Reverse<Option<Severity>>, Reverse<u64>);
+pub(super) type Rank = (Reverse<Option<Severity>>, Reverse<u64>);
 
-/// What is added up over Services.
-#[derive(Default)]
-struct Sums {
-    /// By zones of clients and of endpoints.
-    flows: BTreeMap<(Arc<str>, Arc<str>), f64>,
-    drawn: usize,
-    in_zone: f64,
-    serving: usize,
-    worst: Option<Worst>,
-}
-
-pub(super) fn page(scene: &Scene<'_>) -> ClusterPage {
-    let mut sums = Sums::default();
-    let states = scene.snapshot.services.iter();
-    let mut services: Vec<ServiceRow> = states.map(|state| sums.take(scene, state)).collect();
-    let all = services.len();
-    let troubled = services.iter().filter(|row| row.trouble.is_some()).count();
-    services.sort_by(|a, b| {
-        (&a.rank, &a.namespace, &a.service).cmp(&(&b.rank, &b.namespace, &b.service))
-    });
-    services.truncate(MOST_SERVICES);
+/// O(Services · log of those that are shown + nodes).
+pub(super) fn page(scene: &Scene<'_>, summaries: &[Arc<Summary>]) -> ClusterPage {
+    let sums = Sums::of(summaries, &scene.snapshot.topology.zones);
+    let all = summaries.len();
+    let services: Vec<ServiceRow> = first(summaries).into_iter().cloned().collect();
+    let troubled = summaries.iter().filter(|summary| summary.row.trouble.is_some()).count();
     let found = scene.context.cluster_findings();
     let findings: Vec<FindingView> =
         found.iter().take(MOST_FINDINGS).map(FindingView::from).collect();
     let zones = zones(scene);
-    let in_zone = (sums.serving > 0).then(|| sums.in_zone / sums.serving as f64);
+    let in_zone = sums.in_zone();
     let mut page = ClusterPage {
         sentence: sentence(in_zone, all, troubled),
         in_zone: Number::maybe(in_zone),
         figure_note: note(&sums, all),
         figure: sums.figure(),
-        worst: sums.worst,
+        worst: sums.worst.cloned(),
         zones_left_out: zones.len().saturating_sub(MOST_ZONES),
         zones: zones.into_iter().take(MOST_ZONES).collect(),
         services_left_out: all - services.len(),
@@ -140,6 +125,20 @@ pub(super) fn page(scene: &Scene<'_>) -> ClusterPage {
     };
     page.marks = page.count();
     page
+}
+
+/// Those that are shown.
+fn first(summaries: &[Arc<Summary>]) -> Vec<&ServiceRow> {
+    let mut rows: Vec<&ServiceRow> = summaries.iter().map(|summary| &summary.row).collect();
+    let by_rank = |a: &&ServiceRow, b: &&ServiceRow| {
+        (&a.rank, &a.namespace, &a.service).cmp(&(&b.rank, &b.namespace, &b.service))
+    };
+    if rows.len() > MOST_SERVICES {
+        rows.select_nth_unstable_by(MOST_SERVICES, by_rank);
+        rows.truncate(MOST_SERVICES);
+    }
+    rows.sort_unstable_by(by_rank);
+    rows
 }
 
 fn sentence(in_zone: Option<f64>, services: usize, troubled: usize) -> String {
@@ -214,125 +213,6 @@ fn cores(milli: u64) -> String {
         0 => "CPU unknown".to_owned(),
         milli => format!("{} CPU", (milli as f64 / 100.0).round() / 10.0),
     }
-}
-
-/// Whether figures say anything: somebody sends, and somebody serves.
-pub(super) fn is_served(scene: &Scene<'_>, figures: &Figures) -> bool {
-    !scene.scenario.client_zones().is_empty() && figures.unserved_share < 1.0
-}
-
-/// The share that stays in its zone. Where no traffic is between known zones, it is unknown, not zero.
-pub(super) fn in_zone(scene: &Scene<'_>, figures: &Figures) -> Option<f64> {
-    (is_served(scene, figures) && is_placed(figures)).then_some(figures.in_zone_share)
-}
-
-/// Whether some traffic is between known zones.
-pub(super) fn is_placed(figures: &Figures) -> bool {
-    figures.in_zone_share + figures.cross_zone_share > 0.0
-}
-
-// === impl Sums ===
-
-impl Sums {
-    fn take(&mut self, scene: &Scene<'_>, state: &ServiceState) -> ServiceRow {
-        let explanation = scene.context.explain(state, &From::default());
-        let (policy, figures) = scene.scenario.now(state);
-        let served = is_served(scene, &figures);
-        self.add_flows(&flows::clients(&explanation));
-        let near = in_zone(scene, &figures);
-        if let Some(share) = near {
-            self.in_zone += share;
-            self.serving += 1;
-        }
-        if served {
-            self.compare(state, &figures);
-        }
-        let own = |finding: &&evenkeel_topology::analyze::Finding| {
-            finding.object.kind == "Service" && finding.severity > Severity::Info
-        };
-        let mut findings = explanation.findings.iter().filter(own);
-        let trouble = findings.next().map(FindingView::from);
-        let load = served.then_some(figures.max_load);
-        ServiceRow {
-            namespace: Arc::clone(&explanation.namespace),
-            service: Arc::clone(&explanation.service),
-            label: format!("{}/{}", shown(&explanation.namespace), shown(&explanation.service)),
-            policy: policy.as_str(),
-            ready: explanation.families.iter().map(|family| family.ready).max().unwrap_or(0),
-            in_zone: Number::maybe(near),
-            load: Number::maybe(load),
-            rank: rank(trouble.as_ref(), load),
-            trouble,
-            more: findings.count(),
-        }
-    }
-
-    fn add_flows(&mut self, clients: &[flows::Clients]) {
-        let mut is_drawn = false;
-        for from in clients {
-            let Some(part) = from.part else { continue };
-            for to in &from.to {
-                let (Target::Zone(zone) | Target::OwnNodes(zone)) = &to.to;
-                let pair = (Arc::clone(&from.zone), Arc::clone(zone));
-                *self.flows.entry(pair).or_default() += part * to.share;
-                is_drawn = true;
-            }
-        }
-        self.drawn += usize::from(is_drawn);
-    }
-
-    fn compare(&mut self, state: &ServiceState, figures: &Figures) {
-        let busiest = self.worst.as_ref().and_then(|worst| worst.load.value).unwrap_or(0.0);
-        if figures.max_load <= busiest {
-            return;
-        }
-        let endpoint = figures.busiest_endpoint.as_ref();
-        self.worst = Some(Worst {
-            namespace: Arc::clone(&state.service.key.namespace),
-            service: Arc::clone(&state.service.key.name),
-            load: Number::predicted(figures.max_load),
-            endpoint: endpoint.map(|name| shown(&name.address)).unwrap_or_default(),
-        });
-    }
-
-    fn figure(&self) -> Figure {
-        let mut plot = Plot { title: "Traffic between zones".to_owned(), ..Plot::default() };
-        let from: BTreeMap<&Arc<str>, f64> =
-            self.flows.iter().fold(BTreeMap::new(), |mut sums, ((from, _), amount)| {
-                *sums.entry(from).or_default() += amount;
-                sums
-            });
-        let to: std::collections::BTreeSet<&Arc<str>> =
-            self.flows.keys().map(|(_, to)| to).collect();
-        let sent: f64 = from.values().sum();
-        let lane = |(zone, amount): (&&Arc<str>, &f64)| {
-            (zone_label(zone), format!("sends {}", percent(amount / sent)))
-        };
-        plot.clients = from.iter().map(lane).collect();
-        plot.endpoints = to.iter().map(|zone| zone_label(zone)).collect();
-        let place = |zone: &Arc<str>| to.iter().position(|known| **known == *zone);
-        plot.flows = self
-            .flows
-            .iter()
-            .filter_map(|((a, b), amount)| {
-                let row = from.keys().position(|known| **known == *a)?;
-                Some(Flow {
-                    from: row,
-                    to: place(b)?,
-                    amount: amount / sent,
-                    share: amount / from.get(a)?,
-                    crosses: (!a.is_empty() && !b.is_empty()).then_some(a != b),
-                })
-            })
-            .collect();
-        figure(plot)
-    }
-}
-
-fn rank(trouble: Option<&FindingView>, load: Option<f64>) -> Rank {
-    // In thousandths: loads that look alike rank alike.
-    let load = load.map_or(0, |load| (load * 1000.0).round() as u64);
-    (Reverse(trouble.map(|finding| finding.severity)), Reverse(load))
 }
 
 // === impl ClusterPage ===

@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use super::{
     Scene,
-    cluster::{in_zone, is_placed, is_served},
     figure::{Figure, Flow, Plot, figure},
     findings::FindingView,
     flows::{self, Clients, Part, Target},
+    summary::{in_zone, is_placed, is_served},
     what_if::{self, WhatIf, Wish},
     words::{Number, count, percent, shown},
 };

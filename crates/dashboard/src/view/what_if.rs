@@ -10,7 +10,7 @@ use evenkeel_topology::{
 use serde::Serialize;
 
 use super::{
-    cluster::is_placed,
+    summary::is_placed,
     words::{Basis, percent, zone_label},
 };
 

@@ -48,7 +48,7 @@ pub(crate) fn forecast_in(
     let snapshot = Snapshot {
         topology: world.cluster.topology.clone(),
         nodes: world.cluster.nodes.clone(),
-        services: vec![state],
+        services: vec![state.into()],
         ..Snapshot::default()
     };
     let (scenario, state) = (Scenario::new(&snapshot, profile, environment), &snapshot.services[0]);
