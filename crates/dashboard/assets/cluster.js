@@ -17,6 +17,7 @@ export function cluster(page) {
     el("p", { class: "sentence" }, page.sentence),
     el("dl", { class: "facts" },
       fact("Stays in its zone", number(page.inZone)),
+      fact("Stays in its zone, counted by proxies", el("span", {}, number(page.measured), ` ${page.measuredNote}`)),
       fact("Busiest endpoint, of its fair share", el("span", {}, worst))),
     section("Traffic between zones", figure(page.figure), el("p", { class: "note" }, page.figureNote)),
     section("Services", services(page), leftOut(page.servicesLeftOut, "Services")),

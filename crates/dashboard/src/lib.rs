@@ -9,6 +9,7 @@
 //! elements for what `view` says. Not here: decisions, which are `topology`'s, and any request to the
 //! cluster that is not a read.
 
+mod counters;
 mod error;
 mod feed;
 mod live;

@@ -7,8 +7,10 @@
 //! ```text
 //!   watches ─► Followed (k8s) ─► snapshot ─► Cluster::next ─► Feed ─► pages, event streams
 //!   lists ────────┘               │ shares all that is as it was
+//!   counters of proxies ──────────┘
 //! ```
 
+mod proxies;
 mod reader;
 
 use std::{sync::Arc, time::Duration};
@@ -20,7 +22,7 @@ use evenkeel_k8s::{
 use evenkeel_topology::Server;
 use kube::Client;
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch as latest},
     task::JoinSet,
     time::{Instant, sleep},
 };
@@ -38,7 +40,11 @@ struct Beside {
 }
 
 /// Follows the cluster. It returns if one of its tasks ended, which none should.
-pub(crate) async fn follow(client: Client, feeds: Arc<Feeds>) {
+pub(crate) async fn follow(
+    client: Client,
+    feeds: Arc<Feeds>,
+    proxies: latest::Receiver<Vec<String>>,
+) {
     let all = Some(Selector::all());
     let selectors = Selectors {
         nodes: all.clone(),
@@ -59,9 +65,12 @@ pub(crate) async fn follow(client: Client, feeds: Arc<Feeds>) {
     let (send, beside) = mpsc::channel(1);
     let of = Arc::clone(&feeds);
     running.spawn(async move { read_beside(client, &of.cluster, send).await });
+    let (send, measured) = mpsc::channel(1);
+    let of = Arc::clone(&feeds);
+    running.spawn(async move { proxies::measure(proxies, &of.cluster, send).await });
     let reader = Reader::new(conditions);
     tokio::select! {
-        () = reader.run(&feeds.cluster, batches, beside) => {}
+        () = reader.run(&feeds.cluster, batches, beside, measured) => {}
         _ = running.join_next() => {}
     }
 }

@@ -4,7 +4,7 @@ use std::{fmt, net::SocketAddr, sync::Arc};
 
 use evenkeel_admin::supervisor::Supervisor;
 use kube::Client;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
@@ -22,6 +22,8 @@ pub struct Settings {
     /// Of the cluster that is shown. It should not retry by itself and should detect lost connections, see
     /// `evenkeel_k8s::live::long_lived`.
     pub client: Client,
+    /// The URLs of the metrics of proxies that count connections by zone, as they come and go.
+    pub proxies: watch::Receiver<Vec<String>>,
 }
 
 /// The dashboard answers.
@@ -39,7 +41,7 @@ pub async fn run(
     ready: impl FnOnce(Ready),
     stop: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let Settings { listen, client } = settings;
+    let Settings { listen, client, proxies } = settings;
     if !listen.ip().is_loopback() {
         return Err(Error::NotLoopback { address: listen });
     }
@@ -51,8 +53,8 @@ pub async fn run(
     let (feeds, stopping) = (Arc::new(Feeds::new()), CancellationToken::new());
     let supervisor = Supervisor::new(stopping.clone(), |_, _| ());
     let read = Arc::clone(&feeds);
-    let reader =
-        supervisor.spawn("reader", move || live::follow(client.clone(), Arc::clone(&read)));
+    let reader = supervisor
+        .spawn("reader", move || live::follow(client.clone(), Arc::clone(&read), proxies.clone()));
     let serving = tokio::spawn(server::serve(listener, guard, feeds, stopping.clone()));
     ready(Ready { listen: address, url });
     stop.await;

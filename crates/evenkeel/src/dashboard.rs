@@ -7,7 +7,7 @@ use evenkeel_admin::signals::Signals;
 use evenkeel_dashboard::{Ready, Settings};
 use evenkeel_k8s::live::{self, Connection};
 use kube::Client;
-use tokio::{runtime::Builder, time::timeout};
+use tokio::{runtime::Builder, sync::watch, time::timeout};
 use tracing::Level;
 
 use crate::{
@@ -32,6 +32,10 @@ pub(crate) struct DashboardArgs {
     /// Address of the pages, a loopback address; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
+    /// Show connections by zone as proxies with --zone-counters count them: the URL of a proxy's
+    /// /metrics; may be repeated
+    #[arg(long, value_name = "URL")]
+    pub measured: Vec<String>,
     #[command(flatten)]
     pub log: LogArgs,
 }
@@ -58,7 +62,8 @@ pub(crate) fn run(args: &DashboardArgs) -> Result<(), Error> {
         let Connection { client, address } = live::controller_client(&source).await?;
         printer::note(format_args!("kubeconfig: {source}"));
         check(&client).await?;
-        let settings = Settings { listen: args.listen, client };
+        let (_proxies, proxies) = watch::channel(args.measured.clone());
+        let settings = Settings { listen: args.listen, client, proxies };
         let ready = |ready: Ready| {
             printed = printer::data(&format!("dashboard: {}\ncluster:   {address}\n", ready.url));
         };

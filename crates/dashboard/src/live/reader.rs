@@ -22,7 +22,7 @@ use tokio::{
 use super::Beside;
 use crate::{
     feed::{Feed, Shown},
-    view::Cluster,
+    view::{Cluster, Measured},
 };
 
 /// Changes that come within this time are shown together.
@@ -52,6 +52,7 @@ pub(super) struct Reader {
     next: Instant,
     next_nodes: Instant,
     problem: Option<String>,
+    measured: Arc<Measured>,
 }
 
 // === impl Reader ===
@@ -69,6 +70,7 @@ impl Reader {
             next: now,
             next_nodes: now,
             problem: None,
+            measured: Arc::default(),
         }
     }
 
@@ -78,6 +80,7 @@ impl Reader {
         feed: &Feed<Shown>,
         mut batches: mpsc::Receiver<Received>,
         mut beside: mpsc::Receiver<Beside>,
+        mut measured: mpsc::Receiver<Measured>,
     ) {
         loop {
             let due = self.due();
@@ -89,6 +92,10 @@ impl Reader {
                 },
                 read = beside.recv() => match read {
                     Some(read) => self.refresh(feed, read),
+                    None => return,
+                },
+                counted = measured.recv() => match counted {
+                    Some(counted) => self.count(counted),
                     None => return,
                 },
                 () = at(due), if is_seen => self.show(feed).await,
@@ -120,6 +127,13 @@ impl Reader {
         }
     }
 
+    fn count(&mut self, counted: Measured) {
+        if *self.measured != counted {
+            self.measured = Arc::new(counted);
+            self.waiting.get_or_insert_with(Instant::now);
+        }
+    }
+
     /// `None`: there is nothing to show.
     fn due(&self) -> Option<Instant> {
         let waiting = self.waiting?;
@@ -142,12 +156,13 @@ impl Reader {
         }
         let snapshot = self.followed.snapshot(seconds());
         let (before, server) = (self.shown.clone(), self.server);
+        let measured = Arc::clone(&self.measured);
         let compute = move || {
             let cluster = match before {
                 Some(before) => before.next(snapshot, server),
                 None => Cluster::new(snapshot, server),
             };
-            let cluster = cluster.map_err(|error| error.to_string())?;
+            let cluster = cluster.map_err(|error| error.to_string())?.with_measured(measured);
             let page = serde_json::to_string(&cluster.page()).map_err(|error| error.to_string())?;
             Ok(Shown { cluster: Arc::new(cluster), page: page.into() })
         };

@@ -29,6 +29,9 @@ const SERVICE_MARKS: usize = 2;
 pub struct ClusterPage {
     pub sentence: String,
     pub in_zone: Number,
+    /// The part that stayed in its zone of what proxies counted.
+    pub measured: Number,
+    pub measured_note: String,
     pub worst: Option<Worst>,
     pub zones: Vec<ZoneLane>,
     pub zones_left_out: usize,
@@ -112,6 +115,8 @@ pub(super) fn page(scene: &Scene<'_>, summaries: &[Arc<Summary>]) -> ClusterPage
     let mut page = ClusterPage {
         sentence: sentence(in_zone, all, troubled),
         in_zone: Number::maybe(in_zone),
+        measured: scene.measured.in_zone_of_all(),
+        measured_note: scene.measured.basis_of_all(),
         figure_note: note(&sums, all),
         figure: sums.figure(),
         worst: sums.worst.cloned(),

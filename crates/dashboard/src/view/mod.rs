@@ -10,6 +10,7 @@ mod cluster;
 mod figure;
 mod findings;
 mod flows;
+mod measured;
 mod service;
 mod summary;
 mod what_if;
@@ -29,6 +30,7 @@ pub use self::{
     cluster::{ClusterPage, NodeMark, ServiceRow, Worst, ZoneLane},
     figure::{Cell, Figure, Label, Lane, MatrixRow, Ribbon, Side},
     findings::FindingView,
+    measured::{Connections, Measured},
     service::{FamilyRow, FlowRow, Line, ServicePage},
     what_if::{Bar, Choice, MOST_REPLICAS, Outcome, WhatIf, Wish},
     words::{Basis, Number},
@@ -48,6 +50,7 @@ pub struct Cluster {
     summaries: Vec<Arc<Summary>>,
     /// Of these, those that the cluster before did not have.
     renewed: usize,
+    measured: Arc<Measured>,
 }
 
 /// What all pages about one cluster are made from.
@@ -55,6 +58,7 @@ struct Scene<'a> {
     snapshot: &'a Snapshot,
     context: Context<'a>,
     scenario: Scenario<'a>,
+    measured: &'a Measured,
 }
 
 // === impl Cluster ===
@@ -98,6 +102,11 @@ impl Cluster {
         Ok(Cluster { summaries, renewed, ..cluster })
     }
 
+    /// With what proxies counted.
+    pub fn with_measured(self, measured: Arc<Measured>) -> Cluster {
+        Cluster { measured, ..self }
+    }
+
     /// How many Services were explained for it.
     pub fn renewed(&self) -> usize {
         self.renewed
@@ -118,7 +127,8 @@ impl Cluster {
         let fleet = Proxies::of(&snapshot).fleet();
         let environment = Environment::new(None, server, |_| {})?.with_fleet(fleet);
         let (traffic, summaries) = (TrafficProfile::default(), Vec::new());
-        Ok(Cluster { snapshot, environment, fleet, traffic, summaries, renewed: 0 })
+        let measured = Arc::default();
+        Ok(Cluster { snapshot, environment, fleet, traffic, summaries, renewed: 0, measured })
     }
 
     /// Whether all that Services have in common is the same.
@@ -144,6 +154,7 @@ impl Cluster {
             snapshot: &self.snapshot,
             context: Context::new(&self.snapshot, &self.environment),
             scenario: Scenario::new(&self.snapshot, &self.traffic, &self.environment),
+            measured: &self.measured,
         }
     }
 }

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use super::{
     Scene,
     cluster::{Rank, ServiceRow, Worst},
-    figure::{Figure, Flow, Plot, figure},
+    figure::{Figure, Flow, MOST_CELLS, Plot, figure},
     findings::FindingView,
     flows::{self, Target},
     words::{Number, percent, shown, zone_label},
@@ -188,6 +188,7 @@ impl<'a> Sums<'a> {
         };
         figure(Plot {
             title: "Traffic between zones".to_owned(),
+            most: MOST_CELLS,
             flows: flows.collect(),
             clients: sent.iter().map(lane).collect(),
             endpoints: to.iter().map(|zone| zone_label(zone)).collect(),
