@@ -15,9 +15,11 @@ mod feed;
 mod live;
 mod run;
 mod server;
+mod tls;
 pub mod view;
 
 pub use crate::{
     error::Error,
     run::{Ready, Settings, run},
+    tls::Tls,
 };

@@ -24,6 +24,6 @@ pub(in crate::up) async fn run(
         // Nobody receives it during shutdown.
         let _ = ready.send(addresses);
     };
-    let settings = Settings { listen, client, proxies };
+    let settings = Settings { listen, client, proxies, tls: None };
     Ok(evenkeel_dashboard::run(settings, on_ready, stop.cancelled_owned()).await?)
 }
