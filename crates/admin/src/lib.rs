@@ -1,5 +1,5 @@
 //! What every process has: health, the endpoint for health and metrics, log lines, signals, the
-//! supervision of long-lived tasks, and the lease by which one of several processes leads.
+//! supervision of long-lived tasks, reading the metrics of another process, and the lease by which one of several processes leads.
 //!
 //! Not here: what a process does, its metrics themselves, and its command line.
 
@@ -7,5 +7,6 @@ pub mod endpoint;
 pub mod health;
 pub mod lease;
 pub mod logs;
+pub mod scrape;
 pub mod signals;
 pub mod supervisor;

@@ -13,6 +13,7 @@ export function cluster(page) {
     el("p", { class: "sentence" }, page.sentence),
     el("dl", { class: "facts" },
       fact("Stays in its zone", [number(page.inZone), shares(page.inZone)]),
+      fact("Stays in its zone, counted by proxies", el("span", {}, number(page.measured), ` ${page.measuredNote}`)),
       fact("Services that need attention", el("span", { class: "number" }, String(page.troubled), el("span", { class: "basis" }, ` of ${page.all}`))),
       fact("Busiest endpoint, of its fair share", page.worst ? worst(page.worst) : number({ text: "unknown", basis: "unknown" }))),
     section("Traffic between zones", figure(page.figure, true), el("p", { class: "note" }, page.figureNote)),

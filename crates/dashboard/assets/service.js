@@ -15,7 +15,7 @@ export function service(page, asked, go) {
       fact("Crosses zones", number(page.crossZone)),
       fact("Finds no endpoint", number(page.unserved)),
       fact("Busiest endpoint, of its fair share", el("span", {}, number(page.load), busiest)),
-      fact("Measured by proxies", number(page.measured)),
+      fact("Stays in its zone, counted by proxies", el("span", {}, number(page.measured), ` ${page.measuredNote}`)),
       fact("In force on nodes", page.inForce)),
     section("Where traffic goes", figure(page.figure), flows(page), leftOut(page.rowsLeftOut, "rows")),
     section("What if", whatIf(page, asked, go)),
@@ -34,8 +34,8 @@ const words = {
 
 function flows(page) {
   const crosses = (r) => (r.crosses === null ? "unknown" : r.crosses ? "yes" : "no");
-  return table("Where the clients of each zone send their traffic", ["From", "Sends", "To", "Share", "Crosses zones", "Why"],
-    page.rows.map((r) => row(r.from, number(r.part), r.to, number(r.share), crosses(r), r.why)));
+  return table("Where the clients of each zone send their traffic", ["From", "Sends", "To", "Share", "Counted", "Crosses zones", "Why"],
+    page.rows.map((r) => row(r.from, number(r.part), r.to, number(r.share), number(r.measured), crosses(r), r.why)));
 }
 
 function hints(families) {
@@ -88,5 +88,5 @@ function outcome(o) {
     svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" },
       svg("rect", { width: 100, height: 6, class: "track" }),
       svg("rect", { width: b.length, height: 6, class: b.kind })));
-  return el("article", {}, el("h3", {}, o.label), el("p", { class: "basis" }, o.basis), o.bars.map(bar));
+  return el("article", {}, el("h3", {}, o.label), el("p", { class: "basis" }, o.basis), figure(o.figure), o.bars.map(bar));
 }

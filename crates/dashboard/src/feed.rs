@@ -117,16 +117,19 @@ impl<T: Clone> Feed<T> {
         Arc::clone(&self.streams).try_acquire_owned().ok()
     }
 
+    /// Somebody looks now, or did a short while ago, or nothing was shown yet.
+    pub(crate) fn is_looked_at(&self) -> bool {
+        let recent = self.looked.borrow().is_some_and(|at| at.elapsed() < INTEREST);
+        recent || self.has_streams() || self.state.borrow().generation == 0
+    }
+
     /// Returns while there is an event stream, or something was asked for a short while ago, and at the
     /// very start.
     pub(crate) async fn somebody_looks(&self) {
-        if self.state.borrow().generation == 0 {
-            return;
-        }
         let mut looked = self.looked.subscribe();
         loop {
-            let recent = looked.borrow_and_update().is_some_and(|at| at.elapsed() < INTEREST);
-            if recent || self.has_streams() {
+            looked.mark_unchanged();
+            if self.is_looked_at() {
                 return;
             }
             // The sender is a field of `self`.

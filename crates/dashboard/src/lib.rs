@@ -9,14 +9,17 @@
 //! elements for what `view` says. Not here: decisions, which are `topology`'s, and any request to the
 //! cluster that is not a read.
 
+mod counters;
 mod error;
 mod feed;
 mod live;
 mod run;
 mod server;
+mod tls;
 pub mod view;
 
 pub use crate::{
     error::Error,
     run::{Ready, Settings, run},
+    tls::Tls,
 };

@@ -4,24 +4,29 @@ use std::{fmt, net::SocketAddr, sync::Arc};
 
 use evenkeel_admin::supervisor::Supervisor;
 use kube::Client;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, sync::watch};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     Error,
     feed::Feeds,
     live,
-    server::{self, guard::Guard},
+    server::{self, Listening, guard::Guard},
+    tls::Tls,
 };
 
 /// What the dashboard needs.
 #[derive(Clone)]
 pub struct Settings {
-    /// A loopback address; port 0 is any free port.
+    /// A loopback address, or with TLS any; port 0 is any free port.
     pub listen: SocketAddr,
     /// Of the cluster that is shown. It should not retry by itself and should detect lost connections, see
     /// `evenkeel_k8s::live::long_lived`.
     pub client: Client,
+    /// The URLs of the metrics of proxies that count connections by zone, as they come and go.
+    pub proxies: watch::Receiver<Vec<String>>,
+    pub tls: Option<Tls>,
 }
 
 /// The dashboard answers.
@@ -39,21 +44,30 @@ pub async fn run(
     ready: impl FnOnce(Ready),
     stop: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let Settings { listen, client } = settings;
-    if !listen.ip().is_loopback() {
+    let Settings { listen, client, proxies, tls } = settings;
+    if !listen.ip().is_loopback() && tls.is_none() {
         return Err(Error::NotLoopback { address: listen });
     }
+    let config = tls.as_ref().map(Tls::config).transpose()?;
     let failed = |source| Error::Listen { address: listen, source };
     let listener = TcpListener::bind(listen).await.map_err(failed)?;
     let address = listener.local_addr().map_err(failed)?;
-    let guard = Guard::new(address)?;
+    let mut guard = Guard::new(address)?;
+    if let Some(tls) = tls {
+        guard = guard.with_tls(address, tls.hosts)?;
+    }
     let url = guard.url(address);
     let (feeds, stopping) = (Arc::new(Feeds::new()), CancellationToken::new());
     let supervisor = Supervisor::new(stopping.clone(), |_, _| ());
     let read = Arc::clone(&feeds);
-    let reader =
-        supervisor.spawn("reader", move || live::follow(client.clone(), Arc::clone(&read)));
-    let serving = tokio::spawn(server::serve(listener, guard, feeds, stopping.clone()));
+    let reader = supervisor
+        .spawn("reader", move || live::follow(client.clone(), Arc::clone(&read), proxies.clone()));
+    let serving = tokio::spawn(server::serve(
+        Listening { listener, tls: config.map(TlsAcceptor::from) },
+        guard,
+        feeds,
+        stopping.clone(),
+    ));
     ready(Ready { listen: address, url });
     stop.await;
     stopping.cancel();

@@ -6,7 +6,9 @@
 
 use std::{env, fs, path::Path};
 
-use evenkeel_dashboard::view::{Cluster, ClusterPage, Figure, MOST_MARKS, ServicePage, Wish};
+use evenkeel_dashboard::view::{
+    Basis, Cluster, ClusterPage, Figure, MOST_MARKS, Measured, ServicePage, Wish,
+};
 use evenkeel_k8s::{Objects, manifest, snapshot};
 use evenkeel_model::{ServiceKey, Snapshot};
 use evenkeel_topology::{
@@ -129,6 +131,46 @@ fn figures_are_those_of_explain_and_plan() {
             assert!(found || !view.in_zone_share.is_some_and(|share| share > 0.0), "{name}");
         }
     }
+}
+
+#[test]
+fn what_proxies_counted_is_beside_what_is_predicted() {
+    let key = ServiceKey::new("shop", "search");
+    let zones = [(("zone-a", "zone-a"), 30), (("zone-c", "zone-a"), 9), (("zone-c", "zone-b"), 1)];
+    let zones = zones.map(|((from, to), n)| ((from.into(), to.into()), n));
+    let measured = Measured { seconds: 12, services: [(key, zones.into())].into() };
+    let cluster = cluster(three_zones()).with_measured(measured.into());
+    let page = service(&cluster, "shop", "search", &Wish::default());
+    let told: Vec<(&str, &str, &str)> =
+        page.rows.iter().map(|r| (&*r.from, &*r.to, &*r.measured.text)).collect();
+    let wanted = [
+        ("zone-a", "zone-a", "100 %"),
+        ("zone-b", "zone-b", "unknown"),
+        ("zone-c", "zone-a", "90 %"),
+        ("zone-c", "zone-b", "10 %"),
+    ];
+    assert_eq!(told, wanted, "zone-b sent nothing, of which no part is known");
+    assert_eq!((page.measured.value, page.measured.basis), (Some(0.75), Basis::Measured));
+    assert_eq!(page.measured_note, "Measured: 40 connections in 12 s.");
+    assert_eq!(cluster.page().measured.value, Some(0.75));
+    let other = service(&cluster, "shop", "cart", &Wish::default());
+    assert_eq!((other.measured.text.as_str(), other.measured.value), ("unknown", None));
+    assert_eq!(other.measured_note, "Proxies counted no connections.");
+}
+
+#[test]
+fn now_and_then_are_drawn_alike() {
+    let cluster = cluster(three_zones());
+    let wish = Wish { lose: Some("zone-a".to_owned()), ..Wish::default() };
+    let what_if = service(&cluster, "shop", "search", &wish).what_if;
+    let lanes = |figure: &Figure| match figure {
+        Figure::Ribbons { lanes, .. } => lanes.iter().map(|lane| lane.label.clone()).collect(),
+        _ => Vec::new(),
+    };
+    let now = lanes(&what_if.now.figure);
+    assert_eq!(now, ["zone-a", "zone-b", "zone-c", "zone-a", "zone-b"]);
+    let then = lanes(&what_if.then.unwrap().figure);
+    assert_eq!(then, ["zone-b", "zone-c", "zone-b"], "its clients moved to the others");
 }
 
 #[test]

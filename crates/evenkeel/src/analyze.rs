@@ -95,9 +95,9 @@ fn report(args: &AnalyzeArgs, input: &Input) -> Result<Report, Error> {
     let all =
         args.all_namespaces || (args.input.namespace.is_none() && !args.input.filename.is_empty());
     let in_scope = |state: &&ServiceState| all || *state.service.key.namespace == *input.namespace;
-    let services: Vec<&ServiceState> = input.snapshot.services.iter().filter(in_scope).collect();
+    let services: Vec<&ServiceState> = input.snapshot.states().filter(in_scope).collect();
     let progress = Progress::new(Some(services.len() as u64), "analyzing");
-    let mut findings = context.cluster_findings();
+    let mut findings = context.cluster_findings().to_vec();
     for (position, state) in (1..).zip(&services) {
         progress.at(position);
         findings.extend(context.findings(state));

@@ -1,13 +1,13 @@
 //! `evenkeel dashboard`: serves pages about a cluster to a browser, until a signal.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use clap::Args;
 use evenkeel_admin::signals::Signals;
-use evenkeel_dashboard::{Ready, Settings};
+use evenkeel_dashboard::{Ready, Settings, Tls};
 use evenkeel_k8s::live::{self, Connection};
 use kube::Client;
-use tokio::{runtime::Builder, time::timeout};
+use tokio::{runtime::Builder, sync::watch, time::timeout};
 use tracing::Level;
 
 use crate::{
@@ -23,15 +23,30 @@ Examples:
   evenkeel dashboard                                 # the cluster of the current context
   evenkeel dashboard --kubeconfig ~/.kube/config --listen 127.0.0.1:7070
 
+  evenkeel dashboard --listen 192.0.2.7:8443 --tls-cert-file tls.crt --tls-private-key-file tls.key
+
 From another computer: ssh -L 7070:127.0.0.1:7070 HOST, and open the printed address";
 
 #[derive(Debug, Args)]
 pub(crate) struct DashboardArgs {
     #[command(flatten)]
     pub cluster: ClusterArgs,
-    /// Address of the pages, a loopback address; port 0 selects a free port
+    /// Address of the pages: a loopback address, or with a certificate any; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
+    /// Certificate of the server, with its chain, as PEM: serve over TLS
+    #[arg(long, value_name = "FILE", requires = "tls_private_key_file")]
+    pub tls_cert_file: Option<PathBuf>,
+    /// Private key of that certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls_cert_file")]
+    pub tls_private_key_file: Option<PathBuf>,
+    /// Name by which browsers reach this server, besides its address; may be repeated
+    #[arg(long, value_name = "NAME", requires = "tls_cert_file")]
+    pub host: Vec<String>,
+    /// Show connections by zone as proxies with --zone-counters count them: the URL of a proxy's
+    /// /metrics; may be repeated
+    #[arg(long, value_name = "URL")]
+    pub measured: Vec<String>,
     #[command(flatten)]
     pub log: LogArgs,
 }
@@ -58,7 +73,8 @@ pub(crate) fn run(args: &DashboardArgs) -> Result<(), Error> {
         let Connection { client, address } = live::controller_client(&source).await?;
         printer::note(format_args!("kubeconfig: {source}"));
         check(&client).await?;
-        let settings = Settings { listen: args.listen, client };
+        let (_proxies, proxies) = watch::channel(args.measured.clone());
+        let settings = Settings { listen: args.listen, client, proxies, tls: tls(args) };
         let ready = |ready: Ready| {
             printed = printer::data(&format!("dashboard: {}\ncluster:   {address}\n", ready.url));
         };
@@ -66,6 +82,11 @@ pub(crate) fn run(args: &DashboardArgs) -> Result<(), Error> {
         evenkeel_dashboard::run(settings, ready, stop).await.map_err(Error::from)
     })?;
     printed
+}
+
+fn tls(args: &DashboardArgs) -> Option<Tls> {
+    let (certificate, key) = (args.tls_cert_file.clone()?, args.tls_private_key_file.clone()?);
+    Some(Tls { certificate, key, hosts: args.host.clone() })
 }
 
 /// Finds before the start what would otherwise show as pages that are never there.

@@ -270,9 +270,11 @@ impl Error {
             Error::Apiserver(evenkeel_apiserver::Error::Tokens { .. }) => Exit::BadInput.code(),
             Error::Apiserver(_) | Error::Start(_) | Error::Controller(_) => ExitCode::FAILURE,
             Error::Proxy(_) | Error::Xds(_) | Error::Namespace { .. } => ExitCode::FAILURE,
-            Error::Dashboard(evenkeel_dashboard::Error::NotLoopback { .. }) => {
-                Exit::BadInput.code()
-            }
+            Error::Dashboard(
+                evenkeel_dashboard::Error::NotLoopback { .. }
+                | evenkeel_dashboard::Error::NoHost { .. }
+                | evenkeel_dashboard::Error::Certificate { .. },
+            ) => Exit::BadInput.code(),
             Error::Dashboard(_) => ExitCode::FAILURE,
             Error::NoLists { .. } | Error::ControlPlane { .. } => Exit::CouldNotLook.code(),
             Error::Listen { .. } | Error::LeaseNamespace { .. } => ExitCode::FAILURE,

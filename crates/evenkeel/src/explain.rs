@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<(), Error> {
     let named: Vec<ServiceName<'_>> = named.collect::<Result<_, _>>()?;
     let input = input::read(&args.input, find::wanted(&named, args.all_namespaces))?;
     let states = match args.all_namespaces && named.is_empty() {
-        true => input.snapshot.services.iter().collect(),
+        true => input.snapshot.states().collect(),
         false => find::named(&input, &named, args.all_namespaces)?,
     };
     let from = from(args, &input)?;

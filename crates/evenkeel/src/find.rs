@@ -88,7 +88,7 @@ pub(crate) fn named<'a>(
     for ServiceName { namespace, name } in named {
         let everywhere = all_namespaces && namespace.is_none();
         let is_named = |state: &&ServiceState| *state.service.key.name == **name;
-        let all: Vec<_> = input.snapshot.services.iter().filter(is_named).collect();
+        let all: Vec<_> = input.snapshot.states().filter(is_named).collect();
         if everywhere && !all.is_empty() {
             found.extend(all);
         } else {

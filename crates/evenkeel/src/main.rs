@@ -31,7 +31,6 @@ mod progress;
 mod proxy;
 mod reference;
 mod sample;
-mod scrape;
 mod service_patch;
 mod settings;
 mod status;

@@ -145,7 +145,7 @@ fn states<'a>(
                 // Whoever gives manifests without -n means all of them.
                 || (args.input.namespace.is_none() && !args.input.filename.is_empty())
         };
-        found = input.snapshot.services.iter().filter(|s| in_scope(&s.service.key)).collect();
+        found = input.snapshot.states().filter(|s| in_scope(&s.service.key)).collect();
     }
     found.sort_by_key(|state| &state.service.key);
     found.dedup_by_key(|state| &state.service.key);

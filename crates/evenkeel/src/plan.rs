@@ -128,7 +128,7 @@ fn services<'a>(
             || (args.input.namespace.is_none() && !args.input.filename.is_empty())
     };
     let named = |key: &ServiceKey| names.is_empty() || names.iter().any(|n| **n == *key.name);
-    let all = input.snapshot.services.iter();
+    let all = input.snapshot.states();
     Ok(all.filter(|s| in_scope(&s.service.key) && named(&s.service.key)).collect())
 }
 

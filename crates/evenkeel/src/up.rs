@@ -115,9 +115,10 @@ async fn dashboard(
     components: &mut Components,
 ) -> Result<String, Error> {
     let (client, listen) = (cluster.client.clone(), settings.dashboard);
+    let proxies = cluster.proxies.subscribe();
     let ready = running
         .start(parts::dashboard::NAME, |ready, stop| {
-            parts::dashboard::run(client, listen, ready, stop)
+            parts::dashboard::run(client, proxies, listen, ready, stop)
         })
         .await?;
     let address = format!("http://{}", ready.listen);

@@ -59,7 +59,7 @@ pub struct Revisions {
 }
 
 /// One Service with all that belongs to it.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceState {
     pub service: Service,
     /// The slices labelled with its name, by whomever they are written, sorted by name.
@@ -79,8 +79,9 @@ pub struct Snapshot {
     pub topology: Topology,
     /// Sorted by name.
     pub nodes: Vec<Node>,
-    /// Sorted by namespace and name.
-    pub services: Vec<ServiceState>,
+    /// Sorted by namespace and name. Shared with the snapshots before and after, where nothing about the
+    /// Service differs.
+    pub services: Vec<Arc<ServiceState>>,
     /// Slices that name a Service which is not here.
     pub orphans: Vec<ServiceKey>,
     /// Nodes with `spec.unschedulable`, in the order of `nodes`.
@@ -88,7 +89,7 @@ pub struct Snapshot {
     /// Pods were read: a Service without Pods has none, instead of none being known.
     pub has_pods: bool,
     /// By namespace, the labels of Pods where some selector matches none.
-    pub pod_labels: BTreeMap<Arc<str>, LabelValues>,
+    pub pod_labels: BTreeMap<Arc<str>, Arc<LabelValues>>,
     /// What the proxies of nodes report, by the name of the node.
     pub reports: Vec<SeenReport>,
     /// When all of this was read from a cluster, in seconds since 1970. `None`: it is from files, so
@@ -116,8 +117,12 @@ impl ServiceState {
 // === impl Snapshot ===
 
 impl Snapshot {
+    pub fn states(&self) -> impl Iterator<Item = &ServiceState> {
+        self.services.iter().map(|state| &**state)
+    }
+
     pub fn service(&self, key: &ServiceKey) -> Option<&ServiceState> {
         let found = self.services.binary_search_by(|s| s.service.key.cmp(key));
-        found.ok().map(|index| &self.services[index])
+        found.ok().map(|index| &*self.services[index])
     }
 }

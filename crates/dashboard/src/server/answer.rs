@@ -184,7 +184,7 @@ impl Refusal {
         match self {
             Refusal::Host => text(
                 StatusCode::MISDIRECTED_REQUEST,
-                "This server is known as 127.0.0.1 and localhost only.\n",
+                "This server does not have this name: open the address that it printed.\n",
             ),
             Refusal::Origin => {
                 text(StatusCode::FORBIDDEN, "Requests of other sites are refused.\n")

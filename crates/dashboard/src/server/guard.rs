@@ -23,7 +23,9 @@ pub(crate) struct Guard {
     /// In the cookie: who sees one does not know the other.
     session: Secret,
     /// The values of Host that are this server.
-    hosts: [String; 3],
+    hosts: Vec<String>,
+    /// `http` or `https`.
+    scheme: &'static str,
     /// Cookies don't tell ports apart.
     cookie: String,
 }
@@ -47,18 +49,44 @@ impl Guard {
         Ok(Guard {
             token: Secret::random()?,
             session: Secret::random()?,
-            hosts: [
+            hosts: vec![
                 format!("127.0.0.1:{port}"),
                 format!("localhost:{port}"),
                 format!("[::1]:{port}"),
             ],
+            scheme: "http",
             cookie: format!("evenkeel-dashboard-{port}"),
         })
     }
 
+    /// The server has these names, too, and is reached by TLS. What listens beyond loopback has only these
+    /// names and its address.
+    pub(crate) fn with_tls(self, address: SocketAddr, names: Vec<String>) -> Result<Guard, Error> {
+        let port = address.port();
+        let ip = address.ip();
+        let mut hosts: Vec<String> = names.iter().map(|name| format!("{name}:{port}")).collect();
+        if port == 443 {
+            // Browsers leave it out.
+            hosts.extend(names);
+        }
+        if ip.is_loopback() {
+            hosts.extend(self.hosts);
+        } else if !ip.is_unspecified() {
+            hosts.push(address.to_string());
+        }
+        if hosts.is_empty() {
+            return Err(Error::NoHost { address });
+        }
+        Ok(Guard { hosts, scheme: "https", ..self })
+    }
+
     /// The address to open, with the token.
     pub(crate) fn url(&self, address: SocketAddr) -> String {
-        format!("http://{address}/#token={}", self.token.0)
+        let (scheme, token) = (self.scheme, &self.token.0);
+        match (scheme, self.hosts.first()) {
+            ("https", Some(host)) => format!("https://{host}/#token={token}"),
+            _ => format!("{scheme}://{address}/#token={token}"),
+        }
     }
 
     /// What every request must have, the page's own files among them.
@@ -72,7 +100,10 @@ impl Guard {
             return Err(Refusal::Host);
         }
         let origin = only(header::ORIGIN);
-        let is_own = |origin: &str| origin.strip_prefix("http://").is_some_and(|o| o == host);
+        let is_own = |origin: &str| {
+            let own = origin.strip_prefix(self.scheme).and_then(|rest| rest.strip_prefix("://"));
+            own.is_some_and(|own| own == host)
+        };
         match origin {
             Some(origin) if !is_own(origin) => return Err(Refusal::Origin),
             None if changes || headers.contains_key(header::ORIGIN) => return Err(Refusal::Origin),
@@ -103,7 +134,8 @@ impl Guard {
             return Err(Refusal::WrongToken);
         }
         let (name, value) = (&self.cookie, &self.session.0);
-        Ok(format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/"))
+        let secure = if self.scheme == "https" { "; Secure" } else { "" };
+        Ok(format!("{name}={value}; HttpOnly; SameSite=Strict; Path=/{secure}"))
     }
 }
 
@@ -164,6 +196,40 @@ mod tests {
         let mut two = headers(&[own]);
         two.append(header::HOST, HeaderValue::from_static("127.0.0.1:7777"));
         assert_eq!(guard.check_place(&two, false), Err(Refusal::Host));
+    }
+
+    #[test]
+    fn beyond_loopback_a_server_is_known_by_its_address_and_the_names_that_are_given() {
+        let beyond = |address: &str, names: &[&str]| {
+            let address: SocketAddr = address.parse().unwrap();
+            let names = names.iter().map(|name| (*name).to_owned()).collect();
+            Guard::new(address).unwrap().with_tls(address, names)
+        };
+        let known = |guard: &Guard, host: &str| {
+            let origin = format!("https://{host}");
+            guard.check_place(&headers(&[("host", host), ("origin", &origin)]), true).is_ok()
+        };
+        let guard = beyond("192.0.2.7:8443", &["ek.example"]).unwrap();
+        for (host, expected) in [
+            ("192.0.2.7:8443", true),
+            ("ek.example:8443", true),
+            ("EK.example:8443", true),
+            ("ek.example", false),
+            ("localhost:8443", false),
+            ("127.0.0.1:8443", false),
+        ] {
+            assert_eq!(known(&guard, host), expected, "{host}");
+        }
+        let plain = [("host", "ek.example:8443"), ("origin", "http://ek.example:8443")];
+        assert_eq!(guard.check_place(&headers(&plain), true), Err(Refusal::Origin));
+        assert!(
+            guard.url(([192, 0, 2, 7], 8443).into()).starts_with("https://ek.example:8443/#token=")
+        );
+        let token = guard.token.0.clone();
+        assert!(guard.login(token.as_bytes()).unwrap().ends_with("; Secure"));
+        assert!(known(&beyond("0.0.0.0:443", &["ek.example"]).unwrap(), "ek.example"));
+        assert!(matches!(beyond("0.0.0.0:443", &[]), Err(Error::NoHost { .. })));
+        assert!(known(&beyond("127.0.0.1:7777", &[]).unwrap(), "localhost:7777"));
     }
 
     #[test]

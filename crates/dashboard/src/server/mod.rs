@@ -1,4 +1,4 @@
-//! HTTP/1.1 on a loopback address.
+//! HTTP/1.1, beyond loopback over TLS.
 //!
 //! A connection carries one request and has one deadline, except for event streams, which are bounded in
 //! number. Who finds all places taken waits in the listener's queue, for no longer than others may be slow.
@@ -14,11 +14,13 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
     time::{sleep, timeout},
 };
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use self::{answer::Answers, guard::Guard};
@@ -34,20 +36,33 @@ const CONNECTION: Duration = Duration::from_secs(20);
 /// How long answers that have begun may take once the process stops.
 const DRAIN: Duration = Duration::from_secs(1);
 
+/// Where connections come from.
+pub(crate) struct Listening {
+    pub listener: TcpListener,
+    pub tls: Option<TlsAcceptor>,
+}
+
+impl From<TcpListener> for Listening {
+    fn from(listener: TcpListener) -> Listening {
+        Listening { listener, tls: None }
+    }
+}
+
 /// Answers until `stop`.
 pub(crate) async fn serve(
-    listener: TcpListener,
+    listening: impl Into<Listening>,
     guard: Guard,
     feeds: Arc<Feeds>,
     stop: CancellationToken,
 ) {
+    let Listening { listener, tls } = listening.into();
     let answers = Arc::new(Answers::new(guard, feeds, stop.clone()));
     let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
     let mut connections = JoinSet::new();
     while let Some((stream, place)) = next(&listener, &places, &stop).await {
-        let (answers, stop) = (Arc::clone(&answers), stop.clone());
+        let (answers, tls, stop) = (Arc::clone(&answers), tls.clone(), stop.clone());
         connections.spawn(async move {
-            connection(stream, answers, stop).await;
+            connection(stream, tls, answers, stop).await;
             drop(place);
         });
         while connections.try_join_next().is_some() {}
@@ -84,7 +99,24 @@ async fn accept(listener: &TcpListener) -> TcpStream {
     }
 }
 
-async fn connection(stream: TcpStream, answers: Arc<Answers>, stop: CancellationToken) {
+async fn connection(
+    stream: TcpStream,
+    tls: Option<TlsAcceptor>,
+    answers: Arc<Answers>,
+    stop: CancellationToken,
+) {
+    let Some(tls) = tls else { return http(stream, answers, stop).await };
+    match timeout(HEADERS, tls.accept(stream)).await {
+        Ok(Ok(stream)) => http(stream, answers, stop).await,
+        Ok(Err(error)) => tracing::debug!(%error, "TLS handshake failed"),
+        Err(_) => tracing::debug!("TLS handshake timed out"),
+    }
+}
+
+async fn http<S>(stream: S, answers: Arc<Answers>, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     // Cancelled once the connection is an event stream, which has no deadline.
     let endless = CancellationToken::new();
     let is_endless = endless.clone();

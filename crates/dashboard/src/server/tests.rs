@@ -12,8 +12,9 @@ use tokio::{
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::{guard::Guard, serve};
+use super::{Listening, guard::Guard, serve};
 use crate::{
+    Error, Tls,
     feed::{Feed, Feeds, MOST_STREAMS, Shown},
     view::Cluster,
 };
@@ -45,7 +46,7 @@ fn publish(feed: &Feed<Shown>) {
     let snapshot = Snapshot {
         topology: world.cluster.topology,
         nodes: world.cluster.nodes,
-        services: vec![state],
+        services: vec![state.into()],
         ..Snapshot::default()
     };
     let cluster = Cluster::new(snapshot, Server::default()).unwrap();
@@ -104,6 +105,108 @@ async fn until(stream: &mut TcpStream, text: &str) -> String {
 
 fn status(answer: &str) -> &str {
     answer.split(' ').nth(1).unwrap()
+}
+
+/// Files with a new certificate for these names and its key.
+fn certificate(
+    folder: &std::path::Path,
+    name: &str,
+) -> (Tls, rustls::pki_types::CertificateDer<'static>) {
+    let key = rcgen::KeyPair::generate().unwrap();
+    let made = rcgen::CertificateParams::new(vec!["ek.example".to_owned()]).unwrap();
+    let made = made.self_signed(&key).unwrap();
+    let (certificate, private) =
+        (folder.join(format!("{name}.crt")), folder.join(format!("{name}.key")));
+    std::fs::write(&certificate, made.pem()).unwrap();
+    std::fs::write(&private, key.serialize_pem()).unwrap();
+    (Tls { certificate, key: private, hosts: vec!["ek.example".to_owned()] }, made.der().clone())
+}
+
+/// A folder of its own, removed at the end.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(purpose: &str) -> Folder {
+        let name = format!("ek-dashboard-{}-{purpose}", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[tokio::test]
+async fn over_tls_the_cookie_is_secure_and_plain_requests_get_nothing() {
+    let folder = Folder::new("tls");
+    let (tls, known) = certificate(&folder.0, "a");
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let guard = Guard::new(address).unwrap().with_tls(address, tls.hosts.clone()).unwrap();
+    let (_, token) = guard
+        .url(address)
+        .split_once("#token=")
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))
+        .unwrap();
+    let listening = Listening { listener, tls: Some(tls.config().unwrap().into()) };
+    let stop = CancellationToken::new();
+    tokio::spawn(serve(listening, guard, Arc::new(Feeds::new()), stop.clone()));
+    let _stop = stop.drop_guard();
+
+    let mut roots = rustls::RootCertStore::empty();
+    roots.add(known).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let client = rustls::ClientConfig::builder_with_provider(provider);
+    let client = client.with_safe_default_protocol_versions().unwrap();
+    let client = client.with_root_certificates(roots).with_no_client_auth();
+    let connector = tokio_rustls::TlsConnector::from(Arc::new(client));
+    let name = rustls::pki_types::ServerName::try_from("ek.example").unwrap();
+    let stream = TcpStream::connect(address).await.unwrap();
+    let mut stream = connector.connect(name, stream).await.unwrap();
+    let host = format!("ek.example:{}", address.port());
+    let request = format!(
+        "POST /api/login HTTP/1.1\r\nHost: {host}\r\nOrigin: https://{host}\r\nContent-Length: {}\r\n\r\n{token}",
+        token.len()
+    );
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let answer = {
+        let mut read = Vec::new();
+        // A connection that ends without a goodbye is the server's way to end it.
+        let _ = timeout(PATIENCE, stream.read_to_end(&mut read)).await.unwrap();
+        String::from_utf8(read).unwrap()
+    };
+    assert_eq!(status(&answer), "204", "{answer}");
+    assert!(answer.contains("; Path=/; Secure"), "{answer}");
+
+    let mut plain = TcpStream::connect(address).await.unwrap();
+    plain.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
+    let mut read = Vec::new();
+    let _ = timeout(PATIENCE, plain.read_to_end(&mut read)).await.unwrap();
+    assert!(!read.starts_with(b"HTTP"), "an alert at most");
+}
+
+#[test]
+fn certificates_that_cannot_be_used_are_told_with_the_file() {
+    let folder = Folder::new("files");
+    let (good, _) = certificate(&folder.0, "good");
+    let (other, _) = certificate(&folder.0, "other");
+    let nonsense = folder.0.join("nonsense");
+    std::fs::write(&nonsense, "secret words").unwrap();
+    for (certificate, key) in [
+        (&nonsense, &good.key),
+        (&good.certificate, &nonsense),
+        (&good.certificate, &other.key),
+        (&folder.0.join("absent"), &good.key),
+    ] {
+        let tls = Tls { certificate: certificate.clone(), key: key.clone(), hosts: Vec::new() };
+        let Err(error @ Error::Certificate { .. }) = tls.config() else { panic!("{tls:?}") };
+        assert!(!error.to_string().contains("secret words"), "{error}");
+    }
+    assert!(good.config().is_ok());
 }
 
 #[tokio::test]

@@ -3,15 +3,15 @@
 
 use std::{cmp::Reverse, collections::BTreeMap, sync::Arc};
 
-use evenkeel_model::{Node, NodeId, ServiceKey, ServiceState};
-use evenkeel_topology::{analyze::Severity, explain::From, whatif::Figures};
+use evenkeel_model::{Node, NodeId};
+use evenkeel_topology::analyze::Severity;
 use serde::Serialize;
 
 use super::{
     Scene,
     figure::Figure,
     findings::FindingView,
-    flows::{self, Target},
+    summary::{Summary, Sums},
     traffic,
     words::{Number, count, percent, shown, zone_label},
 };
@@ -33,6 +33,9 @@ pub struct ClusterPage {
     /// Services that have a finding, of all.
     pub troubled: usize,
     pub all: usize,
+    /// The part that stayed in its zone of what proxies counted.
+    pub measured: Number,
+    pub measured_note: String,
     pub worst: Option<Worst>,
     pub zones: Vec<ZoneLane>,
     pub zones_left_out: usize,
@@ -97,46 +100,33 @@ pub struct ServiceRow {
     pub trouble: Option<FindingView>,
     pub more: usize,
     #[serde(skip)]
-    rank: Rank,
+    pub(super) rank: Rank,
 }
 
 /// Those in trouble first, then the most loaded.
-type Rank = (Reverse<Option<Severity>>, Reverse<u64>);
+pub(super) type Rank = (Reverse<Option<Severity>>, Reverse<u64>);
 
-/// What is added up over Services.
-#[derive(Default)]
-struct Sums {
-    /// By zones of clients and of endpoints.
-    flows: BTreeMap<(Arc<str>, Arc<str>), f64>,
-    drawn: usize,
-    in_zone: f64,
-    serving: usize,
-    worst: Option<Worst>,
-}
-
-pub(super) fn page(scene: &Scene<'_>) -> ClusterPage {
-    let mut sums = Sums::default();
-    let states = scene.snapshot.services.iter();
-    let mut services: Vec<ServiceRow> = states.map(|state| sums.take(scene, state)).collect();
-    let all = services.len();
-    let troubled = services.iter().filter(|row| row.trouble.is_some()).count();
-    services.sort_by(|a, b| {
-        (&a.rank, &a.namespace, &a.service).cmp(&(&b.rank, &b.namespace, &b.service))
-    });
-    services.truncate(MOST_SERVICES);
+/// O(Services · log of those that are shown + nodes).
+pub(super) fn page(scene: &Scene<'_>, summaries: &[Arc<Summary>]) -> ClusterPage {
+    let sums = Sums::of(summaries, &scene.snapshot.topology.zones);
+    let all = summaries.len();
+    let services: Vec<ServiceRow> = first(summaries).into_iter().cloned().collect();
+    let troubled = summaries.iter().filter(|summary| summary.row.trouble.is_some()).count();
     let found = scene.context.cluster_findings();
     let findings: Vec<FindingView> =
         found.iter().take(MOST_FINDINGS).map(FindingView::from).collect();
     let zones = zones(scene);
-    let in_zone = (sums.serving > 0).then(|| sums.in_zone / sums.serving as f64);
+    let in_zone = sums.in_zone();
     let mut page = ClusterPage {
         sentence: sentence(in_zone, all, troubled),
         in_zone: Number::maybe(in_zone),
         troubled,
         all,
+        measured: scene.measured.in_zone_of_all(),
+        measured_note: scene.measured.basis_of_all(),
         figure_note: note(&sums, all),
-        figure: traffic::between_zones(&sums.by_name(), &zones),
-        worst: sums.worst,
+        figure: traffic::between_zones(&sums.flows, &zones),
+        worst: sums.worst.cloned(),
         zones_left_out: zones.len().saturating_sub(MOST_ZONES),
         zones: zones.into_iter().take(MOST_ZONES).collect(),
         services_left_out: all - services.len(),
@@ -147,6 +137,20 @@ pub(super) fn page(scene: &Scene<'_>) -> ClusterPage {
     };
     page.marks = page.count();
     page
+}
+
+/// Those that are shown.
+fn first(summaries: &[Arc<Summary>]) -> Vec<&ServiceRow> {
+    let mut rows: Vec<&ServiceRow> = summaries.iter().map(|summary| &summary.row).collect();
+    let by_rank = |a: &&ServiceRow, b: &&ServiceRow| {
+        (&a.rank, &a.namespace, &a.service).cmp(&(&b.rank, &b.namespace, &b.service))
+    };
+    if rows.len() > MOST_SERVICES {
+        rows.select_nth_unstable_by(MOST_SERVICES, by_rank);
+        rows.truncate(MOST_SERVICES);
+    }
+    rows.sort_unstable_by(by_rank);
+    rows
 }
 
 fn sentence(in_zone: Option<f64>, services: usize, troubled: usize) -> String {
@@ -221,102 +225,6 @@ fn cores(milli: u64) -> String {
         0 => "CPU unknown".to_owned(),
         milli => format!("{} CPU", (milli as f64 / 100.0).round() / 10.0),
     }
-}
-
-/// Whether figures say anything: somebody sends, and somebody serves.
-pub(super) fn is_served(scene: &Scene<'_>, figures: &Figures) -> bool {
-    !scene.scenario.client_zones().is_empty() && figures.unserved_share < 1.0
-}
-
-/// The share that stays in its zone. Where no traffic is between known zones, it is unknown, not zero.
-pub(super) fn in_zone(scene: &Scene<'_>, figures: &Figures) -> Option<f64> {
-    (is_served(scene, figures) && is_placed(figures)).then_some(figures.in_zone_share)
-}
-
-/// Whether some traffic is between known zones.
-pub(super) fn is_placed(figures: &Figures) -> bool {
-    figures.in_zone_share + figures.cross_zone_share > 0.0
-}
-
-// === impl Sums ===
-
-impl Sums {
-    fn take(&mut self, scene: &Scene<'_>, state: &ServiceState) -> ServiceRow {
-        let explanation = scene.context.explain(state, &From::default());
-        let (policy, figures) = scene.scenario.now(state);
-        let served = is_served(scene, &figures);
-        self.add_flows(&flows::clients(&explanation));
-        let near = in_zone(scene, &figures);
-        if let Some(share) = near {
-            self.in_zone += share;
-            self.serving += 1;
-        }
-        if served {
-            self.compare(state, &figures);
-        }
-        let own = |finding: &&evenkeel_topology::analyze::Finding| {
-            finding.object.kind == "Service" && finding.severity > Severity::Info
-        };
-        let mut findings = explanation.findings.iter().filter(own);
-        let trouble = findings.next().map(FindingView::from);
-        let load = served.then_some(figures.max_load);
-        ServiceRow {
-            namespace: Arc::clone(&explanation.namespace),
-            service: Arc::clone(&explanation.service),
-            label: label(&explanation.namespace, &explanation.service),
-            policy: policy.as_str(),
-            ready: explanation.families.iter().map(|family| family.ready).max().unwrap_or(0),
-            in_zone: Number::maybe(near),
-            load: Number::maybe(load),
-            rank: rank(trouble.as_ref(), load),
-            trouble,
-            more: findings.count(),
-        }
-    }
-
-    fn by_name(&self) -> traffic::Flows<'_> {
-        self.flows.iter().map(|((from, to), amount)| ((from, to), *amount)).collect()
-    }
-
-    fn add_flows(&mut self, clients: &[flows::Clients]) {
-        let mut is_drawn = false;
-        for from in clients {
-            let Some(part) = from.part else { continue };
-            for to in &from.to {
-                let (Target::Zone(zone) | Target::OwnNodes(zone)) = &to.to;
-                let pair = (Arc::clone(&from.zone), Arc::clone(zone));
-                *self.flows.entry(pair).or_default() += part * to.share;
-                is_drawn = true;
-            }
-        }
-        self.drawn += usize::from(is_drawn);
-    }
-
-    fn compare(&mut self, state: &ServiceState, figures: &Figures) {
-        let busiest = self.worst.as_ref().and_then(|worst| worst.load.value).unwrap_or(0.0);
-        if figures.max_load <= busiest {
-            return;
-        }
-        let endpoint = figures.busiest_endpoint.as_ref();
-        let ServiceKey { namespace, name } = &state.service.key;
-        self.worst = Some(Worst {
-            namespace: Arc::clone(namespace),
-            service: Arc::clone(name),
-            label: label(namespace, name),
-            load: Number::predicted(figures.max_load),
-            endpoint: endpoint.map(|name| shown(&name.address)).unwrap_or_default(),
-        });
-    }
-}
-
-fn label(namespace: &str, name: &str) -> String {
-    format!("{}/{}", shown(namespace), shown(name))
-}
-
-fn rank(trouble: Option<&FindingView>, load: Option<f64>) -> Rank {
-    // In thousandths: loads that look alike rank alike.
-    let load = load.map_or(0, |load| (load * 1000.0).round() as u64);
-    (Reverse(trouble.map(|finding| finding.severity)), Reverse(load))
 }
 
 // === impl ClusterPage ===

@@ -21,7 +21,7 @@ use super::words::{Basis, percent};
 pub(super) const MOST_LANES: usize = 10;
 
 /// More rows or columns of a matrix than this are left to the table.
-const MOST_CELLS: usize = 24;
+pub(super) const MOST_CELLS: usize = 24;
 
 /// Thinner ribbons could not be seen.
 const THINNEST: f64 = 2.0;
@@ -132,6 +132,8 @@ pub struct Cell {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Plot {
     pub title: String,
+    /// Rows and columns of a matrix.
+    pub most: usize,
     /// Labels and notes of lanes.
     pub clients: Vec<(String, String)>,
     pub endpoints: Vec<(String, String)>,
@@ -264,8 +266,7 @@ fn path(y0: f64, y1: f64, thick: f64) -> String {
 }
 
 fn matrix(plot: Plot) -> Figure {
-    let (rows, columns) =
-        (plot.clients.len().min(MOST_CELLS), plot.endpoints.len().min(MOST_CELLS));
+    let (rows, columns) = (plot.clients.len().min(plot.most), plot.endpoints.len().min(plot.most));
     let left_out = plot.clients.len() + plot.endpoints.len() - rows - columns;
     let by_place: BTreeMap<(usize, usize), &Flow> =
         plot.flows.iter().map(|flow| ((flow.from, flow.to), flow)).collect();
@@ -338,6 +339,7 @@ mod tests {
         };
         Plot {
             title: String::new(),
+            most: MOST_CELLS,
             clients: (0..n).map(|i| (name(i), String::new())).collect(),
             endpoints: (0..n).map(|i| (name(i), String::new())).collect(),
             flows: (0..n * n).map(|i| flow((i / n, i % n))).collect(),

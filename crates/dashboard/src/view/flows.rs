@@ -15,6 +15,8 @@ pub(super) struct Clients {
     pub label: String,
     /// Empty: none, or not known.
     pub zone: Arc<str>,
+    /// They are all that the zone has, not those of a node.
+    pub is_zone: bool,
     /// Their part of the CPU, which stands for their part of the traffic. `None`: not known.
     pub part: Option<f64>,
     /// As `explain -o json` has it.
@@ -72,6 +74,7 @@ fn clients_of(view: &View, explanation: &Explanation) -> Clients {
     Clients {
         label,
         part: known.map(|zone| zone.ratio),
+        is_zone,
         in_zone: view.in_zone_share,
         rule: view.rule.message.clone(),
         other_nodes: view.except_nodes.len(),

@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use evenkeel_model::ServiceState;
+use evenkeel_model::{ServiceKey, ServiceState};
 use evenkeel_topology::{
     explain::{Coverage, Explanation, FamilyView, From, Status},
     whatif::Figures,
@@ -12,16 +12,17 @@ use serde::Serialize;
 
 use super::{
     Scene,
-    cluster::{in_zone, is_placed, is_served},
-    figure::{Figure, Flow, Plot, figure},
+    figure::{Figure, Flow, MOST_CELLS, Plot, figure},
     findings::FindingView,
     flows::{self, Clients, Part, Target},
+    measured::Measured,
+    summary::{in_zone, is_placed, is_served},
     what_if::{self, WhatIf, Wish},
     words::{Number, count, percent, shown},
 };
 
 /// Rows of the table of flows.
-const MOST_ROWS: usize = 300;
+const MOST_ROWS: usize = 200;
 const MOST_FINDINGS: usize = 20;
 const MOST_LINES: usize = 40;
 /// Elements of a row of the table of flows.
@@ -43,8 +44,9 @@ pub struct ServicePage {
     pub load: Number,
     /// The busiest endpoint.
     pub busiest: Option<String>,
-    /// Whether proxies counted connections.
+    /// The part that stayed in its zone of what proxies counted.
     pub measured: Number,
+    pub measured_note: String,
     pub figure: Figure,
     pub rows: Vec<FlowRow>,
     pub rows_left_out: usize,
@@ -68,6 +70,7 @@ pub struct FlowRow {
     pub part: Number,
     pub to: String,
     pub share: Number,
+    pub measured: Number,
     pub crosses: Option<bool>,
     pub why: String,
 }
@@ -101,7 +104,7 @@ pub(super) fn page(scene: &Scene<'_>, state: &ServiceState, wish: &Wish) -> Serv
     let number = |share: f64| Number::maybe(served.then_some(share));
     let clients = flows::clients(&explanation);
     let reasons = shares_reasons(&explanation);
-    let mut rows = rows(&clients, &reasons);
+    let mut rows = rows(&clients, &reasons, scene.measured, &state.service.key);
     let left_out = rows.len().saturating_sub(MOST_ROWS);
     rows.truncate(MOST_ROWS);
     let known = !scene.scenario.client_zones().is_empty();
@@ -115,7 +118,8 @@ pub(super) fn page(scene: &Scene<'_>, state: &ServiceState, wish: &Wish) -> Serv
         unserved: Number::maybe(known.then_some(figures.unserved_share)),
         load: number(figures.max_load),
         busiest: figures.busiest_endpoint.as_ref().map(|name| shown(&name.address)),
-        measured: Number::unknown(),
+        measured: scene.measured.in_zone(&state.service.key),
+        measured_note: scene.measured.basis(&state.service.key),
         figure: figure(plot(&clients)),
         rows,
         rows_left_out: left_out,
@@ -124,7 +128,7 @@ pub(super) fn page(scene: &Scene<'_>, state: &ServiceState, wish: &Wish) -> Serv
         findings: explanation.findings.iter().take(MOST_FINDINGS).map(FindingView::from).collect(),
         conditions: conditions(&explanation),
         advice: explanation.advice.message.clone(),
-        what_if: what_if::what_if(&state.service, &now, scaled.as_ref().unwrap_or(&now), wish),
+        what_if: what_if::what_if(scene, state, (&now, scaled.as_ref().unwrap_or(&now)), wish),
         marks: 0,
         namespace: explanation.namespace,
         service: explanation.service,
@@ -234,13 +238,19 @@ fn plot(clients: &[Clients]) -> Plot {
     };
     Plot {
         title: "From the zones of clients to the zones of endpoints".to_owned(),
+        most: MOST_CELLS,
         flows: flows.collect(),
         clients: clients.iter().map(|from| (from.label.clone(), note(from))).collect(),
         endpoints: endpoints.iter().map(|target| (target.label(), serves(target))).collect(),
     }
 }
 
-fn rows(clients: &[Clients], reasons: &Reasons) -> Vec<FlowRow> {
+fn rows(
+    clients: &[Clients],
+    reasons: &Reasons,
+    measured: &Measured,
+    key: &ServiceKey,
+) -> Vec<FlowRow> {
     let row = |from: &Clients, part: Option<&Part>| FlowRow {
         from: match from.other_nodes {
             0 => from.label.clone(),
@@ -249,6 +259,11 @@ fn rows(clients: &[Clients], reasons: &Reasons) -> Vec<FlowRow> {
         part: Number::maybe(from.part),
         to: part.map_or("no endpoint".to_owned(), |part| part.to.label()),
         share: Number::predicted(part.map_or(1.0, |part| part.share)),
+        measured: part.map_or_else(Number::unknown, |part| match &part.to {
+            // Proxies count zones, not nodes.
+            Target::Zone(to) if from.is_zone => measured.share(key, &from.zone, to),
+            _ => Number::unknown(),
+        }),
         crosses: part.and_then(|part| from.crosses(part)),
         why: part.map_or(from.rule.clone(), |part| why(from, part, reasons)),
     };
@@ -303,8 +318,9 @@ fn conditions(explanation: &Explanation) -> Vec<Line> {
 
 impl ServicePage {
     fn count(&self) -> usize {
-        let WhatIf { policies, zones, notes, .. } = &self.what_if;
-        let choices = policies.len() + zones.len() + notes.len() + 8;
+        let WhatIf { policies, zones, notes, now, then, .. } = &self.what_if;
+        let drawn = now.figure.marks() + then.as_ref().map_or(0, |then| then.figure.marks());
+        let choices = policies.len() + zones.len() + notes.len() + drawn + 8;
         let lists = self.families.len() + self.findings.len() + self.conditions.len();
         ROW_MARKS * self.rows.len() + lists + choices + self.figure.marks()
     }

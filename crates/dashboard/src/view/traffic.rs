@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     cluster::ZoneLane,
-    figure::{Figure, Flow, Plot, figure},
+    figure::{Figure, Flow, MOST_CELLS, Plot, figure},
     words::{count, percent, zone_label},
 };
 
@@ -36,6 +36,7 @@ pub(super) fn between_zones(flows: &Flows<'_>, zones: &[ZoneLane]) -> Figure {
     };
     figure(Plot {
         title: "Traffic between zones".to_owned(),
+        most: MOST_CELLS,
         clients: from.iter().map(client).collect(),
         endpoints: to.iter().map(endpoint).collect(),
         flows: flows.iter().filter_map(flow).collect(),

@@ -1,21 +1,32 @@
 //! What would be otherwise: with another policy, another number of replicas, or without a zone.
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use evenkeel_model::{Service, ServiceKey};
+use evenkeel_model::{Service, ServiceKey, ServiceState};
 use evenkeel_topology::{
     Gates, Policy,
-    whatif::{Figures, Forecast, Forecasts, patch},
+    whatif::{Figures, Forecast, Forecasts, Supposed, ZoneFlow, patch},
 };
 use serde::Serialize;
 
 use super::{
-    cluster::is_placed,
+    Scene,
+    figure::{Figure, Flow, Plot, figure},
+    summary::is_placed,
     words::{Basis, percent, zone_label},
 };
 
 /// More replicas than this are not forecast.
 pub const MOST_REPLICAS: u32 = 10_000;
+
+/// Zones that are offered to be lost; more can be asked for in the page's address.
+const MOST_ZONES: usize = 100;
+
+/// Rows and columns of a matrix. Two of them and the page's own stay within its bound.
+const MOST_CELLS: usize = 10;
 
 /// The scale of bars of loads: this many times the fair share fills one.
 const FULL_LOAD: f64 = 3.0;
@@ -61,6 +72,8 @@ pub struct Choice {
 pub struct Outcome {
     pub label: String,
     pub basis: Basis,
+    /// The flows behind the figures.
+    pub figure: Figure,
     /// As `evenkeel plan -o json` has them.
     pub figures: Figures,
     pub bars: Vec<Bar>,
@@ -77,7 +90,13 @@ pub struct Bar {
 }
 
 /// `now`: as things are. `then`: with the replicas that are wished for, if any are.
-pub(super) fn what_if(service: &Service, now: &Forecasts, then: &Forecasts, wish: &Wish) -> WhatIf {
+pub(super) fn what_if(
+    scene: &Scene<'_>,
+    state: &ServiceState,
+    (now, then): (&Forecasts, &Forecasts),
+    wish: &Wish,
+) -> WhatIf {
+    let service = &state.service;
     let current = now.of(now.current);
     let figures = current.map(|forecast| forecast.figures.clone());
     let wanted = wish.policy.unwrap_or(now.current);
@@ -96,8 +115,14 @@ pub(super) fn what_if(service: &Service, now: &Forecasts, then: &Forecasts, wish
         policies: now.policies.iter().map(|forecast| option(forecast, now.current)).collect(),
         zones: zones(now),
         endpoints: now.endpoints,
-        now: Outcome::new("Now".to_owned(), figures.unwrap_or_else(nothing)),
-        then: outcome.filter(|_| is_asked).map(|figures| Outcome::new(label(wish), figures)),
+        now: Outcome::new(
+            "Now".to_owned(),
+            drawn(scene, state, &Wish::default()),
+            figures.unwrap_or_else(nothing),
+        ),
+        then: outcome
+            .filter(|_| is_asked)
+            .map(|figures| Outcome::new(label(wish), drawn(scene, state, wish), figures)),
         command: command(service, now.current, wish),
         notes,
         recommended: now.recommendation.policy.as_str(),
@@ -119,10 +144,54 @@ fn then_figures(forecast: &Forecast, current: Policy, wish: &Wish) -> Option<Fig
     }
 }
 
+/// Both states are drawn from the flows that the forecast is made of.
+fn drawn(scene: &Scene<'_>, state: &ServiceState, wish: &Wish) -> Figure {
+    let Wish { policy, replicas, lose } = wish;
+    let supposed = Supposed { policy: *policy, replicas: *replicas, lost: lose.as_deref() };
+    let flows = scene.scenario.flows(state, &supposed).unwrap_or_default();
+    let mut sent: BTreeMap<&Arc<str>, f64> = BTreeMap::new();
+    for flow in &flows {
+        *sent.entry(&flow.from).or_default() += flow.part;
+    }
+    let to: BTreeSet<&Option<Arc<str>>> = flows.iter().map(|flow| &flow.to).collect();
+    let (from, to): (Vec<_>, Vec<_>) = (sent.keys().copied().collect(), to.into_iter().collect());
+    let served = |to: &Option<Arc<str>>| {
+        flows.iter().filter(|flow| flow.to == *to).map(|flow| flow.part).sum()
+    };
+    let is_place = |name: &str| !name.is_empty();
+    let flow = |flow: &ZoneFlow| Flow {
+        // Both are sorted.
+        from: from.binary_search(&&flow.from).unwrap_or(0),
+        to: to.binary_search(&&flow.to).unwrap_or(0),
+        amount: flow.part,
+        share: flow.part / sent[&flow.from],
+        crosses: flow
+            .to
+            .as_ref()
+            .and_then(|to| (is_place(to) && is_place(&flow.from)).then_some(*to != flow.from)),
+    };
+    figure(Plot {
+        title: "From the zones of clients to the zones of endpoints".to_owned(),
+        most: MOST_CELLS,
+        flows: flows.iter().map(flow).collect(),
+        clients: sent
+            .iter()
+            .map(|(zone, part)| (zone_label(zone), format!("sends {}", percent(*part))))
+            .collect(),
+        endpoints: to
+            .iter()
+            .map(|to| match to {
+                Some(zone) => (zone_label(zone), format!("serves {}", percent(served(to)))),
+                None => ("no endpoint".to_owned(), String::new()),
+            })
+            .collect(),
+    })
+}
+
 fn zones(forecasts: &Forecasts) -> Vec<Arc<str>> {
     let first = forecasts.policies.first();
     let lost = first.map_or(&[][..], |forecast| &forecast.zone_lost);
-    lost.iter().map(|lost| Arc::clone(&lost.zone)).collect()
+    lost.iter().take(MOST_ZONES).map(|lost| Arc::clone(&lost.zone)).collect()
 }
 
 fn option(forecast: &Forecast, current: Policy) -> Choice {
@@ -186,7 +255,7 @@ fn nothing() -> Figures {
 // === impl Outcome ===
 
 impl Outcome {
-    fn new(label: String, figures: Figures) -> Outcome {
+    fn new(label: String, figure: Figure, figures: Figures) -> Outcome {
         let is_served = figures.unserved_share < 1.0;
         let bar = |label, kind, known: bool, ratio: f64, scale: f64| Bar {
             label,
@@ -202,7 +271,7 @@ impl Outcome {
             bar("finds no endpoint", "bad", true, figures.unserved_share, 1.0),
             bar(load, "load", is_served, figures.max_load, FULL_LOAD),
         ];
-        Outcome { label, basis: Basis::Predicted, figures, bars }
+        Outcome { label, basis: Basis::Predicted, figure, figures, bars }
     }
 }
 
@@ -219,7 +288,8 @@ mod tests {
 
     #[test]
     fn without_anybody_served_shares_are_unknown() {
-        let outcome = Outcome::new(String::new(), nothing());
+        let outcome =
+            Outcome::new(String::new(), Figure::Nothing { why: String::new() }, nothing());
         let texts: Vec<&str> = outcome.bars.iter().map(|bar| bar.text.as_str()).collect();
         assert_eq!(texts, ["unknown", "unknown", "100 %", "unknown"]);
     }

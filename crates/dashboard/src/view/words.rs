@@ -64,6 +64,15 @@ impl Number {
         Number { value: Some(ratio), text: percent(ratio), basis: Basis::Predicted }
     }
 
+    /// A part of what was counted; of nothing, it is unknown.
+    pub(super) fn measured(part: u64, of: u64) -> Number {
+        if of == 0 {
+            return Number::unknown();
+        }
+        let ratio = part as f64 / of as f64;
+        Number { value: Some(ratio), text: percent(ratio), basis: Basis::Measured }
+    }
+
     pub(super) fn unknown() -> Number {
         Number { value: None, text: "unknown".to_owned(), basis: Basis::Unknown }
     }

@@ -11,7 +11,7 @@ use std::{path::PathBuf, sync::Arc};
 use evenkeel_k8s::live::{self, ClusterSource, Connection};
 use futures_util::future::BoxFuture;
 use kube::Client;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -85,12 +85,14 @@ pub(super) struct Cluster {
     pub address: String,
     /// Absolute.
     pub kubeconfig: PathBuf,
+    /// The URLs of the metrics of proxies that run here.
+    pub proxies: watch::Sender<Vec<String>>,
 }
 
 impl Cluster {
     pub(super) async fn connect(kubeconfig: PathBuf) -> Result<Cluster, Error> {
         let source = ClusterSource::file(kubeconfig.clone(), None);
         let Connection { client, address } = live::controller_client(&source).await?;
-        Ok(Cluster { client, address, kubeconfig })
+        Ok(Cluster { client, address, kubeconfig, proxies: watch::Sender::default() })
     }
 }

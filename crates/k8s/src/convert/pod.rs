@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1 as core;
 
 use crate::convert::{
     FieldError,
-    field::{self, ConditionFacts, PortFacts},
+    field::{self, PortFacts},
     metadata::Meta,
     parse_ip,
 };
@@ -31,14 +31,35 @@ pub(crate) trait PodFacts {
     fn selects_nodes(&self) -> bool;
     /// Of each term of the required node affinity, whether it has expressions over labels.
     fn required_terms(&self) -> impl Iterator<Item = bool>;
-    /// Only objects that are read as a whole know their owners.
-    fn of_daemon_set(&self) -> bool {
-        false
-    }
+    /// Kind and name of each.
+    fn owners(&self) -> impl Iterator<Item = (&str, &str)>;
     fn phase(&self) -> Option<&str>;
     fn pod_ip(&self) -> Option<&str>;
     fn pod_ips(&self) -> impl Iterator<Item = &str>;
-    fn conditions(&self) -> impl Iterator<Item = ConditionFacts<'_>>;
+    /// The first condition of the type counts, as in Kubernetes.
+    fn ready(&self) -> Option<ConditionNote<'_>>;
+    fn scheduled(&self) -> Option<ConditionNote<'_>>;
+    /// Of the whole Pod, as when it was evicted.
+    fn reason(&self) -> Option<&str>;
+    fn message(&self) -> Option<&str>;
+    /// Containers that wait, those of init first.
+    fn waiting(&self) -> impl Iterator<Item = WaitingFacts<'_>>;
+}
+
+/// A condition of a Pod.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ConditionNote<'a> {
+    /// `None`: unknown.
+    pub(crate) holds: Option<bool>,
+    pub(crate) message: &'a str,
+}
+
+/// What a container waits for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WaitingFacts<'a> {
+    pub(crate) container: &'a str,
+    pub(crate) reason: &'a str,
+    pub(crate) message: &'a str,
 }
 
 /// What is read of a container.
@@ -57,7 +78,7 @@ pub(crate) fn from_facts(topology: &mut Topology, pod: &impl PodFacts) -> Result
         ips: ips(pod)?,
         node: node.map(|name| topology.nodes.intern(name)),
         phase: phase(pod.phase()),
-        ready: field::is_ready(pod.conditions()),
+        ready: pod.ready().is_some_and(|ready| ready.holds == Some(true)),
         terminating: meta.deleting,
         hostname: field::non_empty(pod.hostname()),
         subdomain: field::non_empty(pod.subdomain()),
@@ -65,7 +86,7 @@ pub(crate) fn from_facts(topology: &mut Topology, pod: &impl PodFacts) -> Result
         // A DaemonSet binds each of its Pods to one node by the node's name (`matchFields`): that
         // places the Pod, but does not keep its siblings from any node.
         confined: pod.selects_nodes() || pod.required_terms().any(|by_label| by_label),
-        daemon_set: pod.of_daemon_set(),
+        daemon_set: pod.owners().any(|(kind, _)| kind == "DaemonSet"),
     })
 }
 
@@ -165,9 +186,9 @@ impl PodFacts for core::Pod {
         terms.map(|term| term.match_expressions.as_ref().is_some_and(|list| !list.is_empty()))
     }
 
-    fn of_daemon_set(&self) -> bool {
-        let mut owners = self.metadata.owner_references.iter().flatten();
-        owners.any(|owner| owner.kind == "DaemonSet")
+    fn owners(&self) -> impl Iterator<Item = (&str, &str)> {
+        let owners = self.metadata.owner_references.iter().flatten();
+        owners.map(|owner| (&*owner.kind, &*owner.name))
     }
 
     fn phase(&self) -> Option<&str> {
@@ -183,10 +204,47 @@ impl PodFacts for core::Pod {
         ips.map(|given| given.ip.as_str())
     }
 
-    fn conditions(&self) -> impl Iterator<Item = ConditionFacts<'_>> {
-        let conditions = self.status.iter().flat_map(|status| &status.conditions).flatten();
-        conditions.map(|given| ConditionFacts { kind: &given.type_, status: &given.status })
+    fn ready(&self) -> Option<ConditionNote<'_>> {
+        condition(self, "Ready")
     }
+
+    fn scheduled(&self) -> Option<ConditionNote<'_>> {
+        condition(self, "PodScheduled")
+    }
+
+    fn reason(&self) -> Option<&str> {
+        self.status.as_ref()?.reason.as_deref()
+    }
+
+    fn message(&self) -> Option<&str> {
+        self.status.as_ref()?.message.as_deref()
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = WaitingFacts<'_>> {
+        let init = self.status.iter().flat_map(|status| &status.init_container_statuses);
+        let usual = self.status.iter().flat_map(|status| &status.container_statuses);
+        init.chain(usual).flatten().filter_map(|container| {
+            let waiting = container.state.as_ref()?.waiting.as_ref()?;
+            Some(WaitingFacts {
+                container: &container.name,
+                reason: waiting.reason.as_deref()?,
+                message: waiting.message.as_deref().unwrap_or_default(),
+            })
+        })
+    }
+}
+
+fn condition<'a>(pod: &'a core::Pod, kind: &str) -> Option<ConditionNote<'a>> {
+    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    let given = conditions.find(|condition| condition.type_ == kind)?;
+    Some(ConditionNote {
+        holds: match given.status.as_str() {
+            "True" => Some(true),
+            "False" => Some(false),
+            _ => None,
+        },
+        message: given.message.as_deref().unwrap_or_default(),
+    })
 }
 
 impl ContainerFacts for core::Container {

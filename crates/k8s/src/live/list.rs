@@ -55,19 +55,17 @@ pub async fn objects(
         objects.notes.extend(forgive("pods", listed)?);
     }
 
-    let events: Api<Event> = reader.api(&scope);
-    let listed = reader.list("events", &events, wanted.events, &mut objects.events).await;
-    objects.notes.extend(forgive("events", listed)?);
-    let scalers: Api<HorizontalPodAutoscaler> = reader.api(&scope);
-    let what = "horizontalpodautoscalers";
-    let listed = reader.list(what, &scalers, ListParams::default(), &mut objects.autoscalers).await;
-    objects.notes.extend(forgive(what, listed)?);
-    // Last, so that reports are not older than the objects they are about.
-    let leases = Api::<Lease>::all(reader.client.clone());
-    let params = ListParams::default().labels(&format!("{}={}", label::COMPONENT, label::PROXY));
-    let listed = reader.list("leases", &leases, params, &mut objects.leases).await;
-    objects.notes.extend(forgive("leases", listed)?);
-    objects.read_at = Some(Timestamp::now().as_second());
+    reader.beside(&scope, wanted.events, &mut objects).await?;
+    Ok(objects)
+}
+
+/// What of all namespaces no watch brings: Events about Services, autoscalers and the reports of proxies.
+/// Kinds that can't be listed are empty, and the result has a note.
+pub async fn beside(client: Client) -> Result<Objects, LiveError> {
+    let mut reader = Reader { client, progress: |_: &str, _| () };
+    let mut objects = Objects::default();
+    let events = Wanted::everything().events;
+    reader.beside(&Scope::AllNamespaces, events, &mut objects).await?;
     Ok(objects)
 }
 
@@ -97,6 +95,29 @@ impl<P: FnMut(&str, usize)> Reader<P> {
             Scope::Namespace(name) => Api::namespaced(client, name),
             Scope::AllNamespaces => Api::all(client),
         }
+    }
+
+    async fn beside(
+        &mut self,
+        scope: &Scope,
+        events: ListParams,
+        objects: &mut Objects,
+    ) -> Result<(), LiveError> {
+        let api: Api<Event> = self.api(scope);
+        let listed = self.list("events", &api, events, &mut objects.events).await;
+        objects.notes.extend(forgive("events", listed)?);
+        let api: Api<HorizontalPodAutoscaler> = self.api(scope);
+        let (what, all) = ("horizontalpodautoscalers", ListParams::default());
+        let listed = self.list(what, &api, all, &mut objects.autoscalers).await;
+        objects.notes.extend(forgive(what, listed)?);
+        // Last, so that reports are not older than the objects they are about.
+        let api = Api::<Lease>::all(self.client.clone());
+        let proxies =
+            ListParams::default().labels(&format!("{}={}", label::COMPONENT, label::PROXY));
+        let listed = self.list("leases", &api, proxies, &mut objects.leases).await;
+        objects.notes.extend(forgive("leases", listed)?);
+        objects.read_at = Some(Timestamp::now().as_second());
+        Ok(())
     }
 
     async fn services(

@@ -15,7 +15,7 @@ mod transport;
 pub use self::{
     client::{Connection, client, controller_client, patient_client},
     error::{LiveError, in_short, innermost, is_unreachable},
-    list::{Scope, objects},
+    list::{Scope, beside, objects},
     mesh::{mesh_objects, mesh_resource},
     raw::{FlowControl, flow_control, raw_services},
     source::{ClusterSource, SourceRule},

@@ -1,20 +1,28 @@
 //! Autoscalers to the Pods of the workload they scale.
 
+use std::sync::Arc;
+
 use evenkeel_model::Autoscaler;
-use k8s_openapi::api::{autoscaling::v2::HorizontalPodAutoscaler, core::v1::Pod};
+use k8s_openapi::api::autoscaling::v2::HorizontalPodAutoscaler;
 use rustc_hash::FxHashMap;
 
-use crate::Collected;
+use crate::{Collected, convert::pod::PodFacts};
 
-/// A namespace, and the kind and name of a workload.
-type Workload<'a> = (&'a str, &'a str, &'a str);
-
-pub(super) struct Autoscalers<'a> {
-    by_target: FxHashMap<Workload<'a>, Autoscaler>,
+/// What a Pod belongs to.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Workload {
+    namespace: Arc<str>,
+    kind: Arc<str>,
+    name: Arc<str>,
 }
 
-impl<'a> Autoscalers<'a> {
-    pub(super) fn new(given: &'a Collected<HorizontalPodAutoscaler>) -> Self {
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Autoscalers {
+    by_target: FxHashMap<Workload, Autoscaler>,
+}
+
+impl Autoscalers {
+    pub(super) fn new(given: &Collected<HorizontalPodAutoscaler>) -> Self {
         let mut by_target = FxHashMap::default();
         for item in given {
             let scaler = scaler(&item.object);
@@ -27,14 +35,14 @@ impl<'a> Autoscalers<'a> {
         Autoscalers { by_target }
     }
 
-    /// Puts the autoscaler of `pod` into `into`. Of several the first by name stays, whatever the
-    /// order of Pods.
-    pub(super) fn pick(&self, pod: &Pod, into: &mut Option<Autoscaler>) {
+    /// Puts the autoscaler of a Pod of these workloads into `into`. Of several the first by name stays,
+    /// whatever the order of Pods.
+    pub(super) fn pick(&self, workloads: &[Workload], into: &mut Option<Autoscaler>) {
         if self.by_target.is_empty() {
             return;
         }
-        for workload in workloads(pod) {
-            let Some(found) = self.by_target.get(&workload) else {
+        for workload in workloads {
+            let Some(found) = self.by_target.get(workload) else {
                 continue;
             };
             if into.as_ref().is_none_or(|known| found.name < known.name) {
@@ -44,10 +52,13 @@ impl<'a> Autoscalers<'a> {
     }
 }
 
-fn target(given: &HorizontalPodAutoscaler) -> Workload<'_> {
-    let namespace = given.metadata.namespace.as_deref().unwrap_or_default();
+fn target(given: &HorizontalPodAutoscaler) -> Workload {
     let target = &given.spec.scale_target_ref;
-    (namespace, &target.kind, &target.name)
+    Workload {
+        namespace: given.metadata.namespace.as_deref().unwrap_or_default().into(),
+        kind: target.kind.as_str().into(),
+        name: target.name.as_str().into(),
+    }
 }
 
 fn scaler(given: &HorizontalPodAutoscaler) -> Autoscaler {
@@ -64,14 +75,18 @@ fn replicas(count: i32) -> u32 {
 
 /// The workloads a Pod belongs to. The ReplicaSets of a Deployment carry its name and a hash, and
 /// nothing else about it reaches the Pod.
-fn workloads(pod: &Pod) -> impl Iterator<Item = Workload<'_>> {
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-    let owners = pod.metadata.owner_references.iter().flatten();
-    owners.flat_map(move |owner| {
-        let direct = (namespace, owner.kind.as_str(), owner.name.as_str());
-        let stem = owner.name.rsplit_once('-').map(|(stem, _)| stem);
-        let deployment = stem.filter(|_| owner.kind == "ReplicaSet");
-        let deployment = deployment.map(|stem| (namespace, "Deployment", stem));
-        std::iter::once(direct).chain(deployment)
-    })
+pub(super) fn workloads(pod: &impl PodFacts) -> Vec<Workload> {
+    let namespace: Arc<str> = pod.meta().namespace.unwrap_or_default().into();
+    let workload = |kind: &str, name: &str| Workload {
+        namespace: Arc::clone(&namespace),
+        kind: kind.into(),
+        name: name.into(),
+    };
+    let of = |(kind, name): (&str, &str)| {
+        let stem = name.rsplit_once('-').map(|(stem, _)| stem);
+        let deployment = stem.filter(|_| kind == "ReplicaSet");
+        let deployment = deployment.map(|stem| workload("Deployment", stem));
+        std::iter::once(workload(kind, name)).chain(deployment)
+    };
+    pod.owners().flat_map(of).collect()
 }

@@ -1,31 +1,48 @@
 //! Events to the Services they are about.
 
-use evenkeel_model::{EventNote, Service};
+use std::{collections::BTreeMap, sync::Arc};
+
+use evenkeel_model::{EventNote, Service, ServiceKey};
 use k8s_openapi::{api::core::v1::Event, jiff::Timestamp};
 
-use super::find;
 use crate::Collected;
 
-/// The Events about each Service by its place, newest last.
-pub(super) fn by_service(services: &[Service], given: &Collected<Event>) -> Vec<Vec<EventNote>> {
-    let mut found: Vec<Vec<(Option<Timestamp>, &str, EventNote)>> =
-        vec![Vec::new(); services.len()];
+/// An Event, and the uid of the Service that it is about; empty if it does not say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct About {
+    uid: Arc<str>,
+    note: EventNote,
+}
+
+/// The Events about Services, newest last.
+pub(super) type Events = BTreeMap<ServiceKey, Vec<About>>;
+
+pub(super) fn by_service(given: &Collected<Event>) -> Events {
+    let mut found: BTreeMap<ServiceKey, Vec<(Option<Timestamp>, &str, About)>> = BTreeMap::new();
     for item in given {
         let event = &item.object;
-        if let Some(place) = place(services, event) {
+        if let Some((key, uid)) = service(event) {
             let name = event.metadata.name.as_deref().unwrap_or_default();
-            found[place].push((last_seen(event), name, note(event)));
+            let about = About { uid: uid.into(), note: note(event) };
+            found.entry(key).or_default().push((last_seen(event), name, about));
         }
     }
-    let sorted = found.into_iter().map(|mut notes| {
+    let sorted = found.into_iter().map(|(key, mut notes)| {
         notes.sort_by(|(time, name, _), (time2, name2, _)| (time, name).cmp(&(time2, name2)));
-        notes.into_iter().map(|(_, _, note)| note).collect()
+        (key, notes.into_iter().map(|(_, _, about)| about).collect())
     });
     sorted.collect()
 }
 
 /// An Event about an earlier Service of the same name is not about this one.
-fn place(services: &[Service], event: &Event) -> Option<usize> {
+pub(super) fn about(events: &Events, service: &Service) -> Vec<EventNote> {
+    let found = events.get(&service.key).into_iter().flatten();
+    let is_same = |uid: &str| uid.is_empty() || service.uid.is_empty() || *uid == *service.uid;
+    found.filter(|about| is_same(&about.uid)).map(|about| about.note.clone()).collect()
+}
+
+/// The Service that an Event is about, and its uid.
+fn service(event: &Event) -> Option<(ServiceKey, &str)> {
     let about = &event.involved_object;
     let is_core = matches!(about.api_version.as_deref(), None | Some("" | "v1"));
     if !is_core || about.kind.as_deref() != Some("Service") {
@@ -33,10 +50,8 @@ fn place(services: &[Service], event: &Event) -> Option<usize> {
     }
     let namespace = about.namespace.as_deref().filter(|name| !name.is_empty());
     let namespace = namespace.or(event.metadata.namespace.as_deref())?;
-    let place = find(services, namespace, about.name.as_deref()?)?;
-    let known = &*services[place].uid;
-    let uid = about.uid.as_deref().unwrap_or_default();
-    (uid.is_empty() || known.is_empty() || uid == known).then_some(place)
+    let key = ServiceKey::new(namespace, about.name.as_deref()?);
+    Some((key, about.uid.as_deref().unwrap_or_default()))
 }
 
 /// Which of the five timestamps is set depends on who wrote the Event, and with which library.

@@ -65,6 +65,7 @@ pub(crate) struct Owners(#[serde(deserialize_with = "lenient::list")] Vec<Owner>
 struct Owner {
     api_version: Option<String>,
     kind: Option<String>,
+    name: Option<String>,
     uid: Option<String>,
 }
 
@@ -151,6 +152,13 @@ impl Owners {
         let service = self.0.iter().find(is_service);
         service.map(|owner| owner.uid.as_deref().unwrap_or_default())
     }
+
+    /// Kind and name of each.
+    pub(super) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|Owner { kind, name, .. }| {
+            (kind.as_deref().unwrap_or_default(), name.as_deref().unwrap_or_default())
+        })
+    }
 }
 
 impl From<&OwnerReference> for Owner {
@@ -158,6 +166,7 @@ impl From<&OwnerReference> for Owner {
         Owner {
             api_version: Some(given.api_version.clone()),
             kind: Some(given.kind.clone()),
+            name: Some(given.name.clone()),
             uid: Some(given.uid.clone()),
         }
     }

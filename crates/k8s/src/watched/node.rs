@@ -41,6 +41,7 @@ struct Spec {
     pod_cidrs: Vec<String>,
     #[serde(deserialize_with = "lenient::list")]
     taints: Vec<Taint>,
+    unschedulable: Option<bool>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -84,6 +85,11 @@ impl Node {
 
     pub fn name(&self) -> &str {
         self.metadata.object.name.as_deref().unwrap_or_default()
+    }
+
+    /// It accepts no new Pods.
+    pub fn is_cordoned(&self) -> bool {
+        self.spec.unschedulable == Some(true)
     }
 
     /// The labels that have one of these keys: a mesh tells endpoints by them. Only these are copied, so

@@ -1,28 +1,30 @@
 //! Pods of a watch.
 
 use evenkeel_model::{SeenPod, Topology};
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 
+use self::status::{PodCondition, Status};
 use super::{
-    condition::Condition,
     lenient::{self, Number},
-    metadata::Metadata,
+    metadata::{Metadata, Owners},
 };
 use crate::{
     FieldError,
     convert::{
-        field::{ConditionFacts, PortFacts},
+        field::PortFacts,
         metadata::Meta,
-        pod::{ContainerFacts, PodFacts, from_facts},
+        pod::{ConditionNote, ContainerFacts, PodFacts, WaitingFacts, from_facts},
     },
 };
 
-/// A Pod, as far as it can become an endpoint.
+mod status;
+
+/// A Pod, as far as it can become an endpoint, and why it is not ready.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Pod {
     #[serde(deserialize_with = "lenient::or_default")]
-    pub(super) metadata: Metadata,
+    pub(super) metadata: Metadata<IgnoredAny, Owners>,
     #[serde(deserialize_with = "lenient::or_default")]
     spec: Spec,
     #[serde(deserialize_with = "lenient::or_default")]
@@ -92,30 +94,11 @@ struct Term {
     has_expressions: bool,
 }
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Status {
-    phase: Option<String>,
-    #[serde(rename = "podIP")]
-    pod_ip: Option<String>,
-    #[serde(rename = "podIPs", deserialize_with = "lenient::list")]
-    pod_ips: Vec<PodIp>,
-    #[serde(deserialize_with = "lenient::list")]
-    conditions: Vec<Condition>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-struct PodIp {
-    #[serde(deserialize_with = "lenient::or_default")]
-    ip: String,
-}
-
 // === impl Pod ===
 
 impl Pod {
     pub fn seen(&self, topology: &mut Topology) -> Result<SeenPod, FieldError> {
-        let ready = self.status.conditions.iter().find(|given| given.is_ready);
+        let ready = self.status.ready();
         Ok(SeenPod {
             pod: from_facts(topology, self)?,
             labels: self.metadata.labels.clone(),
@@ -159,6 +142,10 @@ impl PodFacts for Pod {
         self.spec.affinity.node_affinity.required.terms.iter().map(|term| term.has_expressions)
     }
 
+    fn owners(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.metadata.owners.named()
+    }
+
     fn phase(&self) -> Option<&str> {
         self.status.phase.as_deref()
     }
@@ -171,8 +158,24 @@ impl PodFacts for Pod {
         self.status.pod_ips.iter().map(|given| given.ip.as_str())
     }
 
-    fn conditions(&self) -> impl Iterator<Item = ConditionFacts<'_>> {
-        self.status.conditions.iter().map(Condition::facts)
+    fn ready(&self) -> Option<ConditionNote<'_>> {
+        self.status.ready().map(PodCondition::note)
+    }
+
+    fn scheduled(&self) -> Option<ConditionNote<'_>> {
+        self.status.scheduled().map(PodCondition::note)
+    }
+
+    fn reason(&self) -> Option<&str> {
+        self.status.reason.as_deref()
+    }
+
+    fn message(&self) -> Option<&str> {
+        self.status.message.as_deref()
+    }
+
+    fn waiting(&self) -> impl Iterator<Item = WaitingFacts<'_>> {
+        self.status.waiting()
     }
 }
 

@@ -152,12 +152,12 @@ fn what_is_not_used_is_not_looked_at() {
     let deep = (0..100).fold(json!(1), |inner, _| json!({"f:a": [inner]}));
     let managed: Vec<_> = (0..1_000).map(|_| json!({"manager": 1, "fieldsV1": deep})).collect();
     let unused = json!({"finalizers": 1, "managedFields": managed, "selfLink": [],
-        "annotations": 7, "ownerReferences": "none", "generateName": {}});
+        "annotations": 7, "generateName": {}});
     let mut metadata = unused.clone();
     metadata["name"] = "p".into();
     let given = json!({"metadata": metadata, "kind": 5, "apiVersion": [],
         "spec": {"volumes": 1, "containers": [{"name": 1, "env": 2, "image": {}}]},
-        "status": {"containerStatuses": 1, "podIP": "10.0.0.1", "nodeInfo": []}});
+        "status": {"ephemeralContainerStatuses": 1, "podIP": "10.0.0.1", "nodeInfo": []}});
     let pod = object::<watched::Pod>(given.clone());
     assert_eq!(pod.gone(), gone("", "p", ""));
     assert_eq!(pod.seen(&mut Topology::default()).unwrap().pod.ips.len(), 1);

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use evenkeel_k8s::{Objects, convert, manifest, watched};
 use evenkeel_model::{
-    Condition, Pod, SeenPod, SeenService, SeenSlice, Service, Topology, Version, label,
+    Condition, SeenPod, SeenService, SeenSlice, Service, Topology, Version, label,
 };
 use k8s_openapi::{
     api::{core::v1 as core, discovery::v1::EndpointSlice},
@@ -28,8 +28,7 @@ fn check_pod(json: &str) {
         let ready = conditions.clone().find(|condition| condition.type_ == "Ready");
         let since = ready.and_then(|ready| ready.last_transition_time.as_ref());
         SeenPod {
-            // Owners are not watched: the controller has no use for them.
-            pod: Pod { daemon_set: false, ..pod },
+            pod,
             labels: whole.metadata.labels.clone().unwrap_or_default(),
             ready_since: since.map(|time| time.0.as_second()),
         }

@@ -1,6 +1,6 @@
 //! What the explanations of all Services of a cluster share, computed once.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use evenkeel_model::{ServiceState, Slice, Snapshot, WithMessage, ZoneId, label};
 
@@ -31,6 +31,7 @@ pub struct Context<'a> {
     pub(super) zones: Vec<ZoneId>,
     /// Worker nodes that are not ready, and all worker nodes.
     pub(super) unready: (usize, usize),
+    cluster_findings: OnceLock<Vec<Finding>>,
 }
 
 impl<'a> Context<'a> {
@@ -47,6 +48,7 @@ impl<'a> Context<'a> {
             nodes: snapshot.nodes.iter().cloned().collect(),
             unready: (workers().filter(|n| !is_counted(n)).count(), workers().count()),
             zones,
+            cluster_findings: OnceLock::new(),
             snapshot,
             environment,
         }
@@ -70,13 +72,17 @@ impl<'a> Context<'a> {
         analyze::of_service(&subject, &families, &advice::advice(&subject, &families))
     }
 
-    /// What is wrong with nodes and zones, whatever the Service.
-    pub fn cluster_findings(&self) -> Vec<Finding> {
+    /// What is wrong with nodes and zones, whatever the Service. Found once: O(Services + nodes).
+    pub fn cluster_findings(&self) -> &[Finding] {
+        self.cluster_findings.get_or_init(|| self.find_in_cluster())
+    }
+
+    fn find_in_cluster(&self) -> Vec<Finding> {
         let needs_regions = |state: &ServiceState| {
             let gates = self.environment.server.version.gates();
             is_regional(policy::requested(&state.service, gates).policy)
         };
-        let regions = self.snapshot.services.iter().any(needs_regions);
+        let regions = self.snapshot.states().any(needs_regions);
         let regions = regions.then(|| regions::labels(self.snapshot, &self.demand));
         analyze::of_cluster(self.snapshot, self.capacity.as_ref().map(|_| ()), regions.as_ref())
     }
@@ -95,7 +101,7 @@ impl<'a> Context<'a> {
             Some(finding) => Advice::FixFinding { fix: finding.fix.clone() },
             None => advice,
         };
-        findings.extend(self.cluster_findings());
+        findings.extend_from_slice(self.cluster_findings());
         let alternative = advice::alternative(subject, &advice);
         let is_regional = is_regional(subject.requested.policy);
         let warnings = warnings::warnings(subject, &families);

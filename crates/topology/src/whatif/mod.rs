@@ -10,6 +10,7 @@
 mod case;
 mod caveat;
 mod cluster;
+mod flows;
 mod needs;
 mod patch;
 mod pool;
@@ -29,6 +30,7 @@ use serde::Serialize;
 
 pub use self::{
     caveat::Caveat,
+    flows::{Supposed, ZoneFlow},
     needs::Needs,
     patch::patch,
     profile::{Money, Price, ProfileError, ServiceTraffic, TrafficProfile},

@@ -11,7 +11,7 @@ use super::{
     pool::{Hinted, Pool},
     recommend::{self, Subject},
     routes::Route,
-    spread::{Clients, spread},
+    spread::{Between, Clients, Spread, spread},
 };
 use crate::{
     Environment, Policy, PortRouting,
@@ -22,22 +22,22 @@ use crate::{
 /// The cluster as forecasts see it, shared by all Services.
 #[derive(Debug)]
 pub struct Scenario<'a> {
-    snapshot: &'a Snapshot,
-    environment: &'a Environment,
-    profile: &'a TrafficProfile,
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) environment: &'a Environment,
+    pub(super) profile: &'a TrafficProfile,
     price: Price,
-    zones: Vec<ZonePart>,
+    pub(super) zones: Vec<ZonePart>,
     has_regions: bool,
-    whole: Cluster,
+    pub(super) whole: Cluster,
     /// The cluster without each of the zones that have a name.
-    lost: Vec<Cluster>,
+    pub(super) lost: Vec<Cluster>,
 }
 
 /// A cluster, whole or without a zone, and the traffic of each of its zones.
 #[derive(Clone, Copy)]
-struct Demand<'a> {
-    cluster: &'a Cluster,
-    by_zone: &'a [f64],
+pub(super) struct Demand<'a> {
+    pub cluster: &'a Cluster,
+    pub by_zone: &'a [f64],
 }
 
 impl<'a> Scenario<'a> {
@@ -133,7 +133,7 @@ impl<'a> Scenario<'a> {
     }
 
     /// Why `policy` can have no effect. That the API server is too old is told with the version.
-    fn cannot_act(&self, case: &Case<'_>, policy: Policy) -> Option<CannotAct> {
+    pub(super) fn cannot_act(&self, case: &Case<'_>, policy: Policy) -> Option<CannotAct> {
         let why = policy::can_act(&case.service, policy, case.settings.gates).err()?;
         if let CannotAct::GateOff { gate } = &why
             && let Some(version) = self.environment.missing(gate)
@@ -218,7 +218,7 @@ impl<'a> Scenario<'a> {
         (recommend::is_refusal(&other) != recommend::is_refusal(hints)).then(|| other.into())
     }
 
-    fn hint(
+    pub(super) fn hint(
         &self,
         case: &Case<'_>,
         policy: Policy,
@@ -241,15 +241,8 @@ impl<'a> Scenario<'a> {
         endpoints: &[Endpoint],
         routing: &PortRouting,
     ) -> Figures {
-        let Demand { cluster, by_zone } = here;
-        let clients = Clients {
-            zones: &cluster.zones,
-            gb: by_zone,
-            nodes: &cluster.nodes,
-            routing: routing.routing(),
-            regions: &self.whole.demand,
-        };
-        let spread = spread(clients, endpoints, case.service.exposure.internal, &case.settings);
+        let by_zone = here.by_zone;
+        let spread = self.spread(case, here, endpoints, routing, None);
         let served = spread.served_gb();
         let share = |of: f64, gb: f64| if of > 0.0 { gb / of } else { 0.0 };
         let busiest = spread.worst(case.fair());
@@ -273,6 +266,25 @@ impl<'a> Scenario<'a> {
             cross_zone_gb,
             cost: cross_zone_gb.map(|gb| gb * self.price.per_gb()),
         }
+    }
+
+    pub(super) fn spread(
+        &self,
+        case: &Case<'_>,
+        here: Demand<'_>,
+        endpoints: &[Endpoint],
+        routing: &PortRouting,
+        between: Option<Between>,
+    ) -> Spread {
+        let Demand { cluster, by_zone } = here;
+        let clients = Clients {
+            zones: &cluster.zones,
+            gb: by_zone,
+            nodes: &cluster.nodes,
+            routing: routing.routing(),
+            regions: &self.whole.demand,
+        };
+        spread(clients, endpoints, case.service.exposure.internal, &case.settings, between)
     }
 
     fn caveats(&self, case: &Case<'_>, policies: &[Forecast]) -> Vec<WithMessage<Caveat>> {
@@ -310,6 +322,6 @@ impl<'a> Scenario<'a> {
 }
 
 /// Auto's hints were given.
-fn was_hinted(hints: &Outcome) -> bool {
+pub(super) fn was_hinted(hints: &Outcome) -> bool {
     matches!(hints, Outcome::Allocated { .. } | Outcome::Balanced { auto: None, .. })
 }

@@ -4,6 +4,8 @@
 //! zone is selected for once, and only nodes with endpoints of their own are looked at singly (a
 //! property test compares with the slow way).
 
+use std::collections::BTreeMap;
+
 use evenkeel_model::{
     Endpoint, Id, NodeId, RegionId, Routing, Selectable, Share, TrafficPolicy, Viewpoint, ZoneId,
 };
@@ -38,13 +40,19 @@ pub(super) struct Spread {
     pub cross_region_gb: f64,
     /// Traffic that finds no endpoint.
     pub unserved_gb: f64,
+    /// Traffic by the zones of clients and of endpoints (`None`: it finds none), if it is wanted.
+    pub between: Option<Between>,
 }
 
+pub(super) type Between = BTreeMap<(ZoneId, Option<ZoneId>), f64>;
+
+/// `between`: empty, if it is to be filled.
 pub(super) fn spread(
     clients: Clients<'_>,
     endpoints: &[Endpoint],
     internal: TrafficPolicy,
     settings: &Settings,
+    between: Option<Between>,
 ) -> Spread {
     let mut spread = Spread {
         load: vec![0.0; endpoints.len()],
@@ -54,6 +62,7 @@ pub(super) fn spread(
         in_region_gb: 0.0,
         cross_region_gb: 0.0,
         unserved_gb: 0.0,
+        between,
     };
     let mut left = clients.gb.to_vec();
     let own = own_endpoints(endpoints, internal, settings);
@@ -77,7 +86,7 @@ pub(super) fn spread(
             continue;
         }
         if internal == TrafficPolicy::Local {
-            spread.unserved_gb += gb;
+            spread.refuse(gb, zone);
             continue;
         }
         let from = Viewpoint { node: None, zone: Some(zone) };
@@ -130,7 +139,7 @@ impl Spread {
     ) {
         let weights: f64 = shares.iter().map(|share| f64::from(share.weight)).sum();
         if weights == 0.0 {
-            self.unserved_gb += gb;
+            self.refuse(gb, from);
             return;
         }
         for share in shares {
@@ -142,7 +151,17 @@ impl Spread {
         }
     }
 
+    fn refuse(&mut self, gb: f64, from: ZoneId) {
+        self.unserved_gb += gb;
+        if let Some(between) = &mut self.between {
+            *between.entry((from, None)).or_default() += gb;
+        }
+    }
+
     fn count(&mut self, gb: f64, from: ZoneId, to: ZoneId, regions: &Demand) {
+        if let Some(between) = &mut self.between {
+            *between.entry((from, Some(to))).or_default() += gb;
+        }
         if from == ZoneId::EMPTY || to == ZoneId::EMPTY {
             self.unknown_gb += gb;
             return;

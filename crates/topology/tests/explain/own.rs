@@ -105,7 +105,7 @@ fn a_region_of_more_than_eight_zones_is_shared_out() {
 fn region_labels_are_a_finding_of_the_cluster() {
     let of = |service| {
         let world = settled(two_regions(), service, &EVEN);
-        let snapshot = Snapshot { services: vec![state(&world)], ..snapshot(&world) };
+        let snapshot = Snapshot { services: vec![state(&world).into()], ..snapshot(&world) };
         let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
         let findings = Context::new(&snapshot, &environment).cluster_findings();
         findings.iter().map(|finding| code(&finding.problem.reason)).collect::<Vec<_>>()

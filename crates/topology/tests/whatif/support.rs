@@ -4,7 +4,7 @@ use evenkeel_topology::{
     Environment, Policy, Profile, Server, Settings,
     policy::OWN,
     routing, select,
-    whatif::{Figures, Forecasts, Scenario, TrafficProfile},
+    whatif::{Figures, Forecasts, Scenario, Supposed, TrafficProfile, ZoneFlow},
 };
 
 /// A world without a policy, its slices written by Evenkeel's controller.
@@ -48,14 +48,53 @@ pub(crate) fn forecast_in(
     let snapshot = Snapshot {
         topology: world.cluster.topology.clone(),
         nodes: world.cluster.nodes.clone(),
-        services: vec![state],
+        services: vec![state.into()],
         ..Snapshot::default()
     };
     let (scenario, state) = (Scenario::new(&snapshot, profile, environment), &snapshot.services[0]);
     let (policy, now) = scenario.now(state);
     let as_they_are = scenario.forecast(state, None);
     assert_eq!(Some(&now), as_they_are.of(policy).map(|f| &f.figures), "{policy} in short");
-    if replicas.is_none() { as_they_are } else { scenario.forecast(state, replicas) }
+    flows_add_up(&scenario, state, &as_they_are, None);
+    if replicas.is_none() {
+        return as_they_are;
+    }
+    let scaled = scenario.forecast(state, replicas);
+    flows_add_up(&scenario, state, &scaled, replicas);
+    scaled
+}
+
+/// The flows of each state that a forecast is about give its figures.
+fn flows_add_up(
+    scenario: &Scenario<'_>,
+    state: &ServiceState,
+    forecasts: &Forecasts,
+    replicas: Option<u32>,
+) {
+    for forecast in &forecasts.policies {
+        let policy = Some(forecast.policy);
+        let is_now = forecast.policy == forecasts.current && replicas.is_none();
+        let now = if is_now { &forecast.figures } else { forecast.settled() };
+        let lost = forecast.zone_lost.iter().map(|lost| (Some(&*lost.zone), &lost.figures));
+        for (lost, figures) in std::iter::once((None, now)).chain(lost) {
+            let supposed = Supposed { policy, replicas, lost };
+            let flows = scenario.flows(state, &supposed).expect("a zone of the forecast");
+            let sum = |of: fn(&ZoneFlow) -> bool| -> f64 {
+                flows.iter().filter(|flow| of(flow)).map(|flow| flow.part).sum()
+            };
+            let served = sum(|flow| flow.to.is_some());
+            let stays = sum(|flow| !flow.from.is_empty() && flow.to.as_ref() == Some(&flow.from));
+            let near = figures.in_zone_share * served;
+            assert!((stays - near).abs() < 1e-9, "{supposed:?}: {flows:?} {figures:?}");
+            // Where no zone is left, there is nobody to send anything.
+            if !flows.is_empty() {
+                let refused = sum(|flow| flow.to.is_none());
+                assert!((refused - figures.unserved_share).abs() < 1e-9, "{supposed:?}: {flows:?}");
+            }
+        }
+    }
+    let nowhere = Supposed { lost: Some("nowhere"), ..Supposed::default() };
+    assert_eq!(scenario.flows(state, &nowhere), None);
 }
 
 pub(crate) fn figures(forecasts: &Forecasts, policy: Policy) -> &Figures {

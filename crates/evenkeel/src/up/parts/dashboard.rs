@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use evenkeel_dashboard::{Ready, Settings};
 use kube::Client;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::Error;
@@ -15,6 +15,7 @@ pub(in crate::up) const DESCRIPTION: &str = "where traffic goes and why, in a br
 /// Its pages are there at once; the cluster is read meanwhile.
 pub(in crate::up) async fn run(
     client: Client,
+    proxies: watch::Receiver<Vec<String>>,
     listen: SocketAddr,
     ready: oneshot::Sender<Ready>,
     stop: CancellationToken,
@@ -23,6 +24,6 @@ pub(in crate::up) async fn run(
         // Nobody receives it during shutdown.
         let _ = ready.send(addresses);
     };
-    let settings = Settings { listen, client };
+    let settings = Settings { listen, client, proxies, tls: None };
     Ok(evenkeel_dashboard::run(settings, on_ready, stop.cancelled_owned()).await?)
 }

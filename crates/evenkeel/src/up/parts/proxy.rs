@@ -16,19 +16,19 @@ mod hosts;
 mod plan;
 mod server;
 
-use std::{sync::Arc, time::Duration};
+use std::{net::Ipv4Addr, sync::Arc, time::Duration};
 
 use evenkeel_k8s::watch::{self, Conditions, Hooks, Received, Selector, Selectors, WatchSettings};
 use evenkeel_model::{Cidr, label};
 use evenkeel_nft::{DetectLocal, Family};
-use evenkeel_proxy::{NetworkNamespace, Settings};
+use evenkeel_proxy::{NetworkNamespace, Ready, Settings};
 use k8s_openapi::api::{
     core::v1::{Node, Pod},
     discovery::v1::EndpointSlice,
 };
 use kube::{Api, Client, api::ListParams};
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch as latest},
     task::{JoinSet, block_in_place},
     time::{Instant, sleep},
 };
@@ -54,7 +54,7 @@ pub(super) async fn run(context: Context) -> Result<(), Error> {
     let Context { settings, cluster, client, ready, stop } = context;
     let template = template(&settings, &cluster);
     let uid = cluster_uid(&cluster.client).await?;
-    let mut hosts = block_in_place(|| Hosts::create(client, template, &cluster.address, &uid))?;
+    let mut hosts = block_in_place(|| Hosts::create(client, template, &cluster, &uid))?;
     let (mut changes, _watches) = changes(&cluster);
     let mut retry = !renewed(&cluster.client, &mut hosts).await;
     // Nobody receives it during shutdown.
@@ -126,6 +126,9 @@ fn template(settings: &up::Settings, cluster: &Cluster) -> Settings {
     template.engine.nft.detect_local =
         pods.map(|pods| DetectLocal::Ranges(vec![pods])).unwrap_or_default();
     template.address = Some(cluster.address.clone());
+    // The dashboard shows what they count. Listeners are outside of the namespaces.
+    template.engine.nft.zone_counters = true;
+    template.metrics = Some((Ipv4Addr::LOCALHOST, 0).into());
     // Where the controller looks for them.
     template.reports.clone_from(&settings.controller.reports);
     template
@@ -137,10 +140,18 @@ async fn proxy(
     mut settings: Settings,
     node: String,
     namespace: NetworkNamespace,
+    metrics: latest::Sender<Vec<String>>,
     stop: CancellationToken,
 ) -> Result<(), Error> {
     settings.engine.node.clone_from(&node);
     settings.namespace = Some(namespace);
-    let proxy = evenkeel_proxy::run(client, settings, |_| {}, stop.cancelled_owned());
-    Ok(proxy.instrument(tracing::info_span!("proxy", node)).await?)
+    let mut url = None;
+    let ready = |ready: Ready| {
+        url = ready.metrics.map(|address| format!("http://{address}/metrics"));
+        metrics.send_modify(|urls| urls.extend(url.clone()));
+    };
+    let proxy = evenkeel_proxy::run(client, settings, ready, stop.cancelled_owned());
+    let ended = proxy.instrument(tracing::info_span!("proxy", node)).await;
+    metrics.send_modify(|urls| urls.retain(|known| Some(known) != url.as_ref()));
+    Ok(ended?)
 }

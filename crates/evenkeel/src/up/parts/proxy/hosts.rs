@@ -10,7 +10,7 @@ use std::{
 
 use evenkeel_proxy::{NetworkNamespace, Settings};
 use kube::Client;
-use tokio::task::JoinSet;
+use tokio::{sync::watch, task::JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -24,6 +24,7 @@ use crate::{
         self, Claim,
         ip::{ip, ip_anyway},
     },
+    up::parts::Cluster,
 };
 
 /// The bridge's own address, which no other network uses. Nodes send everything to it.
@@ -46,6 +47,8 @@ pub(super) struct Hosts {
     client: ClientOf,
     /// Of proxies.
     template: Settings,
+    /// The URLs of their metrics.
+    metrics: watch::Sender<Vec<String>>,
     /// Pods before their Nodes, and the names last: this is the order in which they are dropped.
     pods: BTreeMap<String, Served>,
     nodes: BTreeMap<String, Host>,
@@ -80,11 +83,11 @@ impl Hosts {
     pub(super) fn create(
         client: Client,
         template: Settings,
-        address: &str,
-        cluster: &str,
+        cluster: &Cluster,
+        uid: &str,
     ) -> Result<Hosts, Error> {
         let folder = Path::new(network::FOLDER);
-        let claim = Claim::take(folder, network::BASE, address, cluster);
+        let claim = Claim::take(folder, network::BASE, &cluster.address, uid);
         let claim = claim.map_err(|source| Error::Write { path: folder.to_owned(), source })?;
         let bridge = claim.bridge().to_owned();
         create_namespace(&bridge)?;
@@ -98,6 +101,7 @@ impl Hosts {
         Ok(Hosts {
             client: ClientOf(client),
             template,
+            metrics: cluster.proxies.clone(),
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
             proxies: JoinSet::new(),
@@ -247,6 +251,7 @@ impl Hosts {
             self.template.clone(),
             name.to_owned(),
             namespace.clone(),
+            self.metrics.clone(),
             stop.clone(),
         ));
         let host = Host { address, namespace, link, is_cut: false, stop };
