@@ -3,6 +3,7 @@
 import { el } from "./dom.js";
 import { cluster } from "./cluster.js";
 import { service } from "./service.js";
+import { fairness } from "./fairness.js";
 
 const main = document.getElementById("main");
 const state = document.getElementById("state");
@@ -16,11 +17,16 @@ let followed = "";
 // By path: what is asked for, which event stream tells of changes, and what is drawn.
 const pages = {
   "/": { source: (asked) => (asked.has("name") ? "/api/service" : "/api/cluster"), events: "cluster", draw: drawCluster },
+  "/fairness": { source: (asked) => (asked.size > 0 ? "/api/fairness/match" : "/api/fairness"), events: "fairness", draw: drawFairness },
 };
 
 function drawCluster(page, asked) {
   const title = asked.has("name") ? page.label : "Cluster";
   return [title, asked.has("name") ? service(page, asked, go) : cluster(page)];
+}
+
+function drawFairness(page, asked) {
+  return ["Fairness", fairness(page, asked, go)];
 }
 
 function here() {

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Error,
+    Error, fairness,
     feed::Feeds,
     live,
     server::{self, guard::Guard},
@@ -50,14 +50,17 @@ pub async fn run(
     let url = guard.url(address);
     let (feeds, stopping) = (Arc::new(Feeds::new()), CancellationToken::new());
     let supervisor = Supervisor::new(stopping.clone(), |_, _| ());
+    let (read, asked) = (Arc::clone(&feeds), client.clone());
+    let reader = supervisor.spawn("reader", move || live::follow(asked.clone(), Arc::clone(&read)));
     let read = Arc::clone(&feeds);
-    let reader =
-        supervisor.spawn("reader", move || live::follow(client.clone(), Arc::clone(&read)));
+    let of_fairness =
+        supervisor.spawn("fairness", move || fairness::follow(client.clone(), Arc::clone(&read)));
     let serving = tokio::spawn(server::serve(listener, guard, feeds, stopping.clone()));
     ready(Ready { listen: address, url });
     stop.await;
     stopping.cancel();
     reader.abort();
+    of_fairness.abort();
     // It ends within its own bound.
     let _ = serving.await;
     Ok(())

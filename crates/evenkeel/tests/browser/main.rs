@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod driver;
+mod fairness;
 
 use std::{
     fs,
