@@ -15,7 +15,8 @@ export function fairness(page, asked, go) {
     section("Priority levels", legend(), el("div", { class: "lanes" }, page.lanes.map(lane)), lanes(page),
       leftOut(page.lanesLeftOut, "levels")),
     section("Queues", page.queues.maps.map(heat), page.queues.note ? el("p", { class: "note" }, page.queues.note) : null),
-    section("Flows", flows(page), leftOut(page.flowsLeftOut, "flows")),
+    section("Flows", flows(page), leftOut(page.flowsLeftOut, "flows"),
+      page.flowsNote ? el("p", { class: "note" }, page.flowsNote) : null),
     served
       ? section("Rejections", rejections(served), leftOut(served.rejectionsLeftOut, "rows")) : null,
     served
@@ -58,14 +59,14 @@ function lane(l) {
   const state = l.state ? [" ", el("span", { class: `tag ${l.state.replaceAll(" ", "-")}` }, l.state)] : null;
   return el("div", { class: "level" },
     el("h3", {}, l.level, state),
-    svg("svg", { height: 20, class: "lane-bar", "aria-hidden": "true" }, parts),
+    parts.length > 0 ? svg("svg", { height: 20, class: "lane-bar", "aria-hidden": "true" }, parts) : null,
     el("p", { class: "note" }, l.words),
     l.held ? el("p", {}, l.held) : null);
 }
 
 function lanes(page) {
   const one = (l) => row(l.level, l.handling, l.used.text, l.limit.text, l.nominal.text,
-    `${l.lower.text} to ${l.upper.text}`, l.borrowed.text, l.lent.text, l.waiting.text, l.longest.text);
+    l.lower.value === null && l.upper.value === null ? "unknown" : `${l.lower.text} to ${l.upper.text}`, l.borrowed.text, l.lent.text, l.waiting.text, l.longest.text);
   return table("Seats of each level, measured; the limit changes with the demand",
     ["Level", "Beyond its seats", "In use", "Limit now", "Nominal", "Least to most", "Borrowed", "Lent", "Waiting", "Longest wait"],
     page.lanes.map(one));
@@ -87,7 +88,7 @@ function heat(map) {
 
 function flows(page) {
   const one = (f) => row(f.flow, f.level, f.schema, f.waiting.text, f.share.text, f.longest.text, f.executing.text, f.seats.text);
-  if (page.flows.length === 0) return el("p", { class: "note" }, "No flow has requests in a level, or they could not be read.");
+  if (page.flows.length === 0) return null;
   return table("Flows with requests in a level now, measured; the share is of the waiting requests of the level",
     ["Flow", "Level", "Rule", "Waiting", "Share", "Longest wait", "Executing", "Seats"], page.flows.map(one));
 }
@@ -116,21 +117,21 @@ const fields = [
   ["path", "or path", "/healthz"],
 ];
 
-// The form stays the same element while the page is drawn anew, so that nobody is disturbed in typing.
-let kept = { key: null, form: null };
-
+// It stays as it is while the same is asked, whatever somebody types meanwhile.
 function form(asked, go) {
-  const key = asked.toString();
-  if (kept.key === key && kept.form) return kept.form;
   const inputs = fields.map(([name, , hint]) => el("input", {
     id: `request-${name}`, name, value: asked.get(name) ?? "", placeholder: hint, maxlength: 250, autocomplete: "off", spellcheck: "false",
   }));
-  const made = el("form", {},
+  const made = el("form", { "data-key": asked.toString() },
     fields.map(([, label], i) => el("label", { for: inputs[i].id }, label, inputs[i])),
     el("button", { id: "request-ask", class: "button" }, "Look up"),
     el("a", { class: "button", href: "/fairness" }, "Reset"));
-  made.addEventListener("submit", (event) => { event.preventDefault(); ask(); });
-  kept = { key, form: made };
+  made.addEventListener("submit", (event) => {
+    event.preventDefault();
+    const query = new URLSearchParams();
+    for (const input of inputs) if (input.value.trim() !== "") query.set(input.name, input.value.trim());
+    go(`/fairness${query.size > 0 ? `?${query}` : ""}`);
+  });
   return made;
 }
 

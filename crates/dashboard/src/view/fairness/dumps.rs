@@ -10,6 +10,8 @@ pub struct Dump<T> {
     pub rows: Vec<T>,
     /// Malformed, or beyond the bounds.
     pub unread: usize,
+    /// Requests that run are not in it.
+    pub waiting_only: bool,
 }
 
 /// A row of `dump_priority_levels`. Kubernetes writes `<none>` for what a level does not have.
@@ -75,29 +77,40 @@ pub(super) fn queues(text: &str) -> Option<Dump<QueueRow>> {
 }
 
 pub(super) fn requests(text: &str) -> Option<Dump<RequestRow>> {
-    let wanted = [NAME, "FlowSchemaName", FLOW, "ArriveTime", "InitialSeats", "StartTime"];
+    let wanted @ [name, schema, flow, arrived, seats] =
+        [NAME, "FlowSchemaName", FLOW, "ArriveTime", "InitialSeats"];
+    let all = [name, schema, flow, arrived, seats, "StartTime"];
+    if let Some(mut rows) = table::rows(text, all, FLOW) {
+        rows.rows.retain(|[_, schema, ..]| *schema != "<none>");
+        return Some(dump(rows, |[level, schema, flow, arrived, seats, start]| {
+            let waits = start == NEVER;
+            if !waits {
+                start.parse::<Timestamp>().ok()?;
+            }
+            request([level, schema, flow, arrived, seats], waits)
+        }));
+    }
+    // An earlier Kubernetes has no column for the start, and no rows of requests that run.
     let mut rows = table::rows(text, wanted, FLOW)?;
     rows.rows.retain(|[_, schema, ..]| *schema != "<none>");
-    Some(dump(rows, |[level, schema, flow, arrived, seats, start]| {
-        let waits = start == NEVER;
-        if !waits {
-            start.parse::<Timestamp>().ok()?;
-        }
-        Some(RequestRow {
-            level: level.to_owned(),
-            schema: schema.to_owned(),
-            flow: flow.to_owned(),
-            arrived: arrived.parse().ok()?,
-            seats: seats.parse().ok()?,
-            waits,
-        })
-    }))
+    Some(Dump { waiting_only: true, ..dump(rows, |cells| request(cells, true)) })
+}
+
+fn request([level, schema, flow, arrived, seats]: [&str; 5], waits: bool) -> Option<RequestRow> {
+    Some(RequestRow {
+        level: level.to_owned(),
+        schema: schema.to_owned(),
+        flow: flow.to_owned(),
+        arrived: arrived.parse().ok()?,
+        seats: seats.parse().ok()?,
+        waits,
+    })
 }
 
 fn dump<T, const N: usize>(table: Rows<'_, N>, read: impl Fn([&str; N]) -> Option<T>) -> Dump<T> {
     let all = table.rows.len();
     let rows: Vec<T> = table.rows.into_iter().filter_map(read).collect();
-    Dump { unread: table.unread + all - rows.len(), rows }
+    Dump { unread: table.unread + all - rows.len(), rows, waiting_only: false }
 }
 
 /// The outer `None`: neither a number nor `<none>`.
@@ -144,6 +157,15 @@ mod tests {
                     exempt, <none>, <none>, <none>, <none>, <none>, <none>, <none>, <none>, <none>\n";
         let read = requests(&format!("{HEAD}{rows}")).unwrap();
         assert_eq!((read.rows.len(), read.unread), (0, 3), "a level without queues is no request");
+    }
+
+    #[test]
+    fn an_earlier_kubernetes_has_only_requests_that_wait() {
+        let head = HEAD.replace(", StartTime", "");
+        let row = "low, low, 3, 0, a, b, 2026-11-19T21:00:00.5Z, 2, 0, 0s";
+        let read = requests(&format!("{head}{row}\n")).unwrap();
+        assert!(read.waiting_only && read.unread == 0);
+        assert_eq!((read.rows[0].flow.as_str(), read.rows[0].waits), ("a, b", true));
     }
 
     #[test]

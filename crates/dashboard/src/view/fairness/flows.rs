@@ -5,8 +5,9 @@ use serde::Serialize;
 use super::{
     figures::{counted, seconds, share},
     levels::{Flow, Level},
+    reading::Reading,
 };
-use crate::view::words::{Number, shown};
+use crate::view::words::{Number, count, shown};
 
 const MOST_FLOWS: usize = 50;
 
@@ -39,6 +40,19 @@ pub(super) fn flows(levels: &[Level<'_>]) -> (Vec<FlowRow>, usize) {
     (rows.collect(), flows.len().saturating_sub(MOST_FLOWS))
 }
 
+/// What the table does not say by itself; empty if that is nothing.
+pub(super) fn note(reading: &Reading) -> String {
+    match &reading.requests {
+        Err(_) => "Flows could not be read.".to_owned(),
+        Ok(dump) if !dump.is_whole() => format!(
+            "{} of the dump could not be read, so that sums over all requests are unknown.",
+            count(dump.unread, "row")
+        ),
+        Ok(dump) if dump.rows.is_empty() => "No request is in a level now.".to_owned(),
+        Ok(_) => String::new(),
+    }
+}
+
 fn row(flow: &Flow<'_>, all: u64) -> FlowRow {
     // Of no waiting requests there is no share.
     let none = || Number { text: "none waits".to_owned(), ..Number::unknown() };
@@ -53,7 +67,7 @@ fn row(flow: &Flow<'_>, all: u64) -> FlowRow {
         waiting: counted(Some(flow.waiting as f64)),
         share: part,
         longest,
-        executing: counted(Some(flow.executing as f64)),
-        seats: counted(Some(flow.seats as f64)),
+        executing: counted(flow.executing.map(|n| n as f64)),
+        seats: counted(flow.seats.map(|n| n as f64)),
     }
 }

@@ -17,8 +17,7 @@ const STEP: usize = 22;
 /// The shade of a single waiting request, so that it is seen.
 const LEAST_SHADE: f64 = 0.2;
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Queues {
     pub maps: Vec<HeatMap>,
     /// About all levels that have none.
@@ -50,7 +49,9 @@ pub struct HeatCell {
 }
 
 pub(super) fn queues(reading: &Reading) -> Queues {
-    let Ok(dump) = &reading.queues else { return Queues::default() };
+    let Ok(dump) = &reading.queues else {
+        return Queues { maps: Vec::new(), note: "The queues could not be read.".to_owned() };
+    };
     let mut by_level: BTreeMap<&str, Vec<&QueueRow>> = BTreeMap::new();
     for row in &dump.rows {
         by_level.entry(&row.level).or_default().push(row);

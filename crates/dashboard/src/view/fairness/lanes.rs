@@ -103,14 +103,19 @@ fn words(level: &Level<'_>) -> String {
     if level.awaited {
         return "The object exists; the API server has no such level yet.".to_owned();
     }
+    if [level.used, level.limits.current.or(level.limits.nominal), level.waiting] == [None; 3] {
+        return "Its seats and waiting requests are unknown.".to_owned();
+    }
     let used = level.used.map_or_else(|| "an unknown number".to_owned(), number);
     if level.is_exempt() {
         let seats = if level.used == Some(1.0) { "seat" } else { "seats" };
         return format!("{used} {seats} in use; its requests never wait and have no limit.");
     }
     let limit = level.limits.current.or(level.limits.nominal);
-    let limit = limit.map_or_else(|| "an unknown number".to_owned(), number);
-    let mut words = format!("{used} of {limit} seats in use");
+    let mut words = match limit {
+        Some(limit) => format!("{used} of {} seats in use", number(limit)),
+        None => format!("{used} seats in use, of an unknown number"),
+    };
     let nominal = level.limits.nominal.map(number).unwrap_or_default();
     match (level.borrowed(), level.lent()) {
         (Some(borrowed), _) if borrowed > 0.0 => {
@@ -136,8 +141,8 @@ fn words(level: &Level<'_>) -> String {
 fn held(flows: &[Flow<'_>]) -> Option<String> {
     let waiting: Vec<(&Flow<'_>, u64)> =
         flows.iter().filter(|flow| flow.waiting > 0).map(|flow| (flow, flow.waiting)).collect();
-    let mut holding: Vec<(&Flow<'_>, u64)> =
-        flows.iter().filter(|flow| flow.seats > 0).map(|flow| (flow, flow.seats)).collect();
+    let held = flows.iter().filter_map(|flow| Some((flow, flow.seats.filter(|n| *n > 0)?)));
+    let mut holding: Vec<(&Flow<'_>, u64)> = held.collect();
     holding.sort_by_key(|(_, seats)| std::cmp::Reverse(*seats));
     if waiting.is_empty() || holding.is_empty() {
         return None;

@@ -42,8 +42,9 @@ pub(super) struct Flow<'r> {
     pub waiting: u64,
     /// Seconds; `None`: none waits.
     pub longest: Option<f64>,
-    pub executing: u64,
-    pub seats: u64,
+    /// `None`: unknown.
+    pub executing: Option<u64>,
+    pub seats: Option<u64>,
 }
 
 /// By name. O((rows + objects) · log).
@@ -82,8 +83,9 @@ pub(super) fn levels(reading: &Reading, now: Timestamp) -> Vec<Level<'_>> {
         parts.entry(flow.level).or_default().flows.push(flow);
     }
     let all = reading.requests.as_ref().is_ok_and(Dump::is_whole);
+    let running = reading.requests.as_ref().is_ok_and(|dump| !dump.waiting_only);
     let mut levels: Vec<Level<'_>> =
-        parts.into_iter().map(|(name, part)| part.level(name, all)).collect();
+        parts.into_iter().map(|(name, part)| part.level(name, all, running)).collect();
     // The metrics have every level of the server.
     if reading.metrics.as_ref().is_ok_and(|metrics| metrics.unread == 0) {
         for level in &mut levels {
@@ -115,21 +117,22 @@ struct Counted {
 }
 
 impl<'r> Parts<'r> {
-    /// `all`: every request was read.
-    fn level(self, name: &'r str, all: bool) -> Level<'r> {
+    /// `all`: every row of `dump_requests` was read; `running`: it has requests that run.
+    fn level(self, name: &'r str, all: bool, running: bool) -> Level<'r> {
         let Parts { limits, counted, handling, row, in_queues, mut flows } = self;
         flows.sort_by(Flow::by_waiting);
-        let sum =
-            |of: fn(&Flow<'_>) -> u64| flows.iter().map(of).fold(0, u64::saturating_add) as f64;
+        let waiting = flows.iter().map(|flow| flow.waiting).sum::<u64>() as f64;
+        let mut seats_held = flows.iter().map(|flow| flow.seats);
+        let held = seats_held.try_fold(0, |sum: u64, n| Some(sum.saturating_add(n?)));
         let dumped = row.and_then(|row| row.waiting).map(|n| n as f64);
         let seats = counted.map(|sums| sums.seats).or(in_queues);
         Level {
             name,
             handling: handling.or((name == EXEMPT).then_some(Handling::Exempt)),
             limits,
-            used: seats.or_else(|| all.then(|| sum(|flow| flow.seats))),
+            used: seats.or(held.filter(|_| all && running).map(|n| n as f64)),
             waiting: match all {
-                true => Some(sum(|flow| flow.waiting)),
+                true => Some(waiting),
                 false => dumped.or(counted.map(|sums| sums.waiting)),
             },
             quiescing: row.is_some_and(|row| row.quiescing),
@@ -143,6 +146,7 @@ impl<'r> Parts<'r> {
 fn flows(reading: &Reading, now: Timestamp) -> Vec<Flow<'_>> {
     let Ok(dump) = &reading.requests else { return Vec::new() };
     let sources = reading.config.as_deref().map(sources).unwrap_or_default();
+    let runs = (!dump.waiting_only).then_some(0);
     let mut flows: BTreeMap<(&str, &str, &str), Flow<'_>> = BTreeMap::new();
     for row in &dump.rows {
         let key = (row.level.as_str(), row.schema.as_str(), row.flow.as_str());
@@ -152,16 +156,16 @@ fn flows(reading: &Reading, now: Timestamp) -> Vec<Flow<'_>> {
             label: label(sources.get(row.schema.as_str()), &row.schema, &row.flow),
             waiting: 0,
             longest: None,
-            executing: 0,
-            seats: 0,
+            executing: runs,
+            seats: runs,
         });
         if row.waits {
             let waited = (now - row.arrived).total(Unit::Second).unwrap_or(0.0).max(0.0);
             flow.waiting += 1;
             flow.longest = Some(flow.longest.unwrap_or(0.0).max(waited));
         } else {
-            flow.executing += 1;
-            flow.seats = flow.seats.saturating_add(row.seats);
+            flow.executing = flow.executing.map(|n| n + 1);
+            flow.seats = flow.seats.map(|n| n.saturating_add(row.seats));
         }
     }
     flows.into_values().collect()

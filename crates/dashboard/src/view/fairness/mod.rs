@@ -59,6 +59,7 @@ pub struct FairnessPage {
     pub queues: Queues,
     pub flows: Vec<FlowRow>,
     pub flows_left_out: usize,
+    pub flows_note: String,
     /// `None`: unknown.
     pub served: Option<Served>,
     /// Objects that the server ignores, with the reason.
@@ -88,6 +89,7 @@ pub fn page(reading: &Reading, since: Option<&Since>, now: Timestamp) -> Fairnes
         queues: heat::queues(reading),
         flows,
         flows_left_out,
+        flows_note: flows::note(reading),
         served: metrics.map(|metrics| served::served(metrics, since)),
         ignored: ignored.map(|why| super::words::shown(why)).collect(),
         ignored_left_out: reading.ignored.len().saturating_sub(MOST_IGNORED),

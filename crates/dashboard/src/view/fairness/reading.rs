@@ -62,7 +62,7 @@ pub enum Absent {
 /// A part that is missing, and what to do about it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Missing {
-    pub what: &'static str,
+    pub what: String,
     pub why: String,
     pub fix: &'static str,
 }
@@ -106,21 +106,27 @@ impl Reading {
     pub(super) fn missing(&self) -> Vec<Missing> {
         let dumps = "/debug/api_priority_and_fairness/";
         let absent = [
-            (Some(dumps), "Priority levels (dump_priority_levels)", self.levels.as_ref().err()),
-            (Some(dumps), "Queues (dump_queues)", self.queues.as_ref().err()),
-            (Some(dumps), "Requests and their flows (dump_requests)", self.requests.as_ref().err()),
+            (Some(dumps), "priority levels (dump_priority_levels)", self.levels.as_ref().err()),
+            (Some(dumps), "queues (dump_queues)", self.queues.as_ref().err()),
+            (Some(dumps), "requests and their flows (dump_requests)", self.requests.as_ref().err()),
             (
                 Some("/metrics"),
-                "Seats, rates and rejections (/metrics)",
+                "seats, rates and rejections (/metrics)",
                 self.metrics.as_ref().err(),
             ),
             (None, "FlowSchemas and PriorityLevelConfigurations", self.config.as_ref().err()),
         ];
-        let missing = absent.into_iter().filter_map(|(path, what, absent)| {
-            let absent = absent?;
-            Some(Missing { what, why: absent.to_string(), fix: fix(absent, path) })
-        });
-        missing.collect()
+        let mut missing: Vec<Missing> = Vec::new();
+        for (path, what, absent) in absent {
+            let Some(absent) = absent else { continue };
+            let (why, fix) = (absent.to_string(), fix(absent, path));
+            // What is missing for one reason is said once.
+            match missing.iter_mut().find(|other| (other.fix, &other.why) == (fix, &why)) {
+                Some(other) => other.what += &format!("; {what}"),
+                None => missing.push(Missing { what: what.to_owned(), why, fix }),
+            }
+        }
+        missing
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn sentence(
         return full(level, waiting, totals);
     }
     let Some(0.0) = totals.waiting else {
-        return "Whether requests wait is unknown: the API server did not tell.".to_owned();
+        return "Whether requests wait is unknown; below is what could not be read.".to_owned();
     };
     let seats = match (totals.used, totals.seats) {
         (Some(used), Some(seats)) => {
@@ -74,11 +74,12 @@ fn full(level: &Level<'_>, waiting: f64, totals: &Totals) -> String {
         let part = percent(flow.waiting as f64 / waiting);
         sentence += &format!("; {} has {part} of the waiting requests", flow.label);
         match (flow.seats, level.used) {
-            (0, _) => sentence += " and holds no seat",
-            (seats, Some(used)) if used >= seats as f64 => {
+            (None, _) => {}
+            (Some(0), _) => sentence += " and holds no seat",
+            (Some(seats), Some(used)) if used >= seats as f64 => {
                 sentence += &format!(" and holds {seats} of {} seats in use", number(used));
             }
-            (seats, _) => sentence += &format!(" and holds {seats} seats"),
+            (Some(seats), _) => sentence += &format!(" and holds {seats} seats"),
         }
     }
     let others = totals.waiting.map(|all| all - waiting).filter(|n| *n > 0.0);
