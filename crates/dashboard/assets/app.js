@@ -1,8 +1,9 @@
 // Signs in, shows the page that the address names, and shows it anew when something changed.
 
-import { el } from "./dom.js";
+import { el, renew } from "./dom.js";
 import { cluster } from "./cluster.js";
 import { service } from "./service.js";
+import { fairness } from "./fairness.js";
 
 const main = document.getElementById("main");
 const state = document.getElementById("state");
@@ -12,15 +13,22 @@ let wanted = 0;
 let shown = "";
 let allowed = true;
 let followed = "";
+let drawn = null;
 
-// By path: what is asked for, which event stream tells of changes, and what is drawn.
+// By path: what is asked for, which event stream tells of changes, and what is drawn. What changes all the
+// time is renewed in place.
 const pages = {
   "/": { source: (asked) => (asked.has("name") ? "/api/service" : "/api/cluster"), events: "cluster", draw: drawCluster },
+  "/fairness": { source: (asked) => (asked.size > 0 ? "/api/fairness/match" : "/api/fairness"), events: "fairness", draw: drawFairness, renews: true },
 };
 
 function drawCluster(page, asked) {
   const title = asked.has("name") ? page.label : "Cluster";
   return [title, asked.has("name") ? service(page, asked, go) : cluster(page)];
+}
+
+function drawFairness(page, asked) {
+  return ["Fairness", fairness(page, asked, go)];
 }
 
 function here() {
@@ -71,7 +79,11 @@ async function show(moved = false) {
 function draw(title, parts, moved) {
   const active = document.activeElement?.id;
   const typing = document.activeElement?.tagName === "INPUT" ? document.activeElement.value : null;
-  main.replaceChildren(...parts.filter((part) => part !== null));
+  const fresh = main.cloneNode();
+  fresh.append(...parts.filter((part) => part !== null));
+  if (here().renews && drawn === here()) renew(main, fresh);
+  else main.replaceChildren(...fresh.childNodes);
+  drawn = here();
   document.title = `${title} – Evenkeel`;
   for (const link of document.querySelectorAll("nav a")) {
     if (link.getAttribute("href") === location.pathname) link.setAttribute("aria-current", "page");

@@ -80,3 +80,22 @@ export function fact(label, value) {
 export function section(title, ...children) {
   return el("section", {}, el("h2", {}, title), children);
 }
+
+// Makes an element that is shown like a fresh one, and changes only what differs: focus, scrolling and
+// selections stay where they are. What has the same `data-key` stays as it is.
+export function renew(old, fresh) {
+  if (old.nodeName !== fresh.nodeName || old.dataset?.key !== fresh.dataset?.key) {
+    old.replaceWith(fresh);
+    return;
+  }
+  if (fresh.nodeType === Node.TEXT_NODE) {
+    if (old.data !== fresh.data) old.data = fresh.data;
+    return;
+  }
+  if (fresh.dataset.key !== undefined) return;
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  const [now, then] = [[...old.childNodes], [...fresh.childNodes]];
+  then.forEach((child, i) => (now[i] ? renew(now[i], child) : old.append(child)));
+  now.slice(then.length).forEach((child) => child.remove());
+}

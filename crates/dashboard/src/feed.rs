@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::view::Cluster;
+use crate::{fairness, view::Cluster};
 
 /// Event streams of a feed at the same time. A browser has one for each tab that is seen.
 pub(crate) const MOST_STREAMS: usize = 32;
@@ -24,6 +24,8 @@ const CATCH_UP: Duration = Duration::from_secs(2);
 pub(crate) struct Feeds {
     /// The cluster's objects: the pages *Cluster* and *Service*.
     pub cluster: Feed<Shown>,
+    /// Seats and queues of the API server: the page *Fairness*.
+    pub fairness: Feed<fairness::Shown>,
 }
 
 /// Shared by a reader and all connections.
@@ -56,7 +58,7 @@ pub(crate) struct Shown {
 
 impl Feeds {
     pub(crate) fn new() -> Feeds {
-        Feeds { cluster: Feed::new() }
+        Feeds { cluster: Feed::new(), fairness: Feed::new() }
     }
 }
 

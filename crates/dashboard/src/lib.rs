@@ -3,6 +3,7 @@
 //! ```text
 //!   watches ──► live: read when something changed ──► Feed ──► server ──► page
 //!                 └─► topology: explain, whatif, analyze ──► view: sentences, numbers, geometry
+//!   dumps, metrics ──► fairness: read while somebody looks ──► its own Feed
 //! ```
 //!
 //! [`view`] is a function of a snapshot: no clock, no I/O. The page's own files (`assets`) only create
@@ -11,6 +12,7 @@
 
 mod counters;
 mod error;
+mod fairness;
 mod feed;
 mod live;
 mod run;

@@ -9,7 +9,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    Error,
+    Error, fairness,
     feed::Feeds,
     live,
     server::{self, Listening, guard::Guard},
@@ -59,9 +59,12 @@ pub async fn run(
     let url = guard.url(address);
     let (feeds, stopping) = (Arc::new(Feeds::new()), CancellationToken::new());
     let supervisor = Supervisor::new(stopping.clone(), |_, _| ());
-    let read = Arc::clone(&feeds);
+    let (read, asked) = (Arc::clone(&feeds), client.clone());
     let reader = supervisor
-        .spawn("reader", move || live::follow(client.clone(), Arc::clone(&read), proxies.clone()));
+        .spawn("reader", move || live::follow(asked.clone(), Arc::clone(&read), proxies.clone()));
+    let read = Arc::clone(&feeds);
+    let of_fairness =
+        supervisor.spawn("fairness", move || fairness::follow(client.clone(), Arc::clone(&read)));
     let serving = tokio::spawn(server::serve(
         Listening { listener, tls: config.map(TlsAcceptor::from) },
         guard,
@@ -72,6 +75,7 @@ pub async fn run(
     stop.await;
     stopping.cancel();
     reader.abort();
+    of_fairness.abort();
     // It ends within its own bound.
     let _ = serving.await;
     Ok(())

@@ -51,7 +51,8 @@ pub(crate) struct DashboardArgs {
     pub log: LogArgs,
 }
 
-/// It also reads Pods, Events, autoscalers and the Leases of proxies, and shows less without.
+/// It also reads Pods, Events, autoscalers and the Leases of proxies; flow control, `/metrics` and the dumps of
+/// `/debug/api_priority_and_fairness`. It shows less without, and says so.
 const RULES: &[Rule] = &[
     ("", "nodes", "", FOLLOW),
     ("", "services", "", FOLLOW),

@@ -42,6 +42,7 @@ pub mod dialect;
 pub mod dispatcher;
 pub mod flow;
 pub mod limits;
+pub mod matching;
 pub mod queues;
 mod request;
 pub mod retry_after;

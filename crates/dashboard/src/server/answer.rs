@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     assets::ASSETS,
     events::{self, Events},
+    fairness,
     guard::{Guard, Refusal},
     query,
 };
@@ -37,7 +38,7 @@ const HEADERS: [(&str, &str); 6] = [
 const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// Pages of Services that are computed at the same time.
+/// Pages that are computed for who asks, at the same time.
 const MOST_COMPUTED: usize = 4;
 
 /// Longer than a token.
@@ -102,8 +103,14 @@ impl Answers {
                 None => not_yet(),
             },
             "/api/service" => self.service(query).await,
+            "/api/fairness" => match self.feeds.fairness.look().await.shown {
+                Some(shown) => typed(StatusCode::OK, JSON, shown.json.as_bytes().to_vec()),
+                None => not_yet(),
+            },
+            "/api/fairness/match" => self.matched(query).await,
             "/api/events" => match query {
                 "" | "page=cluster" => self.follow(&self.feeds.cluster, endless),
+                "page=fairness" => self.follow(&self.feeds.fairness, endless),
                 _ => text(StatusCode::BAD_REQUEST, "There is no such page.\n"),
             },
             _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
@@ -128,16 +135,37 @@ impl Answers {
         let Some(Shown { cluster, .. }) = self.feeds.cluster.look().await.shown else {
             return not_yet();
         };
+        let compute = move || Some(serde_json::to_vec(&cluster.service(&key, &wish)?));
+        self.computed(compute, "There is no such Service.\n").await
+    }
+
+    /// The page about fairness with an answer to the request that somebody typed in.
+    async fn matched(&self, query: &str) -> Reply {
+        let spec = match fairness::parse(query) {
+            Ok(parsed) => parsed,
+            Err(problem) => return text(StatusCode::BAD_REQUEST, problem),
+        };
+        let Some(shown) = self.feeds.fairness.look().await.shown else { return not_yet() };
+        let compute =
+            move || Some(serde_json::to_vec(&shown.page.with_request(&shown.reading, &spec)));
+        self.computed(compute, "There is no such page.\n").await
+    }
+
+    /// A page that is computed for who asks. `missing` is said if there is none.
+    async fn computed(
+        &self,
+        compute: impl FnOnce() -> Option<serde_json::Result<Vec<u8>>> + Send + 'static,
+        missing: &'static str,
+    ) -> Reply {
         let Ok(place) = Arc::clone(&self.computed).acquire_owned().await else { return not_yet() };
         let compute = move || {
-            let page = cluster.service(&key, &wish);
-            let json = page.map(|page| serde_json::to_vec(&page));
+            let json = compute();
             drop(place);
             json
         };
         match tokio::task::spawn_blocking(compute).await {
             Ok(Some(Ok(json))) => typed(StatusCode::OK, JSON, json),
-            Ok(None) => text(StatusCode::NOT_FOUND, "There is no such Service.\n"),
+            Ok(None) => text(StatusCode::NOT_FOUND, missing),
             // Its panic was shown.
             Ok(Some(Err(_))) | Err(_) => {
                 text(StatusCode::INTERNAL_SERVER_ERROR, "The page could not be computed.\n")

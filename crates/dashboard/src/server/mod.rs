@@ -6,6 +6,7 @@
 mod answer;
 mod assets;
 mod events;
+mod fairness;
 pub(crate) mod guard;
 mod query;
 

@@ -12,8 +12,7 @@ const LONGEST: usize = 512;
 /// Which Service, and what is asked about it. Errors are sentences.
 pub(super) fn parse(query: &str) -> Result<(ServiceKey, Wish), String> {
     let (mut namespace, mut name, mut wish) = (None, None, Wish::default());
-    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+    for (key, value) in pairs(query) {
         let value = decoded(value)?;
         match key {
             "namespace" => namespace = Some(value),
@@ -31,7 +30,13 @@ pub(super) fn parse(query: &str) -> Result<(ServiceKey, Wish), String> {
     }
 }
 
-fn decoded(value: &str) -> Result<String, String> {
+/// Names and values, which are still encoded.
+pub(super) fn pairs(query: &str) -> impl Iterator<Item = (&str, &str)> {
+    let pairs = query.split('&').filter(|pair| !pair.is_empty());
+    pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+}
+
+pub(super) fn decoded(value: &str) -> Result<String, String> {
     let spaced = value.replace('+', " ");
     let text = percent_decode_str(&spaced).decode_utf8().map_err(|_| "not UTF-8".to_owned())?;
     if text.len() > LONGEST {

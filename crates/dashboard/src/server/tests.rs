@@ -5,6 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use evenkeel_model::{ServiceState, Snapshot};
 use evenkeel_testkit::{Cluster as Nodes, World, service};
 use evenkeel_topology::{Server, Settings};
+use jiff::Timestamp;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::{TcpListener, TcpStream},
@@ -14,9 +15,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{Listening, guard::Guard, serve};
 use crate::{
-    Error, Tls,
+    Error, Tls, fairness,
     feed::{Feed, Feeds, MOST_STREAMS, Shown},
-    view::Cluster,
+    view::{
+        Cluster,
+        fairness::{Listed, Reading, Texts, page},
+    },
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -52,6 +56,21 @@ fn publish(feed: &Feed<Shown>) {
     let cluster = Cluster::new(snapshot, Server::default()).unwrap();
     let page = serde_json::to_string(&cluster.page()).unwrap();
     feed.publish(Shown { cluster: Arc::new(cluster), page: page.into() });
+}
+
+fn publish_fairness(feed: &Feed<fairness::Shown>) {
+    let nothing = || Ok(String::new());
+    let texts = Texts {
+        levels: nothing(),
+        queues: nothing(),
+        requests: nothing(),
+        metrics: nothing(),
+        objects: Ok(Listed::default()),
+    };
+    let reading = Reading::parse(texts);
+    let page = page(&reading, None, Timestamp::UNIX_EPOCH);
+    let json = serde_json::to_string(&page).unwrap().into();
+    feed.publish(fairness::Shown { reading: Arc::new(reading), page: Arc::new(page), json });
 }
 
 impl Running {
@@ -214,7 +233,14 @@ async fn only_who_has_the_token_sees_data() {
     let running = start().await;
     publish(&running.feeds.cluster);
     let origin = format!("Origin: http://{}\r\n", running.address);
-    for path in ["/api/cluster", "/api/service?namespace=default&name=web", "/api/events"] {
+    for path in [
+        "/api/cluster",
+        "/api/service?namespace=default&name=web",
+        "/api/events",
+        "/api/events?page=fairness",
+        "/api/fairness",
+        "/api/fairness/match?user=alice&resource=pods",
+    ] {
         let answer = running.ask(&format!("GET {path}"), "", "").await;
         assert_eq!(status(&answer), "401", "{path}");
     }
@@ -275,6 +301,33 @@ async fn nothing_can_be_changed_and_nonsense_is_refused() {
         );
     }
     assert_eq!(status(&running.ask("GET /app.js", "", "").await), "200");
+}
+
+#[tokio::test]
+async fn a_request_typed_in_is_bounded_and_answered() {
+    let running = start().await;
+    let cookie = running.cookie().await;
+    let ask = async |path: &str| running.ask(&format!("GET {path}"), &cookie, "").await;
+    assert_eq!(status(&ask("/api/fairness").await), "503", "not read yet");
+    publish_fairness(&running.feeds.fairness);
+    let long = format!("user={}&resource=pods", "x".repeat(513));
+    let groups = format!("groups={}&resource=pods", "g,".repeat(33));
+    for (query, expected) in [
+        ("user=alice&groups=a,b&verb=list&resource=pods/log&namespace=shop", "200"),
+        ("user=%3Cscript%3E&path=/healthz", "200"),
+        ("user=alice&resource=pods&path=/healthz", "200"),
+        ("", "200"),
+        ("user=%ff", "400"),
+        ("header=x", "400"),
+        (long.as_str(), "400"),
+        (groups.as_str(), "400"),
+    ] {
+        let answer = ask(&format!("/api/fairness/match?{query}")).await;
+        assert_eq!(status(&answer), expected, "{query}");
+    }
+    let answer = ask("/api/fairness/match?user=alice&path=/x").await;
+    assert!(answer.contains("catch-all takes the request"), "no objects: {answer}");
+    assert!(ask("/api/fairness").await.contains("\"request\":null"));
 }
 
 #[tokio::test]

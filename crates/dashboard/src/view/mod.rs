@@ -7,6 +7,7 @@
 //! whatever the cluster; what is left out is counted.
 
 mod cluster;
+pub mod fairness;
 mod figure;
 mod findings;
 mod flows;

@@ -229,7 +229,7 @@ fn command(service: &Service, current: Policy, wish: &Wish) -> Option<String> {
 }
 
 /// One word of a POSIX shell.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

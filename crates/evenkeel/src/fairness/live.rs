@@ -4,8 +4,6 @@ use std::path::Path;
 
 use evenkeel_fairness::dialect::{Compiled, kubernetes};
 use evenkeel_k8s::live::{self, ClusterSource, FlowControl};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
 use super::{args::MatchArgs, configuration};
 use crate::{error::Error, printer, progress::Progress, up::DATA};
@@ -22,18 +20,8 @@ pub(super) fn read(args: &MatchArgs) -> Result<Compiled, Error> {
         let _progress = Progress::new(None, "reading the cluster");
         Ok::<_, Error>(live::flow_control(&client).await?)
     })?;
-    let (levels, schemas) = (decode(levels, "priority level"), decode(schemas, "flow schema"));
-    let compiled = kubernetes::compile(&levels, &schemas);
+    let (compiled, ignored) = kubernetes::served(levels, schemas);
+    ignored.iter().for_each(|why| printer::note(format_args!("ignoring {why}")));
     configuration::tell(&compiled);
     Ok(compiled)
-}
-
-fn decode<T: DeserializeOwned>(objects: Vec<Value>, kind: &str) -> Vec<T> {
-    let decoded = objects.into_iter().filter_map(|object| {
-        let name = object["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-        serde_json::from_value(object)
-            .map_err(|error| printer::note(format_args!("ignoring {kind} {name}: {error}")))
-            .ok()
-    });
-    decoded.collect()
 }

@@ -3,14 +3,12 @@
 use std::fmt::Write;
 
 use evenkeel_fairness::{
-    classify::{Classifier, Explanation, Tried, Verdict},
-    config::{Config, Handling, Predicate},
-    shard::Dealer,
+    config::Config,
+    matching::{Answer, RequestSpec, described},
     simulate::Attributes,
 };
-use serde::Serialize;
 
-use super::{args::MatchArgs, attributes::RequestSpec, configuration, live, scenario};
+use super::{args::MatchArgs, configuration, live, scenario};
 use crate::{
     cli::ReportOutput,
     error::Error,
@@ -19,51 +17,18 @@ use crate::{
     table::Table,
 };
 
-/// Where a request goes, and why.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer {
-    #[serde(flatten)]
-    explanation: Explanation,
-    handling: &'static str,
-    /// The queues it may wait in; none where the level does not queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hand: Option<Vec<u32>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    queues: Option<u32>,
-}
-
 pub(crate) fn run(args: &MatchArgs) -> Result<(), Error> {
     let attributes = request(args)?.attributes();
     let config = match args.live {
         true => live::read(args)?.config,
         false => configuration::of_args(&args.configuration)?.config,
     };
-    let answer = answer(&config, &attributes);
+    let answer = Answer::new(&config, &attributes);
     let text = match args.output {
         ReportOutput::Table => render(&answer, &attributes, &config),
         ReportOutput::Json => output::json(&answer)?,
     };
     printer::data(&text)
-}
-
-fn answer(config: &Config, attributes: &Attributes) -> Answer {
-    let headers = attributes.borrowed_headers();
-    let request = attributes.request(&headers);
-    let explanation = Classifier::new(config).explain(config, &request);
-    let level = &config.levels[explanation.matched.level];
-    let (handling, queuing) = match level.handling {
-        Handling::Exempt => ("exempt", None),
-        Handling::Reject => ("reject", None),
-        Handling::Queue(queuing) => ("queue", Some(queuing)),
-    };
-    let dealer = queuing.and_then(|queuing| Dealer::new(queuing.queues, queuing.hand_size).ok());
-    Answer {
-        handling,
-        hand: dealer.map(|dealer| dealer.deal(explanation.hash).to_vec()),
-        queues: queuing.map(|queuing| queuing.queues),
-        explanation,
-    }
 }
 
 fn request(args: &MatchArgs) -> Result<RequestSpec, Error> {
@@ -116,34 +81,9 @@ fn render(answer: &Answer, attributes: &Attributes, config: &Config) -> String {
         fact("also matches", &explanation.also.join(", "));
     }
     let mut table = Table::new(&["FLOW SCHEMA", "PRECEDENCE", "PRIORITY LEVEL", "RESULT"]);
-    for (tried, schema) in explanation.tried.iter().zip(&config.schemas) {
-        table.row(tried_row(tried, &schema.predicate));
+    for (tried, why) in answer.tried(config) {
+        let (schema, level) = (tried.schema.to_string(), tried.level.to_string());
+        table.row([schema, tried.precedence.to_string(), level, why]);
     }
     text + "\n" + &table.render("")
-}
-
-fn tried_row(tried: &Tried, predicate: &Predicate) -> [String; 4] {
-    let field = match predicate {
-        Predicate::Match(_) => "match",
-        Predicate::Rules(_) => "rules",
-    };
-    let why = match &tried.verdict {
-        Verdict::Matched(number) => format!("matched by spec.{field}[{number}]"),
-        Verdict::Missed(miss) => miss.to_string(),
-    };
-    [tried.schema.to_string(), tried.precedence.to_string(), tried.level.to_string(), why]
-}
-
-fn described(attributes: &Attributes) -> String {
-    let Attributes { user, groups, verb, resource, subresource, namespace, path, .. } = attributes;
-    let who = format!("{user:?} in {}", groups.join(", "));
-    if !attributes.is_resource {
-        return format!("{verb} {path} by {who}");
-    }
-    let slash = if subresource.is_empty() { "" } else { "/" };
-    let place = match &**namespace {
-        "" => "no namespace".to_owned(),
-        namespace => format!("namespace {namespace}"),
-    };
-    format!("{verb} {resource}{slash}{subresource} in {place} by {who}")
 }

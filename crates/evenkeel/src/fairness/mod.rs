@@ -1,7 +1,6 @@
 //! `evenkeel fairness`.
 
 mod args;
-mod attributes;
 mod collisions;
 mod configuration;
 mod lint;

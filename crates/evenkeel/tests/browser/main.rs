@@ -9,6 +9,7 @@
 mod api;
 mod clusters;
 mod driver;
+mod fairness;
 mod look;
 mod numbers;
 mod pages;

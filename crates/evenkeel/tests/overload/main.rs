@@ -10,6 +10,7 @@
 mod alone;
 mod concurrency;
 mod config;
+mod dashboard;
 mod dialect;
 mod h2;
 mod hostile;

@@ -38,6 +38,17 @@ pub struct Queuing {
     pub queue_length_limit: u32,
 }
 
+impl Handling {
+    /// `exempt`, `reject` or `queue`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Handling::Exempt => "exempt",
+            Handling::Reject => "reject",
+            Handling::Queue(_) => "queue",
+        }
+    }
+}
+
 impl Level {
     /// With one queue, or none, all flows are one: no distinguisher is computed.
     pub fn tells_flows_apart(&self) -> bool {

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use evenkeel_fairness::{
     Settings, Width,
+    matching::RequestSpec,
     simulate::{Arrivals, Burst, Draw, Flow},
 };
 use serde::Deserialize;
@@ -11,7 +12,6 @@ use serde_json::Value;
 
 use super::super::{
     args::Defaults,
-    attributes::RequestSpec,
     units::{Rate, Span},
 };
 

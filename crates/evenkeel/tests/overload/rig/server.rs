@@ -58,6 +58,11 @@ impl Server {
         server
     }
 
+    /// Of the administrator.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.folder.join("data/kubeconfig")
+    }
+
     pub(crate) async fn admin(&self) -> Client {
         Client::connect(&self.target, &admin()).await
     }

@@ -7,6 +7,7 @@ mod fields;
 mod maintain;
 mod object;
 mod rules;
+mod served;
 mod validation;
 
 pub use self::{
@@ -19,6 +20,7 @@ pub use self::{
         PriorityLevelConfiguration, PriorityLevelSpec, QueuingConfiguration, Reference,
         ResourcePolicyRule, ServiceAccount, Subject,
     },
+    served::served,
     validation::{
         BadValue, FieldError, FieldErrorKind, validate_flow_schema, validate_priority_level,
     },
