@@ -30,7 +30,6 @@ mod progress;
 mod proxy;
 mod reference;
 mod sample;
-mod scrape;
 mod service_patch;
 mod settings;
 mod status;

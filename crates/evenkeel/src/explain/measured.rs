@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt::Write as _, fs};
 
+use evenkeel_admin::scrape::{self, label};
 use evenkeel_topology::explain::Explanation;
 use serde::Serialize;
 use tokio::runtime::Builder;
@@ -9,7 +10,6 @@ use tokio::runtime::Builder;
 use crate::{
     error::Error,
     printer::{HEADING, styled},
-    scrape::{self, label},
     table::percent,
 };
 

@@ -1,5 +1,6 @@
 //! What a running control plane answers.
 
+use evenkeel_admin::scrape;
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -7,7 +8,6 @@ use tokio::runtime::Builder;
 
 use crate::{
     error::Error,
-    scrape,
     up::components::{self, Components},
 };
 

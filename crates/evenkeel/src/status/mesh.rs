@@ -1,11 +1,12 @@
 //! What the admin pages of a mesh's control plane say.
 
+use evenkeel_admin::scrape;
 use hyper::StatusCode;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::facts::{ControlPlane, Mesh};
-use crate::{mesh::proxies::Proxies, scrape};
+use crate::mesh::proxies::Proxies;
 
 /// Of what is told of a problem, the first so many characters.
 const TOLD: usize = 200;

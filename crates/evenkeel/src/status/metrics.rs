@@ -1,7 +1,8 @@
 //! A controller's metrics, over plain HTTP.
 
+use evenkeel_admin::scrape::{self, label};
+
 use super::facts::{Metrics, Syncs};
-use crate::scrape::{self, label};
 
 /// The counter of syncs. Kubernetes gives its counters no suffix; other libraries do.
 const NAMES: [&str; 2] =

@@ -1,4 +1,5 @@
-//! Metrics of a process, over plain HTTP, in Prometheus' text format.
+//! What another process answers over plain HTTP, within bounds of time and size, and metrics in Prometheus'
+//! text format. The peer may lie, stall or reset: nothing of it is believed here but its bytes.
 
 use std::time::Duration;
 
@@ -7,19 +8,21 @@ use hyper::{Request, StatusCode, Uri, body::Bytes, client::conn::http1, header::
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, time::timeout};
 
+/// From the connection to the last byte.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Of a body.
 const LARGEST: usize = 32 << 20;
 
 /// A line with labels.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Sample<'a> {
+pub struct Sample<'a> {
     /// Without braces.
     pub labels: &'a str,
     pub value: f64,
 }
 
 /// The text at a URL, or what is wrong.
-pub(crate) async fn fetch(url: &str) -> Result<String, String> {
+pub async fn fetch(url: &str) -> Result<String, String> {
     match ask(url).await? {
         (status, text) if status.is_success() => Ok(text),
         (status, _) => Err(format!("HTTP status {status}")),
@@ -27,12 +30,12 @@ pub(crate) async fn fetch(url: &str) -> Result<String, String> {
 }
 
 /// What a server answers, with any status.
-pub(crate) async fn ask(url: &str) -> Result<(StatusCode, String), String> {
+pub async fn ask(url: &str) -> Result<(StatusCode, String), String> {
     timeout(PATIENCE, get(url)).await.unwrap_or_else(|_| Err("timed out".to_owned()))
 }
 
 /// The samples of the metrics of these names.
-pub(crate) fn samples<'a>(text: &'a str, names: &'a [&'a str]) -> impl Iterator<Item = Sample<'a>> {
+pub fn samples<'a>(text: &'a str, names: &'a [&'a str]) -> impl Iterator<Item = Sample<'a>> {
     text.lines().filter_map(|line| {
         let (name, rest) = line.split_once('{')?;
         let (labels, value) = rest.rsplit_once('}')?;
@@ -73,8 +76,11 @@ async fn get(url: &str) -> Result<(StatusCode, String), String> {
 }
 
 /// The value of a label. Names of zones and Services, and constants, have nothing to unescape.
-pub(crate) fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
+pub fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     let mut pairs = labels.split(',').filter_map(|pair| pair.trim().split_once('='));
     let (_, value) = pairs.find(|(key, _)| *key == name)?;
     Some(value.trim_matches('"'))
 }
+
+#[cfg(test)]
+mod tests;
