@@ -2,6 +2,7 @@
 
 import { el } from "./dom.js";
 import { cluster } from "./cluster.js";
+import { mesh, proxy } from "./mesh.js";
 import { service } from "./service.js";
 
 const main = document.getElementById("main");
@@ -16,11 +17,16 @@ let followed = "";
 // By path: what is asked for, which event stream tells of changes, and what is drawn.
 const pages = {
   "/": { source: (asked) => (asked.has("name") ? "/api/service" : "/api/cluster"), events: "cluster", draw: drawCluster },
+  "/mesh": { source: (asked) => (asked.has("dataplane") ? "/api/mesh/proxy" : "/api/mesh"), events: "mesh", of: "control plane", draw: drawMesh },
 };
 
 function drawCluster(page, asked) {
   const title = asked.has("name") ? page.label : "Cluster";
   return [title, asked.has("name") ? service(page, asked, go) : cluster(page)];
+}
+
+function drawMesh(page, asked) {
+  return asked.has("dataplane") ? [page.label, proxy(page)] : ["Mesh", mesh(page)];
 }
 
 function here() {
@@ -125,8 +131,9 @@ function follow() {
   stream = new EventSource(`/api/events?page=${followed}`);
   stream.onmessage = (event) => {
     const news = JSON.parse(event.data);
-    state.textContent = news.generation === 0 ? "Reading the cluster" : "Live";
-    tell(news.problem ? `The last read of the cluster failed: ${news.problem}. What is shown is from before.` : null);
+    const of = here().of ?? "cluster";
+    state.textContent = news.generation === 0 ? `Reading the ${of}` : "Live";
+    tell(news.problem ? `The last read of the ${of} failed: ${news.problem}. What is shown is from before.` : null);
     show();
   };
   stream.onerror = () => {

@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::view::Cluster;
+use crate::{mesh::MeshFeed, view::Cluster};
 
 /// Event streams of a feed at the same time. A browser has one for each tab that is seen.
 pub(crate) const MOST_STREAMS: usize = 32;
@@ -24,6 +24,8 @@ const CATCH_UP: Duration = Duration::from_secs(2);
 pub(crate) struct Feeds {
     /// The cluster's objects: the pages *Cluster* and *Service*.
     pub cluster: Feed<Shown>,
+    /// The control plane's admin pages: the page *Mesh*.
+    pub mesh: MeshFeed,
 }
 
 /// Shared by a reader and all connections.
@@ -56,7 +58,7 @@ pub(crate) struct Shown {
 
 impl Feeds {
     pub(crate) fn new() -> Feeds {
-        Feeds { cluster: Feed::new() }
+        Feeds { cluster: Feed::new(), mesh: MeshFeed::new(None) }
     }
 }
 
@@ -104,6 +106,10 @@ impl<T: Clone> Feed<T> {
         before.is_some_and(|at| at.elapsed() < INTEREST) || self.has_streams()
     }
 
+    pub(crate) fn is_looked_at(&self) -> bool {
+        self.looked.borrow().is_some_and(|at| at.elapsed() < INTEREST) || self.has_streams()
+    }
+
     fn has_streams(&self) -> bool {
         self.streams.available_permits() < MOST_STREAMS
     }
@@ -125,8 +131,8 @@ impl<T: Clone> Feed<T> {
         }
         let mut looked = self.looked.subscribe();
         loop {
-            let recent = looked.borrow_and_update().is_some_and(|at| at.elapsed() < INTEREST);
-            if recent || self.has_streams() {
+            looked.mark_unchanged();
+            if self.is_looked_at() {
                 return;
             }
             // The sender is a field of `self`.

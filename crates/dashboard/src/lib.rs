@@ -3,6 +3,7 @@
 //! ```text
 //!   watches ──► live: read when something changed ──► Feed ──► server ──► page
 //!                 └─► topology: explain, whatif, analyze ──► view: sentences, numbers, geometry
+//!   admin pages of a mesh ──► mesh ──► view ──► Feed
 //! ```
 //!
 //! [`view`] is a function of a snapshot: no clock, no I/O. The page's own files (`assets`) only create
@@ -12,6 +13,7 @@
 mod error;
 mod feed;
 mod live;
+mod mesh;
 mod run;
 mod server;
 pub mod view;

@@ -11,6 +11,7 @@ use crate::{
     Error,
     feed::Feeds,
     live,
+    mesh::{self, MeshFeed},
     server::{self, guard::Guard},
 };
 
@@ -22,6 +23,8 @@ pub struct Settings {
     /// Of the cluster that is shown. It should not retry by itself and should detect lost connections, see
     /// `evenkeel_k8s::live::long_lived`.
     pub client: Client,
+    /// URL of the admin pages of a mesh's control plane, if there is one.
+    pub control_plane: Option<String>,
 }
 
 /// The dashboard answers.
@@ -39,7 +42,7 @@ pub async fn run(
     ready: impl FnOnce(Ready),
     stop: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let Settings { listen, client } = settings;
+    let Settings { listen, client, control_plane } = settings;
     if !listen.ip().is_loopback() {
         return Err(Error::NotLoopback { address: listen });
     }
@@ -48,16 +51,23 @@ pub async fn run(
     let address = listener.local_addr().map_err(failed)?;
     let guard = Guard::new(address)?;
     let url = guard.url(address);
-    let (feeds, stopping) = (Arc::new(Feeds::new()), CancellationToken::new());
+    let mesh = MeshFeed::new(control_plane.as_deref());
+    let (feeds, stopping) = (Arc::new(Feeds { mesh, ..Feeds::new() }), CancellationToken::new());
     let supervisor = Supervisor::new(stopping.clone(), |_, _| ());
     let read = Arc::clone(&feeds);
     let reader =
         supervisor.spawn("reader", move || live::follow(client.clone(), Arc::clone(&read)));
+    let read = Arc::clone(&feeds);
+    let of_mesh = supervisor.spawn("mesh reader", move || {
+        let feeds = Arc::clone(&read);
+        async move { mesh::follow(&feeds.mesh).await }
+    });
     let serving = tokio::spawn(server::serve(listener, guard, feeds, stopping.clone()));
     ready(Ready { listen: address, url });
     stop.await;
     stopping.cancel();
     reader.abort();
+    of_mesh.abort();
     // It ends within its own bound.
     let _ = serving.await;
     Ok(())

@@ -16,12 +16,14 @@ use crate::{
     error::Error,
     logging::{self, LogArgs, SHUTTING_DOWN},
     printer,
+    up::components::{self, Components},
 };
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   evenkeel dashboard                                 # the cluster of the current context
   evenkeel dashboard --kubeconfig ~/.kube/config --listen 127.0.0.1:7070
+  evenkeel dashboard --control-plane-admin http://127.0.0.1:5680    # with a mesh
 
 From another computer: ssh -L 7070:127.0.0.1:7070 HOST, and open the printed address";
 
@@ -32,6 +34,9 @@ pub(crate) struct DashboardArgs {
     /// Address of the pages, a loopback address; port 0 selects a free port
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     pub listen: SocketAddr,
+    /// URL of the mesh control plane's --admin-listen [default: known for a cluster of `evenkeel up`]
+    #[arg(long, value_name = "URL")]
+    pub control_plane_admin: Option<String>,
     #[command(flatten)]
     pub log: LogArgs,
 }
@@ -58,7 +63,9 @@ pub(crate) fn run(args: &DashboardArgs) -> Result<(), Error> {
         let Connection { client, address } = live::controller_client(&source).await?;
         printer::note(format_args!("kubeconfig: {source}"));
         check(&client).await?;
-        let settings = Settings { listen: args.listen, client };
+        let of_up = || Components::of(&source)?.address(components::MESH).map(str::to_owned);
+        let control_plane = args.control_plane_admin.clone().or_else(of_up);
+        let settings = Settings { listen: args.listen, client, control_plane };
         let ready = |ready: Ready| {
             printed = printer::data(&format!("dashboard: {}\ncluster:   {address}\n", ready.url));
         };

@@ -115,9 +115,10 @@ async fn dashboard(
     components: &mut Components,
 ) -> Result<String, Error> {
     let (client, listen) = (cluster.client.clone(), settings.dashboard);
+    let control_plane = components.address(components::MESH).map(str::to_owned);
     let ready = running
         .start(parts::dashboard::NAME, |ready, stop| {
-            parts::dashboard::run(client, listen, ready, stop)
+            parts::dashboard::run(client, listen, control_plane, ready, stop)
         })
         .await?;
     let address = format!("http://{}", ready.listen);

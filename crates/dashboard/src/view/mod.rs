@@ -10,6 +10,7 @@ mod cluster;
 mod figure;
 mod findings;
 mod flows;
+pub mod mesh;
 mod service;
 mod what_if;
 mod words;

@@ -12,10 +12,12 @@ use crate::error::Error;
 pub(in crate::up) const NAME: &str = "dashboard";
 pub(in crate::up) const DESCRIPTION: &str = "where traffic goes and why, in a browser";
 
-/// Its pages are there at once; the cluster is read meanwhile.
+/// Its pages are there at once; the cluster is read meanwhile. `control_plane`: the URL of the mesh's admin
+/// pages, if there is a mesh.
 pub(in crate::up) async fn run(
     client: Client,
     listen: SocketAddr,
+    control_plane: Option<String>,
     ready: oneshot::Sender<Ready>,
     stop: CancellationToken,
 ) -> Result<(), Error> {
@@ -23,6 +25,6 @@ pub(in crate::up) async fn run(
         // Nobody receives it during shutdown.
         let _ = ready.send(addresses);
     };
-    let settings = Settings { listen, client };
+    let settings = Settings { listen, client, control_plane };
     Ok(evenkeel_dashboard::run(settings, on_ready, stop.cancelled_owned()).await?)
 }
