@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod driver;
+mod mesh;
 
 use std::{
     fs,
@@ -20,9 +21,15 @@ use self::driver::{Browser, Killed};
 
 /// `evenkeel up`, the address of its dashboard and its kubeconfig, once the sample has grown.
 fn up() -> (Killed, String, String) {
+    up_with(&[])
+}
+
+/// With these flags besides.
+fn up_with(flags: &[&str]) -> (Killed, String, String) {
     let ports = ["--listen", "--controller-listen", "--dashboard-listen"];
     let mut child = Command::new(env!("CARGO_BIN_EXE_evenkeel"))
         .args(["up", "--ephemeral"])
+        .args(flags)
         .args(ports.iter().flat_map(|flag| [*flag, "127.0.0.1:0"]))
         .env_remove("KUBECONFIG")
         .env_remove("KUBERNETES_SERVICE_HOST")
