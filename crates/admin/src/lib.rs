@@ -1,5 +1,6 @@
 //! What every process has: health, the endpoint for health and metrics, log lines, signals, the
-//! supervision of long-lived tasks, reading the metrics of another process, and the lease by which one of several processes leads.
+//! supervision of long-lived tasks, the lease by which one of several processes leads, and reading what
+//! another process answers.
 //!
 //! Not here: what a process does, its metrics themselves, and its command line.
 

@@ -1,4 +1,5 @@
-//! Metrics of a process, over plain HTTP, in Prometheus' text format.
+//! What another process answers over plain HTTP, within bounds of time and size, and metrics in Prometheus'
+//! text format. The peer may lie, stall or reset: nothing of it is believed here but its bytes.
 
 use std::time::Duration;
 
@@ -7,7 +8,9 @@ use hyper::{Request, StatusCode, Uri, body::Bytes, client::conn::http1, header::
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpStream, time::timeout};
 
+/// From the connection to the last byte.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// Of a body.
 const LARGEST: usize = 32 << 20;
 
 /// A line with labels.
@@ -78,3 +81,6 @@ pub fn label<'a>(labels: &'a str, name: &str) -> Option<&'a str> {
     let (_, value) = pairs.find(|(key, _)| *key == name)?;
     Some(value.trim_matches('"'))
 }
+
+#[cfg(test)]
+mod tests;

@@ -2,6 +2,7 @@
 
 import { el, renew } from "./dom.js";
 import { cluster } from "./cluster.js";
+import { mesh, proxy } from "./mesh.js";
 import { service } from "./service.js";
 import { fairness } from "./fairness.js";
 
@@ -20,6 +21,7 @@ let drawn = null;
 const pages = {
   "/": { source: (asked) => (asked.has("name") ? "/api/service" : "/api/cluster"), events: "cluster", draw: drawCluster },
   "/fairness": { source: (asked) => (asked.size > 0 ? "/api/fairness/match" : "/api/fairness"), events: "fairness", draw: drawFairness, renews: true },
+  "/mesh": { source: (asked) => (asked.has("dataplane") ? "/api/mesh/proxy" : "/api/mesh"), events: "mesh", of: "control plane", draw: drawMesh },
 };
 
 function drawCluster(page, asked) {
@@ -29,6 +31,10 @@ function drawCluster(page, asked) {
 
 function drawFairness(page, asked) {
   return ["Fairness", fairness(page, asked, go)];
+}
+
+function drawMesh(page, asked) {
+  return asked.has("dataplane") ? [page.label, proxy(page)] : ["Mesh", mesh(page)];
 }
 
 function here() {
@@ -137,8 +143,9 @@ function follow() {
   stream = new EventSource(`/api/events?page=${followed}`);
   stream.onmessage = (event) => {
     const news = JSON.parse(event.data);
-    state.textContent = news.generation === 0 ? "Reading the cluster" : "Live";
-    tell(news.problem ? `The last read of the cluster failed: ${news.problem}. What is shown is from before.` : null);
+    const of = here().of ?? "cluster";
+    state.textContent = news.generation === 0 ? `Reading the ${of}` : "Live";
+    tell(news.problem ? `The last read of the ${of} failed: ${news.problem}. What is shown is from before.` : null);
     show();
   };
   stream.onerror = () => {

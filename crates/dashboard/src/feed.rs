@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, sleep, timeout},
 };
 
-use crate::{fairness, view::Cluster};
+use crate::{fairness, mesh::MeshFeed, view::Cluster};
 
 /// Event streams of a feed at the same time. A browser has one for each tab that is seen.
 pub(crate) const MOST_STREAMS: usize = 32;
@@ -26,6 +26,8 @@ pub(crate) struct Feeds {
     pub cluster: Feed<Shown>,
     /// Seats and queues of the API server: the page *Fairness*.
     pub fairness: Feed<fairness::Shown>,
+    /// The control plane's admin pages: the page *Mesh*.
+    pub mesh: MeshFeed,
 }
 
 /// Shared by a reader and all connections.
@@ -58,7 +60,7 @@ pub(crate) struct Shown {
 
 impl Feeds {
     pub(crate) fn new() -> Feeds {
-        Feeds { cluster: Feed::new(), fairness: Feed::new() }
+        Feeds { cluster: Feed::new(), fairness: Feed::new(), mesh: MeshFeed::new(None) }
     }
 }
 

@@ -4,6 +4,7 @@
 //!   watches ──► live: read when something changed ──► Feed ──► server ──► page
 //!                 └─► topology: explain, whatif, analyze ──► view: sentences, numbers, geometry
 //!   dumps, metrics ──► fairness: read while somebody looks ──► its own Feed
+//!   admin pages of a mesh ──► mesh ──► view ──► Feed
 //! ```
 //!
 //! [`view`] is a function of a snapshot: no clock, no I/O. The page's own files (`assets`) only create
@@ -15,6 +16,7 @@ mod error;
 mod fairness;
 mod feed;
 mod live;
+mod mesh;
 mod run;
 mod server;
 mod tls;

@@ -12,6 +12,7 @@ use crate::{
     Error, fairness,
     feed::Feeds,
     live,
+    mesh::{self, MeshFeed},
     server::{self, Listening, guard::Guard},
     tls::Tls,
 };
@@ -27,6 +28,8 @@ pub struct Settings {
     /// The URLs of the metrics of proxies that count connections by zone, as they come and go.
     pub proxies: watch::Receiver<Vec<String>>,
     pub tls: Option<Tls>,
+    /// URL of the admin pages of a mesh's control plane, if there is one.
+    pub control_plane: Option<String>,
 }
 
 /// The dashboard answers.
@@ -44,7 +47,7 @@ pub async fn run(
     ready: impl FnOnce(Ready),
     stop: impl Future<Output = ()>,
 ) -> Result<(), Error> {
-    let Settings { listen, client, proxies, tls } = settings;
+    let Settings { listen, client, proxies, tls, control_plane } = settings;
     if !listen.ip().is_loopback() && tls.is_none() {
         return Err(Error::NotLoopback { address: listen });
     }
@@ -57,7 +60,8 @@ pub async fn run(
         guard = guard.with_tls(address, tls.hosts)?;
     }
     let url = guard.url(address);
-    let (feeds, stopping) = (Arc::new(Feeds::new()), CancellationToken::new());
+    let mesh = MeshFeed::new(control_plane.as_deref());
+    let (feeds, stopping) = (Arc::new(Feeds { mesh, ..Feeds::new() }), CancellationToken::new());
     let supervisor = Supervisor::new(stopping.clone(), |_, _| ());
     let (read, asked) = (Arc::clone(&feeds), client.clone());
     let reader = supervisor
@@ -65,6 +69,11 @@ pub async fn run(
     let read = Arc::clone(&feeds);
     let of_fairness =
         supervisor.spawn("fairness", move || fairness::follow(client.clone(), Arc::clone(&read)));
+    let read = Arc::clone(&feeds);
+    let of_mesh = supervisor.spawn("mesh reader", move || {
+        let feeds = Arc::clone(&read);
+        async move { mesh::follow(&feeds.mesh).await }
+    });
     let serving = tokio::spawn(server::serve(
         Listening { listener, tls: config.map(TlsAcceptor::from) },
         guard,
@@ -76,6 +85,7 @@ pub async fn run(
     stopping.cancel();
     reader.abort();
     of_fairness.abort();
+    of_mesh.abort();
     // It ends within its own bound.
     let _ = serving.await;
     Ok(())

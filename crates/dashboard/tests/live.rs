@@ -288,7 +288,7 @@ proptest! {
                 Some(before) => before.next(snapshot, Server::default()).unwrap(),
                 None => Cluster::new(snapshot, Server::default()).unwrap(),
             };
-            let anew = snapshot::build(world.objects()).unwrap();
+            let anew = snapshot::build(&world.objects()).unwrap();
             let anew = Cluster::new(anew, Server::default()).unwrap();
             prop_assert_eq!(pages(&next), pages(&anew), "step {}: {:?}", step, change);
             shown = Some(next);

@@ -27,7 +27,7 @@ fn read(texts: &[String]) -> Snapshot {
     for text in texts {
         manifest::parse("test", text, &mut objects).unwrap();
     }
-    snapshot::build(objects).unwrap()
+    snapshot::build(&objects).unwrap()
 }
 
 fn three_zones() -> Snapshot {

@@ -16,12 +16,14 @@ use crate::{
     error::Error,
     logging::{self, LogArgs, SHUTTING_DOWN},
     printer,
+    up::components::{self, Components},
 };
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
   evenkeel dashboard                                 # the cluster of the current context
   evenkeel dashboard --kubeconfig ~/.kube/config --listen 127.0.0.1:7070
+  evenkeel dashboard --control-plane-admin http://127.0.0.1:5680    # with a mesh
 
   evenkeel dashboard --listen 192.0.2.7:8443 --tls-cert-file tls.crt --tls-private-key-file tls.key
 
@@ -47,6 +49,9 @@ pub(crate) struct DashboardArgs {
     /// /metrics; may be repeated
     #[arg(long, value_name = "URL")]
     pub measured: Vec<String>,
+    /// URL of the mesh control plane's --admin-listen [default: known for a cluster of `evenkeel up`]
+    #[arg(long, value_name = "URL")]
+    pub control_plane_admin: Option<String>,
     #[command(flatten)]
     pub log: LogArgs,
 }
@@ -74,8 +79,11 @@ pub(crate) fn run(args: &DashboardArgs) -> Result<(), Error> {
         let Connection { client, address } = live::controller_client(&source).await?;
         printer::note(format_args!("kubeconfig: {source}"));
         check(&client).await?;
+        let of_up = || Components::of(&source)?.address(components::MESH).map(str::to_owned);
+        let control_plane = args.control_plane_admin.clone().or_else(of_up);
         let (_proxies, proxies) = watch::channel(args.measured.clone());
-        let settings = Settings { listen: args.listen, client, proxies, tls: tls(args) };
+        let settings =
+            Settings { listen: args.listen, client, proxies, tls: tls(args), control_plane };
         let ready = |ready: Ready| {
             printed = printer::data(&format!("dashboard: {}\ncluster:   {address}\n", ready.url));
         };

@@ -87,7 +87,7 @@ pub(crate) async fn live(
 ) -> Result<String, Error> {
     let reported = input::server_version(&client).await.map(Server::reported);
     let objects = live::objects(client, Scope::Service(key.clone()), |_, _| ()).await?;
-    let snapshot = snapshot::build(objects)?;
+    let snapshot = snapshot::build(&objects)?;
     let Some(state) = snapshot.service(&key) else {
         return Err(LiveError::NoService { key }.into());
     };

@@ -67,7 +67,7 @@ fn read_into(
     tell_notes(&objects);
     let raw = objects.raw_services.take().unwrap_or_default();
     let _progress = Progress::new(None, "indexing objects");
-    Ok((Input { snapshot: snapshot::build(objects)?, namespace, server }, raw))
+    Ok((Input { snapshot: snapshot::build(&objects)?, namespace, server }, raw))
 }
 
 fn read_files(given: &[PathBuf], mut objects: Objects) -> Result<Objects, Error> {

@@ -116,9 +116,11 @@ async fn dashboard(
 ) -> Result<String, Error> {
     let (client, listen) = (cluster.client.clone(), settings.dashboard);
     let proxies = cluster.proxies.subscribe();
+    let control_plane = components.address(components::MESH).map(str::to_owned);
     let ready = running
         .start(parts::dashboard::NAME, |ready, stop| {
-            parts::dashboard::run(client, proxies, listen, ready, stop)
+            let sources = parts::dashboard::Sources { client, proxies, control_plane };
+            parts::dashboard::run(sources, listen, ready, stop)
         })
         .await?;
     let address = format!("http://{}", ready.listen);

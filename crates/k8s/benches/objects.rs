@@ -120,7 +120,7 @@ fn manifests(criterion: &mut Criterion) {
             bench.iter(|| {
                 let mut objects = Objects::default();
                 manifest::parse(name, black_box(&text), &mut objects).expect("the text is right");
-                snapshot::build(objects).expect("the objects are right")
+                snapshot::build(&objects).expect("the objects are right")
             });
         });
     }

@@ -58,7 +58,7 @@ pub use self::{
 };
 use crate::{
     Assigned, Compat,
-    resource::{Key, Resource},
+    resource::{Key, Policy, Resource},
 };
 
 /// What holds for the whole control plane.
@@ -144,6 +144,16 @@ impl View {
     pub fn proxies(&self) -> impl Iterator<Item = ProxyKey> {
         self.meshes.iter().flat_map(|(mesh, view)| {
             view.proxy_names().map(|name| ProxyKey { mesh: mesh.clone(), name: name.clone() })
+        })
+    }
+
+    /// The policies of all meshes, in the order of their keys.
+    pub fn policies(&self) -> impl Iterator<Item = (Key, &Policy)> {
+        self.meshes.iter().flat_map(|(mesh, view)| {
+            view.policies.iter().map(|((kind, name), entry)| {
+                let key = Key { mesh: mesh.clone(), kind: *kind, name: name.clone() };
+                (key, &entry.policy)
+            })
         })
     }
 

@@ -362,6 +362,10 @@ async fn operators_see_health_metrics_and_what_a_dataplane_is_told() {
     assert_eq!(policies["invalid"][0]["lastGoodInForce"], true);
     assert!(policies["invalid"][0]["field"].as_str().unwrap().contains("percentage"));
     assert!(!policies["findings"].as_array().unwrap().is_empty(), "{policies}");
+    let near = &policies["policies"][0];
+    assert_eq!((&near["name"], &near["targetRef"]["kind"]), (&json!("near"), &json!("Mesh")));
+    let sets = r#"localityAwareness.crossZone.failover: [{"to":{"type":"None"}}]"#;
+    assert_eq!(near["to"][0]["sets"], json!([sets]), "the last good form is in force");
     let inspected = plane.json("/mesh/inspect?dataplane=default/of-web").await;
     let destination = &inspected["destinations"][0];
     assert_eq!(destination["groups"][0]["share"], 1.0, "{inspected}");

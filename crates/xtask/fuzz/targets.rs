@@ -37,7 +37,7 @@ pub(crate) const TARGETS: &[Target] = &[
 fn manifests(input: &str) -> bool {
     let mut objects = Objects::default();
     let parsed = manifest::parse("input.yaml", input, &mut objects);
-    parsed.is_ok() && snapshot::build(objects).is_ok()
+    parsed.is_ok() && snapshot::build(&objects).is_ok()
 }
 
 fn fairness(input: &str) -> bool {

@@ -16,7 +16,10 @@ use super::{
     guard::{Guard, Refusal},
     query,
 };
-use crate::feed::{Feed, Feeds, Shown};
+use crate::{
+    feed::{Feed, Feeds, Shown},
+    mesh::NoPage,
+};
 
 pub(super) type Reply = Response<Either<Full<Bytes>, Events>>;
 
@@ -108,9 +111,14 @@ impl Answers {
                 None => not_yet(),
             },
             "/api/fairness/match" => self.matched(query).await,
+            "/api/mesh" => {
+                mesh_page(self.feeds.mesh.page().await.map(|page| page.as_bytes().to_vec()))
+            }
+            "/api/mesh/proxy" => self.proxy(query).await,
             "/api/events" => match query {
                 "" | "page=cluster" => self.follow(&self.feeds.cluster, endless),
                 "page=fairness" => self.follow(&self.feeds.fairness, endless),
+                "page=mesh" => self.follow(&self.feeds.mesh.feed, endless),
                 _ => text(StatusCode::BAD_REQUEST, "There is no such page.\n"),
             },
             _ => text(StatusCode::NOT_FOUND, "404 page not found\n"),
@@ -173,6 +181,14 @@ impl Answers {
         }
     }
 
+    async fn proxy(&self, query: &str) -> Reply {
+        let (name, cluster) = match query::parse_proxy(query) {
+            Ok(parsed) => parsed,
+            Err(problem) => return text(StatusCode::BAD_REQUEST, problem),
+        };
+        mesh_page(self.feeds.mesh.proxy(name, cluster.as_deref()).await)
+    }
+
     fn follow<T>(&self, feed: &Feed<T>, endless: &CancellationToken) -> Reply
     where
         T: Clone + Send + Sync + 'static,
@@ -192,6 +208,19 @@ impl Answers {
 
 fn not_yet() -> Reply {
     text(StatusCode::SERVICE_UNAVAILABLE, "The cluster has not been read yet.\n")
+}
+
+fn mesh_page(page: Result<impl Into<Bytes>, NoPage>) -> Reply {
+    match page {
+        Ok(json) => typed(StatusCode::OK, JSON, json),
+        Err(NoPage::NotRead) => {
+            text(StatusCode::SERVICE_UNAVAILABLE, "The control plane has not been read yet.\n")
+        }
+        Err(NoPage::Missing) => text(StatusCode::NOT_FOUND, "There is no such Dataplane.\n"),
+        Err(NoPage::Failed(problem)) => {
+            text(StatusCode::BAD_GATEWAY, format!("Reading the control plane failed: {problem}.\n"))
+        }
+    }
 }
 
 fn text(status: StatusCode, text: impl Into<Bytes>) -> Reply {

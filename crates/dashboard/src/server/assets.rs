@@ -20,12 +20,14 @@ macro_rules! asset {
 pub(super) const ASSETS: &[Asset] = &[
     asset!("/", "text/html; charset=utf-8", "index.html"),
     asset!("/fairness", "text/html; charset=utf-8", "index.html"),
+    asset!("/mesh", "text/html; charset=utf-8", "index.html"),
     asset!("/icon.svg", "image/svg+xml", "icon.svg"),
     asset!("/style.css", "text/css; charset=utf-8", "style.css"),
     asset!("/app.js", "text/javascript; charset=utf-8", "app.js"),
     asset!("/dom.js", "text/javascript; charset=utf-8", "dom.js"),
     asset!("/figure.js", "text/javascript; charset=utf-8", "figure.js"),
     asset!("/cluster.js", "text/javascript; charset=utf-8", "cluster.js"),
+    asset!("/mesh.js", "text/javascript; charset=utf-8", "mesh.js"),
     asset!("/service.js", "text/javascript; charset=utf-8", "service.js"),
     asset!("/fairness.js", "text/javascript; charset=utf-8", "fairness.js"),
 ];

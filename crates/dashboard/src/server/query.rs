@@ -1,10 +1,13 @@
-//! The query of a request for a Service's page.
+//! The queries of requests for the pages of Services and of proxies.
 
 use evenkeel_model::ServiceKey;
 use evenkeel_topology::Policy;
 use percent_encoding::percent_decode_str;
 
-use crate::view::{MOST_REPLICAS, Wish};
+use crate::{
+    mesh::ProxyName,
+    view::{MOST_REPLICAS, Wish},
+};
 
 /// Longer than any name in Kubernetes.
 const LONGEST: usize = 512;
@@ -27,6 +30,25 @@ pub(super) fn parse(query: &str) -> Result<(ServiceKey, Wish), String> {
     match (namespace, name) {
         (Some(namespace), Some(name)) => Ok((ServiceKey::new(namespace, name), wish)),
         _ => Err("namespace and name are needed".to_owned()),
+    }
+}
+
+/// Which proxy, and which of its destinations is the only one to show whole, if one is. Errors are sentences.
+pub(super) fn parse_proxy(query: &str) -> Result<(ProxyName, Option<String>), String> {
+    let (mut mesh, mut dataplane, mut cluster) = (None, None, None);
+    for (key, value) in pairs(query) {
+        let value = decoded(value)?;
+        match key {
+            "mesh" => mesh = Some(value),
+            "dataplane" => dataplane = Some(value),
+            _ if value.is_empty() => {}
+            "cluster" => cluster = Some(value),
+            _ => return Err("unknown parameter".to_owned()),
+        }
+    }
+    match (mesh, dataplane) {
+        (Some(mesh), Some(dataplane)) => Ok((ProxyName { mesh, dataplane }, cluster)),
+        _ => Err("mesh and dataplane are needed".to_owned()),
     }
 }
 
@@ -65,6 +87,19 @@ mod tests {
             parse("namespace=shop&name=w%C3%A9b&policy=Auto&replicas=9&lose=").unwrap();
         assert_eq!(key, ServiceKey::new("shop", "wéb"));
         assert_eq!(wish, Wish { policy: Some(Policy::Auto), replicas: Some(9), lose: None });
+    }
+
+    #[test]
+    fn a_query_names_a_proxy() {
+        let (name, cluster) =
+            parse_proxy("mesh=default&dataplane=web-1.shop&cluster=b%26w").unwrap();
+        assert_eq!((name.mesh.as_str(), name.dataplane.as_str()), ("default", "web-1.shop"));
+        assert_eq!(cluster.as_deref(), Some("b&w"));
+        for query in
+            ["", "mesh=default", "dataplane=a", "mesh=a&dataplane=b&c=d", "mesh=a&dataplane=%ff"]
+        {
+            assert!(parse_proxy(query).is_err(), "{query}");
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A real server, and clients that misbehave.
 
+mod mesh;
+
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use evenkeel_model::{ServiceState, Snapshot};
@@ -29,17 +31,23 @@ struct Running {
     address: SocketAddr,
     token: String,
     feeds: Arc<Feeds>,
+    stopped: CancellationToken,
     _stop: DropGuard,
 }
 
 async fn start() -> Running {
+    start_with(Feeds::new()).await
+}
+
+async fn start_with(feeds: Feeds) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let guard = Guard::new(address).unwrap();
     let token = guard.url(address).split_once("#token=").unwrap().1.to_owned();
-    let (feeds, stop) = (Arc::new(Feeds::new()), CancellationToken::new());
+    let (feeds, stop) = (Arc::new(feeds), CancellationToken::new());
     tokio::spawn(serve(listener, guard, Arc::clone(&feeds), stop.clone()));
-    Running { address, token, feeds, _stop: stop.drop_guard() }
+    let stopped = stop.clone();
+    Running { address, token, feeds, stopped, _stop: stop.drop_guard() }
 }
 
 fn publish(feed: &Feed<Shown>) {

@@ -12,6 +12,7 @@ mod figure;
 mod findings;
 mod flows;
 mod measured;
+pub mod mesh;
 mod service;
 mod summary;
 mod traffic;

@@ -25,6 +25,8 @@ pub struct Number {
 
 /// The longest name that is shown whole. Names of zones are labels, whatever a hostile object says.
 const LONGEST: usize = 120;
+/// The longest message of a peer that is shown whole.
+const LONGEST_MESSAGE: usize = 400;
 
 /// 0.333 as `33.3 %`, 1 as `100 %`: as `evenkeel explain` prints them.
 pub(super) fn percent(ratio: f64) -> String {
@@ -34,11 +36,22 @@ pub(super) fn percent(ratio: f64) -> String {
 
 /// Text of an object, without what changes the direction of writing, and of bounded length.
 pub(super) fn shown(text: &str) -> String {
-    let text = harmless(text);
-    if text.chars().count() <= LONGEST {
+    cut(text, LONGEST)
+}
+
+/// What a peer says, as [`shown`] but longer.
+pub(super) fn message(text: &str) -> String {
+    cut(text, LONGEST_MESSAGE)
+}
+
+/// Of a long text only the beginning is looked at.
+fn cut(text: &str, most: usize) -> String {
+    let beginning = text.char_indices().nth(most + 1).map_or(text, |(end, _)| &text[..end]);
+    let text = harmless(beginning);
+    if text.chars().count() <= most {
         return text.into_owned();
     }
-    text.chars().take(LONGEST - 1).chain(['…']).collect()
+    text.chars().take(most - 1).chain(['…']).collect()
 }
 
 /// The name of a zone; clients and endpoints may have none.
@@ -96,6 +109,9 @@ mod tests {
     #[test]
     fn names_are_bounded_and_keep_their_direction() {
         assert_eq!(shown("a\u{202e}b"), "a\\u{202e}b");
-        assert_eq!(shown(&"x".repeat(500)).chars().count(), LONGEST);
+        for long in ["x", "\u{202e}", "ä"] {
+            assert_eq!(shown(&long.repeat(1 << 20)).chars().count(), LONGEST);
+            assert_eq!(message(&long.repeat(1 << 20)).chars().count(), LONGEST_MESSAGE);
+        }
     }
 }

@@ -72,7 +72,7 @@ mod tests {
         let mut objects = Objects { raw_services, ..Objects::default() };
         manifest::parse("test", &service.to_string(), &mut objects).unwrap();
         let raw = objects.raw_services.take().unwrap();
-        let snapshot = snapshot::build(objects).unwrap();
+        let snapshot = snapshot::build(&objects).unwrap();
         let environment = Environment::new(Some(profile), Server::default(), |_| ()).unwrap();
         let state = &snapshot.services[0];
         let keys = raw.topology_keys(&state.service.key).unwrap();

@@ -6,7 +6,7 @@ use crate::{driver::Browser, folder, tab_to, up};
 
 #[tokio::test]
 async fn levels_are_shown_and_the_form_answers_by_keyboard() {
-    let (_up, url, _) = up();
+    let (_up, url, _) = up(&[]);
     let browser = Browser::start(&folder("fairness")).await;
     browser.client.goto(&url).await.unwrap();
     browser.until("return document.querySelector('h1')?.textContent === 'Cluster'").await;

@@ -11,6 +11,7 @@ mod clusters;
 mod driver;
 mod fairness;
 mod look;
+mod mesh;
 mod numbers;
 mod pages;
 mod process;
@@ -41,7 +42,7 @@ async fn tab_to(browser: &Browser, script: &str) {
 
 #[tokio::test]
 async fn a_service_and_a_what_if_by_keyboard_alone() {
-    let (_up, url, _) = up();
+    let (_up, url, _) = up(&[]);
     let browser = Browser::start(&folder("keyboard")).await;
     browser.client.goto(&url).await.unwrap();
     browser.until("return document.querySelector('h1')?.textContent === 'Cluster'").await;
@@ -75,7 +76,7 @@ async fn a_service_and_a_what_if_by_keyboard_alone() {
 
 #[tokio::test]
 async fn a_change_by_kubectl_is_shown() {
-    let (_up, url, kubeconfig) = up();
+    let (_up, url, kubeconfig) = up(&[]);
     let browser = Browser::start(&folder("change")).await;
     browser.client.goto(&url).await.unwrap();
     browser.until("return document.querySelector('h1')?.textContent === 'Cluster'").await;
@@ -104,7 +105,7 @@ async fn a_change_by_kubectl_is_shown() {
 
 #[tokio::test]
 async fn without_the_token_nothing_is_shown() {
-    let (_up, url, _) = up();
+    let (_up, url, _) = up(&[]);
     let browser = Browser::start(&folder("stranger")).await;
     let (base, _) = url.split_once("/#").unwrap();
     browser.client.goto(&format!("{base}/#token=0")).await.unwrap();

@@ -52,7 +52,7 @@ fn told(explanation: &Value) -> Shares {
 
 #[test]
 fn shares_are_those_of_explain() {
-    let (_up, url, kubeconfig) = up();
+    let (_up, url, kubeconfig) = up(&[]);
     let jar = format!("{}/cookies", folder("numbers"));
     let (base, token) = url.split_once("/#token=").unwrap();
     let (login, origin) = (format!("{base}/api/login"), format!("Origin: {base}"));

@@ -11,10 +11,11 @@ use std::{
 use crate::{api::Api, driver::Killed};
 
 /// `evenkeel up`, the address of its dashboard and its kubeconfig, once the sample has grown.
-pub(crate) fn up() -> (Killed, String, String) {
+pub(crate) fn up(flags: &[&str]) -> (Killed, String, String) {
     let ports = ["--listen", "--controller-listen", "--dashboard-listen"];
     let ports = ports.iter().flat_map(|flag| [*flag, "127.0.0.1:0"]);
-    let args: Vec<&str> = ["up", "--ephemeral"].into_iter().chain(ports).collect();
+    let args = ["up", "--ephemeral"].into_iter().chain(flags.iter().copied()).chain(ports);
+    let args: Vec<&str> = args.collect();
     let (child, [url, kubeconfig, _]) = start(&args, ["dashboard:", "kubeconfig:", "WHAT TO DO"]);
     (child, url, kubeconfig)
 }

@@ -17,8 +17,11 @@ pub(super) struct About {
 /// The Events about Services, newest last.
 pub(super) type Events = BTreeMap<ServiceKey, Vec<About>>;
 
+/// What Events are sorted by, and one of them.
+type Dated<'a> = (Option<Timestamp>, &'a str, About);
+
 pub(super) fn by_service(given: &Collected<Event>) -> Events {
-    let mut found: BTreeMap<ServiceKey, Vec<(Option<Timestamp>, &str, About)>> = BTreeMap::new();
+    let mut found: BTreeMap<ServiceKey, Vec<Dated<'_>>> = BTreeMap::new();
     for item in given {
         let event = &item.object;
         if let Some((key, uid)) = service(event) {

@@ -24,7 +24,7 @@ use crate::{Collected, FieldError, Item, Objects, convert, manifest::ManifestErr
 ///
 /// The cost is that of one pass over all objects and one look-up for each label of each Pod, plus
 /// one copy of a Pod for each Service that selects it.
-pub fn build(objects: Objects) -> Result<Snapshot, ManifestError> {
+pub fn build(objects: &Objects) -> Result<Snapshot, ManifestError> {
     let mut followed = Followed::default();
     each(&objects.nodes, |node| {
         let converted = convert::node(followed.names_mut(), node)?;
@@ -54,7 +54,7 @@ pub fn build(objects: Objects) -> Result<Snapshot, ManifestError> {
         Ok(())
     })?;
     let (read_at, has_pods) = (objects.read_at, objects.pods_listed || !objects.pods.is_empty());
-    followed.put_beside(&objects);
+    followed.put_beside(objects);
     followed.renew_nodes();
     Ok(Snapshot { has_pods, ..followed.snapshot(read_at) })
 }

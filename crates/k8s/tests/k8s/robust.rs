@@ -60,7 +60,7 @@ fn read(text: &str) {
         assert!(error.to_string().chars().count() < 400, "{error}");
         return;
     }
-    if let Err(error) = snapshot::build(objects) {
+    if let Err(error) = snapshot::build(&objects) {
         assert!(error.to_string().chars().count() < 400, "{error}");
     }
 }
@@ -100,7 +100,7 @@ fn the_seed_itself_is_right() {
         let mut objects = Objects::default();
         manifest::parse("in", &text, &mut objects).unwrap();
         assert_eq!(objects.len(), 9);
-        let snapshot = snapshot::build(objects).unwrap();
+        let snapshot = snapshot::build(&objects).unwrap();
         assert_eq!(snapshot.services[0].pods.len(), 1);
         assert!(snapshot.services[0].autoscaler.is_some());
     }

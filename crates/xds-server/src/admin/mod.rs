@@ -1,6 +1,7 @@
 //! Health and metrics, and what operators ask about the mesh, as JSON.
 
 mod inspect;
+mod policies;
 
 use std::{sync::Arc, time::Duration};
 
@@ -143,7 +144,11 @@ impl Admin {
             })
         });
         let findings: Vec<Value> = findings.collect();
-        json!({ "findings": findings, "invalid": self.control.problems() })
+        json!({
+            "policies": policies::in_force(&self.control),
+            "findings": findings,
+            "invalid": self.control.problems(),
+        })
     }
 
     fn inspect(&self, query: &str) -> Reply {

@@ -12,10 +12,18 @@ use crate::error::Error;
 pub(in crate::up) const NAME: &str = "dashboard";
 pub(in crate::up) const DESCRIPTION: &str = "where traffic goes and why, in a browser";
 
+/// What it reads.
+pub(in crate::up) struct Sources {
+    pub client: Client,
+    /// The metrics of proxies.
+    pub proxies: watch::Receiver<Vec<String>>,
+    /// The URL of the mesh's admin pages, if there is a mesh.
+    pub control_plane: Option<String>,
+}
+
 /// Its pages are there at once; the cluster is read meanwhile.
 pub(in crate::up) async fn run(
-    client: Client,
-    proxies: watch::Receiver<Vec<String>>,
+    sources: Sources,
     listen: SocketAddr,
     ready: oneshot::Sender<Ready>,
     stop: CancellationToken,
@@ -24,6 +32,7 @@ pub(in crate::up) async fn run(
         // Nobody receives it during shutdown.
         let _ = ready.send(addresses);
     };
-    let settings = Settings { listen, client, proxies, tls: None };
+    let Sources { client, proxies, control_plane } = sources;
+    let settings = Settings { listen, client, proxies, tls: None, control_plane };
     Ok(evenkeel_dashboard::run(settings, on_ready, stop.cancelled_owned()).await?)
 }
