@@ -94,10 +94,14 @@ function flows(page) {
 }
 
 function rejections(served) {
-  const one = (r) => row(r.level, r.reason, r.total.text, r.rate.text, r.advice);
+  const one = (r) => row(r.level, r.reason, r.total.text, r.rate.text);
   if (served.rejections.length === 0) return el("p", { class: "note" }, "No request was rejected since the API server started.");
-  return table(`Rejected requests since the API server started; the rate is ${served.over}`,
-    ["Level", "Reason", "Rejected", "Now", "What to do"], served.rejections.map(one));
+  const advice = new Map(served.rejections.filter((r) => r.advice).map((r) => [r.reason, r.advice]));
+  return [
+    table(`Rejected requests since the API server started; the rate is ${served.over}`,
+      ["Level", "Reason", "Rejected", "Rate"], served.rejections.map(one)),
+    el("ul", {}, [...advice].map(([reason, text]) => el("li", {}, el("strong", {}, reason), `: ${text}`))),
+  ];
 }
 
 function rules(served) {

@@ -156,7 +156,7 @@ async fn one_service_is_read_with_all_that_belongs_to_it() {
         ("horizontalpodautoscalers", 0),
     ];
     assert_eq!(seen, expected);
-    let snapshot = build(found).unwrap();
+    let snapshot = build(&found).unwrap();
     let web = &snapshot.services[0];
     assert_eq!((snapshot.nodes.len(), web.slices.len(), web.pods.len()), (2, 2, 1));
     assert_eq!(&*web.events[0].reason, "R");
@@ -284,7 +284,7 @@ async fn where_a_selector_matches_nothing_the_labels_of_other_pods_are_read() {
             path => cluster(path),
         }
     }
-    let snapshot = build(read("nearest", answers, web()).await.unwrap()).unwrap();
+    let snapshot = build(&read("nearest", answers, web()).await.unwrap()).unwrap();
     assert!(snapshot.services[0].pods.is_empty());
     assert!(snapshot.has_pods);
     assert!(snapshot.pod_labels["shop"]["app"].contains("wep"));

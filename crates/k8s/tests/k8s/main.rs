@@ -42,5 +42,5 @@ fn parse(text: &str) -> Result<Objects, ManifestError> {
 }
 
 fn snapshot(text: &str) -> Result<Snapshot, ManifestError> {
-    build(parse(text)?)
+    build(&parse(text)?)
 }

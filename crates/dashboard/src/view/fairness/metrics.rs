@@ -42,7 +42,7 @@ pub(super) fn metrics(text: &str) -> Metrics {
     let mut metrics = Metrics::default();
     for line in text.lines() {
         let Some(sample) = line.strip_prefix(PREFIX).and_then(sample) else { continue };
-        if metrics.take(sample).is_none() {
+        if metrics.take(&sample).is_none() {
             metrics.unread += 1;
         }
     }
@@ -108,7 +108,7 @@ impl Sample<'_> {
 
 impl Metrics {
     /// `None`: it is beyond the bounds. What the page does not show is passed over.
-    fn take(&mut self, sample: Sample<'_>) -> Option<()> {
+    fn take(&mut self, sample: &Sample<'_>) -> Option<()> {
         let Some(level) = sample.label("priority_level") else { return Some(()) };
         if let Some(limit) = limit(sample.name) {
             let is_new = !self.levels.contains_key(&level);
