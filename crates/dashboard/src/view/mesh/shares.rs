@@ -60,10 +60,10 @@ fn bar(drawing: &mut Drawing, label: &str, groups: &[Group], errors: Share, own:
             None => "unplaced",
         };
         let text = format!("{} {}", zone_label(zone), percent(share));
-        x = part(drawing, (x, y), share, class, text);
+        x = part(drawing, (x, y), share, class, &text);
     }
     if let Some(errors) = errors.0.filter(|errors| *errors > 0.0) {
-        part(drawing, (x, y), errors, "bad", format!("503 {}", percent(errors)));
+        part(drawing, (x, y), errors, "bad", &format!("503 {}", percent(errors)));
     }
 }
 
@@ -73,14 +73,14 @@ fn part(
     (x, y): (f64, f64),
     share: f64,
     class: &'static str,
-    text: String,
+    text: &str,
 ) -> f64 {
     // What a peer says may be more than all.
     let width = ((WIDTH - LEFT) * share).min(WIDTH - x).max(0.0);
     let place = Place { x, y, width: (width - 2.0).max(1.0), height: HEIGHT };
-    drawing.rect(place, class, Some(text.clone()));
+    drawing.rect(place, class, Some(text.to_owned()));
     if width >= READABLE {
-        drawing.text((x + 6.0, y + 18.0), Anchor::Start, "small", fitting(&text, width - 10.0));
+        drawing.text((x + 6.0, y + 18.0), Anchor::Start, "small", fitting(text, width - 10.0));
     }
     x + width
 }
