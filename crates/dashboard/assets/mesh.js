@@ -73,7 +73,7 @@ export function proxy(page) {
     leftOut(page.routesLeftOut, "routes")) : null,
     ...page.destinations.map(destination),
     page.destinationsLeftOut > 0
-      ? el("p", { class: "note" }, `${page.destinationsLeftOut} more destinations not shown here: follow the links of the table above`)
+      ? el("p", { class: "note" }, `Destinations not shown here: ${page.destinationsLeftOut}. The links of the table above lead to them.`)
       : null,
   ];
 }
