@@ -2,6 +2,7 @@
 //! each: the part of the way to a browser that this crate computes.
 
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
+#![expect(clippy::print_stdout, reason = "a program that prints its figures")]
 
 use std::time::{Duration, Instant};
 

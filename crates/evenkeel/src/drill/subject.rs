@@ -155,7 +155,7 @@ fn services<'a>(
 ) -> Result<Vec<&'a ServiceState>, Error> {
     let found = match named {
         [] => {
-            let all = input.snapshot.services.iter();
+            let all = input.snapshot.services.iter().map(Arc::as_ref);
             let in_scope = |state: &&ServiceState| {
                 namespace.is_none_or(|namespace| *state.service.key.namespace == *namespace)
             };

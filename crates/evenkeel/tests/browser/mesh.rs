@@ -98,7 +98,7 @@ async fn the_mesh_and_a_proxy_by_keyboard_alone_and_a_policy_by_kubectl() {
 
 #[tokio::test]
 async fn without_a_mesh_the_page_says_how_to_get_one() {
-    let (_up, url, _) = process::up(&[]);
+    let (_up, url, _) = up(&[]);
     let browser = Browser::start(&folder("no-mesh")).await;
     browser.client.goto(&url).await.unwrap();
     browser.until("return document.querySelector('h1')?.textContent === 'Cluster'").await;

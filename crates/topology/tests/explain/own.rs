@@ -107,8 +107,12 @@ fn region_labels_are_a_finding_of_the_cluster() {
         let world = settled(two_regions(), service, &EVEN);
         let snapshot = Snapshot { services: vec![state(&world).into()], ..snapshot(&world) };
         let environment = Environment::fixed(Profile::Evenkeel, &world.settings);
-        let findings = Context::new(&snapshot, &environment).cluster_findings();
-        findings.iter().map(|finding| code(&finding.problem.reason)).collect::<Vec<_>>()
+        let context = Context::new(&snapshot, &environment);
+        context
+            .cluster_findings()
+            .iter()
+            .map(|finding| code(&finding.problem.reason))
+            .collect::<Vec<_>>()
     };
     assert_eq!(of(under("PreferSameRegion")), ["RegionLabelsMissing"]);
     assert_eq!(of(under("Balanced")), [""; 0]);
