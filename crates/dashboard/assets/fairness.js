@@ -98,7 +98,7 @@ function rejections(served) {
   if (served.rejections.length === 0) return el("p", { class: "note" }, "No request was rejected since the API server started.");
   const advice = new Map(served.rejections.filter((r) => r.advice).map((r) => [r.reason, r.advice]));
   return [
-    table(`Rejected requests since the API server started; the rate is ${served.over}`,
+    table(`Rejected requests since the API server started; ${served.over}`,
       ["Level", "Reason", "Rejected", "Rate"], served.rejections.map(one)),
     el("ul", {}, [...advice].map(([reason, text]) => el("li", {}, el("strong", {}, reason), `: ${text}`))),
   ];
@@ -106,7 +106,7 @@ function rejections(served) {
 
 function rules(served) {
   const one = (r) => row(r.schema, r.level, r.served.text, r.meanWait.text, r.rejected.text);
-  return table(`Rules (FlowSchemas) through which requests came, ${served.over}`,
+  return table(`Rules (FlowSchemas) through which requests came; ${served.over}`,
     ["Rule", "Level", "Served", "Mean wait", "Rejected"], served.rules.map(one));
 }
 

@@ -88,5 +88,5 @@ function outcome(o) {
     svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", class: "bar", "aria-hidden": "true" },
       svg("rect", { width: 100, height: 6, class: "track" }),
       svg("rect", { width: b.length, height: 6, class: b.kind })));
-  return el("article", {}, el("h3", {}, o.label), el("p", { class: "basis" }, o.basis), figure(o.figure), o.bars.map(bar));
+  return el("article", {}, el("h3", {}, o.label), el("p", { class: "basis" }, o.basis), o.figure ? figure(o.figure) : null, o.bars.map(bar));
 }

@@ -167,9 +167,9 @@ fn now_and_then_are_drawn_alike() {
         Figure::Ribbons { lanes, .. } => lanes.iter().map(|lane| lane.label.clone()).collect(),
         _ => Vec::new(),
     };
-    let now = lanes(&what_if.now.figure);
+    let now = lanes(&what_if.now.figure.unwrap());
     assert_eq!(now, ["zone-a", "zone-b", "zone-c", "zone-a", "zone-b"]);
-    let then = lanes(&what_if.then.unwrap().figure);
+    let then = lanes(&what_if.then.unwrap().figure.unwrap());
     assert_eq!(then, ["zone-b", "zone-c", "zone-b"], "its clients moved to the others");
 }
 

@@ -319,7 +319,8 @@ fn conditions(explanation: &Explanation) -> Vec<Line> {
 impl ServicePage {
     fn count(&self) -> usize {
         let WhatIf { policies, zones, notes, now, then, .. } = &self.what_if;
-        let drawn = now.figure.marks() + then.as_ref().map_or(0, |then| then.figure.marks());
+        let drawn = [Some(now), then.as_ref()].into_iter().flatten();
+        let drawn: usize = drawn.filter_map(|one| one.figure.as_ref()).map(Figure::marks).sum();
         let choices = policies.len() + zones.len() + notes.len() + drawn + 8;
         let lists = self.families.len() + self.findings.len() + self.conditions.len();
         ROW_MARKS * self.rows.len() + lists + choices + self.figure.marks()

@@ -72,8 +72,8 @@ pub struct Choice {
 pub struct Outcome {
     pub label: String,
     pub basis: Basis,
-    /// The flows behind the figures.
-    pub figure: Figure,
+    /// The flows behind the figures, where there is something to compare them with.
+    pub figure: Option<Figure>,
     /// As `evenkeel plan -o json` has them.
     pub figures: Figures,
     pub bars: Vec<Bar>,
@@ -111,18 +111,19 @@ pub(super) fn what_if(
     notes.extend(wish.replicas.map(|n| {
         format!("set replicas: {n} on the workload behind the Service; where Pods run is assumed")
     }));
+    let then = outcome
+        .filter(|_| is_asked)
+        .map(|figures| Outcome::new(label(wish), Some(drawn(scene, state, wish)), figures));
     WhatIf {
         policies: now.policies.iter().map(|forecast| option(forecast, now.current)).collect(),
         zones: zones(now),
         endpoints: now.endpoints,
         now: Outcome::new(
             "Now".to_owned(),
-            drawn(scene, state, &Wish::default()),
+            then.is_some().then(|| drawn(scene, state, &Wish::default())),
             figures.unwrap_or_else(nothing),
         ),
-        then: outcome
-            .filter(|_| is_asked)
-            .map(|figures| Outcome::new(label(wish), drawn(scene, state, wish), figures)),
+        then,
         command: command(service, now.current, wish),
         notes,
         recommended: now.recommendation.policy.as_str(),
@@ -255,7 +256,7 @@ fn nothing() -> Figures {
 // === impl Outcome ===
 
 impl Outcome {
-    fn new(label: String, figure: Figure, figures: Figures) -> Outcome {
+    fn new(label: String, figure: Option<Figure>, figures: Figures) -> Outcome {
         let is_served = figures.unserved_share < 1.0;
         let bar = |label, kind, known: bool, ratio: f64, scale: f64| Bar {
             label,
@@ -288,8 +289,7 @@ mod tests {
 
     #[test]
     fn without_anybody_served_shares_are_unknown() {
-        let outcome =
-            Outcome::new(String::new(), Figure::Nothing { why: String::new() }, nothing());
+        let outcome = Outcome::new(String::new(), None, nothing());
         let texts: Vec<&str> = outcome.bars.iter().map(|bar| bar.text.as_str()).collect();
         assert_eq!(texts, ["unknown", "unknown", "100 %", "unknown"]);
     }

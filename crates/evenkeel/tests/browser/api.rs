@@ -15,7 +15,7 @@ use std::{
 use serde_json::{Value, json};
 
 /// Kinds with the paths of their lists.
-const PATHS: [(&str, &str); 7] = [
+const PATHS: [(&str, &str); 9] = [
     ("Node", "/api/v1/nodes"),
     ("Pod", "/api/v1/pods"),
     ("Service", "/api/v1/services"),
@@ -23,6 +23,11 @@ const PATHS: [(&str, &str); 7] = [
     ("Event", "/api/v1/events"),
     ("HorizontalPodAutoscaler", "/apis/autoscaling/v2/horizontalpodautoscalers"),
     ("Lease", "/apis/coordination.k8s.io/v1/leases"),
+    ("FlowSchema", "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas"),
+    (
+        "PriorityLevelConfiguration",
+        "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
+    ),
 ];
 
 /// Its threads end with the process, or with the connections of those who ask.
@@ -35,6 +40,8 @@ pub(crate) struct Api {
 struct State {
     /// By the path of their list, then by namespace and name.
     objects: BTreeMap<&'static str, BTreeMap<String, Value>>,
+    /// Texts of other paths.
+    texts: BTreeMap<&'static str, String>,
     watches: Vec<Watch>,
     /// Changes since the start: path, version, line of a watch.
     changes: Vec<(&'static str, u64, String)>,
@@ -63,6 +70,11 @@ impl Api {
             }
         });
         Api { address, state }
+    }
+
+    /// Answers a path with a text.
+    pub(crate) fn say(&self, path: &'static str, text: String) {
+        self.state.lock().unwrap().texts.insert(path, text);
     }
 
     /// A kubeconfig in `folder`.
@@ -153,7 +165,10 @@ fn serve(state: &Mutex<State>, mut stream: TcpStream) {
                 return state.lock().unwrap().end(peer);
             }
             Some((kind, path)) => ("200 OK", state.lock().unwrap().list(kind, path)),
-            None => ("404 Not Found", missing()),
+            None => match state.lock().unwrap().texts.get(path) {
+                Some(text) => ("200 OK", text.clone()),
+                None => ("404 Not Found", missing()),
+            },
         };
         let head = format!(
             "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

@@ -37,5 +37,7 @@ async fn levels_are_shown_and_the_form_answers_by_keyboard() {
     browser.client.refresh().await.unwrap();
     browser.until(answered).await;
     assert_eq!(browser.js("return document.getElementById('request-user').value").await, "alice");
+    browser.must_be_legible("fairness-of-up").await;
+    browser.must_be_reachable("fairness-of-up").await;
     assert_eq!(browser.complaints().await, Vec::<serde_json::Value>::new());
 }

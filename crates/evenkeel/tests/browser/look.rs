@@ -69,7 +69,7 @@ impl Browser {
     pub(crate) async fn must_be_reachable(&self, name: &str) {
         self.js("document.activeElement.blur(); globalThis.reached = new Set()").await;
         let step = "const it = document.activeElement; const { outlineStyle } = getComputedStyle(it); \
-                    if (it === document.body || reached.has(it)) return 'around'; \
+                    if (it === document.body) return 'seen'; if (reached.has(it)) return 'around'; \
                     reached.add(it); return outlineStyle === 'none' ? it.outerHTML.slice(0, 80) : 'seen'";
         let usable = "return [...document.querySelectorAll('a[href], input, select, button, summary, [tabindex=\"0\"]')]\
                       .filter((it) => it.checkVisibility() && !reached.has(it)).map((it) => it.outerHTML.slice(0, 80))";

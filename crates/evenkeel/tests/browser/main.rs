@@ -9,6 +9,7 @@
 mod api;
 mod clusters;
 mod driver;
+mod elephant;
 mod fairness;
 mod look;
 mod mesh;

@@ -76,6 +76,8 @@ async fn the_mesh_and_a_proxy_by_keyboard_alone_and_a_policy_by_kubectl() {
         return [...table.querySelectorAll('tbody tr')].map((r) => r.cells[5].firstChild.firstChild.textContent);";
     assert_eq!(browser.js(shown).await, json!(shares(&inspect(&kubeconfig))));
     assert_eq!(browser.js("return document.querySelectorAll('.drawing').length >= 2").await, true);
+    browser.must_be_legible("mesh-proxy").await;
+    browser.must_be_reachable("mesh-proxy").await;
 
     let file = format!("{}/policy.yaml", folder("mesh-policy"));
     fs::write(&file, POLICY).unwrap();
@@ -93,6 +95,8 @@ async fn the_mesh_and_a_proxy_by_keyboard_alone_and_a_policy_by_kubectl() {
     assert_eq!(browser.js(shown).await, json!(shares(&inspect(&kubeconfig))));
     browser.client.back().await.unwrap();
     browser.until("return document.body.textContent.includes('default/all-alike.shop')").await;
+    browser.must_be_legible("mesh").await;
+    browser.must_be_reachable("mesh").await;
     assert_eq!(browser.complaints().await, Vec::<Value>::new());
 }
 

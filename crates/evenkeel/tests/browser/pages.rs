@@ -8,6 +8,7 @@ use crate::{
     api::Api,
     clusters::{self, SCRIPT},
     driver::{Browser, Killed},
+    elephant,
     look::golden,
     process::{dashboard, folder},
 };
@@ -122,6 +123,23 @@ async fn twelve_zones_are_a_matrix_that_is_legible() {
     open.must_be_legible(TWELVE_ZONES).await;
     let cells = open.browser.js("return document.querySelectorAll('.matrix td').length").await;
     assert_eq!(cells, 144);
+}
+
+#[tokio::test]
+async fn an_elephant_among_mice_is_named_and_legible() {
+    let objects = [clusters::three_zones(), elephant::objects()].concat();
+    let open = Open::start("elephant", objects).await;
+    elephant::say(&open.api);
+    let page = page("fairness", "/fairness", "Fairness");
+    open.show(&page).await;
+    let sentence = "document.querySelector('.sentence')?.textContent";
+    let is_full = format!("return {sentence}?.startsWith('workload-low is full') ?? false");
+    open.browser.until(&is_full).await;
+    let sentence = open.browser.js(&format!("return {sentence}")).await;
+    let who = format!("user “{}” has 83.3 % of the waiting requests", elephant::ELEPHANT);
+    assert!(sentence.as_str().unwrap().contains(&who), "{sentence}");
+    open.must_be_legible(&[page]).await;
+    open.browser.must_be_reachable("fairness").await;
 }
 
 #[tokio::test]

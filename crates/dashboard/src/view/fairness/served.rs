@@ -66,7 +66,7 @@ pub(super) fn served(metrics: &Metrics, since: Option<&Since>) -> Served {
     Served {
         over: since.map_or_else(
             || "rates are unknown until counters are read again".to_owned(),
-            |since| format!("measured over the last {}", duration(since.seconds.round())),
+            |since| format!("rates are measured over the last {}", duration(since.seconds.round())),
         ),
         rules_left_out: all - rules.len(),
         rules,
