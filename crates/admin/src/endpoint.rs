@@ -15,13 +15,14 @@ use hyper::{
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task::JoinSet,
-    time::{sleep, timeout},
+    time::timeout,
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::health::Health;
+use crate::{
+    accept::{self, Places},
+    health::Health,
+};
 
 /// What `/metrics` says it is.
 pub const METRICS_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -77,46 +78,9 @@ async fn serve_within(
     answer: Answer,
     stop: CancellationToken,
 ) {
-    let places = Arc::new(Semaphore::new(limits.connections));
-    let mut connections = JoinSet::new();
-    while let Some((stream, place)) = next(&listener, &places, &stop).await {
-        let (answer, stop) = (Arc::clone(&answer), stop.clone());
-        connections.spawn(async move {
-            connection(limits, stream, answer, stop).await;
-            drop(place);
-        });
-        while connections.try_join_next().is_some() {}
-    }
-    drop(listener);
-    let ended = async { while connections.join_next().await.is_some() {} };
-    // What has not ended by then is cut when the set is dropped.
-    let _ = timeout(limits.drain, ended).await;
-}
-
-/// The next connection and its place; `None` when the process stops.
-async fn next(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-    stop: &CancellationToken,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let accepted = async {
-        let place = places.clone().acquire_owned().await.ok()?;
-        Some((accept(listener).await, place))
-    };
-    stop.run_until_cancelled(accepted).await?
-}
-
-async fn accept(listener: &TcpListener) -> TcpStream {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return stream,
-            Err(error) => {
-                tracing::warn!(%error, "accepting a connection for health and metrics failed");
-                // Without files left, the next try fails at once as well.
-                sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
+    let places = Places { connections: limits.connections, drain: limits.drain };
+    let handle = |stream| connection(limits, stream, Arc::clone(&answer), stop.clone());
+    accept::each(listener, places, stop.clone(), handle).await;
 }
 
 async fn connection(limits: Limits, stream: TcpStream, answer: Answer, stop: CancellationToken) {

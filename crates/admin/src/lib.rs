@@ -4,6 +4,7 @@
 //!
 //! Not here: what a process does, its metrics themselves, and its command line.
 
+pub mod accept;
 pub mod endpoint;
 pub mod health;
 pub mod lease;

@@ -12,14 +12,13 @@ mod query;
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
+use evenkeel_admin::accept::{self, Places};
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task::JoinSet,
-    time::{sleep, timeout},
+    time::timeout,
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -58,46 +57,9 @@ pub(crate) async fn serve(
 ) {
     let Listening { listener, tls } = listening.into();
     let answers = Arc::new(Answers::new(guard, feeds, stop.clone()));
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let mut connections = JoinSet::new();
-    while let Some((stream, place)) = next(&listener, &places, &stop).await {
-        let (answers, tls, stop) = (Arc::clone(&answers), tls.clone(), stop.clone());
-        connections.spawn(async move {
-            connection(stream, tls, answers, stop).await;
-            drop(place);
-        });
-        while connections.try_join_next().is_some() {}
-    }
-    drop(listener);
-    let ended = async { while connections.join_next().await.is_some() {} };
-    // What has not ended by then is cut when the set is dropped.
-    let _ = timeout(DRAIN, ended).await;
-}
-
-/// The next connection and its place; `None` when the process stops.
-async fn next(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-    stop: &CancellationToken,
-) -> Option<(TcpStream, OwnedSemaphorePermit)> {
-    let accepted = async {
-        let place = Arc::clone(places).acquire_owned().await.ok()?;
-        Some((accept(listener).await, place))
-    };
-    stop.run_until_cancelled(accepted).await?
-}
-
-async fn accept(listener: &TcpListener) -> TcpStream {
-    loop {
-        match listener.accept().await {
-            Ok((stream, _)) => return stream,
-            Err(error) => {
-                tracing::warn!(%error, "accepting a connection failed");
-                // Without files left, the next try fails at once as well.
-                sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
+    let places = Places { connections: MOST_CONNECTIONS, drain: DRAIN };
+    let handle = |stream| connection(stream, tls.clone(), Arc::clone(&answers), stop.clone());
+    accept::each(listener, places, stop.clone(), handle).await;
 }
 
 async fn connection(

@@ -55,9 +55,14 @@ struct Watch {
 
 impl Api {
     pub(crate) fn start(objects: Vec<Value>) -> Api {
+        Api::with_texts(objects, BTreeMap::new())
+    }
+
+    /// It answers these paths with texts, too.
+    pub(crate) fn with_texts(objects: Vec<Value>, texts: BTreeMap<&'static str, String>) -> Api {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let mut state = State::default();
+        let mut state = State { texts, ..State::default() };
         for object in objects {
             state.put(object);
         }
@@ -70,11 +75,6 @@ impl Api {
             }
         });
         Api { address, state }
-    }
-
-    /// Answers a path with a text.
-    pub(crate) fn say(&self, path: &'static str, text: String) {
-        self.state.lock().unwrap().texts.insert(path, text);
     }
 
     /// A kubeconfig in `folder`.

@@ -1,12 +1,10 @@
 //! An API server on which one user has nearly all seats and queues of a level, and two others wait behind it.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
 
 use evenkeel_fairness::dialect::kubernetes;
 use jiff::{Timestamp, ToSpan as _};
 use serde_json::Value;
-
-use crate::api::Api;
 
 pub(crate) const ELEPHANT: &str = "system:serviceaccount:batch:elephant";
 const MICE: [&str; 2] = ["system:serviceaccount:shop:web", "system:serviceaccount:shop:cart"];
@@ -42,11 +40,13 @@ pub(crate) fn objects() -> Vec<Value> {
 }
 
 /// Dumps and metrics as kube-apiserver writes them.
-pub(crate) fn say(api: &Api) {
-    api.say("/debug/api_priority_and_fairness/dump_priority_levels", levels());
-    api.say("/debug/api_priority_and_fairness/dump_queues", queues());
-    api.say("/debug/api_priority_and_fairness/dump_requests", requests(Timestamp::now()));
-    api.say("/metrics", metrics());
+pub(crate) fn texts() -> BTreeMap<&'static str, String> {
+    BTreeMap::from([
+        ("/debug/api_priority_and_fairness/dump_priority_levels", levels()),
+        ("/debug/api_priority_and_fairness/dump_queues", queues()),
+        ("/debug/api_priority_and_fairness/dump_requests", requests(Timestamp::now())),
+        ("/metrics", metrics()),
+    ])
 }
 
 fn levels() -> String {

@@ -56,8 +56,11 @@ struct Open {
 
 impl Open {
     async fn start(test: &str, objects: Vec<Value>) -> Open {
+        Open::of(test, Api::start(objects)).await
+    }
+
+    async fn of(test: &str, api: Api) -> Open {
         let folder = folder(test);
-        let api = Api::start(objects);
         let (child, url) = dashboard(&api, &folder);
         let browser = Browser::start(&folder).await;
         browser.client.goto(&url).await.unwrap();
@@ -128,8 +131,7 @@ async fn twelve_zones_are_a_matrix_that_is_legible() {
 #[tokio::test]
 async fn an_elephant_among_mice_is_named_and_legible() {
     let objects = [clusters::three_zones(), elephant::objects()].concat();
-    let open = Open::start("elephant", objects).await;
-    elephant::say(&open.api);
+    let open = Open::of("elephant", Api::with_texts(objects, elephant::texts())).await;
     let page = page("fairness", "/fairness", "Fairness");
     open.show(&page).await;
     let sentence = "document.querySelector('.sentence')?.textContent";
