@@ -59,7 +59,7 @@ pub(crate) const BENCHES: &[Bench] = &[
         name: "dashboard",
         // A browser.
         needs: prerequisites::TABLE,
-        targets: &[Target::new("evenkeel", "dashboard")],
+        targets: &[Target::new("dashboard", "live"), Target::new("evenkeel", "dashboard")],
     },
     Bench {
         name: "fairness",
