@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader},
+    os::unix::process::CommandExt as _,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
@@ -23,8 +24,11 @@ pub(crate) struct Browser {
     pub(crate) client: Client,
     /// Of this session, at the driver.
     session: String,
-    _driver: Killed,
+    _driver: Driver,
 }
+
+/// The driver and the browser that it has started, a process group of their own.
+struct Driver(Child);
 
 pub(crate) struct Killed(pub(crate) Child);
 
@@ -35,18 +39,28 @@ impl Drop for Killed {
     }
 }
 
+impl Drop for Driver {
+    fn drop(&mut self) {
+        // Without the group, Chromium would stay.
+        let group = format!("-{}", self.0.id());
+        let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
+        let _ = self.0.wait();
+    }
+}
+
 /// The driver and its address. It wants the same port for both versions of IP, and ends where another
 /// process has one of them.
-fn start_driver() -> Option<(Killed, String)> {
+fn start_driver() -> Option<(Driver, String)> {
     let mut driver = Command::new("chromedriver")
         .arg("--port=0")
+        .process_group(0)
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
         .expect("`cargo xtask test` installs it");
     let said = BufReader::new(driver.stdout.take().unwrap());
-    let driver = Killed(driver);
+    let driver = Driver(driver);
     let port = said.lines().map_while(Result::ok).find_map(|line| {
         let (_, port) = line.split_once("started successfully on port ")?;
         Some(port.trim_end_matches('.').to_owned())
