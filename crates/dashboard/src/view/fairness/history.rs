@@ -11,7 +11,7 @@ const WINDOW: f64 = 10.0;
 /// Counters closer to each other than this are not kept.
 const STEP: f64 = 1.0;
 
-/// The counters of the last seconds, oldest first. It has at most [`WINDOW`] / [`STEP`] entries, and two.
+/// The counters of the last seconds, oldest first. It has at most `WINDOW` / `STEP` entries, and two.
 #[derive(Clone, Debug, Default)]
 pub struct History(VecDeque<(Timestamp, Arc<Metrics>)>);
 

@@ -50,7 +50,7 @@ pub struct ProxyRow {
     pub state: StateView,
     pub zone: String,
     pub protocol: &'static str,
-    /// Of each of [`TYPES`].
+    /// Of each of `TYPES`.
     pub types: [&'static str; 4],
     pub since: String,
     /// What it rejected and why, or what it is without.
