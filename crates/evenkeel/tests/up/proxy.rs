@@ -214,6 +214,15 @@ fn requests_go_where_the_dashboard_says() {
             }
         }
     }
+    // Proxies have counted the same connections.
+    let is_counted = |row: &Value| row["measured"]["basis"] == "measured";
+    let page = browser
+        .eventually("payments", |page| page["rows"].as_array().unwrap().iter().all(is_counted));
+    for row in page["rows"].as_array().unwrap() {
+        let [predicted, counted] = ["share", "measured"].map(|of| row[of]["value"].as_f64());
+        let is_near = (predicted.unwrap() - counted.unwrap()).abs() <= TOLERANCE;
+        assert!(is_near, "{row:#}");
+    }
     assert_eq!(up.stop("-TERM").0, Some(0));
 }
 
