@@ -5,7 +5,7 @@
 //! another time, and is left out.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::Arc,
     time::Duration,
 };
@@ -56,9 +56,15 @@ pub(crate) fn shown(text: &str) -> Shown {
         let series =
             (ServiceKey::new(namespace, name), of("from_zone").into(), of("to_zone").into());
         // Counters are whole and not negative; anything else counts as nothing.
-        *shown.entry(series).or_default() += value as u64;
+        add(&mut shown, series, value as u64);
     }
     shown
+}
+
+/// A proxy may show any number.
+fn add(shown: &mut Shown, series: Series, n: u64) {
+    let sum = shown.entry(series).or_default();
+    *sum = sum.saturating_add(n);
 }
 
 // === impl Counters ===
@@ -72,7 +78,7 @@ impl Counters {
                 for (series, n) in &shown {
                     let was = before.get(series).copied().unwrap_or(0);
                     let came = if *n >= was { n - was } else { *n };
-                    *counted.entry(series.clone()).or_default() += came;
+                    add(&mut counted, series.clone(), came);
                 }
             }
             self.last.insert(proxy, shown);
@@ -87,7 +93,8 @@ impl Counters {
 
     /// Forgets proxies that are not there any more.
     pub(crate) fn keep(&mut self, proxies: &[String]) {
-        self.last.retain(|proxy, _| proxies.contains(proxy));
+        let there: BTreeSet<&String> = proxies.iter().collect();
+        self.last.retain(|proxy, _| there.contains(proxy));
     }
 
     pub(crate) fn measured(&self) -> Measured {
@@ -99,7 +106,8 @@ impl Counters {
         for ((service, from, to), n) in self.rounds.iter().flat_map(|round| &round.counted) {
             if *n > 0 {
                 let zones = measured.services.entry(service.clone()).or_default();
-                *zones.entry((Arc::clone(from), Arc::clone(to))).or_default() += n;
+                let sum = zones.entry((Arc::clone(from), Arc::clone(to))).or_default();
+                *sum = sum.saturating_add(*n);
             }
         }
         measured
@@ -124,6 +132,19 @@ mod tests {
         let measured = counters.measured();
         let zones = measured.services.get(&ServiceKey::new("shop", "web"))?;
         zones.get(&(from.into(), to.into())).copied()
+    }
+
+    #[test]
+    fn a_proxy_that_lies_breaks_no_sum() {
+        let mut counters = Counters::default();
+        let lie = line("shop/web", "a", "a", 0).replace("} 0", "} 1e30");
+        for second in 0..3 {
+            let names = ["p", "q"].map(|name| (name.to_owned(), shown(&lie.repeat(2))));
+            counters.take(Duration::from_secs(2 * second), names.into());
+            let none = ["p", "q"].map(|name| (name.to_owned(), Shown::new()));
+            counters.take(Duration::from_secs(2 * second + 1), none.into());
+        }
+        assert_eq!(of(&counters, "a", "a"), Some(u64::MAX));
     }
 
     #[test]

@@ -25,8 +25,8 @@ impl Measured {
         let (mut sent, mut there) = (0, 0);
         for ((client, endpoint), n) in of {
             if **client == *from {
-                sent += n;
-                there += if **endpoint == *to { *n } else { 0 };
+                sent = u64::saturating_add(sent, *n);
+                there = u64::saturating_add(there, if **endpoint == *to { *n } else { 0 });
             }
         }
         Number::measured(there, sent)
@@ -52,7 +52,7 @@ impl Measured {
     }
 
     fn counted<'c>(&self, services: impl Iterator<Item = &'c Connections>) -> String {
-        match services.flat_map(BTreeMap::values).sum::<u64>() {
+        match services.flat_map(BTreeMap::values).fold(0, |sum, n| u64::saturating_add(sum, *n)) {
             0 => "Proxies counted no connections.".to_owned(),
             n => {
                 let (n, seconds) = (usize::try_from(n).unwrap_or(usize::MAX), self.seconds);
@@ -66,8 +66,8 @@ fn near<'c>(services: impl Iterator<Item = &'c Connections>) -> Number {
     let (mut all, mut near) = (0, 0);
     for ((from, to), n) in services.flatten() {
         if !from.is_empty() && !to.is_empty() {
-            all += n;
-            near += if from == to { *n } else { 0 };
+            all = u64::saturating_add(all, *n);
+            near = u64::saturating_add(near, if from == to { *n } else { 0 });
         }
     }
     Number::measured(near, all)
